@@ -1,0 +1,129 @@
+"""Everything Reissue raises.
+
+    ReissueError
+    ├── UserError                 something the caller can put right; the command line exits with 2
+    │   ├── ParameterError        a parameter is out of its range (also a ValueError)
+    │   ├── PolicyError           a schema or policy that contradicts itself or cannot be read
+    │   ├── HierarchyError        a hierarchy that is not a taxonomy, or does not cover a column
+    │   ├── TableError            a table that does not fit the policy
+    │   ├── MissingExtra          an optional package is needed (also an ImportError)
+    │   └── SeriesError           the folder of a series
+    │       ├── NotASeries        there is no series there
+    │       ├── SeriesLocked      another process is writing to it
+    │       ├── SeriesDamaged     its files and its catalog disagree
+    │       ├── PolicyChanged     the policy given is not the one the series runs under
+    │       └── StorageError      the disk is full, read-only or failing (also an OSError)
+    ├── Refused                   sound input that must not be published like this; exits with 1
+    │   ├── Infeasible            no grouping of this table can satisfy the constraints
+    │   ├── Unprotected           the method does not protect a second release
+    │   ├── StaleDraft            something was committed after the draft was made
+    │   └── GuaranteeBroken       a draft failed the check of a guarantee its method gave
+    └── InternalError             a mistake of ours; please report it
+
+A message has up to four parts: what went wrong, where, why, and the next step. Parameter names, column
+names and counts may appear in it. A person's id or a cell value never does, unless the caller asked
+for values (`show_values=True`, `--show-values`). Exceptions never carry data in attributes either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+
+class ReissueError(Exception):
+    """Base of all errors; `problems` lists every problem found, not only the first."""
+
+    def __init__(self, what: str, *, problems: Iterable[str] = (), hint: str | None = None) -> None:
+        self.what = what
+        self.problems: tuple[str, ...] = tuple(problems)
+        self.hint = hint
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        lines = [self.what, *(f"  - {problem}" for problem in self.problems)]
+        if self.hint:
+            lines.append(f"Next step: {self.hint}")
+        return "\n".join(lines)
+
+
+class UserError(ReissueError):
+    """Something the caller can put right."""
+
+
+class ParameterError(UserError, ValueError):
+    """A parameter is out of its range."""
+
+
+class PolicyError(UserError):
+    """A schema or policy that contradicts itself or cannot be read."""
+
+
+class HierarchyError(UserError):
+    """A hierarchy that is not a taxonomy, or does not cover a column."""
+
+
+class TableError(UserError):
+    """A table that does not fit the policy."""
+
+
+class MissingExtra(UserError, ImportError):
+    """An optional package is needed for this."""
+
+
+class SeriesError(UserError):
+    """Something about the folder of a series."""
+
+
+class NotASeries(SeriesError):
+    """There is no series in this folder."""
+
+
+class SeriesLocked(SeriesError):
+    """Another process is writing to the series."""
+
+
+class SeriesDamaged(SeriesError):
+    """The files of a series and its catalog disagree."""
+
+
+class PolicyChanged(SeriesError):
+    """The policy given is not the one the series runs under."""
+
+
+class StorageError(SeriesError, OSError):
+    """The disk is full, read-only or failing."""
+
+
+class Refused(ReissueError):
+    """Sound input that must not be published like this."""
+
+
+class Infeasible(Refused):
+    """No grouping of this table can satisfy the constraints."""
+
+
+class Unprotected(Refused):
+    """The method does not protect a second release."""
+
+
+class StaleDraft(Refused):
+    """Something was committed after the draft was made."""
+
+
+class GuaranteeBroken(Refused):
+    """A draft failed the check of a guarantee its method gave."""
+
+
+class InternalError(ReissueError):
+    """A mistake of ours; please report it."""
+
+
+def count_of(number: int, noun: str, plural: str | None = None) -> str:
+    """`1 row`, `1,200 rows`: numbers as they stand in messages."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], limit: int = 12) -> str:
+    """Column or parameter names for a message, quoted, shortened when there are many."""
+    shown = ", ".join(f"'{name}'" for name in names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"

@@ -1,0 +1,137 @@
+"""Published: what an outsider sees of a series, at his worst.
+
+Guarantees and attacks read nothing else. It speaks in person numbers that only the private side of a
+series can resolve, and it says who is in which group, because the papers' adversary knows the
+quasi-identifiers of everybody and can work that out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.errors import ParameterError
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class PublishedGroups:
+    """One release: groups of people and, for each group, how often each value was published.
+
+    Both tables are stored group after group: the members of group g are
+    `members[member_starts[g]:member_starts[g + 1]]`, its values and their counts likewise.
+    """
+
+    number: int
+    """The number of the release, counted from 1."""
+    members: Ints
+    """Person numbers, group after group; a counterfeit has a negative number."""
+    member_starts: Ints
+    """Where each group begins in `members`; one entry more than there are groups."""
+    values: Ints
+    """Positions in `Published.values`, group after group, each at most once in a group."""
+    counts: Ints
+    """How often the value at the same place was published in its group, at least once."""
+    value_starts: Ints
+    """Where each group begins in `values` and `counts`."""
+    region: pl.DataFrame | None = None
+    """One row for each group: the quasi-identifiers as published. None where there are none."""
+
+    @property
+    def group_count(self) -> int:
+        """How many groups the release has."""
+        return self.member_starts.size - 1
+
+    @property
+    def sizes(self) -> Ints:
+        """How many rows each group holds."""
+        return np.diff(self.member_starts)
+
+    def __repr__(self) -> str:
+        return f"PublishedGroups(release {self.number}: {self.members.size:,} rows, {self.group_count:,} groups)"
+
+
+@dataclass(frozen=True, repr=False)
+class Published:
+    """The outsider's view of a whole series."""
+
+    releases: tuple[PublishedGroups, ...]
+    values: tuple[object, ...]
+    """The sensitive values, in their order: numbers ascending, labels as declared or alphabetical."""
+    magnitudes: npt.NDArray[np.float64] | None = None
+    """The values as numbers, where the sensitive column is numeric."""
+    single: bool = True
+    """Each present member has exactly one value, so a group holds as many values as members."""
+    people: tuple[str, ...] | None = field(default=None)
+    """Names for the person numbers, where the view was built from names."""
+
+    def __post_init__(self) -> None:
+        if not self.single:
+            return
+        for release in self.releases:
+            held = np.add.reduceat(release.counts, release.value_starts[:-1]) if release.counts.size else []
+            unequal = int(np.count_nonzero(np.asarray(held) != release.sizes)) if release.group_count else 0
+            if unequal:
+                raise ParameterError(
+                    f"Release {release.number}: {unequal} of {release.group_count} groups publish a different "
+                    "number of values than they have members.",
+                    hint="pass single=False if a member may have several values or none.",
+                )
+
+    def __repr__(self) -> str:
+        return f"Published({len(self.releases)} releases, {len(self.values)} distinct sensitive values)"
+
+    @classmethod
+    def from_groups(
+        cls,
+        releases: Sequence[Sequence[tuple[Sequence[str], Sequence[object]]]],
+        *,
+        single: bool = True,
+    ) -> Published:
+        """Build the view from nested lists: releases, groups, (members, values).
+
+        >>> Published.from_groups([[(["Alice", "Bob"], ["cancer", "flu"])]])
+        Published(1 releases, 2 distinct sensitive values)
+        """
+        people: dict[str, int] = {}
+        names = sorted({value for release in releases for _, values in release for value in values}, key=_order)
+        code = {value: position for position, value in enumerate(names)}
+        built = []
+        for number, release in enumerate(releases, start=1):
+            members: list[int] = []
+            member_starts, value_starts = [0], [0]
+            codes: list[int] = []
+            counts: list[int] = []
+            for who, values in release:
+                members.extend(people.setdefault(person, len(people)) for person in who)
+                member_starts.append(len(members))
+                held, often = np.unique([code[value] for value in values], return_counts=True)
+                codes.extend(held.tolist())
+                counts.extend(often.tolist())
+                value_starts.append(len(codes))
+            built.append(
+                PublishedGroups(
+                    number=number,
+                    members=np.array(members, dtype=np.int64),
+                    member_starts=np.array(member_starts, dtype=np.int64),
+                    values=np.array(codes, dtype=np.int64),
+                    counts=np.array(counts, dtype=np.int64),
+                    value_starts=np.array(value_starts, dtype=np.int64),
+                )
+            )
+        magnitudes = None
+        if names and all(isinstance(value, int | float) and not isinstance(value, bool) for value in names):
+            magnitudes = np.array(names, dtype=np.float64)
+        return cls(tuple(built), tuple(names), magnitudes, single, tuple(people))
+
+
+def _order(value: object) -> tuple[int, float, str]:
+    """Numbers ascending before labels in alphabetical order."""
+    if isinstance(value, int | float):
+        return (0, float(value), "")
+    return (1, 0.0, str(value))

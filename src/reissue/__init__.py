@@ -1,0 +1,107 @@
+"""Reissue publishes a table about people again and again, without the releases betraying anyone together.
+
+Say what is in the table:
+    Schema, Numeric, Categorical, Hierarchy, Policy, Ids
+Publish it:
+    open, Series, Draft, Release, Mondrian
+Ask for more in every group:
+    KAnonymous, LDiverse, EntropyDiverse, RecursiveDiverse, ShareDiverse, TClose, KEAnonymous
+Look at what went out:
+    Published, Workload, estimate
+When something is wrong:
+    errors
+
+Names are loaded when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reissue import errors
+    from reissue.drafting import Draft
+    from reissue.estimates import estimate
+    from reissue.guarantees import (
+        EntropyDiverse,
+        KAnonymous,
+        KEAnonymous,
+        LDiverse,
+        RecursiveDiverse,
+        ShareDiverse,
+        TClose,
+    )
+    from reissue.hierarchy import Hierarchy
+    from reissue.methods import Mondrian
+    from reissue.policy import Ids, Policy
+    from reissue.release import Published, Release
+    from reissue.schema import Categorical, Numeric, Schema
+    from reissue.series import Series, open
+    from reissue.utility import Workload
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Categorical": "schema",
+    "Draft": "drafting",
+    "EntropyDiverse": "guarantees",
+    "Hierarchy": "hierarchy",
+    "Ids": "policy",
+    "KAnonymous": "guarantees",
+    "KEAnonymous": "guarantees",
+    "LDiverse": "guarantees",
+    "Mondrian": "methods",
+    "Numeric": "schema",
+    "Policy": "policy",
+    "Published": "release",
+    "RecursiveDiverse": "guarantees",
+    "Release": "release",
+    "Schema": "schema",
+    "Series": "series",
+    "ShareDiverse": "guarantees",
+    "TClose": "guarantees",
+    "Workload": "utility",
+    "errors": "",
+    "estimate": "estimates",
+    "open": "series",
+}
+
+__all__ = [
+    "Categorical",
+    "Draft",
+    "EntropyDiverse",
+    "Hierarchy",
+    "Ids",
+    "KAnonymous",
+    "KEAnonymous",
+    "LDiverse",
+    "Mondrian",
+    "Numeric",
+    "Policy",
+    "Published",
+    "RecursiveDiverse",
+    "Release",
+    "Schema",
+    "Series",
+    "ShareDiverse",
+    "TClose",
+    "Workload",
+    "errors",
+    "estimate",
+    "open",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'reissue' has no attribute '{name}'")
+    if name == "errors":
+        return import_module("reissue.errors")
+    value = getattr(import_module(f"reissue.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

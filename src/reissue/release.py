@@ -1,4 +1,4 @@
-"""Published: what an outsider sees of a series, at his worst.
+"""Release: what was published; Published: what an outsider sees of a series, at his worst.
 
 Guarantees and attacks read nothing else. It speaks in person numbers that only the private side of a
 series can resolve, and it says who is in which group, because the papers' adversary knows the
@@ -7,8 +7,11 @@ quasi-identifiers of everybody and can work that out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +20,32 @@ import polars as pl
 from reissue.errors import ParameterError
 
 Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class Release:
+    """One committed release."""
+
+    number: int
+    """Counted from 1."""
+    time: datetime
+    """When it was committed, in UTC."""
+    folder: Path
+    """Where its public files lie."""
+    manifest: Mapping[str, Any]
+    """What the public record says: method, parameters, form, guarantees, rows, groups."""
+    summary: Mapping[str, Any]
+    """Private counts: what changed since the release before, sizes of groups, how the checks went."""
+    _read: Callable[[], dict[str, Any]] = field(compare=False)
+
+    @property
+    def tables(self) -> dict[str, Any]:
+        """The public tables: `table`, or `quasi` and `sensitive`; in the caller's data-frame library."""
+        return self._read()
+
+    def __repr__(self) -> str:
+        rows, groups = self.manifest["rows"], self.manifest["groups"]
+        return f"Release({self.number}: {rows:,} rows in {groups:,} groups, {self.manifest['form']})"
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,16 +1,22 @@
-"""Snapshot: one state of a private table, coded to small integer columns."""
+"""Snapshot: one state of a private table, coded to small integer columns; Delta: what changed.
+
+Codes are canonical: the order of codes is the order of values, whatever the order of rows, so that
+nothing decided on codes can depend on how the table happened to be sorted.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from reissue.hierarchy import Hierarchy
+from reissue.schema import Schema
 
 Codes = npt.NDArray[np.unsignedinteger]
+People = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,6 +34,15 @@ class Numbers:
     high: float
     """The highest number of the domain."""
 
+    def decode(self, codes: npt.ArrayLike) -> pl.Series:
+        """The values behind codes, in the column's own type."""
+        numbers = pl.Series(self.values[np.asarray(codes)])
+        if self.missing:
+            numbers = numbers.fill_nan(None)
+        if self.dtype.is_float():
+            return numbers.cast(self.dtype)
+        return numbers.cast(pl.Int64).cast(self.dtype)
+
 
 @dataclass(frozen=True, repr=False)
 class Labels:
@@ -36,12 +51,20 @@ class Labels:
     labels: tuple[str, ...]
     """The label behind each code; all of the domain seen so far in the series."""
 
+    def decode(self, codes: npt.ArrayLike) -> pl.Series:
+        """The labels behind codes."""
+        return enum_of(codes, self.labels)
+
 
 @dataclass(frozen=True, repr=False)
 class Leaves:
     """Levels of a column with a hierarchy: code c is the leaf at position c of `hierarchy.leaves`."""
 
     hierarchy: Hierarchy
+
+    def decode(self, codes: npt.ArrayLike) -> pl.Series:
+        """The leaf labels behind codes."""
+        return enum_of(codes, self.hierarchy.leaves)
 
 
 Levels = Numbers | Labels | Leaves
@@ -54,3 +77,123 @@ class Column:
     name: str
     codes: Codes
     levels: Levels
+
+    def decode(self) -> pl.Series:
+        """The column as it was in the table."""
+        return self.levels.decode(self.codes).alias(self.name)
+
+
+@dataclass(frozen=True, repr=False)
+class Snapshot:
+    """One state of the private table: one row for each person, one sensitive value for each row."""
+
+    people: People
+    """The number of each row's person in the series."""
+    quasi: tuple[Column, ...]
+    """The quasi-identifiers, in the order of the schema."""
+    as_is: tuple[Column, ...]
+    """The columns published as they are."""
+    values: Column
+    """The sensitive column."""
+    schema: Schema
+    """What the columns are."""
+
+    def __len__(self) -> int:
+        return self.people.size
+
+    def __repr__(self) -> str:
+        return f"Snapshot({len(self):,} people, {len(self.quasi)} quasi-identifiers)"
+
+    def for_form(self, form: str) -> Snapshot:
+        """As methods see it: anatomised, columns published as they are stand beside the quasi-identifiers."""
+        if form == "generalised":
+            return self
+        return replace(self, quasi=(*self.quasi, *self.as_is), as_is=())
+
+    def frame(self) -> pl.DataFrame:
+        """The rows with person numbers in place of ids, as they are kept in the ledger."""
+        columns = [*self.quasi, *self.as_is, self.values]
+        return pl.DataFrame([pl.Series("person", self.people.astype(np.uint32)), *(c.decode() for c in columns)])
+
+
+@dataclass(frozen=True, repr=False)
+class Delta:
+    """What changed since the last release, by person number, each array ascending."""
+
+    arrived: People
+    """People who were never in the series before."""
+    returned: People
+    """People who were in an earlier release, but not in the last."""
+    stayed: People
+    """People of the last release who are still here, changed or not."""
+    gone: People
+    """People of the last release who are no longer here."""
+    changed_quasi: People
+    """Of those who stayed: a quasi-identifier, or a column published as it is, differs."""
+    changed_value: People
+    """Of those who stayed: the sensitive value differs."""
+    since: int = field(default=0)
+    """The number of the last release; 0 when this is the first."""
+
+    def __repr__(self) -> str:
+        return f"Delta({', '.join(f'{name} {number:,}' for name, number in self.counts().items())})"
+
+    def counts(self) -> dict[str, int]:
+        """How many people there are of each sort."""
+        names = ("arrived", "returned", "stayed", "gone", "changed_quasi", "changed_value")
+        return {name: getattr(self, name).size for name in names}
+
+    @classmethod
+    def between(cls, last: pl.DataFrame | None, now: pl.DataFrame, value: str, *, known: int, since: int) -> Delta:
+        """Compare two frames of snapshots; people numbered below `known` have been in the series before."""
+        here = np.sort(now["person"].to_numpy().astype(np.int64))
+        nobody = np.empty(0, dtype=np.int64)
+        if last is None:
+            return cls(here, nobody, nobody, nobody, nobody, nobody, since)
+        before = last["person"].to_numpy().astype(np.int64)
+        stayed = np.intersect1d(here, before, assume_unique=True)
+        fresh = np.setdiff1d(here, before, assume_unique=True)
+        both = last.join(now, on="person", how="inner", suffix="\0now")
+
+        def differing(columns: list[str]) -> People:
+            if not columns:
+                return nobody
+            test = pl.any_horizontal(
+                pl.col(name).cast(_plain(last[name])).ne_missing(pl.col(f"{name}\0now").cast(_plain(now[name])))
+                for name in columns
+            )
+            return both.filter(test)["person"].sort().to_numpy().astype(np.int64)
+
+        shared = [name for name in now.columns if name in last.columns and name not in ("person", value)]
+        return cls(
+            arrived=fresh[fresh >= known],
+            returned=fresh[fresh < known],
+            stayed=stayed,
+            gone=np.setdiff1d(before, here, assume_unique=True),
+            changed_quasi=differing(shared),
+            changed_value=differing([value] if value in last.columns else []),
+            since=since,
+        )
+
+
+def strata(snapshot: Snapshot) -> npt.NDArray[np.int64]:
+    """For each row a number that is the same for rows equal in all columns published as they are."""
+    numbers = np.zeros(len(snapshot), dtype=np.int64)
+    for column in snapshot.as_is:
+        combined = numbers * (int(column.codes.max(initial=0)) + 1) + column.codes
+        numbers = np.unique(combined, return_inverse=True)[1].astype(np.int64)
+    return numbers
+
+
+def enum_of(codes: npt.ArrayLike, labels: tuple[str, ...]) -> pl.Series:
+    """Codes as a polars Enum over these labels."""
+    return pl.Series(np.asarray(codes)).cat.to(pl.Enum(list(labels)))
+
+
+def smallest_unsigned(size: int) -> type[np.unsignedinteger]:
+    """The smallest unsigned type that holds codes 0 to size - 1."""
+    return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.uint32
+
+
+def _plain(series: pl.Series) -> pl.DataType:
+    return pl.String() if isinstance(series.dtype, pl.Enum) else series.dtype

@@ -1,0 +1,56 @@
+"""The command line: one file for each command, a skin over the library.
+
+Modules of commands import the library inside their functions, so that `reissue --help` starts at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from reissue.cli.amend import amend
+from reissue.cli.datasets import datasets
+from reissue.cli.demo import demo
+from reissue.cli.export import export
+from reissue.cli.forget import forget
+from reissue.cli.init import init
+from reissue.cli.key import key
+from reissue.cli.log import log
+from reissue.cli.output import report_error
+from reissue.cli.publish import publish
+from reissue.cli.show import show
+from reissue.cli.utility import utility
+from reissue.errors import ReissueError
+
+app = typer.Typer(
+    name="reissue",
+    help="Publish a table about people again and again, without the releases betraying anyone together.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    epilog="Exit codes: 0 done, 1 refused (it must not be published like this), 2 wrong usage or data.",
+)
+
+for command in (init, publish, log, show, utility, export, amend, forget, key, datasets, demo):
+    app.command()(command)
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
+) -> None:
+    """Publish a table about people again and again, without the releases betraying anyone together."""
+    if version:
+        from reissue import __version__
+
+        typer.echo(f"reissue {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; errors of ours end in a message and an exit code, not in a traceback."""
+    try:
+        app()
+    except ReissueError as error:
+        sys.exit(report_error(error, as_json="--json" in sys.argv[1:]))

@@ -1,0 +1,28 @@
+"""The compiled loops: plain arrays in, plain arrays out.
+
+They are compiled once for each installation and kept in numba's cache; while they are compiled, which
+takes some seconds, a line says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from threading import Timer
+
+
+def warm_up(call: Callable[[], object]) -> None:
+    """Make a small first call of a kernel; if it takes long, it is being compiled: say so.
+
+    A kernel that is in the cache answers within a fraction of the second that is waited.
+    """
+
+    def say() -> None:
+        sys.stderr.write("reissue: compiling kernels, once for this installation; this takes some seconds\n")
+
+    timer = Timer(1.0, say)
+    timer.start()
+    try:
+        call()
+    finally:
+        timer.cancel()

@@ -1,0 +1,40 @@
+"""What a release still tells: information loss, group sizes, and the error of COUNT queries.
+
+- What generalisation takes from the quasi-identifiers: `information_loss`, `distortion`, `certainty_penalty`.
+- How large the groups are: `discernibility`, `average_class_size`, `normalised_class_size`.
+- How far off an analyst's counts are: `query_error` with a `Workload`.
+- All of it at once: `measure`, which gives a `Utility`.
+
+Everything here looks at the private table, so that it can compare; figures are averages and totals, but
+`QueryError.queries` holds exact counts and stays on the private side.
+"""
+
+from __future__ import annotations
+
+from reissue.utility.classes import average_class_size, discernibility, normalised_class_size
+from reissue.utility.loss import (
+    CertaintyPenalty,
+    InformationLoss,
+    certainty_penalty,
+    distortion,
+    information_loss,
+)
+from reissue.utility.queries import QueryError, query_error
+from reissue.utility.report import Utility, measure
+from reissue.utility.workload import Workload
+
+__all__ = [
+    "CertaintyPenalty",
+    "InformationLoss",
+    "QueryError",
+    "Utility",
+    "Workload",
+    "average_class_size",
+    "certainty_penalty",
+    "discernibility",
+    "distortion",
+    "information_loss",
+    "measure",
+    "normalised_class_size",
+    "query_error",
+]

@@ -1,0 +1,50 @@
+# Two commands: `make demo` runs the main job in small, `make test` passes the tests.
+# Both set up everything they need in .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types docs bench format clean
+
+help:
+	@echo "make demo    publish a small hospital over several months and look at what it reveals"
+	@echo "make test    run all checks: ruff, mypy, tests (docs and examples included)"
+	@echo "make lint | types | docs | bench | format | clean"
+
+$(VENV)/.ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable ".[pandas,duckdb,charts]" --group test
+	touch $@
+
+demo: $(VENV)/.ready
+	rm -rf build/demo
+	mkdir -p build
+	$(BIN)/reissue demo build/demo
+
+test: $(VENV)/.ready lint types
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.ready
+	$(BIN)/mypy
+
+docs: $(VENV)/.ready
+	$(BIN)/mkdocs build --strict --site-dir build/site
+
+format: $(VENV)/.ready
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --group bench
+	$(BIN)/python benchmarks/publish.py
+
+clean:
+	rm -rf $(VENV) build .mypy_cache .pytest_cache .ruff_cache

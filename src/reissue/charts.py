@@ -1,0 +1,61 @@
+"""Charts: objects with several exits, the data, an HTML file that works offline, a picture."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from reissue.errors import MissingExtra
+
+
+@dataclass(frozen=True, repr=False)
+class Chart:
+    """A drawing and the numbers behind it."""
+
+    data: pl.DataFrame
+    """The numbers behind the drawing."""
+    drawing: Any
+    """The altair chart."""
+
+    def __repr__(self) -> str:
+        return f"Chart({self.data.height} rows: {', '.join(self.data.columns)})"
+
+    def save(self, path: str | Path) -> Path:
+        """Write the chart to a file: .html (works offline), .png or .svg."""
+        path = Path(path)
+        self.drawing.save(str(path), **({"inline": True} if path.suffix == ".html" else {}))
+        return path
+
+    def _repr_mimebundle_(self, *arguments: Any, **options: Any) -> Any:
+        return self.drawing._repr_mimebundle_(*arguments, **options)
+
+
+def _altair() -> Any:
+    try:
+        import altair
+    except ImportError as error:
+        raise MissingExtra(
+            "Charts need the package 'altair'.", hint="pip install 'reissue[charts]', or go on without charts."
+        ) from error
+    return altair
+
+
+def over_releases(data: pl.DataFrame, panels: dict[str, str], *, title: str) -> Chart:
+    """Bars over the releases, one panel below the other for each column named in `panels`.
+
+    `data` has a column `release`; `panels` gives the title of each panel.
+    """
+    altair = _altair()
+    base = altair.Chart(altair.Data(values=data.to_dicts())).mark_bar(size=32, color="#35618f")
+    rows = [
+        base.encode(
+            x=altair.X("release:O", title="release", axis=altair.Axis(labelAngle=0)),
+            y=altair.Y(f"{column}:Q", title=None),
+            tooltip=[altair.Tooltip(f"{name}:Q") for name in data.columns],
+        ).properties(width=420, height=150, title=panel)
+        for column, panel in panels.items()
+    ]
+    return Chart(data, altair.vconcat(*rows).properties(title=title))

@@ -1,0 +1,38 @@
+"""`reissue amend`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reissue.cli.output import AsJson, SeriesFolder, console, print_json
+
+
+def amend(
+    series: SeriesFolder,
+    reason: Annotated[str, typer.Option(help="Why the policy changes; kept in the record.")],
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", help="The new policy file; by default the series' own policy.toml, edited."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Record a new version of a series' policy: a changed policy is never silent.
+
+    Example:
+
+      reissue amend clinic --policy stricter.toml --reason "k raised to 20 after review"
+    """
+    from reissue.policy import Policy
+    from reissue.series import open as open_series
+
+    changed = Policy.read(policy or series / "policy.toml")
+    with open_series(series) as opened:
+        differences = opened.policy.differences(changed)
+        version = opened.amend(changed, reason)
+    if as_json:
+        print_json({"version": version.version, "time": version.time, "reason": reason, "differences": differences})
+        return
+    console().print(f"policy version {version.version} recorded; it differs in: {', '.join(differences) or 'nothing'}")

@@ -1,0 +1,159 @@
+"""`reissue demo`: the main job in small."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reissue.cli.output import AsJson, console, print_json, print_table, stages
+
+if TYPE_CHECKING:
+    from reissue.series import Series
+
+CHART = "chart.html"
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder for the demo.")] = Path("reissue-demo"),
+    months: Annotated[int, typer.Option(min=2, max=24, help="How many months to publish.")] = 4,
+    as_json: AsJson = False,
+) -> None:
+    """Publish a small hospital over several months; show what each release reveals and costs.
+
+    The hospital is made up. Its method, Mondrian, protects each release alone: watch what the releases
+    betray together. Everything stays in FOLDER for you to look at.
+
+    Example:
+
+      reissue demo my-first-series --months 6
+    """
+    from reissue.errors import ParameterError
+    from reissue.series import open as open_series
+    from reissue.studies.hospital import hospital
+
+    if folder.exists():
+        raise ParameterError(
+            f"There is something at '{folder}' already.", hint="name another folder: reissue demo <folder>"
+        )
+    folder.mkdir(parents=True)
+    tables = list(hospital(months))
+    with stages(len(tables)) as progress, open_series(folder / "series", _policy()) as series:
+        for number, table in enumerate(tables, start=1):
+            table.write_csv(folder / f"month-{number}.csv")
+            progress(f"Publishing month {number}")
+            series.publish(table, seed=number)
+        told = _told(series, folder)
+    if as_json:
+        print_json(told)
+        return
+    _print(told, folder)
+
+
+def _policy() -> Any:
+    from reissue.methods import Mondrian
+    from reissue.policy import Policy
+    from reissue.schema import Categorical, Numeric, Schema
+
+    return Policy(
+        Schema(
+            person="patient",
+            quasi={"age": Numeric(), "zip": Numeric(), "sex": Categorical()},
+            sensitive="diagnosis",
+        ),
+        Mondrian(k=4, l=3),
+        series="unprotected",
+    )
+
+
+def _told(series: Series, folder: Path) -> dict[str, Any]:
+    """Everything the demo has to say, as plain data."""
+    from reissue.charts import over_releases
+    from reissue.errors import MissingExtra
+    from reissue.studies.leak import exposure, witness
+
+    published = series.published()
+    exposed = exposure(published)
+    releases = []
+    for release, row in zip(series.releases, exposed.iter_rows(named=True), strict=True):
+        changes = release.summary["changes"]
+        releases.append(
+            {
+                "release": release.number,
+                "rows": row["rows"],
+                "groups": release.manifest["groups"],
+                "came": changes["arrived"] + changes["returned"],
+                "gone": changes["gone"],
+                "information_loss": series.utility(release.number).certainty_penalty.total,
+                "exposed": row["exposed"],
+            }
+        )
+    story = witness(published)
+    told: dict[str, Any] = {"folder": str(folder), "releases": releases, "witness": None, "chart": None}
+    first = series.release(1).tables["table"]
+    told["first_rows"] = first.head(6).to_dicts()
+    if story is not None:
+        told["witness"] = {
+            "patient": series.name_of(story.person),
+            "diagnosis": story.value,
+            "groups": [{"release": r, "group": g, "diagnoses": list(v)} for r, g, v in story.groups],
+        }
+    import polars as pl
+
+    data = pl.DataFrame(releases).select("release", "exposed", "information_loss")
+    try:
+        chart = over_releases(
+            data,
+            {
+                "exposed": "People whose diagnosis is certain to anyone who kept all releases so far",
+                "information_loss": "What each release cost: share of the quasi-identifiers' detail lost",
+            },
+            title="A hospital published month after month with a method for single releases",
+        )
+        told["chart"] = str(chart.save(folder / CHART))
+    except MissingExtra as missing:
+        told["chart_missing"] = str(missing)
+    return told
+
+
+def _print(told: dict[str, Any], folder: Path) -> None:
+    screen = console()
+    screen.print(
+        "A small hospital publishes its patients every month; each release is 4-anonymous with 3 diagnoses a group.\n"
+    )
+    head = told["first_rows"]
+    print_table(
+        "What the public sees of the first month (first rows)",
+        list(head[0]),
+        [tuple(row.values()) for row in head],
+        left=range(len(head[0])),
+    )
+    columns = {
+        "release": "release", "rows": "rows", "groups": "groups", "came": "came", "gone": "gone",
+        "information_loss": "detail lost", "exposed": "people exposed so far",
+    }  # fmt: skip
+    print_table(
+        "What each release costs, and what all releases so far reveal together", list(columns.values()),
+        [tuple(release[name] for name in columns) for release in told["releases"]],
+    )  # fmt: skip
+    story = told["witness"]
+    if story is None:
+        screen.print("Nobody is exposed by comparing the groups of these releases.")
+    else:
+        screen.print(f"[bold]How it happens.[/bold] {story['patient']} was in")
+        for group in story["groups"]:
+            screen.print(
+                f"  release {group['release']}, group {group['group']}: {', '.join(group['diagnoses'])}", soft_wrap=True
+            )
+        screen.print(
+            f"Only [bold]{story['diagnosis']}[/bold] is in all of them: that is the diagnosis.\n", soft_wrap=True
+        )
+    if told["chart"]:
+        screen.print(f"A chart to open in a browser: {told['chart']}", soft_wrap=True)
+    else:
+        screen.print(told["chart_missing"], soft_wrap=True)
+    screen.print(
+        f"Look around: reissue log {folder / 'series'}; reissue show {folder / 'series'} 1; reissue utility {folder / 'series'}",
+        soft_wrap=True,
+    )

@@ -1,0 +1,35 @@
+"""`reissue forget`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reissue.cli.output import AsJson, SeriesFolder, console, print_json
+
+
+def forget(
+    series: SeriesFolder,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask again.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Erase a person's id from a series, for ever; the history keeps the person's number.
+
+    The id is read from standard input, so that it does not stay in the shell's history.
+
+    Example:
+
+      echo P-0421 | reissue forget clinic --yes
+    """
+    from reissue.series import open as open_series
+
+    person: object = typer.prompt("Id of the person", err=True, hide_input=True)
+    if not yes:
+        typer.confirm("This cannot be undone. Forget this person?", abort=True, err=True)
+    with open_series(series) as opened:
+        opened.forget(opened.id_from_text(str(person)))
+    if as_json:
+        print_json({"forgotten": 1})
+        return
+    console().print("forgotten: the id is gone, the history keeps a number")

@@ -1,0 +1,48 @@
+"""`reissue init`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reissue.cli.output import AsJson, console, print_json, print_table
+
+
+def init(
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV or Parquet file with one row per person.")],
+    out: Annotated[Path, typer.Option("--out", help="The policy file to write.")] = Path("policy.toml"),
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there already.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Propose a policy for a table. Roles are guessed: read the file and confirm or correct each one.
+
+    Example:
+
+      reissue init patients.csv --out policy.toml
+    """
+    from reissue.errors import ParameterError, StorageError
+    from reissue.frames import read_table
+    from reissue.proposals import guess_roles, propose_policy
+
+    if out.exists() and not force:
+        raise ParameterError(f"There is a file '{out}' already.", hint="choose another with --out, or pass --force.")
+    frame, _ = read_table(table)
+    guesses = guess_roles(frame)
+    try:
+        out.write_text(propose_policy(frame, table.name), encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"'{out}' cannot be written: {error.strerror}.") from error
+    if as_json:
+        print_json({"file": str(out), "guesses": [{"column": g.column, "role": g.role, "why": g.why} for g in guesses]})
+        return
+    print_table(
+        f"Guessed roles for {table.name}", ("column", "role", "kind", "why"),
+        [(g.column, g.role, g.kind or "-", g.why) for g in guesses], left=(0, 1, 2, 3),
+    )  # fmt: skip
+    console().print(
+        f"wrote {out}. These are guesses: read it and confirm or correct every line marked GUESS, then\n"
+        f"  reissue publish <series folder> {table} --policy {out} --dry-run",
+        soft_wrap=True,
+    )

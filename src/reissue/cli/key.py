@@ -1,0 +1,31 @@
+"""`reissue key`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from reissue.cli.output import AsJson, console, print_json
+
+
+def key(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the key; outside any series' folder.")],
+    as_json: AsJson = False,
+) -> None:
+    """Make a key for a policy that keeps hashed ids ([people] ids = "hashed").
+
+    Example:
+
+      reissue key ~/keys/clinic.key
+    """
+    from reissue.identities import make_key
+
+    make_key(file.expanduser())
+    if as_json:
+        print_json({"key_file": str(file)})
+        return
+    console().print(
+        f'wrote {file}; name it in the policy: [people] ids = "hashed", key_file = "{file}"', soft_wrap=True
+    )

@@ -1,0 +1,76 @@
+"""`reissue log`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reissue.cli.output import AsJson, SeriesFolder, console, print_json, print_table
+
+
+def log(
+    series: SeriesFolder,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Check every byte against what was recorded. Exit code 2 if any differs.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the releases of a series, the versions of its policy and what else happened.
+
+    Examples:
+
+      reissue log clinic
+
+      reissue log clinic --verify
+    """
+    from reissue.ledger import Ledger
+
+    if verify:
+        _verify(series, as_json)
+        return
+    with Ledger.open(series) as ledger:
+        releases, policies, events = ledger.releases(), ledger.policies(), ledger.events()
+    if as_json:
+        print_json(
+            {
+                "releases": [
+                    {"number": r.number, "time": r.time, "chain": r.chain, **r.manifest, "summary": r.summary}
+                    for r in releases
+                ],
+                "policies": [{"version": p.version, "time": p.time, "reason": p.reason} for p in policies],
+                "events": [{"time": e.time, "kind": e.kind, "detail": e.detail} for e in events],
+            }
+        )
+        return
+    rows = []
+    for record in releases:
+        summary = record.summary
+        changes = summary["changes"]
+        rows.append(
+            (
+                record.number, f"{record.time:%Y-%m-%d %H:%M}", summary["method"], summary["rows"], summary["groups"],
+                changes["arrived"] + changes["returned"], changes["gone"],
+                changes["changed_quasi"] + changes["changed_value"], record.policy_version, record.chain[:12],
+            )
+        )  # fmt: skip
+    columns = ("no.", "time (UTC)", "method", "rows", "groups", "came", "gone", "changed", "policy", "chain")
+    print_table(f"Releases of {series}", columns, rows, left=(1, 2, 9))
+    print_table(
+        "What happened besides", ("time (UTC)", "what", "detail"),
+        [(f"{event.time:%Y-%m-%d %H:%M}", event.kind, event.detail) for event in events], left=(0, 1, 2),
+    )  # fmt: skip
+
+
+def _verify(series: object, as_json: bool) -> None:
+    from reissue.ledger import verify
+
+    findings = verify(str(series))
+    if as_json:
+        print_json({"intact": not findings, "findings": [{"file": f.file, "what": f.what} for f in findings]})
+    elif findings:
+        print_table("What differs from the record", ("file", "what"), [(f.file, f.what) for f in findings], left=(0, 1))
+    else:
+        console().print(f"[green]intact[/green] every byte of {series} is as it was recorded")
+    if findings:
+        raise typer.Exit(2)

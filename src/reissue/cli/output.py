@@ -1,0 +1,110 @@
+"""What all commands share: options, progress, tables, JSON, and how errors are told."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reissue.errors import InternalError, Refused, ReissueError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+ShowValues = Annotated[
+    bool, typer.Option("--show-values", help="Let messages quote values of the private table. Off by default.")
+]
+SeriesFolder = Annotated[Path, typer.Argument(metavar="SERIES", help="The folder of the series.")]
+Number = Annotated[int | None, typer.Argument(metavar="NUMBER", help="The release; the last one by default.")]
+
+
+def console(*, errors: bool = False) -> Console:
+    """A rich console on standard output or standard error."""
+    from rich.console import Console
+
+    return Console(stderr=errors, highlight=False)
+
+
+def print_json(data: object) -> None:
+    """Print a result as JSON, alone on standard output."""
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, default=str) + "\n")
+
+
+def print_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, left: Sequence[int] = (0,)
+) -> None:
+    """Print a table; columns are right-aligned but for those at the places in `left`."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for place, name in enumerate(columns):
+        table.add_column(name, justify="left" if place in left else "right")
+    for row in rows:
+        table.add_row(*(Text(cell_text(cell)) for cell in row))
+    console().print(table)
+
+
+def cell_text(cell: object) -> str:
+    """Numbers with separators, floats to four digits, the rest as it is."""
+    if cell is None:
+        return "-"
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if isinstance(cell, int):
+        return f"{cell:,}"
+    if isinstance(cell, float):
+        return f"{cell:,.4g}" if abs(cell) < 1e6 else f"{cell:,.0f}"
+    return str(cell)
+
+
+@contextmanager
+def stages(total: int) -> Iterator[Callable[[str], None]]:
+    """A progress bar over the stages of one piece of work, shown on a terminal only."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    screen = console(errors=True)
+    bar = Progress(
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(),
+        console=screen, transient=True, disable=not screen.is_terminal,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task("Starting", total=total)
+        begun = False
+
+        def begin(stage: str) -> None:
+            nonlocal begun
+            bar.update(task, description=stage, advance=1 if begun else 0)
+            begun = True
+
+        yield begin
+
+
+def report_error(error: ReissueError, *, as_json: bool) -> int:
+    """Tell an error on standard error (as JSON on standard output if asked); return the exit code."""
+    code = 1 if isinstance(error, Refused) else 2
+    if as_json:
+        told: Mapping[str, Any] = {
+            "kind": type(error).__name__,
+            "what": error.what,
+            "problems": list(error.problems),
+            "next_step": error.hint,
+        }
+        print_json({"error": told, "exit_code": code})
+        return code
+    from rich.text import Text
+
+    screen = console(errors=True)
+    heading = "Refused" if code == 1 else "Internal error" if isinstance(error, InternalError) else "Error"
+    screen.print(Text.assemble((f"{heading}: ", "bold red"), error.what), soft_wrap=True)
+    for problem in error.problems:
+        screen.print(Text(f"  - {problem}"), soft_wrap=True)
+    if error.hint:
+        screen.print(Text.assemble(("Next step: ", "bold"), error.hint), soft_wrap=True)
+    return code

@@ -1,0 +1,49 @@
+"""`reissue utility`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_table, stages
+
+
+def utility(
+    series: SeriesFolder,
+    number: Number = None,
+    queries: Annotated[int, typer.Option(min=0, help="How many COUNT queries to ask; 0 for none.")] = 1000,
+    dimensions: Annotated[int, typer.Option(min=1, help="How many quasi-identifiers each query restricts.")] = 2,
+    selectivity: Annotated[float, typer.Option(help="The share of rows a query should match, above 0 up to 1.")] = 0.05,
+    seed: Annotated[int | None, typer.Option(help="Ask the same queries again.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what a release cost: information loss, sizes of groups, error of queries. Private.
+
+    Examples:
+
+      reissue utility clinic
+
+      reissue utility clinic 3 --queries 10000 --dimensions 3 --selectivity 0.01
+    """
+    from reissue.cli.selecting import chosen
+    from reissue.series import open as open_series
+    from reissue.utility import Workload
+
+    with stages(1) as progress, open_series(series) as opened:
+        release = chosen(opened, number)
+        progress(f"Measuring release {release.number}")
+        workload = None
+        if queries:
+            workload = Workload(
+                dimensions=min(dimensions, len(opened.policy.schema.quasi)),
+                selectivity=selectivity,
+                count=queries,
+                seed=seed,
+            )
+        measured = opened.utility(release.number, workload=workload)
+    if as_json:
+        print_json({"number": release.number, **measured.to_dict()})
+        return
+    frame = measured.frame()
+    print_table(f"What release {release.number} cost", frame.columns, frame.rows(), left=(0, 2))

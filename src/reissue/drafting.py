@@ -1,0 +1,238 @@
+"""Drafting: from a table and the history of a series to a release that is not yet committed.
+
+Nothing here writes anything. A draft is private: it holds the snapshot it was made from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue.coding import Domain, code_table
+from reissue.errors import GuaranteeBroken, Infeasible, Refused, Unprotected, count_of
+from reissue.frames import Library
+from reissue.grouping import Grouping
+from reissue.guarantees import GroupGuarantee, Verdict
+from reissue.methods.base import Memory, Method
+from reissue.policy import Policy
+from reissue.recode import Recoded, anatomise, generalise, view_of, whole
+from reissue.release import Published
+from reissue.snapshot import Delta, Snapshot, strata
+
+Progress = Callable[[str], None]
+"""Called with the name of each stage when it begins."""
+
+
+@dataclass(frozen=True, repr=False)
+class History:
+    """What the private side of a series knows before a release."""
+
+    number: int = 0
+    """The number of the last release; 0 when there is none."""
+    policy_version: int = 1
+    people: pl.DataFrame | None = None
+    """Everyone known so far: `number`, `id`."""
+    next_number: int = 0
+    """The number the next new person gets."""
+    last: pl.DataFrame | None = None
+    """The rows of the last release, with person numbers."""
+    domain: Domain = field(default_factory=Domain)
+    memory: Memory = field(default_factory=dict)
+    key: bytes | None = None
+    """The key for hashed ids."""
+
+
+@dataclass(frozen=True, repr=False)
+class Draft:
+    """A release that is ready to be committed, with everything private about it."""
+
+    parent: int
+    """The number of the release it follows."""
+    policy: Policy
+    policy_version: int
+    snapshot: Snapshot
+    grouping: Grouping
+    recoded: Recoded
+    delta: Delta
+    memory: Memory
+    domain: Domain
+    people: pl.DataFrame | None
+    """Everyone known including this table; None when nobody is new."""
+    rows: pl.DataFrame
+    """The snapshot with person numbers and public group numbers, as it is kept."""
+    verdicts: tuple[Verdict, ...]
+    """What the checkers of the method's guarantees found."""
+    seed: str
+    library: Library
+
+    @property
+    def number(self) -> int:
+        """The number the release will have."""
+        return self.parent + 1
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """What would be published."""
+        return self.recoded.tables
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Counts about the release; private, because changes between releases are."""
+        sizes = self.grouping.sizes()
+        return {
+            "number": self.number,
+            "method": self.policy.method.name,
+            "form": self.policy.form,
+            "rows": len(self.snapshot),
+            "groups": self.grouping.count,
+            "smallest_group": int(sizes.min()),
+            "average_group": round(float(sizes.mean()), 3),
+            "largest_group": int(sizes.max()),
+            "changes": self.delta.counts(),
+            "guarantees": {verdict.guarantee: verdict.explanation for verdict in self.verdicts},
+        }
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the public record says about the release."""
+        return {
+            "method": self.policy.to_dict()["method"],
+            "form": self.policy.form,
+            "series": "protected" if self.policy.method.protects_series else "unprotected",
+            "guarantees": [verdict.guarantee for verdict in self.verdicts],
+            "policy_version": self.policy_version,
+            "rows": len(self.snapshot),
+            "groups": self.grouping.count,
+        }
+
+    def published(self) -> Published:
+        """The outsider's view of this release alone."""
+        return view_of(self.snapshot, self.recoded.groups)
+
+    def __repr__(self) -> str:
+        return f"Draft(release {self.number}: {len(self.snapshot):,} rows in {self.grouping.count:,} groups)"
+
+
+def make_draft(
+    frame: pl.DataFrame,
+    policy: Policy,
+    history: History,
+    *,
+    seed: int | None = None,
+    library: Library = "polars",
+    show_values: bool = False,
+    progress: Progress = lambda stage: None,
+) -> Draft:
+    """Code, group, recode and check a table; raise if it cannot or must not be published."""
+    method = policy.method
+    _check_protection(policy, history)
+    progress("Reading columns")
+    coded = code_table(
+        frame,
+        policy.schema,
+        people=history.people,
+        next_number=history.next_number,
+        domain=history.domain,
+        key=history.key,
+        show_values=show_values,
+    )
+    snapshot = coded.snapshot
+    rows = snapshot.frame()
+    delta = Delta.between(history.last, rows, policy.schema.sensitive, known=history.next_number, since=history.number)
+    _check_changes(method, delta)
+    snapshot = snapshot.for_form(policy.form)
+    guarantees = policy.guarantees()
+    _check_feasible(snapshot, guarantees)
+    progress("Grouping people")
+    sequence = np.random.SeedSequence(seed)
+    grouping, memory = method.group(snapshot, delta, history.memory, np.random.default_rng(sequence))
+    progress("Recoding")
+    recode = generalise if policy.form == "generalised" else anatomise
+    recoded = recode(snapshot, grouping, history.number + 1)
+    progress("Checking guarantees")
+    verdicts = tuple(g.check(view_of(snapshot, recoded.groups)) for g in guarantees)
+    broken = [f"{verdict.guarantee}: {verdict.explanation}" for verdict in verdicts if not verdict.holds]
+    if broken:
+        raise GuaranteeBroken(
+            f"{method.name} gave a release that breaks its own promises; nothing is published.",
+            problems=broken,
+            hint="this is a mistake in the method, not in the table; please report it.",
+        )
+    return Draft(
+        parent=history.number,
+        policy=policy,
+        policy_version=history.policy_version,
+        snapshot=snapshot,
+        grouping=grouping,
+        recoded=recoded,
+        delta=delta,
+        memory=memory,
+        domain=coded.domain,
+        people=_with_new(history, coded.new_ids),
+        rows=rows.with_columns(pl.Series("group", recoded.group)),
+        verdicts=verdicts,
+        seed=str(sequence.entropy),
+        library=library,
+    )
+
+
+def _with_new(history: History, new_ids: pl.Series) -> pl.DataFrame | None:
+    if not new_ids.len():
+        return None
+    numbers = np.arange(history.next_number, history.next_number + new_ids.len(), dtype=np.uint32)
+    fresh = pl.DataFrame({"number": numbers, "id": new_ids})
+    return fresh if history.people is None else pl.concat([history.people, fresh])
+
+
+def _check_protection(policy: Policy, history: History) -> None:
+    if history.number and not policy.method.protects_series and policy.series != "unprotected":
+        raise Unprotected(
+            f"{policy.method.name} protects each release alone, not the series, and release {history.number} is out "
+            "already: whoever is in both could be betrayed by comparing them.",
+            hint='choose a method that protects a series, or accept the risk with series = "unprotected" in the '
+            "policy; the public record then says so.",
+        )
+
+
+def _check_changes(method: Method, delta: Delta) -> None:
+    problems = []
+    if delta.gone.size and not method.takes.deletions:
+        problems.append(f"{count_of(delta.gone.size, 'person', 'people')} gone since the last release")
+    if delta.returned.size and not method.takes.returns:
+        problems.append(f"{count_of(delta.returned.size, 'person', 'people')} came back")
+    changed = np.union1d(delta.changed_quasi, delta.changed_value).size
+    if changed and not method.takes.changes:
+        problems.append(f"{count_of(changed, 'person', 'people')} with changed columns")
+    if problems:
+        raise Refused(f"{method.name} cannot take what changed since the last release.", problems=problems)
+
+
+def _check_feasible(snapshot: Snapshot, guarantees: tuple[Any, ...]) -> None:
+    """What the whole table fails as one group, every grouping of it fails in some group.
+
+    Columns published as they are keep their values apart, so there each combination is a table of its own.
+    """
+    groupwise = [guarantee for guarantee in guarantees if isinstance(guarantee, GroupGuarantee)]
+    stratum = strata(snapshot)
+    view = whole(snapshot, stratum)
+    failed = {g: verdict for g in groupwise if not (verdict := g.check(view)).holds}
+    if not failed:
+        return
+    if view.releases[0].group_count == 1:
+        raise Infeasible(
+            f"No grouping of this table ({count_of(len(snapshot), 'row')}) can satisfy the policy.",
+            problems=[f"{g.title}: {g.advice(view)}" for g in failed],
+            hint="lower the parameters, or publish when there are more people.",
+        )
+    names = ", ".join(f"'{column.name}'" for column in snapshot.as_is)
+    raise Infeasible(
+        f"The columns published as they are ({names}) divide the table into parts that cannot satisfy the policy.",
+        problems=[
+            f"{g.title}: {v.violations:,} of {v.groups:,} combinations of their values fail" for g, v in failed.items()
+        ],
+        hint="make such a column a quasi-identifier or drop it, lower the parameters, or wait for more people.",
+    )

@@ -1,0 +1,214 @@
+"""What a guarantee is, and what those that judge every group by itself have in common."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from reissue.errors import ParameterError, count_of
+from reissue.release import Published, PublishedGroups
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the check of a guarantee found."""
+
+    holds: bool
+    """Whether no group breaks the guarantee."""
+    guarantee: str
+    """The guarantee and its parameters in words, such as `k-anonymity (k = 10)`."""
+    worst: float
+    """The worst figure found, in the guarantee's own measure; NaN where there are no groups."""
+    release: int | None
+    """The number of the release with the worst figure."""
+    group: int | None
+    """The group with the worst figure, counted from 1 in the order of publication."""
+    violations: int
+    """How many groups break the guarantee, over all releases."""
+    groups: int
+    """How many groups were looked at, over all releases."""
+    explanation: str
+    """The finding in plain words."""
+
+
+class Guarantee(Protocol):
+    """A promise about what is published, and how to check it."""
+
+    @property
+    def name(self) -> str:
+        """The name in a policy file."""
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters by name; `build(name, **parameters)` gives an equal guarantee."""
+
+    def check(self, published: Published, secret: object = None) -> Verdict:
+        """Whether the promise is kept, judged from what an outsider sees."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure for each group of a release, and whether the group keeps the promise."""
+
+    figure: npt.NDArray[np.float64]
+    kept: npt.NDArray[np.bool_]
+    words: Callable[[int], str]
+    """What there is to say of the group at a position: `has 4 members, at least 10 are needed`."""
+
+
+@dataclass(frozen=True)
+class GroupGuarantee(ABC):
+    """A promise that holds when it holds in every group of every release by itself.
+
+    It says nothing about what several releases reveal together.
+    """
+
+    name: ClassVar[str]
+    low_is_worse: ClassVar[bool] = True
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters by name; `build(name, **parameters)` gives an equal guarantee."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def title(self) -> str:
+        """The guarantee and its parameters in words."""
+        shown = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
+        return f"{self.name} ({shown})"
+
+    @abstractmethod
+    def measure(self, published: Published, release: PublishedGroups) -> Measure:
+        """The figures of one release."""
+
+    @abstractmethod
+    def remedy(self, published: Published) -> str:
+        """For a view of one group that breaks the promise: what is missing and what would do."""
+
+    def check(self, published: Published, secret: object = None) -> Verdict:
+        """Judge every group. `secret` is not needed: these promises are visible from outside."""
+        groups = violations = 0
+        worst: tuple[float, int, int, str] | None = None
+        for release in published.releases:
+            if not release.group_count:
+                continue
+            measure = self.measure(published, release)
+            broken = np.flatnonzero(~measure.kept)
+            groups += release.group_count
+            if violations and not broken.size:
+                continue
+            # Once a group has failed, only groups that fail can be the worst.
+            pool = broken if broken.size else np.arange(release.group_count)
+            pick = np.argmin if self.low_is_worse else np.argmax
+            at = int(pool[int(pick(measure.figure[pool]))])
+            figure = float(measure.figure[at])
+            first_failure = bool(broken.size) and not violations
+            if worst is None or first_failure or self._worse(figure, worst[0]):
+                worst = (figure, release.number, at + 1, measure.words(at))
+            violations += broken.size
+        if worst is None:
+            return Verdict(True, self.title, math.nan, None, None, 0, 0, "There are no groups to check.")
+        figure, number, group, words = worst
+        place = f"group {group:,} of release {number:,}, {words}"
+        if violations:
+            explanation = f"{violations:,} of {count_of(groups, 'group')} break it. The worst, {place}."
+        else:
+            explanation = (
+                f"It holds in all of {count_of(groups, 'group')}. The closest to the limit, {place}."
+            )
+        return Verdict(not violations, self.title, figure, number, group, violations, groups, explanation)
+
+    def advice(self, published: Published) -> str:
+        """For a view of one group (a whole table): which figure is missing, and what would satisfy it."""
+        if len(published.releases) != 1 or published.releases[0].group_count != 1:
+            raise ParameterError(
+                "Advice is given for a view of one release with one group.",
+                hint="put the whole table into one group.",
+            )
+        if self.measure(published, published.releases[0]).kept[0]:
+            return f"the table as a whole satisfies {self.title}"
+        return self.remedy(published)
+
+    def _worse(self, figure: float, than: float) -> bool:
+        return figure < than if self.low_is_worse else figure > than
+
+
+EXACT = 2**31
+"""Up to here a whole parameter times a count of rows stays within 64 bits, so that they compare exactly."""
+
+
+class Validation:
+    """Looks at all parameters of an object, tidies numbers, and raises once with every problem found."""
+
+    def __init__(self, owner: object) -> None:
+        self._owner = owner
+        self._problems: list[str] = []
+
+    def whole(self, name: str, *, least: int) -> None:
+        """A whole number of at least `least`."""
+        value = getattr(self._owner, name)
+        if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least:
+            self.replace(name, int(value))
+        else:
+            self.wrong(name, f"a whole number of at least {least}")
+
+    def real(
+        self, name: str, *, least: float = -math.inf, above: float = -math.inf, most: float = math.inf
+    ) -> None:
+        """A finite number within limits. Whole numbers stay whole, so that they can be compared exactly."""
+        value = getattr(self._owner, name)
+        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if number and math.isfinite(value) and least <= value <= most and value > above:
+            self.replace(name, int(value) if isinstance(value, int | np.integer) else float(value))
+        elif math.isfinite(above):
+            self.wrong(name, f"a number above {above:g}")
+        elif math.isfinite(most):
+            self.wrong(name, f"a number from {least:g} to {most:g}")
+        else:
+            self.wrong(name, f"a number of at least {least:g}")
+
+    def one_of(self, name: str, choices: tuple[str, ...]) -> None:
+        """One of a few words."""
+        value = getattr(self._owner, name)
+        if not (isinstance(value, str) and value in choices):
+            self.wrong(name, " or ".join(f"'{choice}'" for choice in choices))
+
+    def wrong(self, name: str, wanted: str, got: str | None = None) -> None:
+        """Note that a parameter is not what is wanted."""
+        value = getattr(self._owner, name)
+        # Anything but a plain scalar could hold data, and a message must not.
+        plain = value is None or isinstance(value, str | int | float | np.number)
+        got = got or (f"{value!r}" if plain else f"a {type(value).__name__}")
+        self._problems.append(
+            f"The '{name}' parameter of {type(self._owner).__name__} must be {wanted}. Got {got} instead."
+        )
+
+    def replace(self, name: str, value: object) -> None:
+        """Store the tidy form of a parameter in a frozen object that is still being made."""
+        object.__setattr__(self._owner, name, value)
+
+    def finish(self) -> None:
+        """Raise if anything was wrong."""
+        if len(self._problems) == 1:
+            raise ParameterError(self._problems[0])
+        if self._problems:
+            raise ParameterError(
+                f"{type(self._owner).__name__} has {len(self._problems)} parameters out of their range.",
+                problems=self._problems,
+            )
+
+
+def rounded_down(number: float) -> str:
+    """A number to three decimals, never more than it is: a parameter that suffices if taken at its word."""
+    return f"{math.floor(number * 1000) / 1000:.3f}".rstrip("0").rstrip(".")
+
+
+def rounded_up(number: float) -> str:
+    """A number to three decimals, never less than it is."""
+    return f"{math.ceil(number * 1000) / 1000:.3f}".rstrip("0").rstrip(".")

@@ -1,0 +1,78 @@
+"""Compiled passes over rows that belong to groups: extents, sets of codes, values in order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def extents(group: Any, codes: Any, least: Any, most: Any) -> None:
+    """The lowest and highest code of each group. `least` starts at the largest code, `most` at 0."""
+    for row in range(group.size):
+        which = group[row]
+        code = codes[row]
+        if code < least[which]:
+            least[which] = code
+        if code > most[which]:
+            most[which] = code
+
+
+@njit(cache=True, nogil=True)
+def code_sets(group: Any, codes: Any, sets: Any) -> None:
+    """Mark in the bit set of each group (one row of 64-bit words) which codes its rows have."""
+    for row in range(group.size):
+        code = np.uint64(codes[row])
+        sets[group[row], code >> np.uint64(6)] |= np.uint64(1) << (code & np.uint64(63))
+
+
+@njit(cache=True, nogil=True)
+def order_by_group(group: Any, starts: Any, order: Any) -> None:
+    """Row numbers, group after group; `starts` says where each group begins and is left as it was."""
+    place = starts.copy()
+    for row in range(group.size):
+        which = group[row]
+        order[place[which]] = row
+        place[which] += 1
+
+
+@njit(cache=True, nogil=True)
+def values_by_group(group: Any, codes: Any, starts: Any, values: Any) -> None:
+    """The codes, group after group, ascending within each group."""
+    place = starts.copy()
+    for row in range(group.size):
+        which = group[row]
+        values[place[which]] = codes[row]
+        place[which] += 1
+    for which in range(starts.size - 1):
+        low = starts[which]
+        high = starts[which + 1]
+        if high - low > 48:
+            values[low:high].sort()
+            continue
+        for here in range(low + 1, high):
+            value = values[here]
+            there = here
+            while there > low and values[there - 1] > value:
+                values[there] = values[there - 1]
+                there -= 1
+            values[there] = value
+
+
+@njit(cache=True, nogil=True)
+def count_runs(values: Any, starts: Any, codes: Any, counts: Any, run_starts: Any) -> int:
+    """Collapse equal neighbours of a group to one code and its count; returns how many there are."""
+    runs = 0
+    for which in range(starts.size - 1):
+        run_starts[which] = runs
+        for here in range(starts[which], starts[which + 1]):
+            if here > starts[which] and values[here] == values[here - 1]:
+                counts[runs - 1] += 1
+            else:
+                codes[runs] = values[here]
+                counts[runs] = 1
+                runs += 1
+    run_starts[starts.size - 1] = runs
+    return runs

@@ -1,0 +1,427 @@
+"""The compiled part of Mondrian: cut a table of codes into segments until no cut is allowed.
+
+Rows are physically moved so that every segment is contiguous; `index` is moved along and says in the
+end which row of the snapshot stands where. Everything is plain arrays: the first columns of `cells`
+are quasi-identifiers, the last is the sensitive value.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+
+class Attributes(NamedTuple):
+    """The quasi-identifiers, one after the other in flat arrays."""
+
+    is_tree: npt.NDArray[np.bool_]
+    """For each attribute: a hierarchy (True), or ordered codes (False)."""
+    code_start: npt.NDArray[np.int64]
+    """Where an attribute's codes begin in `position` and `leaf_node`."""
+    position: npt.NDArray[np.float64]
+    """Ordered attributes: where each code lies on the attribute's axis."""
+    scale: npt.NDArray[np.float64]
+    """What an extent is multiplied with to become a share of the attribute's domain."""
+    leaf_node: npt.NDArray[np.int32]
+    """Hierarchies: the node of each code, counted from the attribute's own first node."""
+    node_start: npt.NDArray[np.int64]
+    """Where an attribute's nodes begin in the arrays below."""
+    parent: npt.NDArray[np.int32]
+    first: npt.NDArray[np.int32]
+    last: npt.NDArray[np.int32]
+    child_start: npt.NDArray[np.int64]
+    """Where the children of each node begin in `children`; children end where the next node's begin."""
+    children: npt.NDArray[np.int32]
+
+
+class Rules(NamedTuple):
+    """What every group must satisfy. A rule that is not asked for has a value that nothing fails."""
+
+    smallest: int
+    """No satisfying group is smaller."""
+    distinct: int
+    """At least so many distinct values."""
+    entropy: float
+    """At least this entropy, in nats."""
+    recursive_c: npt.NDArray[np.float64]
+    recursive_l: npt.NDArray[np.int64]
+    """For each pair: the largest count is below c times the sum of counts from the l-th largest on."""
+    share: float
+    """The largest count times this is at most the size."""
+    protected: npt.NDArray[np.bool_]
+    """Sets of values (one row each, one column per value)."""
+    protected_share: npt.NDArray[np.float64]
+    """For each set: its count times this is at most the size."""
+    variation: float
+    """At most this total variation distance to `overall`."""
+    ordered: float
+    """At most this ordered earth mover's distance to `overall`."""
+    extent: float
+    """The values span at least this much of `magnitude`."""
+    overall: npt.NDArray[np.float64]
+    """The distribution of values in the whole table."""
+    magnitude: npt.NDArray[np.float64]
+    """The values as numbers, ascending."""
+
+
+@njit(cache=True, nogil=True)
+def satisfied(cells: Any, low: int, high: int, rules: Any, counts: Any, seen: Any) -> bool:
+    """Whether the rows from `low` to `high` satisfy every rule. `counts` is all zero before and after."""
+    size = high - low
+    if size < rules.smallest:
+        return False
+    column = cells.shape[1] - 1
+    distinct = 0
+    for row in range(low, high):
+        value = cells[row, column]
+        if counts[value] == 0:
+            seen[distinct] = value
+            distinct += 1
+        counts[value] += 1
+    verdict = _holds(size, distinct, rules, counts, seen)
+    for position in range(distinct):
+        counts[seen[position]] = 0
+    return verdict
+
+
+@njit(cache=True, nogil=True)
+def _holds(size: int, distinct: int, rules: Any, counts: Any, seen: Any) -> bool:
+    if distinct < rules.distinct:
+        return False
+    if rules.share > 1.0:
+        for position in range(distinct):
+            if counts[seen[position]] * rules.share > size:
+                return False
+    if rules.entropy > 0.0:
+        weighted = 0.0
+        for position in range(distinct):
+            count = counts[seen[position]]
+            weighted += count * np.log(count)
+        if np.log(size) - weighted / size < rules.entropy:
+            return False
+    for which in range(rules.protected_share.size):
+        count = 0
+        for position in range(distinct):
+            if rules.protected[which, seen[position]]:
+                count += counts[seen[position]]
+        if count * rules.protected_share[which] > size:
+            return False
+    if rules.recursive_l.size:
+        largest_first = np.empty(distinct, np.int64)
+        for position in range(distinct):
+            largest_first[position] = -counts[seen[position]]
+        largest_first.sort()
+        for which in range(rules.recursive_l.size):
+            rest = 0
+            for position in range(rules.recursive_l[which] - 1, distinct):
+                rest -= largest_first[position]
+            if not -largest_first[0] < rules.recursive_c[which] * rest:
+                return False
+    if rules.variation < 1.0:
+        excess = 0.0
+        for position in range(distinct):
+            difference = counts[seen[position]] / size - rules.overall[seen[position]]
+            if difference > 0.0:
+                excess += difference
+        if excess > rules.variation:
+            return False
+    if rules.ordered < 1.0:
+        moved = 0.0
+        surplus = 0.0
+        for value in range(rules.overall.size - 1):
+            surplus += counts[value] / size - rules.overall[value]
+            moved += abs(surplus)
+        if moved > rules.ordered * (rules.overall.size - 1):
+            return False
+    if rules.extent > 0.0:
+        least = seen[0]
+        most = seen[0]
+        for position in range(1, distinct):
+            least = min(least, seen[position])
+            most = max(most, seen[position])
+        if rules.magnitude[most] - rules.magnitude[least] < rules.extent:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _common_node(attributes: Any, attribute: int, least: int, most: int) -> int:
+    """The nearest common ancestor of two leaves: nodes are intervals of leaves, so it covers all between."""
+    base = attributes.node_start[attribute]
+    node = attributes.leaf_node[attributes.code_start[attribute] + least]
+    while attributes.last[base + node] < most or attributes.first[base + node] > least:
+        node = attributes.parent[base + node]
+    return node
+
+
+@njit(cache=True, nogil=True)
+def _extent(attributes: Any, attribute: int, least: int, most: int) -> float:
+    """How much of the attribute's domain the codes from `least` to `most` take up, 0 to 1."""
+    if attributes.is_tree[attribute]:
+        node = attributes.node_start[attribute] + _common_node(attributes, attribute, least, most)
+        return (attributes.last[node] - attributes.first[node]) * attributes.scale[attribute]
+    start = attributes.code_start[attribute]
+    return (attributes.position[start + most] - attributes.position[start + least]) * attributes.scale[attribute]
+
+
+@njit(cache=True, nogil=True)
+def _swap(cells: Any, index: Any, one: int, other: int) -> None:
+    for column in range(cells.shape[1]):
+        cells[one, column], cells[other, column] = cells[other, column], cells[one, column]
+    index[one], index[other] = index[other], index[one]
+
+
+@njit(cache=True, nogil=True)
+def _cut(cells: Any, index: Any, low: int, high: int, attribute: int, code: int) -> int:
+    """Move the rows with at most this code to the front; return where the others begin."""
+    left = low
+    right = high - 1
+    while True:
+        while left <= right and cells[left, attribute] <= code:
+            left += 1
+        while left <= right and cells[right, attribute] > code:
+            right -= 1
+        if left >= right:
+            return left
+        _swap(cells, index, left, right)
+        left += 1
+        right -= 1
+
+
+@njit(cache=True, nogil=True)
+def _arrange(
+    cells: Any, index: Any, low: int, attribute: int, offset: int, part_of: Any, bounds: Any, parts: int
+) -> None:
+    """Move rows so that those of part 0 come first, then part 1, and so on; `bounds` says where."""
+    place = np.empty(parts, np.int64)
+    for part in range(parts):
+        place[part] = bounds[part]
+    for part in range(parts):
+        while place[part] < bounds[part + 1]:
+            row = place[part]
+            home = part_of[cells[row, attribute] - offset]
+            if home != part:
+                _swap(cells, index, row, place[home])
+            place[home] += 1
+
+
+@njit(cache=True, nogil=True)
+def _median(cells: Any, low: int, high: int, attribute: int, least: int, most: int, counts: Any) -> Any:
+    """The code of the middle row, how many rows have a smaller code, and the next smaller code."""
+    size = high - low
+    middle = size // 2
+    if most - least <= 4 * size:
+        for code in range(least, most + 1):
+            counts[code - least] = 0
+        for row in range(low, high):
+            counts[cells[row, attribute] - least] += 1
+        below = 0
+        previous = least
+        code = least
+        while below + counts[code - least] <= middle:
+            below += counts[code - least]
+            if counts[code - least]:
+                previous = code
+            code += 1
+        return code, below, counts[code - least], previous
+    codes = np.empty(size, np.int64)
+    for row in range(size):
+        codes[row] = cells[low + row, attribute]
+    codes.sort()
+    code = codes[middle]
+    first = middle
+    while first > 0 and codes[first - 1] == code:
+        first -= 1
+    after = middle
+    while after < size and codes[after] == code:
+        after += 1
+    return code, first, after - first, codes[first - 1] if first > 0 else code
+
+
+@njit(cache=True, nogil=True)
+def _halve(
+    cells: Any, index: Any, low: int, high: int, attribute: int, least: int, most: int, relaxed: bool,
+    rules: Any, scratch: Any, counts: Any, seen: Any,
+) -> int:  # fmt: skip
+    """Cut at the median; return where the second half begins, or `low` when no cut there is allowed."""
+    size = high - low
+    code, below, equal, previous = _median(cells, low, high, attribute, least, most, scratch)
+    if relaxed:
+        # Rows that share the middle code may fall on either side. They were shuffled before, so which of
+        # them go left says nothing about their values.
+        left = size // 2
+        if left < rules.smallest or size - left < rules.smallest:
+            return low
+        start = low
+        if below:
+            start = _cut(cells, index, low, high, attribute, previous)
+        _cut(cells, index, start, high, attribute, code)
+        middle = low + left
+        if satisfied(cells, low, middle, rules, counts, seen) and satisfied(cells, middle, high, rules, counts, seen):
+            return middle
+        return low
+    # Two cuts are nearest to the median: before and after the middle code. The more even one first.
+    after = below + equal
+    for attempt in range(2):
+        upper = (attempt == 0) == (abs(2 * after - size) < abs(2 * below - size))
+        left = after if upper else below
+        if left < rules.smallest or size - left < rules.smallest:
+            continue
+        middle = _cut(cells, index, low, high, attribute, code if upper else previous)
+        if satisfied(cells, low, middle, rules, counts, seen) and satisfied(cells, middle, high, rules, counts, seen):
+            return middle
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _descend(
+    cells: Any, index: Any, low: int, high: int, attribute: int, least: int, most: int, relaxed: bool,
+    attributes: Any, rules: Any, part_of: Any, bounds: Any, counts: Any, seen: Any,
+) -> int:  # fmt: skip
+    """Go one level down a hierarchy: one part for each child of the common ancestor that has rows.
+
+    Strict: every part must satisfy the rules. Relaxed: the children that do not are pooled, with the
+    smallest of the others if need be, and the pool keeps the label of the ancestor.
+    Fills `bounds`; returns the number of parts, or 1 when no cut is allowed.
+    """
+    base = attributes.node_start[attribute]
+    node = base + _common_node(attributes, attribute, least, most)
+    children = attributes.child_start[node + 1] - attributes.child_start[node]
+    sizes = np.zeros(children, np.int64)
+    child_of = np.empty(most - least + 1, np.int32)
+    for child in range(children):
+        which = base + attributes.children[attributes.child_start[node] + child]
+        for code in range(max(least, attributes.first[which]), min(most, attributes.last[which]) + 1):
+            child_of[code - least] = child
+    for row in range(low, high):
+        sizes[child_of[cells[row, attribute] - least]] += 1
+    if not relaxed:
+        for child in range(children):
+            if 0 < sizes[child] < rules.smallest:
+                return 1
+    # `pooled` children share part 0; the others have a part of their own.
+    pooled = np.zeros(children, np.bool_)
+    pool_size = 0
+    while True:
+        part_of_child = np.zeros(children, np.int32)
+        parts = 1 if pool_size else 0
+        for child in range(children):
+            if sizes[child] and not pooled[child]:
+                part_of_child[child] = parts
+                parts += 1
+        if parts < 2:
+            return 1
+        bounds[: parts + 1] = low
+        for child in range(children):
+            bounds[part_of_child[child] + 1] += sizes[child]
+        for part in range(parts):
+            bounds[part + 1] += bounds[part] - low
+        for code in range(least, most + 1):
+            part_of[code - least] = part_of_child[child_of[code - least]]
+        _arrange(cells, index, low, attribute, least, part_of, bounds, parts)
+        good = True
+        for child in range(children):
+            if sizes[child] and not pooled[child]:
+                part = part_of_child[child]
+                if not satisfied(cells, bounds[part], bounds[part + 1], rules, counts, seen):
+                    if not relaxed:
+                        return 1
+                    pooled[child] = True
+                    pool_size += sizes[child]
+                    good = False
+        if not good:
+            continue
+        if pool_size and not satisfied(cells, bounds[0], bounds[1], rules, counts, seen):
+            smallest = -1
+            for child in range(children):
+                if sizes[child] and not pooled[child] and (smallest < 0 or sizes[child] < sizes[smallest]):
+                    smallest = child
+            pooled[smallest] = True
+            pool_size += sizes[smallest]
+            continue
+        return parts
+
+
+@njit(cache=True, nogil=True)
+def split(cells: Any, index: Any, attributes: Any, rules: Any, relaxed: bool, limit: int, ends: Any, final: Any) -> int:
+    """Cut the rows into segments; segments of at most `limit` rows are left for somebody else to cut.
+
+    `ends` and `final` receive, for each segment in the order of rows, where it ends and whether it is a
+    group that can't be cut any further. Returns the number of segments.
+    """
+    width = cells.shape[1] - 1
+    widest = 1
+    for attribute in range(width):
+        widest = max(widest, attributes.code_start[attribute + 1] - attributes.code_start[attribute])
+    scratch = np.zeros(widest, np.int64)
+    part_of = np.zeros(widest, np.int32)
+    bounds = np.zeros(widest + 2, np.int64)
+    counts = np.zeros(rules.overall.size, np.int64)
+    seen = np.zeros(rules.overall.size, np.int64)
+    least = np.zeros(width, np.int64)
+    most = np.zeros(width, np.int64)
+    extents = np.zeros(width, np.float64)
+    stack = np.empty((64, 2), np.int64)
+    stack[0, 0] = 0
+    stack[0, 1] = cells.shape[0]
+    depth = 1
+    segments = 0
+    while depth:
+        depth -= 1
+        low = stack[depth, 0]
+        high = stack[depth, 1]
+        size = high - low
+        parts = 1
+        if size > limit and size >= 2 * rules.smallest:
+            for attribute in range(width):
+                least[attribute] = cells[low, attribute]
+                most[attribute] = least[attribute]
+            for row in range(low + 1, high):
+                for attribute in range(width):
+                    code = np.int64(cells[row, attribute])
+                    if code < least[attribute]:
+                        least[attribute] = code
+                    elif code > most[attribute]:
+                        most[attribute] = code
+            for attribute in range(width):
+                extents[attribute] = _extent(attributes, attribute, least[attribute], most[attribute])
+            for _ in range(width):
+                attribute = np.argmax(extents)
+                if least[attribute] == most[attribute]:
+                    extents[attribute] = -1.0
+                    continue
+                if attributes.is_tree[attribute]:
+                    parts = _descend(
+                        cells, index, low, high, attribute, least[attribute], most[attribute], relaxed,
+                        attributes, rules, part_of, bounds, counts, seen,
+                    )  # fmt: skip
+                else:
+                    middle = _halve(
+                        cells, index, low, high, attribute, least[attribute], most[attribute], relaxed,
+                        rules, scratch, counts, seen,
+                    )  # fmt: skip
+                    if middle > low:
+                        parts = 2
+                        bounds[0] = low
+                        bounds[1] = middle
+                        bounds[2] = high
+                if parts > 1:
+                    break
+                extents[attribute] = -1.0
+        if parts == 1:
+            ends[segments] = high
+            final[segments] = size > limit or size < 2 * rules.smallest
+            segments += 1
+            continue
+        while depth + parts > stack.shape[0]:
+            larger = np.empty((2 * stack.shape[0], 2), np.int64)
+            larger[: stack.shape[0]] = stack
+            stack = larger
+        for part in range(parts - 1, -1, -1):
+            stack[depth, 0] = bounds[part]
+            stack[depth, 1] = bounds[part + 1]
+            depth += 1
+    return segments

@@ -1,0 +1,135 @@
+"""The catalog: which releases, policies, private tables and events a series has.
+
+What the catalog says is what has happened. The tables hold nothing that only one database could do, and no
+person's id is ever in them.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from reissue.errors import SeriesDamaged, SeriesError
+from reissue.ledger.record import now, utc_text
+
+metadata = sa.MetaData()
+
+migrations = sa.Table(
+    "migrations",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("time", sa.Text, nullable=False),
+)
+
+policies = sa.Table(
+    "policies",
+    metadata,
+    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("toml", sa.Text, nullable=False),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("time", sa.Text, nullable=False),
+    # The folder in staging/ that the file came from; where it still is, the move is unfinished.
+    sa.Column("staged", sa.Text, nullable=False),
+)
+
+releases = sa.Table(
+    "releases",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("policy_version", sa.Integer, sa.ForeignKey("policies.version"), nullable=False),
+    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("record", sa.Text, nullable=False),  # release.json, byte for byte
+    sa.Column("chain", sa.Text, nullable=False),
+    sa.Column("summary", sa.Text, nullable=False),
+    sa.Column("seed", sa.Text, nullable=False),
+    sa.Column("staged", sa.Text, nullable=False),
+)
+
+blobs = sa.Table(
+    "blobs",
+    metadata,
+    sa.Column("release_number", sa.Integer, sa.ForeignKey("releases.number"), primary_key=True),
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("sha256", sa.Text, nullable=False),
+)
+
+# One row, or none before the first release: the one file that holds people's ids.
+people = sa.Table(
+    "people",
+    metadata,
+    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("sha256", sa.Text, nullable=False),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("time", sa.Text, nullable=False),
+    sa.Column("kind", sa.Text, nullable=False),
+    sa.Column("detail", sa.Text, nullable=False),
+)
+
+# Written out, because a migration must do in ten years what it does today, whatever became of the tables
+# above. Numbered from 1; only ever appended to.
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE policies (
+            version INTEGER NOT NULL PRIMARY KEY,
+            toml TEXT NOT NULL,
+            reason TEXT NOT NULL,
+            time TEXT NOT NULL,
+            staged TEXT NOT NULL
+        )""",
+        """CREATE TABLE releases (
+            number INTEGER NOT NULL PRIMARY KEY,
+            policy_version INTEGER NOT NULL REFERENCES policies (version),
+            time TEXT NOT NULL,
+            record TEXT NOT NULL,
+            chain TEXT NOT NULL,
+            summary TEXT NOT NULL,
+            seed TEXT NOT NULL,
+            staged TEXT NOT NULL
+        )""",
+        """CREATE TABLE blobs (
+            release_number INTEGER NOT NULL REFERENCES releases (number),
+            name TEXT NOT NULL,
+            sha256 TEXT NOT NULL,
+            PRIMARY KEY (release_number, name)
+        )""",
+        "CREATE TABLE people (place INTEGER NOT NULL PRIMARY KEY, sha256 TEXT NOT NULL)",
+        """CREATE TABLE events (
+            number INTEGER NOT NULL PRIMARY KEY,
+            time TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            detail TEXT NOT NULL
+        )""",
+    ),
+)
+
+
+def version(connection: sa.Connection) -> int:
+    """The number of the last migration that was applied."""
+    if not sa.inspect(connection).has_table(migrations.name):
+        return 0
+    return connection.scalar(sa.select(sa.func.max(migrations.c.number))) or 0
+
+
+def apply_migration(connection: sa.Connection, number: int) -> None:
+    """Apply one migration and record it, in the transaction of the connection."""
+    if number == 1:
+        migrations.create(connection)
+    for statement in MIGRATIONS[number - 1]:
+        connection.execute(sa.text(statement))
+    connection.execute(migrations.insert().values(number=number, time=utc_text(now())))
+
+
+def check_version(found: int, shown: str) -> None:
+    """Refuse a catalog that this version of Reissue cannot know how to read."""
+    if found > len(MIGRATIONS):
+        raise SeriesError(
+            f"The series in '{shown}' was written by a newer version of Reissue (catalog {found}; this version "
+            f"knows catalogs up to {len(MIGRATIONS)}).",
+            hint="upgrade reissue: `pip install --upgrade reissue`.",
+        )
+    if found == 0:
+        raise SeriesDamaged(f"The catalog of the series in '{shown}' is empty.", hint="restore private/ from a backup.")

@@ -1,0 +1,151 @@
+"""Creating a series: it appears in one rename or not at all.
+
+The private folder is built as `.creating` inside the folder of the series and renamed to `private`; the
+catalog in it is what makes a folder a series. `policy.toml` is then moved out of staging/ like that of any
+later version, or by whoever opens the series next. It is all built inside the folder, not beside it, so
+that the folder may be a mount point, a link or the current directory, and its parent need not be writable.
+Whoever creates holds a lock on the folder itself: a `.creating` that he finds belongs to a dead process.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from reissue.errors import NotASeries, SeriesError, SeriesLocked, count_of
+from reissue.ledger import catalog
+from reissue.ledger.files import (
+    PRIVATE_FILE,
+    PRIVATE_FOLDER,
+    PUBLIC_FILE,
+    PUBLIC_FOLDER,
+    move,
+    names_in,
+    new_file,
+    new_folder,
+    remove_tree,
+    storage,
+    sync_folder,
+    write_text,
+)
+from reissue.ledger.layout import Layout
+from reissue.ledger.sqlite import Database
+from reissue.ledger.staging import new_staging_folder
+from reissue.ledger.transactions import add_event, add_policy
+
+CREATING = ".creating"
+
+
+def create_series(root: Path, shown: str, policy_toml: str) -> None:
+    """Make an empty series in a folder that is absent or empty."""
+    with storage(f"The series in '{shown}' could not be created"):
+        _make_root(root, shown)
+        with _held(root, shown):
+            _clear_leftovers(root)
+            _refuse_unless_free(root, shown, policy_toml)
+            _build(Layout(root, root / CREATING), shown, policy_toml)
+
+
+def _make_root(root: Path, shown: str) -> None:
+    if root.exists() and not root.is_dir():
+        raise SeriesError(f"'{shown}' is a file, so no series can be created there.", hint="choose another name.")
+    missing = [folder for folder in (root, *root.parents) if not folder.exists()]
+    root.mkdir(parents=True, exist_ok=True)
+    for folder in missing:
+        sync_folder(folder.parent)
+
+
+@contextmanager
+def _held(root: Path, shown: str) -> Iterator[None]:
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        if error.errno != errno.EWOULDBLOCK:
+            raise
+        raise SeriesLocked(
+            f"A series is being created in '{shown}' by somebody else.", hint="open it when that has finished."
+        ) from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _clear_leftovers(root: Path) -> None:
+    """Remove what a creation that died left: `.creating`, made first, and perhaps an empty public/."""
+    layout = Layout.of(root)
+    if CREATING not in names_in(root):
+        return
+    if layout.public.is_dir() and not layout.private.exists() and not names_in(layout.public):
+        layout.public.rmdir()
+        sync_folder(root)
+    remove_tree(root / CREATING)
+
+
+def _refuse_unless_free(root: Path, shown: str, policy_toml: str) -> None:
+    layout = Layout.of(root)
+    found = names_in(root)
+    if layout.catalog.exists():
+        raise SeriesError(f"There is a series in '{shown}' already.", hint="open it instead of creating it.")
+    # A policy file that says the same may have been put there for this very purpose.
+    if found == [layout.policy.name] and layout.policy.read_bytes() == policy_toml.encode():
+        return
+    if found:
+        raise SeriesError(
+            f"The folder '{shown}' holds {count_of(len(found), 'file or folder', 'files and folders')}, but no series.",
+            hint="create the series in a folder that does not exist yet or is empty.",
+        )
+
+
+def _build(layout: Layout, shown: str, policy_toml: str) -> None:
+    new_folder(layout.private, PRIVATE_FOLDER)
+    new_folder(layout.blobs, PRIVATE_FOLDER)
+    new_folder(layout.staging, PRIVATE_FOLDER)
+    for path in (layout.lock, layout.catalog):
+        with new_file(path, PRIVATE_FILE):
+            pass  # SQLite takes an empty file for an empty database, and keeps its mode for all it adds
+    folder = new_staging_folder(layout)
+    write_text(layout.staged_policy(folder.name), policy_toml, PUBLIC_FILE)
+    database = Database(layout.catalog, shown)
+    migrate(database)
+    database.write(partial(_first_rows, policy_toml=policy_toml, staged=folder.name))
+    new_folder(layout.public, PUBLIC_FOLDER)
+    for changed in (folder, layout.staging, layout.private, layout.root):
+        sync_folder(changed)
+    move(layout.private, Layout.of(layout.root).private)
+
+
+def _first_rows(connection: sa.Connection, policy_toml: str, staged: str) -> None:
+    add_policy(connection, 1, policy_toml, "created", staged)
+    add_event(connection, "created", "policy version 1")
+
+
+def migrate(database: Database) -> None:
+    """Bring a catalog up to date, one migration and its record at a time."""
+    for number in range(database.read(catalog.version) + 1, len(catalog.MIGRATIONS) + 1):
+        database.write(partial(catalog.apply_migration, number=number))
+
+
+def refuse_unless_series(layout: Layout, shown: str) -> None:
+    """Raise NotASeries if a folder has no catalog."""
+    if layout.catalog.is_file():
+        return
+    if not layout.root.is_dir():
+        why = "there is no such folder"
+    elif (layout.root / CREATING).exists():
+        why = "its creation was interrupted before it was complete"
+    else:
+        why = f"it has no file {layout.relative(layout.catalog)}"
+    raise NotASeries(
+        f"There is no series in '{shown}': {why}.",
+        hint="check the path, or create a series there with `reissue publish` or `ri.open(folder, policy)`.",
+    )

@@ -1,0 +1,96 @@
+"""Where everything of a series lies in its folder.
+
+clinic/
+  policy.toml
+  public/0001/     the Parquet files and release.json: what may leave the building
+  private/         mode 0700, every file in it 0600
+    catalog.sqlite
+    lock
+    blobs/         private tables, each named by the SHA-256 of its bytes
+    staging/       work under way; whatever a dead process left there is swept by the next writer
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+RECORD = "release.json"
+POLICY = "policy.toml"
+PARQUET = ".parquet"
+
+_BLOB = re.compile(r"[0-9a-f]{64}\.parquet")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The paths of one series."""
+
+    root: Path
+    private: Path
+
+    @classmethod
+    def of(cls, root: Path) -> Layout:
+        """The layout of the series in `root`."""
+        return cls(root, root / "private")
+
+    @property
+    def policy(self) -> Path:
+        """The policy as a file for people to read and edit."""
+        return self.root / POLICY
+
+    @property
+    def public(self) -> Path:
+        """The folder of all releases."""
+        return self.root / "public"
+
+    @property
+    def catalog(self) -> Path:
+        """The database that says what has been committed."""
+        return self.private / "catalog.sqlite"
+
+    @property
+    def lock(self) -> Path:
+        """The file that the one writer holds locked."""
+        return self.private / "lock"
+
+    @property
+    def blobs(self) -> Path:
+        """The folder of the private tables."""
+        return self.private / "blobs"
+
+    @property
+    def staging(self) -> Path:
+        """The folder of work under way."""
+        return self.private / "staging"
+
+    def release(self, number: int) -> Path:
+        """The public folder of a release."""
+        return self.public / release_name(number)
+
+    def staged_release(self, staged: str) -> Path:
+        """Where the public files of a release wait for their move."""
+        return self.staging / staged / "public"
+
+    def staged_policy(self, staged: str) -> Path:
+        """Where the text of an amended policy waits for its move."""
+        return self.staging / staged / POLICY
+
+    def blob(self, sha256: str) -> Path:
+        """The file of a private table."""
+        return self.blobs / f"{sha256}{PARQUET}"
+
+    def relative(self, path: Path) -> str:
+        """The path as messages show it, from the folder of the series."""
+        return path.relative_to(self.root).as_posix()
+
+
+def release_name(number: int) -> str:
+    """`0001`: the folder name of a release."""
+    return f"{number:04d}"
+
+
+def is_blob_name(name: str) -> bool:
+    """Whether a file name is a SHA-256 with the ending of a Parquet file."""
+    return _BLOB.fullmatch(name) is not None

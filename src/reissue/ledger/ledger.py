@@ -1,0 +1,384 @@
+"""Ledger: the history of one series, on disk.
+
+A commit goes through four steps, and a process that dies in any of them leaves the series either as it was
+or complete:
+
+1. every file is written to `private/staging` and synced; private tables get their names in `private/blobs`;
+2. one catalog transaction says that the release has happened;
+3. one rename moves the public files to `public/`;
+4. what is no longer needed is swept.
+
+Dying before the end of 2 leaves files that nobody refers to, which the next writer sweeps. Dying after
+it leaves a release whose move the next one to open the series finishes; until then it is read where it lies.
+
+`forget` removes an id from the only file that holds ids. It does not overwrite the medium: copies in
+backups, in file system snapshots and in blocks that the disk has not reused are beyond its reach.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import polars as pl
+import sqlalchemy as sa
+
+from reissue.errors import (
+    ParameterError,
+    SeriesDamaged,
+    SeriesError,
+    SeriesLocked,
+    StorageError,
+    count_of,
+    listed,
+)
+from reissue.ledger import catalog
+from reissue.ledger.creation import create_series, migrate, refuse_unless_series
+from reissue.ledger.files import PUBLIC_FILE, storage, sync_folder, write_text
+from reissue.ledger.layout import PARQUET, Layout
+from reissue.ledger.lock import WriterLock
+from reissue.ledger.parquet import read
+from reissue.ledger.record import OWN_FIELDS, Entry, Event, PolicyVersion, Record, canonical, utc_time
+from reissue.ledger.recovery import leftovers, policy_on_disk, recover, refuse_if_ahead
+from reissue.ledger.sqlite import Database
+from reissue.ledger.staging import new_staging_folder, stage_people, stage_release
+from reissue.ledger.transactions import (
+    add_release,
+    amend_policy,
+    check_parent,
+    current_people,
+    last_release,
+    replace_people,
+    rows_of,
+)
+from reissue.ledger.verify import Finding, verify
+
+Change = Callable[[sa.Connection], None]
+
+
+class Ledger:
+    """The releases, policies and private tables of one series. Use `create` or `open`."""
+
+    def __init__(self, root: Path, shown: str, *, read_only: bool) -> None:
+        self._layout = Layout.of(root)
+        self._shown = shown
+        self._read_only = read_only
+        self._database = Database(self._layout.catalog, shown, read_only=read_only)
+        self._lock = WriterLock(self._layout.lock, shown)
+
+    def __repr__(self) -> str:
+        return f"Ledger('{self._shown}')"
+
+    @classmethod
+    def create(cls, folder: str | os.PathLike[str], policy_toml: str) -> Ledger:
+        """Make a new series in a folder that is absent or empty, and open it."""
+        shown = os.fspath(folder)
+        create_series(Path(folder).resolve(), shown, policy_toml)
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str], *, check: bool = True) -> Ledger:
+        """Open the series in a folder, and finish what a dead writer left unfinished.
+
+        With `check=False` nothing is finished, swept or compared with public/: for looking at a damaged series.
+        """
+        shown = os.fspath(folder)
+        root = Path(folder).resolve()
+        layout = Layout.of(root)
+        with storage(f"The series in '{shown}' could not be opened"):
+            refuse_unless_series(layout, shown)
+            places = (layout.private, layout.public, layout.catalog)
+            writable = all(os.access(place, os.W_OK) for place in places if place.exists())
+            ledger = cls(root, shown, read_only=not writable)
+            ledger._bring_up_to_date()
+            if check:
+                refuse_if_ahead(layout, ledger._database, shown)
+                if writable and leftovers(layout, ledger._database):
+                    # Reading needs none of this: whoever is writing, or writes next, does it or says why not.
+                    with suppress(SeriesLocked, StorageError), ledger.writing(), storage("Tidying up failed"):
+                        recover(layout, ledger._database)
+        return ledger
+
+    def close(self) -> None:
+        """Be done with the series; nothing is kept open between calls, so this only ends them."""
+        self._database.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Be the one writer of the series within the block; blocks of the same ledger may be nested."""
+        if self._read_only:
+            raise StorageError(
+                f"The series in '{self._shown}' cannot be written to: its folder is read-only.",
+                hint="check the permissions of the folder and how it is mounted, or copy it elsewhere.",
+            )
+        with storage(f"The series in '{self._shown}' could not be locked"):
+            self._lock.acquire()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    # Policies
+
+    @property
+    def policy(self) -> PolicyVersion:
+        """The policy that the series runs under now."""
+        return self.policies()[-1]
+
+    def policies(self) -> list[PolicyVersion]:
+        """Every version of the policy, the first one first."""
+        columns = catalog.policies.c
+        rows = self._database.read(rows_of(sa.select(catalog.policies).order_by(columns.version)))
+        return [PolicyVersion(row.version, row.toml, row.reason, utc_time(row.time)) for row in rows]
+
+    def amend(self, toml: str, reason: str) -> PolicyVersion:
+        """Record a new version of the policy and rewrite policy.toml."""
+        if not reason.strip():
+            raise ParameterError(
+                "The 'reason' parameter of amend must say why the policy changes. Got an empty text instead."
+            )
+        layout = self._layout
+
+        def prepare() -> Change:
+            folder = new_staging_folder(layout)
+            write_text(layout.staged_policy(folder.name), toml, PUBLIC_FILE)
+            sync_folder(folder)
+            sync_folder(layout.staging)
+            return partial(amend_policy, toml=toml, reason=reason, staged=folder.name)
+
+        self._change(
+            prepare,
+            failure="The new policy was not recorded",
+            unfinished="The new policy is recorded, but policy.toml could not be rewritten yet",
+        )
+        return self.policy
+
+    def policy_file_differs(self) -> bool:
+        """Whether policy.toml says something else than the recorded policy, or is missing."""
+        columns = catalog.policies.c
+        row = self._database.read(rows_of(sa.select(catalog.policies).order_by(columns.version)))[-1]
+        recorded: bytes = row.toml.encode()
+        return policy_on_disk(self._layout, row.staged) != recorded
+
+    # Releases
+
+    def releases(self) -> list[Record]:
+        """Every release, the first one first."""
+        rows = self._database.read(rows_of(sa.select(catalog.releases).order_by(catalog.releases.c.number)))
+        return [self._record(row) for row in rows]
+
+    def commit(self, entry: Entry, *, parent: int) -> Record:
+        """Make a release durable, entirely or not at all.
+
+        `parent` is the number of the release that the draft was made after, 0 for none. StaleDraft is raised
+        when something was committed since. A StorageError says whether the release has been committed.
+        """
+        number = parent + 1
+        summary = canonical(entry.summary)
+
+        def prepare() -> Change:
+            previous = self._database.read(partial(check_parent, parent=parent, policy=entry.policy_version))
+            staged = stage_release(self._layout, entry, number, previous)
+            return partial(add_release, entry=entry, parent=parent, staged=staged, summary=summary)
+
+        self._change(
+            prepare,
+            failure=f"Release {number} was not committed",
+            unfinished=f"Release {number} is committed, but its files could not be moved to public/ yet",
+        )
+        return self._record(self._release_row(number))
+
+    def table(self, number: int, name: str) -> pl.DataFrame:
+        """A private table of a release."""
+        shas = self._blobs(number)
+        if name not in shas:
+            raise ParameterError(
+                f"Release {number} has no private table of this name.", hint=f"it has {listed(sorted(shas))}."
+            )
+        return self._read([self._layout.blob(shas[name])])
+
+    def table_names(self, number: int) -> list[str]:
+        """The names of the private tables of a release."""
+        return sorted(self._blobs(number))
+
+    def _blobs(self, number: int) -> dict[str, str]:
+        """The hash of each private table of a release, by its name."""
+        self._release_row(number)
+        columns = catalog.blobs.c
+        rows = self._database.read(
+            rows_of(sa.select(columns.name, columns.sha256).where(columns.release_number == number))
+        )
+        return {row.name: row.sha256 for row in rows}
+
+    def public_table(self, number: int, stem: str) -> pl.DataFrame:
+        """A published table of a release."""
+        row = self._release_row(number)
+        file = f"{stem}{PARQUET}"
+        known = self._record(row).files
+        if file not in known:
+            raise ParameterError(
+                f"Release {number} has no public table of this name.", hint=f"it has {listed(sorted(known))}."
+            )
+        return self._read([folder / file for folder in self._places(row)])
+
+    def _release_row(self, number: int) -> sa.Row[Any]:
+        rows = self._database.read(rows_of(sa.select(catalog.releases).where(catalog.releases.c.number == number)))
+        if not rows:
+            last, _ = self._database.read(last_release)
+            raise ParameterError(
+                f"There is no release {number} in '{self._shown}'; it has {count_of(last, 'release')}."
+            )
+        return rows[0]
+
+    def _record(self, row: sa.Row[Any]) -> Record:
+        record = json.loads(row.record)
+        return Record(
+            number=row.number,
+            time=utc_time(row.time),
+            policy_version=row.policy_version,
+            manifest={key: value for key, value in record.items() if key not in OWN_FIELDS},
+            files={name: facts["sha256"] for name, facts in record["files"].items()},
+            chain=row.chain,
+            summary=json.loads(row.summary),
+            seed=row.seed,
+            path=next((place for place in self._places(row) if place.is_dir()), self._layout.release(row.number)),
+        )
+
+    def _places(self, row: sa.Row[Any]) -> list[Path]:
+        """Where the public files may be; public/ again at the end, for a move that happens meanwhile."""
+        public = self._layout.release(row.number)
+        return [public, self._layout.staged_release(row.staged), public]
+
+    # People
+
+    def people(self) -> pl.DataFrame:
+        """The table of ids: `number`, and `id`, null for a person who was forgotten."""
+        seen = None
+        while True:
+            current = self._database.read(current_people)
+            if current is None:
+                return pl.DataFrame(schema={"number": pl.UInt32, "id": pl.String})
+            try:
+                return read(self._layout.blob(current), "with the ids")
+            except FileNotFoundError:
+                # A writer may have replaced the file since the catalog was read; then there is a new one.
+                if current == seen:
+                    raise self._missing(self._layout.blob(current)) from None
+                seen = current
+
+    def forget(self, numbers: Sequence[int]) -> int:
+        """Erase the ids of people, who keep their numbers; gives how many ids were erased.
+
+        What this cannot reach is said at the top of this file.
+        """
+        erased = 0
+
+        def prepare() -> Change | None:
+            nonlocal erased
+            people = self.people()
+            asked = pl.Series(numbers, dtype=people.schema["number"], strict=False).unique()
+            chosen = people["number"].is_in(asked.implode())
+            unknown = len(asked) - int(chosen.sum())
+            if unknown:
+                raise ParameterError(f"{count_of(unknown, 'person number')} of {len(asked)} are not in the series.")
+            erased = int((chosen & people["id"].is_not_null()).sum())
+            if not erased:
+                return None
+            kept = people.with_columns(pl.when(~chosen).then("id").alias("id"))
+            return partial(replace_people, sha256=stage_people(self._layout, kept), erased=erased)
+
+        self._change(
+            prepare,
+            failure="Nothing was forgotten",
+            unfinished="The ids are erased from the series, but the old file could not be removed yet",
+        )
+        return erased
+
+    def events(self) -> list[Event]:
+        """What happened to the series besides its releases, the oldest first."""
+        rows = self._database.read(rows_of(sa.select(catalog.events).order_by(catalog.events.c.number)))
+        return [Event(utc_time(row.time), row.kind, row.detail) for row in rows]
+
+    def verify(self) -> list[Finding]:
+        """Recompute every hash of the series; see `reissue.ledger.verify`."""
+        return verify(self._layout.root)
+
+    # How every change is made
+
+    def _change(self, prepare: Callable[[], Change | None], *, failure: str, unfinished: str) -> None:
+        """Prepare files, commit one transaction, then put everything in its place.
+
+        `prepare` writes files that nothing refers to and gives the transaction, or None when there is nothing to
+        do. Until the transaction has committed the series is as it was; afterwards the change has happened,
+        and what could not be finished is finished by whoever comes next.
+        """
+        with self.writing():
+            refuse_if_ahead(self._layout, self._database, self._shown)
+            with storage(failure):
+                recover(self._layout, self._database)
+            try:
+                with storage(failure):
+                    change = prepare()
+            except BaseException:
+                self._tidy()
+                raise
+            if change is None:
+                return
+            try:
+                self._database.write(change)
+            except BaseException:
+                # As long as the log of a failed transaction lies there with somebody else's connection
+                # on it, a crash could still bring the transaction back to life, and with it its files.
+                if not self._database.has_log:
+                    self._tidy()
+                raise
+            with storage(unfinished, hint="do not repeat it: opening the series finishes what is left to do."):
+                recover(self._layout, self._database)
+
+    def _tidy(self) -> None:
+        """After a failure: free the space now if possible, else the next writer does."""
+        with suppress(SeriesError, OSError):
+            recover(self._layout, self._database)
+
+    def _bring_up_to_date(self) -> None:
+        found = self._database.read(catalog.version)
+        catalog.check_version(found, self._shown)
+        if found == len(catalog.MIGRATIONS):
+            return
+        if self._read_only:
+            raise SeriesError(
+                f"The series in '{self._shown}' was written by an older version of Reissue and is read-only.",
+                hint="open it once where it may be written to; that brings its catalog up to date.",
+            )
+        with self.writing():
+            migrate(self._database)
+
+    def _read(self, places: Sequence[Path]) -> pl.DataFrame:
+        shown = self._layout.relative(places[0])
+        with storage(f"The file {shown} could not be read"):
+            for place in places:
+                try:
+                    return read(place, shown)
+                except FileNotFoundError:
+                    continue
+        raise self._missing(places[0])
+
+    def _missing(self, path: Path) -> SeriesDamaged:
+        return SeriesDamaged(
+            f"The file {self._layout.relative(path)} of the series in '{self._shown}' is missing.",
+            hint="run `reissue log --verify` to see what else is missing, then restore it from a backup.",
+        )

@@ -1,0 +1,159 @@
+"""What a ledger takes and gives: entries, records, policy versions, events; and the chain of releases.
+
+`release.json` is canonical JSON: keys sorted, indented by two, a newline at the end. Its `chain` is the
+SHA-256 of the chain before it (nothing for the first release) followed by the canonical JSON of
+everything else in the file. The file holds the SHA-256 of every public file, so one chain value stands
+for every public byte of the series so far, and anybody can recompute it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from reissue.errors import InternalError
+from reissue.ledger.parquet import FileFacts
+
+OWN_FIELDS = frozenset({"number", "time", "files", "previous", "chain"})
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+
+
+@dataclass(frozen=True, repr=False)
+class Entry:
+    """Everything that one commit makes durable."""
+
+    policy_version: int
+    """The version of the policy that the draft was made under."""
+    manifest: Mapping[str, object]
+    """Public facts for release.json: method, parameters, rows, groups ... as JSON values."""
+    public: Mapping[str, pl.DataFrame]
+    """The published tables, by the stem of their file name."""
+    private: Mapping[str, pl.DataFrame]
+    """The private tables of the release, by name. They speak of people by number only."""
+    people: pl.DataFrame | None
+    """The complete new table of ids (`number`, `id`), or None when nobody is new."""
+    summary: Mapping[str, object]
+    """Private facts as JSON values."""
+    seed: str
+    """The seed of the method's randomness; private."""
+    time: datetime
+    """When the release was made, with a time zone."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        names = [*self.public, *self.private]
+        misnamed = sum(_NAME.fullmatch(name) is None for name in names)
+        if misnamed:
+            problems.append(f"{misnamed} tables are not named in small letters, digits, '_' and '-'")
+        if not self.public:
+            problems.append("there is no public table")
+        if taken := OWN_FIELDS & set(self.manifest):
+            problems.append(f"the manifest uses the ledger's own fields: {', '.join(sorted(taken))}")
+        if self.time.tzinfo is None:
+            problems.append("the time has no time zone")
+        if self.people is not None and set(self.people.columns) != {"number", "id"}:
+            problems.append("the table of people must have the columns 'number' and 'id'")
+        if problems:
+            raise InternalError("This entry cannot be committed.", problems=problems)
+
+    def __repr__(self) -> str:
+        return f"Entry({len(self.public)} public and {len(self.private)} private tables)"
+
+
+@dataclass(frozen=True, repr=False)
+class Record:
+    """A committed release."""
+
+    number: int
+    time: datetime
+    policy_version: int
+    manifest: dict[str, object]
+    files: dict[str, str]
+    """The SHA-256 of each public file, by file name."""
+    chain: str
+    summary: dict[str, object]
+    """Private."""
+    seed: str
+    """Private."""
+    path: Path
+    """The folder with the public files; in `private/staging` as long as the move is unfinished."""
+
+    def __repr__(self) -> str:
+        return f"Record(release {self.number} of {utc_text(self.time)})"
+
+
+@dataclass(frozen=True, repr=False)
+class PolicyVersion:
+    """The text of the policy from one moment on."""
+
+    version: int
+    toml: str
+    reason: str
+    time: datetime
+
+    def __repr__(self) -> str:
+        return f"PolicyVersion({self.version} of {utc_text(self.time)})"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened to the series besides its releases."""
+
+    time: datetime
+    kind: str
+    """`created`, `amended` or `forgot`."""
+    detail: str
+    """Counts and versions, never an id."""
+
+
+def canonical(value: Mapping[str, object]) -> str:
+    """The one JSON text of a value."""
+    try:
+        text = json.dumps(value, sort_keys=True, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        text.encode()
+        return text
+    except (TypeError, ValueError):  # also a text that is not valid Unicode
+        raise InternalError("A manifest or summary holds something that JSON cannot express.") from None
+
+
+def release_json(
+    number: int, time: datetime, manifest: Mapping[str, object], files: Mapping[str, FileFacts], previous: str | None
+) -> tuple[str, str]:
+    """The text of release.json and its chain value."""
+    body: dict[str, object] = {
+        **manifest,
+        "number": number,
+        "time": utc_text(time),
+        "files": {name: {"sha256": facts.sha256, "bytes": facts.size} for name, facts in files.items()},
+        "previous": previous,
+    }
+    chain = chain_value(previous, body)
+    return canonical({**body, "chain": chain}), chain
+
+
+def chain_value(previous: str | None, body: Mapping[str, object]) -> str:
+    """The chain value of a release whose release.json holds `body` besides the chain."""
+    return hashlib.sha256(((previous or "") + canonical(body)).encode()).hexdigest()
+
+
+def utc_text(time: datetime) -> str:
+    """`2026-01-31T09:30:00Z`: a moment to the second, in UTC."""
+    return time.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds") + "Z"
+
+
+def utc_time(text: str) -> datetime:
+    """The moment behind a text of `utc_text`."""
+    return datetime.fromisoformat(text)
+
+
+def now() -> datetime:
+    """The present moment, to the second."""
+    return datetime.now(UTC).replace(microsecond=0)

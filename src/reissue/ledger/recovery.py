@@ -1,0 +1,131 @@
+"""Bringing a series back into order after whatever happened to the last writer.
+
+The catalog decides. What it knows is finished: files that wait in staging/ are moved to their place.
+What it does not know is swept, in private/ only. Nothing in public/ is ever removed: a release there that
+the catalog does not know may have been read by anybody, so that is an error for a person to resolve, and
+until then nothing is swept either, because it may be needed to repair the catalog.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from reissue.errors import SeriesDamaged, listed
+from reissue.ledger import catalog
+from reissue.ledger.files import (
+    PRIVATE_FOLDER,
+    PUBLIC_FOLDER,
+    move,
+    names_in,
+    new_folder,
+    remove_file,
+    remove_tree,
+    sync_folder,
+)
+from reissue.ledger.layout import Layout, is_blob_name, release_name
+from reissue.ledger.sqlite import Database
+from reissue.ledger.transactions import referenced_blobs
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the catalog knows, as far as files are concerned."""
+
+    releases: dict[str, str]
+    """For the folder name of each release, the folder in staging/ that it came from."""
+    policy: str
+    """The folder in staging/ that the current policy came from."""
+    blobs: set[str]
+    """The SHA-256 of every blob that is still needed."""
+
+    @classmethod
+    def read(cls, connection: sa.Connection) -> Known:
+        """Read it from the catalog."""
+        columns = catalog.releases.c
+        releases = {
+            release_name(row.number): row.staged
+            for row in connection.execute(sa.select(columns.number, columns.staged))
+        }
+        versions = catalog.policies.c
+        policy = connection.scalar(sa.select(versions.staged).order_by(versions.version.desc()).limit(1))
+        return cls(releases, policy or "", referenced_blobs(connection))
+
+
+def refuse_if_ahead(layout: Layout, database: Database, shown: str) -> None:
+    """Raise SeriesDamaged if public/ holds releases that the catalog does not know."""
+    # First the folder, then the catalog: a writer that commits in between cannot make us see a ghost.
+    present = [name for name in names_in(layout.public) if name.isdecimal()]
+    known = database.read(Known.read)
+    ahead = [f"public/{name}" for name in present if name not in known.releases]
+    if ahead:
+        raise SeriesDamaged(
+            f"The series in '{shown}' has public releases that its catalog does not know: {listed(ahead)}.",
+            problems=[
+                "private/ may have been restored from a backup older than these releases",
+                "or the folders were put there by hand",
+            ],
+            hint="restore private/ from the newest backup. What has been public must stay in the history, so do "
+            "not delete a release that was really published; move a folder away only if it never was one.",
+        )
+
+
+def leftovers(layout: Layout, database: Database) -> bool:
+    """Whether a writer has something to finish or to sweep."""
+    if names_in(layout.staging):
+        return True
+    present = names_in(layout.blobs)
+    needed = database.read(Known.read).blobs
+    return any(is_blob_name(name) and name.partition(".")[0] not in needed for name in present)
+
+
+def recover(layout: Layout, database: Database) -> None:
+    """Finish the moves that a dead writer left, then sweep. Only for the holder of the lock."""
+    known = database.read(Known.read)
+    _restore_empty_folders(layout, known)
+    _finish_moves(layout, known)
+    _sweep(layout, known)
+
+
+def policy_on_disk(layout: Layout, staged: str) -> bytes | None:
+    """What policy.toml says, or will say when its move is finished; None when it is missing."""
+    for path in (layout.staged_policy(staged), layout.policy):
+        if path.is_file():
+            return path.read_bytes()
+    return None
+
+
+def _restore_empty_folders(layout: Layout, known: Known) -> None:
+    """Make folders again that a backup or an archive left out because they were empty."""
+    wanted = [(layout.blobs, PRIVATE_FOLDER), (layout.staging, PRIVATE_FOLDER)]
+    if not known.releases:
+        wanted.append((layout.public, PUBLIC_FOLDER))
+    for folder, mode in wanted:
+        if not folder.exists():
+            new_folder(folder, mode)
+            sync_folder(folder.parent)
+
+
+def _finish_moves(layout: Layout, known: Known) -> None:
+    """Move committed files from staging/ to their place."""
+    present = set(names_in(layout.public))
+    for name, staged in known.releases.items():
+        source = layout.staged_release(staged)
+        if name not in present and source.is_dir():
+            move(source, layout.public / name)
+    amended = layout.staged_policy(known.policy)
+    if known.policy and amended.is_file():
+        move(amended, layout.policy)
+
+
+def _sweep(layout: Layout, known: Known) -> None:
+    """Remove what no release refers to: abandoned staging folders and superseded or orphaned blobs."""
+    abandoned = names_in(layout.staging)
+    for name in abandoned:
+        remove_tree(layout.staging / name)
+    if abandoned:
+        sync_folder(layout.staging)
+    for name in names_in(layout.blobs):
+        if is_blob_name(name) and name.partition(".")[0] not in known.blobs:
+            remove_file(layout.blobs / name)

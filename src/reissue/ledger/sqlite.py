@@ -1,0 +1,188 @@
+"""The one place that knows that the catalog is SQLite: connections, pragmas, transactions, error codes.
+
+Readers never wait: the journal is a write-ahead log. A connection lives for one call, so that nothing stays
+open and the last one to leave folds the log into the database and removes it. A folder that may not
+be written to has no room for a log; there the database is read as it lies (`immutable`), and read again
+should somebody who may write have changed it meanwhile.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy.pool import NullPool
+
+from reissue.errors import InternalError, SeriesDamaged, SeriesError, SeriesLocked, StorageError
+
+T = TypeVar("T")
+
+_BUSY_SECONDS = 10.0
+_ATTEMPTS = 40
+_PRAGMAS = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",  # a commit is on the medium when it returns
+    "PRAGMA fullfsync = ON",  # macOS
+    "PRAGMA foreign_keys = ON",
+)
+_CHECKS = ("PRAGMA integrity_check", "PRAGMA foreign_key_check")
+
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+class Database:
+    """A SQLite file, opened anew for every call."""
+
+    def __init__(self, path: Path, shown: str, *, read_only: bool = False) -> None:
+        self._path = path
+        self._shown = shown
+        self._read_only = read_only
+        self._closed = False
+        # Engines without a pool: they remember compiled queries, not connections.
+        self._reading = _engine(self._connect, "BEGIN")
+        self._writing = _engine(self._connect, "BEGIN IMMEDIATE")
+        self._logged = _engine(partial(self._connect_as, "mode=ro"), "BEGIN")
+        self._immutable = _engine(partial(self._connect_as, "mode=ro&immutable=1"), "BEGIN")
+
+    def close(self) -> None:
+        """Refuse every further call."""
+        self._closed = True
+
+    def read(self, query: Callable[[sa.Connection], T]) -> T:
+        """Run a query in one read transaction. It may be run more than once."""
+        with self._explained():
+            if not self._read_only:
+                return _run(self._reading, query)
+            return self._read_undisturbed(query)
+
+    def write(self, change: Callable[[sa.Connection], T]) -> T:
+        """Run a change in one transaction: it is durable when this returns, or has not happened."""
+        if self._read_only:
+            raise StorageError(f"The series in '{self._shown}' is open for reading only.")
+        with self._explained():
+            return _run(self._writing, change)
+
+    @property
+    def has_log(self) -> bool:
+        """Whether a write-ahead log with something in it lies beside the database."""
+        return _size(self._log) > 0
+
+    @property
+    def _log(self) -> Path:
+        return self._path.with_name(self._path.name + "-wal")
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = self._connect_as("mode=rw")
+        try:
+            for pragma in _PRAGMAS:
+                connection.execute(pragma)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect_as(self, options: str) -> sqlite3.Connection:
+        address = f"file:{quote(str(self._path))}?{options}"
+        return sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+
+    def _read_undisturbed(self, query: Callable[[sa.Connection], T]) -> T:
+        """Read without touching anything, not even the log and its index."""
+        for attempt in range(_ATTEMPTS):
+            if attempt:
+                time.sleep(0.025)
+            # With a log, SQLite itself keeps readers and writers apart through the log's index, which
+            # lies beside it. Without one nobody is writing, so the file may be taken as unchanging;
+            # whether that was true is checked afterwards.
+            logged = self.has_log
+            before = self._fingerprint()
+            try:
+                result = _run(self._logged if logged else self._immutable, query)
+            except sa.exc.DBAPIError:
+                if self._changed_since(before, logged):
+                    continue
+                if logged and _size(self._path.with_name(self._path.name + "-shm")) == 0:
+                    raise SeriesError(
+                        f"The catalog of the series in '{self._shown}' has an unfinished log, which cannot be "
+                        "read where nothing may be written.",
+                        hint="copy the whole folder to a place that may be written to and open it there once.",
+                    ) from None
+                raise
+            if not self._changed_since(before, logged):
+                return result
+        raise SeriesLocked(
+            f"The catalog of the series in '{self._shown}' keeps changing while it is read.",
+            hint="try again when the publication under way has finished.",
+        )
+
+    def _fingerprint(self) -> tuple[int, int, int]:
+        facts = self._path.stat()
+        return facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+    def _changed_since(self, before: tuple[int, int, int], logged: bool) -> bool:
+        return not logged and (self.has_log or self._fingerprint() != before)
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        if self._closed:
+            raise InternalError(f"The ledger of the series in '{self._shown}' has been closed.")
+        try:
+            yield
+        except sa.exc.DBAPIError as error:
+            raise self._explain(error.orig) from error.orig
+        except sqlite3.Error as error:
+            raise self._explain(error) from error
+
+    def _explain(self, error: BaseException | None) -> SeriesError:
+        code = getattr(error, "sqlite_errorcode", None)
+        primary = code & 0xFF if code is not None else None
+        if primary in _DAMAGED:
+            return SeriesDamaged(
+                f"The catalog of the series in '{self._shown}' is damaged.",
+                hint="restore private/ from a backup; `reissue log --verify` shows what is still sound.",
+            )
+        if primary in _LOCKED:
+            return SeriesLocked(
+                f"The catalog of the series in '{self._shown}' is held by somebody else.", hint="try again."
+            )
+        return StorageError(
+            f"The catalog of the series in '{self._shown}' could not be used: {error}.",
+            hint="check that the disk is not full and that the folder may be written to.",
+        )
+
+
+def integrity_problems(connection: sa.Connection) -> list[str]:
+    """What SQLite finds wrong with its own file."""
+    found = [str(row[0]) for row in connection.exec_driver_sql(_CHECKS[0]) if row[0] != "ok"]
+    dangling = len(connection.exec_driver_sql(_CHECKS[1]).all())
+    if dangling:
+        found.append(f"{dangling} rows refer to rows that are not there")
+    return found
+
+
+def _engine(connect: Callable[[], sqlite3.Connection], begin: str) -> sa.Engine:
+    # hide_parameters: values of the catalog are private and must not get into error messages.
+    engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
+    # Python's driver would begin transactions late and not at all for CREATE TABLE; with
+    # isolation_level=None it leaves them to this one line.
+    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+    return engine
+
+
+def _run(engine: sa.Engine, work: Callable[[sa.Connection], T]) -> T:
+    with engine.connect() as connection, connection.begin():
+        return work(connection)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,108 @@
+"""Writing the files of a commit where nobody looks yet."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from reissue.errors import SeriesError
+from reissue.ledger.files import (
+    PRIVATE_FOLDER,
+    PUBLIC_FILE,
+    PUBLIC_FOLDER,
+    new_folder,
+    sync_folder,
+    write_text,
+)
+from reissue.ledger.layout import PARQUET, RECORD, Layout
+from reissue.ledger.parquet import FileFacts, write_private, write_public
+from reissue.ledger.record import Entry, release_json
+
+
+@dataclass(frozen=True, repr=False)
+class Staged:
+    """Files that are complete and durable, and that nothing refers to yet."""
+
+    folder: str
+    """The name of the folder in staging/."""
+    record: str
+    """The text of release.json."""
+    chain: str
+    tables: dict[str, str]
+    """The SHA-256 of each private table."""
+    people: str | None
+    """The SHA-256 of the table of ids, if there is a new one."""
+
+
+def new_staging_folder(layout: Layout) -> Path:
+    """An empty folder in staging/ with a name of its own."""
+    folder = layout.staging / secrets.token_hex(8)
+    new_folder(folder, PRIVATE_FOLDER)
+    return folder
+
+
+def stage_release(layout: Layout, entry: Entry, number: int, previous: str | None) -> Staged:
+    """Write every file of a release: public ones into a folder ready to be moved, private ones as blobs."""
+    _refuse_other_device(layout)
+    folder = new_staging_folder(layout)
+    public = layout.staged_release(folder.name)
+    new_folder(public, PUBLIC_FOLDER)
+    # Keyed by kind and name, because a private table may well be called "people".
+    frames = {("table", name): frame for name, frame in entry.private.items()}
+    if entry.people is not None:
+        frames["people", ""] = entry.people
+    # Compressing keeps one core busy and the disk waits for syncs; the two kinds of files do not meet.
+    with ThreadPoolExecutor(1, "reissue-private-files") as pool:
+        private = pool.submit(_write_all_private, frames, folder)
+        files = {
+            f"{name}{PARQUET}": write_public(frame, public / f"{name}{PARQUET}") for name, frame in entry.public.items()
+        }
+        written = private.result()
+    record, chain = release_json(number, entry.time, entry.manifest, files, previous)
+    write_text(public / RECORD, record, PUBLIC_FILE)
+    for changed in (public, folder, layout.staging):
+        sync_folder(changed)
+    shas = adopt_blobs(layout, written)
+    tables = {name: sha256 for (kind, name), sha256 in shas.items() if kind == "table"}
+    return Staged(folder.name, record, chain, tables, shas.get(("people", "")))
+
+
+def stage_people(layout: Layout, people: pl.DataFrame) -> str:
+    """Write a new table of ids as a blob and give its SHA-256."""
+    folder = new_staging_folder(layout)
+    written = _write_all_private({("people", ""): people}, folder)
+    return adopt_blobs(layout, written)["people", ""]
+
+
+Key = tuple[str, str]
+
+
+def _write_all_private(frames: Mapping[Key, pl.DataFrame], folder: Path) -> dict[Key, tuple[Path, FileFacts]]:
+    written = {}
+    for position, (key, frame) in enumerate(frames.items()):
+        path = folder / f"{position}{PARQUET}"
+        written[key] = (path, write_private(frame, path))
+    return written
+
+
+def adopt_blobs(layout: Layout, written: Mapping[Key, tuple[Path, FileFacts]]) -> dict[Key, str]:
+    """Give staged private files their names in blobs/; one that is there already has the same bytes."""
+    for path, facts in written.values():
+        path.replace(layout.blob(facts.sha256))
+    sync_folder(layout.blobs)
+    return {key: facts.sha256 for key, (_, facts) in written.items()}
+
+
+def _refuse_other_device(layout: Layout) -> None:
+    """A rename cannot cross file systems; better to find out before the release is committed."""
+    if len({place.stat().st_dev for place in (layout.public, layout.staging, layout.blobs)}) > 1:
+        raise SeriesError(
+            "The folders public/ and private/ of the series are on different file systems, so a release cannot "
+            "be moved into public/ in one step.",
+            hint="keep the whole folder of the series on one file system.",
+        )

@@ -1,0 +1,114 @@
+"""What is asked of the catalog and written to it; each function runs in the transaction of its connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from reissue.errors import StaleDraft, count_of
+from reissue.ledger import catalog
+from reissue.ledger.record import Entry, now, utc_text
+from reissue.ledger.staging import Staged
+
+
+def rows_of(query: sa.Select[Any]) -> Callable[[sa.Connection], Sequence[sa.Row[Any]]]:
+    """A function that runs a query and gives all its rows."""
+    return lambda connection: connection.execute(query).all()
+
+
+def add_event(connection: sa.Connection, kind: str, detail: str) -> None:
+    """Record an event in the transaction of the connection."""
+    last = connection.scalar(sa.select(sa.func.max(catalog.events.c.number))) or 0
+    values = {"number": last + 1, "time": utc_text(now()), "kind": kind, "detail": detail}
+    connection.execute(catalog.events.insert().values(values))
+
+
+def current_people(connection: sa.Connection) -> str | None:
+    """The SHA-256 of the table of ids, or None before the first release."""
+    return connection.scalar(sa.select(catalog.people.c.sha256))
+
+
+def set_people(connection: sa.Connection, sha256: str) -> None:
+    """Make a blob the table of ids."""
+    connection.execute(catalog.people.delete())
+    connection.execute(catalog.people.insert().values(place=1, sha256=sha256))
+
+
+def referenced_blobs(connection: sa.Connection) -> set[str]:
+    """The SHA-256 of every private file that is still needed."""
+    found = set(connection.scalars(sa.select(catalog.blobs.c.sha256)))
+    current = current_people(connection)
+    return found if current is None else found | {current}
+
+
+def last_release(connection: sa.Connection) -> tuple[int, str | None]:
+    """The number and chain value of the last release; 0 and None before the first."""
+    row = connection.execute(
+        sa.select(catalog.releases.c.number, catalog.releases.c.chain)
+        .order_by(catalog.releases.c.number.desc())
+        .limit(1)
+    ).first()
+    return (0, None) if row is None else (row.number, row.chain)
+
+
+def last_policy(connection: sa.Connection) -> int:
+    """The number of the policy's current version."""
+    return connection.scalar(sa.select(sa.func.max(catalog.policies.c.version))) or 0
+
+
+def add_policy(connection: sa.Connection, number: int, toml: str, reason: str, staged: str) -> None:
+    """Record a version of the policy."""
+    values = {"version": number, "toml": toml, "reason": reason, "time": utc_text(now()), "staged": staged}
+    connection.execute(catalog.policies.insert().values(values))
+
+
+def check_parent(connection: sa.Connection, parent: int, policy: int) -> str | None:
+    """Raise StaleDraft unless `parent` is the last release and `policy` current; gives the last chain value."""
+    last, chain = last_release(connection)
+    if parent != last:
+        raise StaleDraft(
+            f"The draft was made after release {parent}, but the series has {count_of(last, 'release')}.",
+            hint="draft again from the present state of the series.",
+        )
+    if policy != last_policy(connection):
+        raise StaleDraft(
+            f"The draft was made under version {policy} of the policy, which is not the current one.",
+            hint="draft again under the present policy.",
+        )
+    return chain
+
+
+def add_release(connection: sa.Connection, entry: Entry, parent: int, staged: Staged, summary: str) -> None:
+    """Record a release; the moment this commits, it has happened."""
+    check_parent(connection, parent, entry.policy_version)
+    release = {
+        "number": parent + 1,
+        "policy_version": entry.policy_version,
+        "time": utc_text(entry.time),
+        "record": staged.record,
+        "chain": staged.chain,
+        "summary": summary,
+        "seed": entry.seed,
+        "staged": staged.folder,
+    }
+    connection.execute(catalog.releases.insert().values(release))
+    tables = [{"release_number": parent + 1, "name": name, "sha256": sha256} for name, sha256 in staged.tables.items()]
+    if tables:
+        connection.execute(catalog.blobs.insert(), tables)
+    if staged.people is not None:
+        set_people(connection, staged.people)
+
+
+def amend_policy(connection: sa.Connection, toml: str, reason: str, staged: str) -> None:
+    """Record a new version of the policy and the event."""
+    number = last_policy(connection) + 1
+    add_policy(connection, number, toml, reason, staged)
+    add_event(connection, "amended", f"policy version {number}")
+
+
+def replace_people(connection: sa.Connection, sha256: str, erased: int) -> None:
+    """Make a table with fewer ids the table of ids, and record how many were erased."""
+    set_people(connection, sha256)
+    add_event(connection, "forgot", count_of(erased, "id"))

@@ -1,0 +1,79 @@
+"""What a method is: it groups the people of a snapshot, and says what it promises and what it can take."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from reissue.grouping import Grouping
+    from reissue.schema import Schema
+    from reissue.snapshot import Delta, Snapshot
+
+Memory = Mapping[str, "pl.DataFrame"]
+"""What a method wants to know again at the next release: named tables, committed with this one."""
+
+
+class Promise(NamedTuple):
+    """A guarantee, by name, that a method gives for every release it makes.
+
+    Methods and guarantees do not import each other, so that a checker shares nothing with what it
+    checks; a promise is the word between them.
+    """
+
+    name: str
+    parameters: Mapping[str, object]
+
+
+class Constraint(Protocol):
+    """What a user asks of every group: any object with a name and parameters, such as a guarantee."""
+
+    @property
+    def name(self) -> str:
+        """The name under which methods and guarantees know it."""
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """Its parameters by name."""
+
+
+@dataclass(frozen=True)
+class Takes:
+    """What kinds of change between releases a method can take."""
+
+    deletions: bool
+    """People may be gone."""
+    changes: bool
+    """Quasi-identifiers or sensitive values of a person may differ from the release before."""
+    returns: bool
+    """People may come back after they were gone."""
+
+
+class Method(ABC):
+    """A way of grouping people."""
+
+    name: ClassVar[str]
+    protects_series: ClassVar[bool]
+    """Whether the promises hold over all releases together, not only for each alone."""
+    takes: ClassVar[Takes]
+
+    @property
+    @abstractmethod
+    def parameters(self) -> dict[str, object]:
+        """The parameters by name, as they stand in a policy file and in the public record."""
+
+    @abstractmethod
+    def promises(self, schema: Schema) -> tuple[Promise, ...]:
+        """The guarantees that hold for every release this method makes of such a table."""
+
+    @abstractmethod
+    def group(
+        self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
+    ) -> tuple[Grouping, Memory]:
+        """Group the people of the snapshot; return the groups and what to remember."""

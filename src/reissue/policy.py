@@ -1,0 +1,302 @@
+"""Policy: what is in the table, how it is published, and what may come later; TOML in and out.
+
+series = "protected"            # or "unprotected": a static method may publish again
+form = "generalised"            # or "anatomised"
+
+[people]
+ids = "plain"                   # or "hashed", with key_file = "/somewhere/else/clinic.key"
+
+[schema]
+person = "patient"
+drop = ["name"]
+
+[schema.quasi.age]
+kind = "numeric"
+[schema.quasi.education]
+kind = "hierarchy"
+file = "education.csv"          # or the hierarchy itself: [schema.quasi.education.hierarchy]
+
+[schema.sensitive.diagnosis]
+kind = "categorical"
+new = "accept"
+
+[method]
+name = "Mondrian"
+k = 10
+[[method.constraints]]
+name = "t-closeness"
+t = 0.2
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+import tomli_w
+
+from reissue import guarantees, methods
+from reissue.errors import HierarchyError, ParameterError, PolicyError, UserError
+from reissue.hierarchy import Hierarchy
+from reissue.methods.base import Method
+from reissue.schema import Categorical, Kind, Numeric, Schema
+
+Form = Literal["generalised", "anatomised"]
+
+
+@dataclass(frozen=True)
+class Ids:
+    """How people's ids are kept in the private part of a series."""
+
+    ids: Literal["plain", "hashed"] = "plain"
+    """As they are, or as keyed hashes that only the holder of the key can make."""
+    key_file: str | None = None
+    """Where the key lies, outside the series' folder; needed for hashed ids."""
+
+    def __post_init__(self) -> None:
+        if self.ids not in ("plain", "hashed"):
+            raise ParameterError(f"The 'ids' parameter must be 'plain' or 'hashed'. Got {self.ids!r} instead.")
+        if (self.ids == "hashed") != (self.key_file is not None):
+            raise ParameterError(
+                "Hashed ids need a 'key_file', and only they do.", hint="make a key with: reissue key <file>"
+            )
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Everything a series is published under. A change of it is recorded, never silent."""
+
+    schema: Schema
+    """The role and kind of every column."""
+    method: Method
+    """How people are grouped."""
+    form: Form = "generalised"
+    """One table with regions in place of quasi-identifiers, or two tables tied by groups only."""
+    series: Literal["protected", "unprotected"] = "protected"
+    """Whether a method that does not protect a series may publish more than once. The public record says so."""
+    people: Ids = Ids()
+    """How ids are kept."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not isinstance(self.method, Method):
+            problems.append("'method' must be a method, such as ri.Mondrian(k=10)")
+        if self.form not in ("generalised", "anatomised"):
+            problems.append(f"'form' must be 'generalised' or 'anatomised', not {self.form!r}")
+        if self.series not in ("protected", "unprotected"):
+            problems.append(f"'series' must be 'protected' or 'unprotected', not {self.series!r}")
+        if isinstance(self.method, Method):
+            problems += self._method_problems()
+        if problems:
+            raise PolicyError("The policy contradicts itself.", problems=problems)
+
+    def _method_problems(self) -> list[str]:
+        kind = self.schema.sensitive_kind
+        problems = []
+        if self.schema.permanent:
+            problems.append(f"{self.method.name} does nothing for permanent values: leave 'permanent' out")
+        for promise in self.method.promises(self.schema):
+            if promise.name == "ke-anonymity" and not (isinstance(kind, Numeric) and kind.missing == "refuse"):
+                problems.append(
+                    "ke-anonymity needs a numeric sensitive column without missing values: "
+                    f'give \'{self.schema.sensitive}\' the kind "numeric" and missing = "refuse"'
+                )
+            if promise.parameters.get("protect") and isinstance(kind, Numeric):
+                problems.append(f"{promise.name} protects labels, but the sensitive column is numeric")
+        return problems
+
+    def guarantees(self) -> tuple[guarantees.Guarantee, ...]:
+        """The guarantees that every release under this policy must pass."""
+        return tuple(guarantees.build(name, **dict(p)) for name, p in self.method.promises(self.schema))
+
+    def differences(self, other: Policy) -> list[str]:
+        """The entries in which another policy differs, by their names in TOML."""
+        mine, theirs = _flat(self.to_dict()), _flat(other.to_dict())
+        return sorted(key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The policy as nested dictionaries, hierarchies included."""
+        schema: dict[str, Any] = {"person": self.schema.person}
+        for name in ("drop", "permanent"):
+            if getattr(self.schema, name):
+                schema[name] = list(getattr(self.schema, name))
+        if self.schema.protect:
+            schema["protect"] = [list(group) for group in self.schema.protect]
+        schema["quasi"] = {name: _kind_dict(kind) for name, kind in self.schema.quasi.items()}
+        schema["sensitive"] = {self.schema.sensitive: _kind_dict(self.schema.sensitive_kind)}
+        if self.schema.as_is:
+            schema["as_is"] = {name: _kind_dict(kind) for name, kind in self.schema.as_is.items()}
+        people = {"ids": self.people.ids}
+        if self.people.key_file is not None:
+            people["key_file"] = self.people.key_file
+        return {
+            "series": self.series,
+            "form": self.form,
+            "people": people,
+            "schema": schema,
+            "method": {"name": self.method.name, **_plain(self.method.parameters)},
+        }
+
+    def to_toml(self) -> str:
+        """The policy as TOML, complete in itself: hierarchies are written out."""
+        return tomli_w.dumps(self.to_dict())
+
+    @classmethod
+    def read(cls, path: str | Path) -> Policy:
+        """Read a policy file; paths of hierarchies in it are relative to the file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+            raise PolicyError(
+                f"The policy file '{path}' cannot be read: {reason}.",
+                hint="reissue init <table> proposes a policy file.",
+            ) from error
+        return cls.from_toml(text, folder=path.parent)
+
+    @classmethod
+    def from_toml(cls, text: str, *, folder: str | Path = ".") -> Policy:
+        """Read a policy from TOML text."""
+        try:
+            data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise PolicyError(f"The policy is not valid TOML: {error}.") from error
+        return _Reader(Path(folder)).policy(data)
+
+
+class _Reader:
+    """Turns nested dictionaries into a policy; gathers everything that is wrong."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.problems: list[str] = []
+
+    def policy(self, data: Mapping[str, Any]) -> Policy:
+        self._known("the policy", data, ("series", "form", "people", "schema", "method"))
+        schema = self._schema(self._table("schema", data.get("schema")))
+        method = self._method(self._table("method", data.get("method")))
+        people = self._try("[people]", lambda: Ids(**self._table("people", data.get("people", {}))))
+        if self.problems or schema is None or method is None or people is None:
+            raise PolicyError("The policy cannot be used.", problems=self.problems)
+        given = {name: data[name] for name in ("series", "form") if name in data}
+        return Policy(schema, method, people=people, **given)
+
+    def _schema(self, data: Mapping[str, Any]) -> Schema | None:
+        names = ("person", "quasi", "sensitive", "as_is", "drop", "permanent", "protect")
+        self._known("[schema]", data, names)
+        kinds = {}
+        for role in ("quasi", "sensitive", "as_is"):
+            columns = self._table(f"schema.{role}", data.get(role, {}))
+            kinds[role] = {
+                name: kind
+                for name, entry in columns.items()
+                if (kind := self._kind(f"schema.{role}.{name}", entry)) is not None
+            }
+        if not isinstance(data.get("person"), str):
+            self.problems.append('[schema] needs person = "...", the column that tells people apart')
+        for name in ("drop", "permanent"):
+            if not _is_list_of_text(data.get(name, [])):
+                self.problems.append(f"[schema] {name} must be a list of text")
+        protect = data.get("protect", [])
+        if not (isinstance(protect, list) and all(map(_is_list_of_text, protect))):
+            self.problems.append("[schema] protect must be a list of lists of text")
+        if self.problems:
+            return None
+        rest = {name: data[name] for name in ("person", "drop", "permanent", "protect") if name in data}
+        return self._try("[schema]", lambda: Schema(**kinds, **rest))
+
+    def _kind(self, where: str, entry: object) -> Kind | None:
+        entry = self._table(where, entry)
+        kinds = {"numeric": Numeric, "categorical": Categorical}
+        kind = entry.get("kind")
+        rest = {name: value for name, value in entry.items() if name != "kind"}
+        if kind == "hierarchy":
+            self._known(f"[{where}]", rest, ("file", "hierarchy", "missing"))
+            return self._try(f"[{where}]", lambda: self._hierarchy(rest))
+        if kind not in kinds:
+            self.problems.append(f'[{where}] needs kind = "numeric", "categorical" or "hierarchy"')
+            return None
+        self._known(f"[{where}]", rest, tuple(field.name for field in fields(kinds[kind])))
+        return self._try(f"[{where}]", lambda: kinds[kind](**rest))
+
+    def _hierarchy(self, entry: Mapping[str, Any]) -> Hierarchy:
+        if ("file" in entry) == ("hierarchy" in entry):
+            raise HierarchyError('give either file = "..." or the hierarchy itself')
+        missing = entry.get("missing", "refuse")
+        if "file" in entry:
+            return Hierarchy.read(self.folder / entry["file"], missing=missing)
+        return Hierarchy.from_nested(entry["hierarchy"], missing=missing)
+
+    def _method(self, data: Mapping[str, Any]) -> Method | None:
+        if not isinstance(data.get("name"), str):
+            self.problems.append('[method] needs a name, such as name = "Mondrian"')
+            return None
+        parameters = {name: value for name, value in data.items() if name not in ("name", "constraints")}
+        if "constraints" in data:
+            parameters["constraints"] = [
+                self._try("[[method.constraints]]", lambda entry=entry: guarantees.build(**entry))
+                for entry in data["constraints"]
+            ]
+        if self.problems:
+            return None
+        return self._try("[method]", lambda: methods.build(data["name"], **parameters))
+
+    def _table(self, where: str, entry: object) -> dict[str, Any]:
+        if isinstance(entry, dict):
+            return entry
+        self.problems.append(f"there is no [{where}]" if entry is None else f"[{where}] must be a table")
+        return {}
+
+    def _known(self, where: str, data: Mapping[str, Any], names: tuple[str, ...]) -> None:
+        for name in data:
+            if name not in names:
+                near = get_close_matches(name, names, n=1)
+                self.problems.append(
+                    f"{where} has no entry '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
+                )
+
+    def _try(self, where: str, make: Callable[[], Any]) -> Any:
+        try:
+            return make()
+        except TypeError as error:
+            self.problems.append(f"{where}: {error}")
+        except UserError as error:
+            self.problems.append(f"{where}: " + "; ".join([error.what, *error.problems]))
+        return None
+
+
+def _kind_dict(kind: Kind) -> dict[str, Any]:
+    if isinstance(kind, Hierarchy):
+        return {"kind": "hierarchy", "missing": kind.missing, "hierarchy": kind.to_nested()}
+    entries = {field.name: getattr(kind, field.name) for field in fields(kind)}
+    given = {name: list(v) if isinstance(v, tuple) else v for name, v in entries.items() if v not in (None, ())}
+    return {"kind": "numeric" if isinstance(kind, Numeric) else "categorical", **given}
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists, as TOML and JSON have them."""
+    if isinstance(value, Mapping):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """`{"a": {"b": 1}}` as `{"a.b": 1}`; hierarchies and lists stay whole."""
+    flat: dict[str, Any] = {}
+    for name, value in data.items():
+        if isinstance(value, Mapping) and name != "hierarchy":
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+def _is_list_of_text(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)

@@ -1,0 +1,151 @@
+"""A first policy for a table nobody has described yet: guesses, each marked as one.
+
+Guesses are made from names, types and how many distinct values a column has. They are a start for a
+person who knows the data; nothing is published under a policy that nobody wrote down as theirs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import polars as pl
+
+from reissue.errors import TableError
+
+_PERSON = re.compile(
+    r"(^|_|\b)(id|patient|person|subject|citizen|customer|employee|ssn|mrn|pid|uid|owner)s?($|_|\b)", re.I
+)
+_DIRECT = re.compile(r"name|mail|phone|street|address|url|comment|note|text", re.I)
+_SENSITIVE = re.compile(
+    r"diagnos|disease|illness|condition|icd|drg|salary|income|wage|crime|offen[cs]e|religion|drug|hiv|treatment|verdict",
+    re.I,
+)
+_FEW = 400
+"""A column with more distinct labels is hardly a quasi-identifier as it stands."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What a column may be, and why."""
+
+    column: str
+    role: str
+    kind: str
+    why: str
+
+
+def guess_roles(frame: pl.DataFrame) -> list[Guess]:
+    """A role for every column; exactly one person and one sensitive column."""
+    if frame.height == 0:
+        raise TableError("The table has no rows to guess from.")
+    person = _person(frame)
+    sensitive = _sensitive(frame, person)
+    guesses = []
+    for series in frame:
+        name, kind = series.name, "numeric" if _is_numeric(series) else "categorical"
+        distinct = series.n_unique()
+        if name == person:
+            guesses.append(Guess(name, "person", "", f"{distinct:,} distinct values in {frame.height:,} rows"))
+        elif name == sensitive:
+            guesses.append(Guess(name, "sensitive", kind, f"by its name and its {distinct:,} distinct values"))
+        elif _DIRECT.search(name) and kind == "categorical" and distinct > _FEW // 4:
+            guesses.append(Guess(name, "drop", "", "looks like a direct identifier or free text"))
+        elif kind == "categorical" and (distinct > _FEW or distinct == frame.height > 20):
+            guesses.append(Guess(name, "drop", "", f"{distinct:,} distinct labels: give it a hierarchy to keep it"))
+        else:
+            guesses.append(Guess(name, "quasi", kind, f"an outsider may know it; {distinct:,} distinct values"))
+    return guesses
+
+
+def propose_policy(frame: pl.DataFrame, source: str) -> str:
+    """A policy file with the guesses in it, ready to be read, corrected and used."""
+    guesses = guess_roles(frame)
+    missing = {series.name for series in frame if series.null_count()}
+    by_role = {role: [g for g in guesses if g.role == role] for role in ("person", "quasi", "sensitive", "drop")}
+    (person,), (sensitive,) = by_role["person"], by_role["sensitive"]
+    lines = [
+        f"# A policy for {source}, proposed by `reissue init`.",
+        "# Every line marked GUESS was guessed from names and types. Confirm or correct each one: whoever",
+        "# publishes under this file answers for it. Roles: person, quasi, sensitive, as_is, drop.",
+        "",
+        'series = "protected"  # a method that protects single releases only may then publish just once',
+        'form = "generalised"  # or "anatomised": exact quasi-identifiers, sensitive values by group',
+        "",
+        "[people]",
+        'ids = "plain"  # or "hashed", with key_file = "..." (reissue key makes one)',
+        "",
+        "[schema]",
+        f"person = {_quoted(person.column)}  # GUESS: {person.why}",
+    ]
+    if by_role["drop"]:
+        lines += ["drop = ["]
+        lines += [f"    {_quoted(g.column)},  # GUESS: {g.why}" for g in by_role["drop"]]
+        lines += ["]"]
+    for guess in by_role["quasi"]:
+        lines += ["", f"[schema.quasi.{_quoted(guess.column)}]  # GUESS: {guess.why}", f'kind = "{guess.kind}"']
+        if guess.kind == "numeric":
+            lines.append('wider = "accept"  # later tables may go beyond the range seen so far')
+        else:
+            lines.append('new = "refuse"  # a label never seen before is an error; "accept" takes it')
+        lines.append(_missing_line(guess.column in missing))
+    lines += ["", f"[schema.sensitive.{_quoted(sensitive.column)}]  # GUESS: {sensitive.why}"]
+    lines.append(f'kind = "{sensitive.kind}"')
+    if sensitive.kind == "categorical":
+        lines.append('new = "accept"  # later tables may bring values never seen before')
+    lines.append(_missing_line(sensitive.column in missing))
+    lines += [
+        "",
+        "[method]",
+        'name = "Mondrian"  # protects each release alone, not the series',
+        "k = 10  # GUESS: at least 10 people in a group",
+        f"l = {_largest_l(frame[sensitive.column])}  # GUESS: so many distinct sensitive values in a group",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _missing_line(has_missing: bool) -> str:
+    if has_missing:
+        return 'missing = "value"  # GUESS: the table has missing values here; "refuse" makes them an error'
+    return 'missing = "refuse"  # or "value": missing counts as a value of its own'
+
+
+def _largest_l(values: pl.Series) -> int:
+    return min(3, values.n_unique())
+
+
+def _is_numeric(series: pl.Series) -> bool:
+    return series.dtype.is_numeric() or series.dtype in (pl.Date, pl.Datetime)
+
+
+def _person(frame: pl.DataFrame) -> str:
+    unique = [
+        series.name
+        for series in frame
+        if series.n_unique() == frame.height and not series.null_count() and not series.dtype.is_float()
+        and (series.dtype.is_integer() or series.dtype in (pl.String, pl.Categorical, pl.Enum))
+    ]  # fmt: skip
+    named = [name for name in unique if _PERSON.search(name)]
+    if not unique:
+        raise TableError(
+            "No column tells all rows apart, so none can be the person.",
+            hint="the table needs a column with one id per person, the same in every release.",
+        )
+    return (named or unique)[0]
+
+
+def _sensitive(frame: pl.DataFrame, person: str) -> str:
+    others = [name for name in frame.columns if name != person]
+    named = [name for name in others if _SENSITIVE.search(name)]
+    # Without a telling name: the last column with a handful of labels, where tables often have it.
+    labelled = [n for n in others if not _is_numeric(frame[n]) and 2 <= frame[n].n_unique() <= _FEW]
+    candidates = named or labelled or others
+    if not candidates or len(others) < 2:
+        raise TableError("A policy needs a person, a quasi-identifier and a sensitive column: three columns at least.")
+    return candidates[-1]
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

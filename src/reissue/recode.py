@@ -1,0 +1,323 @@
+"""From groups to tables that may leave the building: generalised or anatomised.
+
+The public tables are a canonical function of what they say. Groups are numbered in the order of their
+published columns and rows sorted by them, so that neither the order of the input nor the numbers a
+method gave its groups nor unused labels show through. Where groups agree in everything that orders
+them, a hash of what they publish decides, which is again content alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.errors import InternalError
+from reissue.grouping import Grouping
+from reissue.kernels import grouped, warm_up
+from reissue.release import Published, PublishedGroups
+from reissue.snapshot import Column, Labels, Leaves, Numbers, Snapshot, enum_of
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class Recoded:
+    """The public tables, and the private key to them."""
+
+    tables: dict[str, pl.DataFrame]
+    """What is published: `table`, or `quasi` and `sensitive`."""
+    group: npt.NDArray[np.uint32]
+    """The public group number of each row of the snapshot, counted from 1."""
+    groups: PublishedGroups
+    """The release as the outsider sees it at his worst, with person numbers."""
+
+
+def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recoded:
+    """One table: every quasi-identifier as the smallest region that holds all of its group."""
+    counted = _Counted.of(snapshot, grouping)
+    columns = [made for column in snapshot.quasi for made in _region(column, grouping, snapshot)]
+    columns += [_constant(column, grouping) for column in snapshot.as_is]
+    rank = _rank([*(column.codes for column in columns), counted.value_hash()])
+    order = np.argsort(rank)
+    renumbered = _Counted.of(snapshot, Grouping(rank[grouping.group], grouping.count))
+    region = pl.DataFrame([column.decode(order) for column in columns])
+    sizes = np.diff(renumbered.starts)
+    rows = np.repeat(np.arange(grouping.count, dtype=np.uint32), sizes)
+    table = pl.DataFrame(
+        [
+            pl.Series("group", rows + np.uint32(1)),
+            *region.select(pl.all().gather(pl.Series(rows))),
+            _published_values(snapshot.values, renumbered.sorted_values),
+        ]
+    )
+    return Recoded({"table": table}, *renumbered.view(snapshot, number, region))
+
+
+def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recoded:
+    """Two tables: quasi-identifiers exactly, and how often each group has each sensitive value.
+
+    Xiao & Tao, Anatomy (VLDB 2006).
+    """
+    codes = pl.DataFrame([pl.Series(str(place), c.codes) for place, c in enumerate(snapshot.quasi)])
+    in_order = codes.select(pl.arg_sort_by(codes.columns)).to_series()
+    steps = codes.select(pl.all().gather(in_order)).select(
+        pl.any_horizontal(pl.all() != pl.all().shift(1)).fill_null(False).cum_sum()
+    )
+    row_rank = np.empty(len(snapshot), dtype=np.int64)
+    row_rank[in_order.to_numpy()] = steps.to_series().to_numpy()
+    counted = _Counted.of(snapshot, grouping)
+    first_row, _ = _extents(grouping, row_rank.astype(np.uint32))
+    content = np.zeros(grouping.count, dtype=np.uint64)
+    np.add.at(content, grouping.group, _mixed(row_rank))
+    rank = _rank([first_row, content ^ counted.value_hash()])
+    renumbered = _Counted.of(snapshot, Grouping(rank[grouping.group], grouping.count))
+    group = rank[grouping.group].astype(np.int64)
+    rows = np.lexsort((row_rank, group))
+    quasi = pl.DataFrame(
+        [
+            pl.Series("group", (group[rows] + 1).astype(np.uint32)),
+            *(_used(column.levels.decode(column.codes[rows])).alias(column.name) for column in snapshot.quasi),
+        ]
+    )
+    runs = np.diff(renumbered.run_starts)
+    sensitive = pl.DataFrame(
+        [
+            pl.Series("group", np.repeat(np.arange(1, grouping.count + 1, dtype=np.uint32), runs)),
+            _published_values(snapshot.values, renumbered.codes),
+            pl.Series("count", renumbered.counts.astype(np.uint32)),
+        ]
+    )
+    return Recoded({"quasi": quasi, "sensitive": sensitive}, *renumbered.view(snapshot, number, None))
+
+
+def whole(snapshot: Snapshot, stratum: npt.NDArray[np.int64], number: int = 1) -> Published:
+    """The coarsest release there is: one group for each stratum. What fails here fails everywhere."""
+    group = stratum.astype(np.int32)
+    counted = _Counted.of(snapshot, Grouping(group, int(group.max()) + 1))
+    return view_of(snapshot, counted.view(snapshot, number, None)[1])
+
+
+def view_of(snapshot: Snapshot, *releases: PublishedGroups) -> Published:
+    """The outsider's view of releases whose values are coded as in this snapshot."""
+    levels = snapshot.values.levels
+    if isinstance(levels, Numbers):
+        values = tuple(levels.decode(np.arange(levels.values.size)).to_list())
+        return Published(releases, values, levels.values)
+    return Published(releases, levels.labels if isinstance(levels, Labels) else levels.hierarchy.leaves)
+
+
+@dataclass(frozen=True, repr=False)
+class _Counted:
+    """The sensitive values of each group, sorted and counted."""
+
+    group: npt.NDArray[np.int32]
+    starts: Ints
+    sorted_values: npt.NDArray[np.unsignedinteger]
+    codes: npt.NDArray[np.unsignedinteger]
+    counts: Ints
+    run_starts: Ints
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, grouping: Grouping) -> _Counted:
+        sizes = grouping.sizes()
+        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        values = snapshot.values.codes
+        in_order = np.empty_like(values)
+        codes = np.empty_like(values)
+        counts = np.empty(values.size, dtype=np.int64)
+        run_starts = np.empty(starts.size, dtype=np.int64)
+        group = grouping.group
+        warm_up(lambda: grouped.values_by_group(group[:0], values[:0], starts[:1], in_order[:0]))
+        grouped.values_by_group(group, values, starts, in_order)
+        runs = grouped.count_runs(in_order, starts, codes, counts, run_starts)
+        return cls(group, starts, in_order, codes[:runs].copy(), counts[:runs].copy(), run_starts)
+
+    def value_hash(self) -> npt.NDArray[np.uint64]:
+        """A number for each group that depends on nothing but its values and their counts."""
+        used = np.unique(self.codes)
+        mixed = _mixed(np.searchsorted(used, self.codes) * 2 + 1) * self.counts.astype(np.uint64)
+        return np.add.reduceat(mixed, self.run_starts[:-1])
+
+    def view(
+        self, snapshot: Snapshot, number: int, region: pl.DataFrame | None
+    ) -> tuple[npt.NDArray[np.uint32], PublishedGroups]:
+        order = np.empty(self.group.size, dtype=np.int64)
+        grouped.order_by_group(self.group, self.starts, order)
+        groups = PublishedGroups(
+            number=number,
+            members=snapshot.people[order],
+            member_starts=self.starts,
+            values=self.codes.astype(np.int64),
+            counts=self.counts,
+            value_starts=self.run_starts,
+            region=region,
+        )
+        return (self.group + 1).astype(np.uint32), groups
+
+
+@dataclass(frozen=True, repr=False)
+class _GroupColumn:
+    """One public column: a code for each group, and what the codes stand for."""
+
+    name: str
+    codes: npt.NDArray[np.integer]
+    levels: Numbers | tuple[str, ...] | None
+    """None: the codes are truth values."""
+
+    def decode(self, order: Ints) -> pl.Series:
+        codes = self.codes[order]
+        if self.levels is None:
+            return pl.Series(self.name, codes.astype(np.bool_))
+        if isinstance(self.levels, Numbers):
+            return self.levels.decode(codes).alias(self.name)
+        return enum_of(codes, self.levels).alias(self.name)
+
+
+def _extents(
+    grouping: Grouping, codes: npt.NDArray[np.unsignedinteger]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    least = np.full(grouping.count, codes.max(initial=0), dtype=codes.dtype)
+    most = np.zeros(grouping.count, dtype=codes.dtype)
+    grouped.extents(grouping.group, codes, least, most)
+    return least.astype(np.int64), most.astype(np.int64)
+
+
+def _region(column: Column, grouping: Grouping, snapshot: Snapshot) -> list[_GroupColumn]:
+    levels = column.levels
+    if isinstance(levels, Numbers):
+        return _interval(column, levels, grouping, snapshot)
+    if isinstance(levels, Leaves):
+        tree = levels.hierarchy
+        if tree.is_tree:
+            nodes = tree.lowest_common(*_extents(grouping, column.codes))
+        else:
+            starts = np.concatenate([[0], np.cumsum(grouping.sizes())]).astype(np.int64)
+            order = np.empty(column.codes.size, dtype=np.int64)
+            grouped.order_by_group(grouping.group, starts, order)
+            nodes = tree.nearest(column.codes[order], starts)
+        return [_labelled(column.name, nodes, tree.labels)]
+    return [_labelled(column.name, *_label_sets(column.codes, levels, grouping))]
+
+
+def _interval(column: Column, levels: Numbers, grouping: Grouping, snapshot: Snapshot) -> list[_GroupColumn]:
+    least, most = _extents(grouping, column.codes)
+    columns = []
+    if levels.missing:
+        # Missing has code 0, below all numbers: the interval is that of the others, where there are any.
+        lacking = least == 0
+        present = np.flatnonzero(column.codes)
+        rest = Grouping(grouping.group[present], grouping.count)
+        least, _ = _extents(rest, column.codes[present])
+        least[most == 0] = 0
+    else:
+        lacking = np.zeros(grouping.count, dtype=np.bool_)
+    kind = snapshot.schema.quasi.get(column.name)
+    columns = [
+        _GroupColumn(f"{column.name}_low", least, levels),
+        _GroupColumn(f"{column.name}_high", most, levels),
+    ]
+    if getattr(kind, "missing", "refuse") == "value":
+        columns.append(_GroupColumn(f"{column.name}_missing", lacking, None))
+    return columns
+
+
+def _label_sets(
+    codes: npt.NDArray[np.unsignedinteger], levels: Labels, grouping: Grouping
+) -> tuple[npt.NDArray[np.integer], tuple[str, ...]]:
+    words = (len(levels.labels) + 63) // 64
+    sets = np.zeros((grouping.count, words), dtype=np.uint64)
+    grouped.code_sets(grouping.group, codes, sets)
+    rows = np.ascontiguousarray(sets).view(np.dtype((np.void, 8 * words))).ravel()
+    _, first, which = np.unique(rows, return_index=True, return_inverse=True)
+    bits = np.unpackbits(sets[first].view(np.uint8), axis=1, bitorder="little")
+    texts = tuple(set_text([levels.labels[code] for code in np.flatnonzero(row)]) for row in bits)
+    return which, texts
+
+
+def set_text(labels: list[str]) -> str:
+    """`a` for one label, `{a,b}` for several; a label that could be mistaken is put in double quotes."""
+    if len(labels) == 1 and not labels[0].startswith(("{", '"')):
+        return labels[0]
+    return "{" + ",".join(map(_quoted, labels)) + "}"
+
+
+def _quoted(label: str) -> str:
+    if any(mark in label for mark in ',{}"') or label != label.strip() or not label:
+        return '"' + label.replace('"', '""') + '"'
+    return label
+
+
+def set_labels(text: str) -> list[str]:
+    """The labels of a published set: the way back from `set_text`."""
+    if not text.startswith("{"):
+        return [text]
+    labels: list[str] = []
+    rest = text[1:-1]
+    while rest:
+        if rest.startswith('"'):
+            end = 1
+            while rest[end] != '"' or rest[end + 1 : end + 2] == '"':
+                end += 2 if rest[end] == '"' else 1
+            labels.append(rest[1:end].replace('""', '"'))
+            rest = rest[end + 2 :]
+        else:
+            label, _, rest = rest.partition(",")
+            labels.append(label)
+    return labels
+
+
+def _labelled(name: str, which: npt.NDArray[np.integer], texts: tuple[str, ...]) -> _GroupColumn:
+    """A column of labels, coded in alphabetical order over the labels that are used."""
+    used = sorted({texts[place] for place in np.unique(which)})
+    place_of = {text: place for place, text in enumerate(used)}
+    codes = np.array([place_of.get(text, 0) for text in texts], dtype=np.int64)
+    return _GroupColumn(name, codes[which], tuple(used))
+
+
+def _constant(column: Column, grouping: Grouping) -> _GroupColumn:
+    least, most = _extents(grouping, column.codes)
+    if (least != most).any():
+        raise InternalError(f"groups mix values of '{column.name}', which is to be published as it is")
+    if isinstance(column.levels, Numbers):
+        return _GroupColumn(column.name, least, column.levels)
+    if isinstance(column.levels, Leaves):
+        raise InternalError("a column published as it is has no hierarchy")
+    return _labelled(column.name, least, column.levels.labels)
+
+
+def _published_values(values: Column, codes: npt.NDArray[np.unsignedinteger]) -> pl.Series:
+    return _used(values.levels.decode(codes)).alias(values.name)
+
+
+def _used(series: pl.Series) -> pl.Series:
+    """Without the labels that no row has; the others keep their order."""
+    if not isinstance(series.dtype, pl.Enum):
+        return series
+    physical = series.to_physical()
+    used = physical.unique().sort()
+    labels = series.dtype.categories.gather(used)
+    if labels.len() == series.dtype.categories.len():
+        return series
+    table = np.zeros(series.dtype.categories.len(), dtype=np.uint32)
+    table[used.to_numpy()] = np.arange(used.len())
+    return enum_of(table[physical.to_numpy()], tuple(labels.to_list()))
+
+
+def _rank(keys: list[npt.NDArray[np.integer]]) -> npt.NDArray[np.int32]:
+    """The place of each group when groups are sorted by the keys, the first counting most."""
+    frame = pl.DataFrame([pl.Series(str(place), key) for place, key in enumerate(keys)])
+    order = frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy()
+    rank = np.empty(order.size, dtype=np.int32)
+    rank[order] = np.arange(order.size, dtype=np.int32)
+    return rank
+
+
+def _mixed(numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
+    """Scatter numbers over 64 bits (the finaliser of splitmix64), so that sums tell multisets apart."""
+    mixed = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))

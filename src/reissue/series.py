@@ -1,0 +1,351 @@
+"""Series: open, draft, commit, publish, and look at what went out.
+
+series = ri.open("clinic/", policy)
+release = series.publish(january)
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import polars as pl
+
+from reissue.coding import Domain, restore
+from reissue.drafting import Draft, History, Progress, make_draft
+from reissue.errors import NotASeries, ParameterError, PolicyChanged, Refused, SeriesDamaged, count_of, listed
+from reissue.frames import Library, read_table, to_library
+from reissue.grouping import Grouping
+from reissue.identities import pseudonym, read_key
+from reissue.ledger import Entry, Finding, Ledger, PolicyVersion, Record
+from reissue.policy import Policy
+from reissue.release import Published, Release
+from reissue.schema import Numeric
+from reissue.snapshot import Snapshot
+from reissue.views import published_view
+
+if TYPE_CHECKING:
+    from reissue.utility import Utility, Workload
+
+SNAPSHOT = "snapshot"
+DOMAIN = "domain"
+MEMORY = "memory-"
+
+
+def open(folder: str | Path, policy: Policy | str | Path | None = None, *, frames: Library = "polars") -> Series:
+    """Open the series in a folder; with a policy, create it there if there is none.
+
+    `policy` is a Policy or the path of a policy file. For an existing series it may be left out; if
+    given, it must be the one the series runs under. `frames` is the library that tables come back in
+    (tables of a release you publish come back in the library of the table you gave).
+    """
+    if isinstance(policy, str | Path):
+        policy = Policy.read(policy)
+    try:
+        ledger = Ledger.open(folder)
+    except NotASeries:
+        if policy is None:
+            raise
+        ledger = Ledger.create(folder, policy.to_toml())
+    try:
+        series = Series(Path(folder), ledger, frames)
+        if policy is not None:
+            series._require(policy)
+    except BaseException:
+        ledger.close()
+        raise
+    return series
+
+
+def draft(
+    table: object,
+    policy: Policy,
+    history: History | None = None,
+    *,
+    seed: int | None = None,
+    show_values: bool = False,
+    progress: Progress = lambda stage: None,
+) -> Draft:
+    """Compute a release of this table, by default the first of a series that need not exist yet."""
+    progress("Reading the table")
+    schema = policy.schema
+    kinds = {**schema.quasi, **schema.as_is, schema.sensitive: schema.sensitive_kind}
+    numeric = {name for name, kind in kinds.items() if isinstance(kind, Numeric)}
+    frame, library = read_table(table, text=set(schema.roles) - numeric)
+    if history is None:
+        history = History(key=_key(policy, None))
+    return make_draft(frame, policy, history, seed=seed, library=library, show_values=show_values, progress=progress)
+
+
+def _key(policy: Policy, folder: Path | None) -> bytes | None:
+    if policy.people.key_file is None:
+        return None
+    return read_key(policy.people.key_file, outside=folder)
+
+
+class Series:
+    """One folder, one table about people, published again and again."""
+
+    def __init__(self, folder: Path, ledger: Ledger, frames: Library = "polars") -> None:
+        self.folder = folder
+        """Where the series lies on disk."""
+        self._ledger = ledger
+        self._frames: Library = frames
+        self._policy_version = ledger.policy
+        self._policy = Policy.from_toml(self._policy_version.toml)
+
+    def __repr__(self) -> str:
+        return f"Series('{self.folder}': {count_of(len(self._ledger.releases()), 'release')}, {self._policy.method!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        self._ledger.close()
+
+    # Publishing
+
+    @property
+    def policy(self) -> Policy:
+        """The policy the series runs under."""
+        return self._policy
+
+    def draft(
+        self,
+        table: object,
+        *,
+        seed: int | None = None,
+        show_values: bool = False,
+        progress: Progress = lambda stage: None,
+    ) -> Draft:
+        """Compute the next release of this table without committing anything.
+
+        The draft is private: it holds the table. `seed` makes the method's random choices repeatable; by
+        default they come from the operating system, which is what you want for a real release.
+        """
+        if self._ledger.policy_file_differs():
+            raise PolicyChanged(
+                f"The file policy.toml in '{self.folder}' is not the policy the series runs under.",
+                hint="record the change with series.amend(policy, reason) or `reissue amend`, or undo it.",
+            )
+        history = self._history()
+        return draft(table, self._policy, history, seed=seed, show_values=show_values, progress=progress)
+
+    def commit(self, draft: Draft, *, time: datetime | None = None) -> Release:
+        """Make a draft durable, in one transaction or not at all."""
+        version = self._ledger.policy.version
+        if draft.policy_version != version:
+            raise Refused("The policy of the series has changed since the draft was made.", hint="draft again.")
+        entry = Entry(
+            policy_version=draft.policy_version,
+            manifest=draft.manifest,
+            public=draft.tables,
+            private={
+                SNAPSHOT: draft.rows,
+                DOMAIN: draft.domain.frame(),
+                **{MEMORY + name: memory for name, memory in draft.memory.items()},
+            },
+            people=draft.people,
+            summary=draft.summary,
+            seed=draft.seed,
+            time=time or datetime.now(UTC),
+        )
+        return self._release(self._ledger.commit(entry, parent=draft.parent), draft.library)
+
+    def publish(
+        self,
+        table: object,
+        *,
+        seed: int | None = None,
+        show_values: bool = False,
+        time: datetime | None = None,
+        progress: Progress = lambda stage: None,
+    ) -> Release:
+        """Draft and commit the next release, as the only writer from beginning to end."""
+        with self._ledger.writing():
+            draft = self.draft(table, seed=seed, show_values=show_values, progress=progress)
+            progress("Committing")
+            return self.commit(draft, time=time)
+
+    # What went out
+
+    @property
+    def releases(self) -> list[Release]:
+        """Every release so far, the first one first."""
+        return [self._release(record, self._frames) for record in self._ledger.releases()]
+
+    def release(self, number: int) -> Release:
+        """One release by its number."""
+        return self._release(self._record(number), self._frames)
+
+    def published(self) -> Published:
+        """The outsider's view of the whole series, in person numbers."""
+        records = self._ledger.releases()
+        frames = [(record.number, self._ledger.table(record.number, SNAPSHOT)) for record in records]
+        return published_view(frames, self._policy.schema)
+
+    def utility(
+        self, number: int, *, workload: Workload | None = None, weights: dict[str, float] | None = None
+    ) -> Utility:
+        """What a release cost: information loss, class sizes and, given a workload, query error."""
+        from reissue.utility import measure
+
+        snapshot, grouping = self._snapshot(number)
+        policy = self._policy_of(number)
+        k = policy.method.parameters.get("k")
+        return measure(
+            snapshot.quasi,
+            snapshot.values,
+            grouping,
+            form=policy.form,
+            k=k if isinstance(k, int) else None,
+            weights=weights,
+            workload=workload,
+        )
+
+    # Private
+
+    def members(self, number: int) -> Any:
+        """Private: who was published in which group of a release. Forgotten people have no `person`."""
+        self._record(number)
+        rows = self._ledger.table(number, SNAPSHOT).select("person", "group")
+        people = self._ledger.people().rename({"number": "person"})
+        joined = rows.join(people, on="person", how="left", maintain_order="left")
+        frame = joined.select(
+            pl.col("id").alias("person"), "group", pl.lit(None, dtype=pl.UInt32).alias("counterfeit")
+        ).sort("group", "person")
+        return to_library(frame, self._frames)
+
+    def name_of(self, number: int) -> Any:
+        """Private: the id (or pseudonym) behind a person number; None for someone forgotten."""
+        return self._ledger.people().filter(pl.col("number") == number)["id"].item()
+
+    def id_from_text(self, text: str) -> object:
+        """An id typed by hand, in the type that ids have in this series' tables."""
+        records = self._ledger.releases()
+        if not records:
+            return text
+        known = Domain.from_frame(self._ledger.table(records[-1].number, DOMAIN)).columns["(person)"].type
+        return int(text) if known == "whole numbers" and text.strip().lstrip("-").isdigit() else text
+
+    def pseudonym(self, person: object) -> str:
+        """The keyed hash that stands for an id in `members`, where the policy keeps hashes."""
+        key = _key(self._policy, self.folder)
+        if key is None:
+            raise ParameterError("This series keeps ids as they are: there are no pseudonyms.")
+        return pseudonym(person, key)
+
+    def forget(self, person: object) -> None:
+        """Erase a person's id; the history keeps the person's number and rows.
+
+        If the same id is ever published again, it counts as a new person.
+        """
+        sought = self.pseudonym(person) if self._policy.people.ids == "hashed" else person
+        with self._ledger.writing():
+            people = self._ledger.people()
+            same_type = isinstance(sought, str) == (people["id"].dtype == pl.String)
+            numbers = people.filter(pl.col("id") == sought)["number"].to_list() if same_type else []
+            if not numbers:
+                raise ParameterError("There is nobody of this id in the series.")
+            self._ledger.forget(numbers)
+
+    def amend(self, policy: Policy, reason: str) -> PolicyVersion:
+        """Record a new version of the policy, with the reason for it; from now on it is the series' own."""
+        mine, theirs = self._policy, policy
+        fixed = [
+            what
+            for what, changed in {
+                "the person column": mine.schema.person != theirs.schema.person,
+                "the sensitive column": mine.schema.sensitive != theirs.schema.sensitive,
+                "how ids are kept": mine.people.ids != theirs.people.ids,
+            }.items()
+            if changed
+        ]
+        if fixed and self._ledger.releases():
+            raise PolicyChanged(
+                f"A series cannot change {' or '.join(fixed)}: its history would no longer fit.",
+                hint="start a new series in another folder.",
+            )
+        version = self._ledger.amend(policy.to_toml(), reason)
+        self._policy, self._policy_version = policy, version
+        return version
+
+    def policies(self) -> list[PolicyVersion]:
+        """Every version of the policy."""
+        return self._ledger.policies()
+
+    def verify(self) -> list[Finding]:
+        """Check every byte of the series against what was recorded; an empty list is a clean bill."""
+        return self._ledger.verify()
+
+    def _require(self, policy: Policy) -> None:
+        differences = self._policy.differences(policy)
+        if differences:
+            raise PolicyChanged(
+                f"The policy given differs from the one the series in '{self.folder}' runs under.",
+                problems=[f"it differs in {listed(differences)}"],
+                hint="leave the policy out to go on as before, or record the change with series.amend(policy, "
+                "reason) or `reissue amend`.",
+            )
+
+    def _record(self, number: int) -> Record:
+        records = self._ledger.releases()
+        if not 1 <= number <= len(records):
+            raise ParameterError(f"There is no release {number}: the series has {count_of(len(records), 'release')}.")
+        return records[number - 1]
+
+    def _release(self, record: Record, library: Library) -> Release:
+        stems = [name.removesuffix(".parquet") for name in record.files if name.endswith(".parquet")]
+        ledger = self._ledger
+
+        def read() -> dict[str, Any]:
+            return {stem: to_library(ledger.public_table(record.number, stem), library) for stem in sorted(stems)}
+
+        return Release(record.number, record.time, record.path, record.manifest, record.summary, read)
+
+    def _history(self) -> History:
+        records = self._ledger.releases()
+        version = self._policy_version.version
+        if not records:
+            return History(policy_version=version, key=_key(self._policy, self.folder))
+        number = records[-1].number
+        people = self._ledger.people()
+        return History(
+            number=number,
+            policy_version=version,
+            people=people,
+            next_number=int(people["number"].max() or 0) + 1,  # type: ignore[arg-type]
+            last=self._ledger.table(number, SNAPSHOT).drop("group"),
+            domain=Domain.from_frame(self._ledger.table(number, DOMAIN)),
+            memory={
+                name.removeprefix(MEMORY): self._ledger.table(number, name)
+                for name in self._ledger.table_names(number)
+                if name.startswith(MEMORY)
+            },
+            key=_key(self._policy, self.folder),
+        )
+
+    def _policy_of(self, number: int) -> Policy:
+        version = self._record(number).policy_version
+        for policy in self._ledger.policies():
+            if policy.version == version:
+                return Policy.from_toml(policy.toml)
+        raise SeriesDamaged(f"Release {number} was made under policy version {version}, which is not recorded.")
+
+    def _snapshot(self, number: int) -> tuple[Snapshot, Grouping]:
+        """The snapshot and the groups of a release, as they were."""
+        policy = self._policy_of(number)
+        rows = self._ledger.table(number, SNAPSHOT)
+        group = rows["group"].to_numpy().astype(np.int32) - 1
+        domain = Domain.from_frame(self._ledger.table(number, DOMAIN))
+        snapshot = restore(rows, policy.schema, domain).for_form(policy.form)
+        return snapshot, Grouping(group, int(group.max()) + 1)

@@ -1,0 +1,186 @@
+"""The error of COUNT queries: what an analyst gets from a release against what the table would have said.
+
+The relative error of a query is |actual - estimated| / actual. What an analyst estimates depends on the form:
+
+- anatomised: in each group, the rows whose quasi-identifiers match (these are published exactly) times the
+  share of the group's values that match (Xiao, Tao: Anatomy, 2006);
+- generalised: in each group, the values that match times, for each quasi-identifier restricted, the share of
+  the published region that the predicate admits, as if the rows filled the region evenly.
+
+Evenly means: over the whole numbers (or days) of an interval, along the length of an interval of other
+numbers, over the labels of a set, over the leaves below a node. A group of missing numbers matches no range;
+one that mixes numbers and missing values publishes the interval of the numbers but not how many are missing,
+so the estimate takes it for filled by numbers.
+
+A query that no row matches has no relative error: another is drawn in its place, and `redrawn` says how often
+this happened.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.errors import ParameterError
+from reissue.grouping import Grouping
+from reissue.kernels import queries as kernels
+from reissue.kernels import warm_up
+from reissue.snapshot import Column
+from reissue.utility.extents import Extents, Rows, check_lengths
+from reissue.utility.regions import Regions
+from reissue.utility.workload import Batch, Queries, Workload
+
+Form = Literal["generalised", "anatomised"]
+Progress = Callable[[int, int], None]
+Answers = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
+
+MOST_DRAWS = 10
+"""At most so many queries are drawn for each one asked for, before those that no row matches are given up."""
+
+
+@dataclass(frozen=True, repr=False)
+class QueryError:
+    """The relative error of the queries of a workload."""
+
+    workload: Workload
+    form: Form
+    queries: pl.DataFrame
+    """One row for each query: `actual`, `estimated`, `error` (relative)."""
+    redrawn: int
+    """How many queries were drawn that no row matched; their error is undefined."""
+    median: float
+    """NaN where no query matched any row."""
+    mean: float
+    """NaN where no query matched any row."""
+
+    @property
+    def answered(self) -> int:
+        """How many queries have an error: as many as were asked for, unless hardly any matches a row."""
+        return self.queries.height
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures, ready for JSON; None stands for a figure that is undefined."""
+        return {
+            "dimensions": self.workload.dimensions,
+            "selectivity": self.workload.selectivity,
+            "sensitive": self.workload.sensitive,
+            "seed": self.workload.seed,
+            "asked": self.workload.count,
+            "answered": self.answered,
+            "redrawn": self.redrawn,
+            "median": self.median if self.answered else None,
+            "mean": self.mean if self.answered else None,
+        }
+
+    def __repr__(self) -> str:
+        figures = f"median {self.median:.2%}, mean {self.mean:.2%}" if self.answered else "no error is defined"
+        answered = f"{self.answered:,} of {self.workload.count:,} queries answered"
+        return f"QueryError({self.form}: {figures}; {answered}, {self.redrawn:,} redrawn)"
+
+
+def query_error(
+    quasi: Sequence[Column],
+    values: Column,
+    grouping: Grouping,
+    workload: Workload,
+    form: Form = "generalised",
+    progress: Progress | None = None,
+) -> QueryError:
+    """Ask the queries of a workload of the table and of its release in this form.
+
+    `progress`, if given, is called now and then with the queries answered and those asked for.
+    """
+    check_form("query_error", form)
+    check_lengths([*quasi, values], grouping)
+    queries = Queries(quasi, values, workload)
+    answer = _answerer(queries, quasi, grouping, form)
+    warm_up(partial(answer, queries.draw(0), only=0))
+    found: list[Answers] = []
+    answered = redrawn = 0
+    with closing(_in_threads(queries, answer)) as answers:
+        for actual, estimated in islice(answers, _most_batches(workload)):
+            matched = np.flatnonzero(actual)[: workload.count - answered]
+            found.append((actual[matched], estimated[matched]))
+            answered += matched.size
+            # A batch is drawn whole, but what follows the last query needed counts as never drawn.
+            drawn = actual.size if answered < workload.count else int(matched[-1]) + 1
+            redrawn += drawn - matched.size
+            if progress is not None:
+                progress(answered, workload.count)
+            if answered == workload.count:
+                break
+    return _summed_up(workload, form, found, redrawn)
+
+
+def check_form(owner: str, form: object) -> None:
+    """Refuse a form there is none of."""
+    if form not in ("generalised", "anatomised"):
+        raise ParameterError(
+            f"The 'form' parameter of {owner} must be 'generalised' or 'anatomised'. Got {form!r} instead."
+        )
+
+
+def _most_batches(workload: Workload) -> int:
+    return -(-MOST_DRAWS * workload.count // kernels.LANES)
+
+
+def _summed_up(workload: Workload, form: Form, found: list[Answers], redrawn: int) -> QueryError:
+    actual = np.concatenate([part for part, _ in found])
+    estimated = np.concatenate([part for _, part in found])
+    error = np.abs(actual - estimated) / actual
+    frame = pl.DataFrame({"actual": actual, "estimated": estimated, "error": error})
+    median, mean = (float(np.median(error)), float(error.mean())) if error.size else (np.nan, np.nan)
+    return QueryError(workload, form, frame, redrawn, median, mean)
+
+
+def _answerer(queries: Queries, quasi: Sequence[Column], grouping: Grouping, form: Form) -> Callable[..., Answers]:
+    """A function from a batch to what the table and the release say; safe to call from several threads."""
+    extents = Extents.of(quasi, grouping) if form == "generalised" else None
+    rows = extents.rows if extents else Rows.of(grouping)
+    regions = Regions.of(extents, queries.bases) if extents else None
+    cells = np.empty((rows.order.size, len(queries.columns)), dtype=np.uint32)
+    for position, column in enumerate(queries.columns):
+        # Codes of ranged attributes as they are, others by their line: their base is 0 or where they begin.
+        base = 0 if queries.ranged[position] else int(queries.bases[position])
+        cells[:, position] = column.codes[rows.order]
+        cells[:, position] += np.uint32(base)
+
+    def answer(batch: Batch, only: int | None = None) -> Answers:
+        starts = rows.starts if only is None else rows.starts[: only + 1]
+        actual = np.empty(kernels.LANES, dtype=np.int64)
+        estimated = np.empty(kernels.LANES, dtype=np.float64)
+        if regions is None:
+            kernels.anatomised(cells, starts, queries.ranged, batch.begin, batch.width, batch.table, actual, estimated)
+        else:
+            regions.answer(cells, starts, queries.ranged, batch, actual, estimated)
+        return actual, estimated
+
+    return answer
+
+
+def _in_threads(queries: Queries, answer: Callable[[Batch], Answers]) -> Generator[Answers]:
+    """Answer batch after batch without end, in their order, a few ahead of what is taken."""
+    workers = os.cpu_count() or 1
+    waiting: deque[Future[Answers]] = deque()
+    with ThreadPoolExecutor(workers, thread_name_prefix="reissue-queries") as pool:
+        try:
+            number = 0
+            while True:
+                while len(waiting) < 2 * workers:
+                    waiting.append(pool.submit(lambda batch: answer(queries.draw(batch)), number))
+                    number += 1
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()

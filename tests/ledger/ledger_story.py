@@ -1,0 +1,256 @@
+"""The series that the tests of the ledger write, and the accidents that happen to it.
+
+Also a program: `ledger_story.py JOB BASE WORK` does a job again and again, each time on a fresh copy of the series
+in BASE (WORK/1, WORK/2 ...) and in a fresh process that kills itself with SIGKILL at the first, second ...
+durable operation, until the job is done before its turn comes; WORK/operations.json then names them all.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import polars as pl
+
+from reissue.ledger import Entry, Ledger, Record
+
+POLICY = '[schema]\nperson = "patient"\n'
+AMENDED = '[schema]\nperson = "patient"\nsensitive = "diagnosis"\n'
+
+
+def entry(number: int, *, rows: int = 40, people: bool = True, policy_version: int = 1) -> Entry:
+    """What release `number` of the story holds: a pure function of its arguments."""
+    numbers = pl.Series("number", range(rows), dtype=pl.UInt32)
+    groups = (numbers // 4).alias("group")
+    table = pl.DataFrame({"group": groups, "age_low": numbers % 7, "diagnosis": (numbers % 3 + number).cast(pl.String)})
+    snapshot = pl.DataFrame({"number": numbers, "age": numbers % 7, "code": (numbers + number) % 3})
+    memory = pl.DataFrame({"number": [1, 2, 3]})  # the same bytes in every release: a shared blob
+    ids = pl.DataFrame({"number": numbers, "id": [f"canary-{number}-{n}" for n in range(rows)]})
+    return Entry(
+        policy_version=policy_version,
+        manifest={"method": "Mondrian", "parameters": {"k": 4}, "rows": rows},
+        public={"table": table, "extra": table.head(3)},
+        private={"snapshot": snapshot, "memory": memory},
+        people=ids if people else None,
+        summary={"waiting": number},
+        seed=f"seed-{number}",
+        time=datetime(2026, 1, 1, tzinfo=UTC) + timedelta(days=number),
+    )
+
+
+def series(folder: Path, releases: int = 2) -> Path:
+    """A series with a few releases."""
+    with Ledger.create(folder, POLICY) as ledger:
+        for number in range(1, releases + 1):
+            ledger.commit(entry(number), parent=number - 1)
+    return folder
+
+
+def create(folder: Path) -> None:
+    Ledger.create(folder, POLICY).close()
+
+
+def commit(folder: Path) -> None:
+    with Ledger.open(folder) as ledger:
+        ledger.commit(entry(3), parent=2)
+
+
+def amend(folder: Path) -> None:
+    with Ledger.open(folder) as ledger:
+        ledger.amend(AMENDED, "the diagnosis is published from now on")
+
+
+def forget(folder: Path) -> None:
+    with Ledger.open(folder) as ledger:
+        ledger.forget([3, 5])
+
+
+JOBS: dict[str, Callable[[Path], None]] = {"create": create, "commit": commit, "amend": amend, "forget": forget}
+
+
+def files_under(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()
+    }
+
+
+def facts(record: Record) -> tuple[object, ...]:
+    return (record.number, record.time, record.policy_version, record.manifest, record.files, record.chain) + (
+        record.summary,
+        record.seed,
+    )
+
+
+def state(folder: Path) -> dict[str, object]:
+    """Everything that a series says, except the times at which its events happened."""
+    with Ledger.open(folder) as ledger:
+        releases = ledger.releases()
+        return {
+            "public": files_under(folder / "public"),
+            "policy.toml": (folder / "policy.toml").read_text(),
+            "policies": [(policy.version, policy.toml, policy.reason) for policy in ledger.policies()],
+            "releases": [facts(release) for release in releases],
+            "paths": [release.path.relative_to(folder.resolve()).as_posix() for release in releases],
+            "tables": [
+                ledger.table(release.number, name).to_dict(as_series=False)
+                for release in releases
+                for name in ("snapshot", "memory")
+            ],
+            "public tables": [
+                ledger.public_table(release.number, name).to_dict(as_series=False)
+                for release in releases
+                for name in ("table", "extra")
+            ],
+            "people": ledger.people().to_dict(as_series=False),
+            "events": [(event.kind, event.detail) for event in ledger.events()],
+            "policy differs": ledger.policy_file_differs(),
+        }
+
+
+Accident = Callable[[str], None]
+"""Called with the name of an operation when its turn has come; ends the process or raises."""
+
+
+@contextmanager
+def accidents(happens: Callable[[int], bool], accident: Accident) -> Iterator[list[str]]:
+    """Number every durable operation from 1 and let the accident happen where `happens` says so."""
+    seen: list[str] = []
+    guard = threading.Lock()
+
+    def due(name: str) -> bool:
+        with guard:
+            seen.append(name)
+            return happens(len(seen))
+
+    def point(name: str) -> None:
+        if due(name):
+            accident(name)
+
+    def before(name: str) -> Callable[..., object]:
+        original = getattr(os, name)
+
+        def wrapped(*arguments: object, **options: object) -> object:
+            point(name)
+            return original(*arguments, **options)
+
+        return wrapped
+
+    plain_open, plain_write, plain_connect = os.open, pl.DataFrame.write_parquet, sqlite3.connect
+
+    def open_file(path: object, flags: int, *arguments: object, **options: object) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+            point("open")
+        return plain_open(path, flags, *arguments, **options)
+
+    def write_parquet(frame: pl.DataFrame, file: object, **options: object) -> None:
+        point("write_parquet")
+        plain_write(frame, file, **options)
+        if due("write_parquet, half"):
+            file.flush()
+            file.truncate(file.tell() // 2)
+            accident("write_parquet, half")
+
+    class Cursor(sqlite3.Cursor):
+        def execute(self, statement: str, *arguments: object) -> sqlite3.Cursor:
+            self.note(statement)
+            return super().execute(statement, *arguments)
+
+        def executemany(self, statement: str, *arguments: object) -> sqlite3.Cursor:
+            self.note(statement)
+            return super().executemany(statement, *arguments)
+
+        def note(self, statement: str) -> None:
+            if statement.split()[0] in ("INSERT", "DELETE", "UPDATE", "CREATE") or "IMMEDIATE" in statement:
+                self.connection.changed = True
+                point(f"sqlite {statement.split()[0]}")
+
+    class Connection(sqlite3.Connection):
+        changed = False
+
+        def cursor(self, *_: object) -> sqlite3.Cursor:
+            return super().cursor(Cursor)
+
+        def commit(self) -> None:
+            if self.changed:
+                point("sqlite commit")
+            super().commit()
+            if self.changed:
+                point("sqlite committed")
+
+        def close(self) -> None:
+            changed, self.changed = self.changed, False
+            super().close()
+            if changed:
+                point("sqlite closed")
+
+    patched = ("rename", "replace", "fsync", "mkdir", "unlink", "rmdir", "fchmod", "chmod")
+    originals = {name: getattr(os, name) for name in patched}
+    for name in patched:
+        setattr(os, name, before(name))
+    os.open = open_file
+    pl.DataFrame.write_parquet = write_parquet
+    sqlite3.connect = lambda *a, **o: plain_connect(*a, factory=Connection, **o)
+    try:
+        yield seen
+    finally:
+        for name, original in originals.items():
+            setattr(os, name, original)
+        os.open, pl.DataFrame.write_parquet = plain_open, plain_write
+        sqlite3.connect = plain_connect
+
+
+def die(_: str) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def fail_with(code: int) -> Accident:
+    """The operating system's error, as each layer reports it."""
+
+    def accident(name: str) -> None:
+        if name == "sqlite closed":
+            return  # SQLite does not report failures of its housekeeping at closing time
+        if name.startswith("sqlite"):
+            error = sqlite3.OperationalError("database or disk is full")
+            error.sqlite_errorcode = sqlite3.SQLITE_FULL
+            raise error
+        if name.startswith("write_parquet"):
+            raise pl.exceptions.ComputeError(f"parquet: underlying IO error: {os.strerror(code)} (os error {code})")
+        raise OSError(code, os.strerror(code))
+
+    return accident
+
+
+full_disk = fail_with(errno.ENOSPC)
+
+
+def kill_at_every_operation(job: str, base: Path, work: Path) -> None:
+    """Fork once for every operation; the libraries are loaded, but none of their threads has started."""
+    ended = -signal.SIGKILL
+    turn = 0
+    while ended == -signal.SIGKILL:
+        turn += 1
+        folder = work / str(turn)
+        if base.exists():
+            shutil.copytree(base, folder)
+        child = os.fork()
+        if child == 0:
+            with accidents(lambda number, turn=turn: number == turn, die) as seen:
+                JOBS[job](folder)
+            (work / "operations.json").write_text(json.dumps(seen))
+            os._exit(0)
+        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(ended)
+
+
+if __name__ == "__main__":
+    kill_at_every_operation(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))

@@ -1,0 +1,188 @@
+"""Every durable operation fails in turn: once, or from then on; and disks that really are full."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import ledger_story
+import pytest
+from ledger_story import JOBS, POLICY, accidents, entry, files_under, full_disk, series, state
+
+from reissue.errors import StorageError
+from reissue.ledger import Ledger, verify
+
+ONCE: Callable[[int, int], bool] = lambda number, turn: number == turn  # noqa: E731
+FROM_THEN_ON: Callable[[int, int], bool] = lambda number, turn: number >= turn  # noqa: E731
+
+
+@pytest.mark.parametrize("happens", [ONCE, FROM_THEN_ON], ids=["once", "from then on"])
+@pytest.mark.parametrize("job", ["commit", "amend", "forget"])
+def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], base: Path, tmp_path: Path) -> None:
+    finished = tmp_path / "finished"
+    shutil.copytree(base, finished)
+    before = state(finished)
+    JOBS[job](finished)
+    after = state(finished)
+    outcomes = set()
+    turn = 0
+    while True:
+        turn += 1
+        folder = tmp_path / str(turn)
+        shutil.copytree(base, folder)
+        message = ""
+        with accidents(lambda number, turn=turn: happens(number, turn), full_disk) as seen:
+            try:
+                JOBS[job](folder)
+            except StorageError as error:
+                message = str(error)
+        if len(seen) < turn:
+            assert message == ""
+            break
+        where = f"operation {turn} ({seen[turn - 1]}): {message}"
+        assert message or (happens is ONCE and seen[turn - 1] == "sqlite closed"), f"{where}: swallowed"
+        assert "canary" not in message
+        undone = any(words in message for words in ("was not committed", "was not recorded", "Nothing was forgotten"))
+        done = any(words in message for words in ("is committed", "is recorded", "are erased"))
+        if happens is ONCE and undone:
+            waste = [name for name in files_under(folder / "private") if name.startswith("staging/")]
+            assert waste == [], f"{where}: space was not freed"
+        found = state(folder)
+        assert found in (before, after), where
+        assert found == before or not undone, where
+        assert found == after or not done, where
+        outcomes.add(found == after)
+        assert verify(folder) == [], where
+        with Ledger.open(folder) as ledger:
+            last = len(ledger.releases())
+            ledger.commit(entry(last + 1, policy_version=ledger.policy.version), parent=last)
+        assert verify(folder) == [], where
+        assert not any((folder / "private" / "staging").iterdir()), where
+    assert outcomes == {True, False}
+
+
+@pytest.mark.parametrize("happens", [ONCE, FROM_THEN_ON], ids=["once", "from then on"])
+def test_creation(happens: Callable[[int, int], bool], tmp_path: Path) -> None:
+    turn = 0
+    while True:
+        turn += 1
+        folder = tmp_path / str(turn)
+        failed = False
+        with accidents(lambda number, turn=turn: happens(number, turn), full_disk) as seen:
+            try:
+                Ledger.create(folder, POLICY).close()
+            except StorageError:
+                failed = True
+        if len(seen) < turn:
+            assert not failed
+            break
+        if not (folder / "private").exists():
+            Ledger.create(folder, POLICY).close()
+        assert state(folder)["policy.toml"] == POLICY
+        assert verify(folder) == []
+        assert sorted(path.name for path in folder.iterdir()) == ["policy.toml", "private", "public"]
+
+
+FILL = """
+import os, sys
+from pathlib import Path
+from ledger_story import entry, series, state
+from reissue.errors import StorageError
+from reissue.ledger import Ledger, verify
+
+folder = series(Path(sys.argv[1]) / "clinic")
+before = state(folder)
+big = entry(3, rows=200_000)
+filler = Path(sys.argv[1]) / "filler"
+refused = 0
+for spare in (0, 4096, 20_000, 100_000, 400_000, 900_000):
+    with filler.open("wb") as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+                file.flush()
+        except OSError:
+            pass
+    with filler.open("r+b") as file:
+        file.truncate(max(filler.stat().st_size - spare, 0))
+    try:
+        with Ledger.open(folder) as ledger:
+            ledger.commit(big, parent=2)
+    except StorageError as error:
+        refused += 1
+        assert "canary" not in str(error), error
+    filler.unlink()
+    assert state(folder) == before, spare
+    assert not any((folder / "private/staging").iterdir())
+    assert verify(folder) == []
+assert refused == 6, refused
+with Ledger.open(folder) as ledger:
+    ledger.commit(entry(3), parent=2)
+assert verify(folder) == []
+"""
+
+
+def namespace(commands: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run shell commands where mounting is allowed and nobody else sees it, or skip the test."""
+    enter = ["unshare", "--mount", "--map-root-user"]
+    if (
+        shutil.which("unshare") is None
+        or subprocess.run([*enter, "mount"], capture_output=True, check=False).returncode
+    ):
+        pytest.skip("this process may not mount anything")
+    return subprocess.run(
+        [*enter, "sh", "-ec", commands, "sh", *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def test_a_disk_that_really_is_full(tmp_path: Path) -> None:
+    done = namespace(
+        'mount -t tmpfs -o size=2m tmpfs "$1"; PYTHONPATH="$2" exec "$3" -c "$4" "$1"',
+        str(tmp_path),
+        str(Path(ledger_story.__file__).parent),
+        sys.executable,
+        FILL,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from ledger_story import entry, state
+from reissue.errors import StorageError
+from reissue.ledger import Ledger
+
+folder = Path(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+try:
+    with Ledger.open(folder) as ledger:
+        ledger.commit(entry(3, rows=200_000), parent=2)
+except StorageError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("limit", [0, 10_000, 100_000, 300_000])
+def test_a_limit_on_file_sizes(limit: int, tmp_path: Path) -> None:
+    folder = series(tmp_path / "clinic")
+    before = state(folder)
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(folder), str(limit)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={"PYTHONPATH": str(Path(ledger_story.__file__).parent)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout, "the commit should have been refused"
+    assert state(folder) == before
+    assert verify(folder) == []
+    with Ledger.open(folder) as ledger:
+        ledger.commit(entry(3, rows=200_000), parent=2)
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY

@@ -1,0 +1,106 @@
+"""kill -9 at every durable operation: afterwards the series is as it was or complete, never in between."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import ledger_story
+import pytest
+from ledger_story import JOBS, POLICY, entry, files_under, state
+
+from reissue.errors import NotASeries
+from reissue.ledger import Ledger, verify
+from reissue.ledger.sqlite import Database
+from reissue.ledger.transactions import current_people, referenced_blobs
+
+
+def killed_everywhere(job: str, base: Path, work: Path) -> tuple[list[str], list[Path]]:
+    """The names of the operations, and the folder that each kill left."""
+    work.mkdir()
+    program = [sys.executable, ledger_story.__file__, job, str(base), str(work)]
+    done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    operations = json.loads((work / "operations.json").read_text())
+    return operations, [work / str(turn) for turn in range(1, len(operations) + 1)]
+
+
+def leftovers(folder: Path) -> list[str]:
+    """What lies in private/ without need."""
+    private = folder / "private"
+    database = Database(private / "catalog.sqlite", str(folder))
+    needed = {f"{sha256}.parquet" for sha256 in database.read(referenced_blobs)}
+    assert database.read(current_people) is not None
+    found = {path.name for path in (private / "blobs").iterdir()}
+    assert needed <= found
+    beside = {path.name for path in private.iterdir()} - {"catalog.sqlite", "lock", "blobs", "staging"}
+    return sorted((found - needed) | beside | {path.name for path in (private / "staging").iterdir()})
+
+
+def without_index(files: dict[str, bytes]) -> dict[str, bytes]:
+    return {name: content for name, content in files.items() if not name.endswith("-shm")}
+
+
+@pytest.mark.parametrize("job", ["commit", "amend", "forget"])
+def test_as_it_was_or_complete(job: str, base: Path, tmp_path: Path) -> None:
+    finished = tmp_path / "finished"
+    shutil.copytree(base, finished)
+    before = state(finished)
+    JOBS[job](finished)
+    after = state(finished)
+    assert before != after
+    operations, folders = killed_everywhere(job, base, tmp_path / "work")
+    outcomes = []
+    for turn, (operation, folder) in enumerate(zip(operations, folders, strict=True), start=1):
+        where = f"killed at operation {turn} ({operation})"
+        left = files_under(folder)
+        public = files_under(folder / "public")
+        assert public in (before["public"], after["public"]), where
+        assert verify(folder) == [], where
+        assert without_index(files_under(folder)) == without_index(left), f"{where}: verify changed something"
+
+        found = state(folder)
+        assert found in (before, after), where
+        assert public == before["public"] or found == after, where
+        outcomes.append(found == after)
+        assert leftovers(folder) == [], where
+
+        with Ledger.open(folder) as ledger:
+            last = len(ledger.releases())
+            ledger.commit(entry(last + 1, policy_version=ledger.policy.version), parent=last)
+            assert len(ledger.releases()) == last + 1, where
+        assert verify(folder) == [], where
+        assert leftovers(folder) == [], where
+    # Once committed it stays committed: the outcomes switch exactly once, at the commit of the catalog.
+    committed = operations.index("sqlite committed")
+    assert outcomes == [False] * committed + [True] * (len(operations) - committed)
+
+
+def test_creation(tmp_path: Path) -> None:
+    finished = tmp_path / "finished"
+    Ledger.create(finished, POLICY).close()
+    complete = state(finished)
+    operations, folders = killed_everywhere("create", tmp_path / "nothing", tmp_path / "work")
+    outcomes = []
+    for turn, (operation, folder) in enumerate(zip(operations, folders, strict=True), start=1):
+        where = f"killed at operation {turn} ({operation})"
+        try:
+            Ledger.open(folder).close()
+            outcomes.append(True)
+        except NotASeries:
+            outcomes.append(False)
+            Ledger.create(folder, POLICY).close()
+        assert state(folder) == complete, where
+        assert sorted(path.name for path in folder.iterdir()) == ["policy.toml", "private", "public"], where
+        assert sorted(path.name for path in (folder / "private").iterdir()) == [
+            "blobs",
+            "catalog.sqlite",
+            "lock",
+            "staging",
+        ], where
+        assert verify(folder) == [], where
+    assert outcomes == sorted(outcomes)
+    assert set(outcomes) == {True, False}

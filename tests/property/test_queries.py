@@ -1,0 +1,241 @@
+"""Query answers against plain counting in Python, on random small tables in both forms."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from reissue.grouping import Grouping
+from reissue.hierarchy import Hierarchy
+from reissue.kernels.queries import LANES
+from reissue.snapshot import Column, Labels, Leaves, Levels, Numbers
+from reissue.utility import Workload, certainty_penalty, distortion, information_loss, query_error
+from reissue.utility.queries import Form
+from reissue.utility.workload import Batch, Queries
+
+TREE_CHILDREN = {"*": ["left", "right", "g"], "left": ["a", "b"], "right": ["inner", "f"], "inner": ["c", "d", "e"]}
+DAG_CHILDREN = {
+    "*": ["one", "two", "three", "g"],
+    "one": ["a", "b", "c"],
+    "two": ["c", "d"],
+    "three": ["b", "d", "e", "f"],
+}
+TREE, DAG = Hierarchy("*", TREE_CHILDREN), Hierarchy("*", DAG_CHILDREN)
+
+
+@st.composite
+def numbers(draw: st.DrawFn) -> Numbers:
+    dtype = draw(st.sampled_from([pl.Int64(), pl.Float64(), pl.Date()]))
+    raw = st.integers(-20, 20) if not dtype.is_float() else st.integers(-200, 200).map(lambda n: n / 8)
+    values = sorted(draw(st.sets(raw, min_size=1, max_size=8)))
+    missing = draw(st.booleans())
+    low, high = values[0] - draw(st.integers(0, 3)), values[-1] + draw(st.integers(0, 3))
+    return Numbers(np.array([*([math.nan] if missing else []), *values], float), dtype, missing, low, high)
+
+
+LEVELS: st.SearchStrategy[Levels] = st.one_of(
+    numbers(),
+    st.integers(1, 6).map(lambda count: Labels(tuple("abcdef"[:count]))),
+    st.sampled_from([Leaves(TREE), Leaves(DAG)]),
+)
+
+
+def size_of(levels: Levels) -> int:
+    if isinstance(levels, Numbers):
+        return levels.values.size
+    return len(levels.labels) if isinstance(levels, Labels) else levels.hierarchy.base
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[Column], Column, Grouping]:
+    rows = draw(st.integers(1, 25))
+    columns = []
+    for position in range(draw(st.integers(2, 4))):
+        levels = draw(LEVELS)
+        codes = draw(st.lists(st.integers(0, size_of(levels) - 1), min_size=rows, max_size=rows))
+        dtype = draw(st.sampled_from([np.uint8, np.uint16, np.uint32]))
+        columns.append(Column(f"column {position}", np.array(codes, dtype=dtype), levels))
+    drawn = draw(st.lists(st.integers(0, 4), min_size=rows, max_size=rows))
+    used, group = np.unique(drawn, return_inverse=True)
+    return columns[:-1], columns[-1], Grouping(group.astype(np.int32), used.size)
+
+
+def asked(queries: Queries, batch: Batch, lane: int) -> list[set[int] | None]:
+    """What one query admits of each attribute: a set of codes, or None for everything."""
+    found: list[set[int] | None] = []
+    for position, column in enumerate(queries.columns):
+        if isinstance(column.levels, Numbers):
+            begin, width = int(batch.begin[position, lane]), int(batch.width[position, lane])
+            codes = set(range(begin, begin + width)) if width <= size_of(column.levels) else None
+        else:
+            base, count = int(queries.bases[position]), size_of(column.levels)
+            codes = {code for code in range(count) if batch.table[base + code, lane]}
+        found.append(codes)
+    return found
+
+
+def numeric_share(levels: Numbers, present: set[int], codes: set[int]) -> float:
+    values = levels.values
+    held = [values[code] for code in present if not math.isnan(values[code])]
+    if not held:
+        return 0.0
+    low, high = min(held), max(held)
+    first, last = min(codes), max(codes)
+    if not levels.dtype.is_float():
+        counted = range(int(low), int(high) + 1)
+        return sum(values[first] <= number <= values[last] for number in counted) / len(counted)
+    lowest = 1 if levels.missing else 0
+    begin = values[first] if first == lowest else (values[first - 1] + values[first]) / 2
+    end = values[last] if last == values.size - 1 else (values[last] + values[last + 1]) / 2
+    if low == high:
+        return float(begin <= low <= end)
+    return max(0.0, min(high, end) - max(low, begin)) / (high - low)
+
+
+def below(hierarchy: Hierarchy, label: str) -> set[int]:
+    """Leaf positions below a label, by walking down the children as declared."""
+    if label in hierarchy.leaves:
+        return {hierarchy.leaves.index(label)}
+    children = TREE_CHILDREN if hierarchy is TREE else DAG_CHILDREN
+    return set().union(*(below(hierarchy, child) for child in children[label]))
+
+
+def nearest_leaves(hierarchy: Hierarchy, present: set[int]) -> set[int]:
+    """The leaves of the smallest node that has all of `present`; there are no ties in these two."""
+    candidates = [label for label in hierarchy.labels if present <= below(hierarchy, label)]
+    return min((below(hierarchy, label) for label in candidates), key=len)
+
+
+def share(column: Column, members: list[int], codes: set[int] | None) -> float:
+    """The share of a group's published region that a predicate admits."""
+    if codes is None:
+        return 1.0
+    present = {int(column.codes[row]) for row in members}
+    if isinstance(column.levels, Numbers):
+        return numeric_share(column.levels, present, codes)
+    region = present if isinstance(column.levels, Labels) else nearest_leaves(column.levels.hierarchy, present)
+    return len(region & codes) / len(region)
+
+
+def by_hand(
+    quasi: list[Column], values: Column, grouping: Grouping, query: list[set[int] | None], form: Form
+) -> tuple[int, float]:
+    def admits(column: Column, codes: set[int] | None, row: int) -> bool:
+        return codes is None or int(column.codes[row]) in codes
+
+    rows = range(grouping.group.size)
+    matching = [all(admits(column, codes, row) for column, codes in zip(quasi, query, strict=False)) for row in rows]
+    valued = [admits(values, query[-1], row) for row in rows]
+    estimated = Fraction(0) if form == "anatomised" else 0.0
+    for group in range(grouping.count):
+        members = [row for row in rows if grouping.group[row] == group]
+        right = sum(valued[row] for row in members)
+        if form == "anatomised":
+            estimated += Fraction(sum(matching[row] for row in members) * right, len(members))
+        else:
+            estimated += right * math.prod(
+                share(column, members, codes) for column, codes in zip(quasi, query, strict=False)
+            )
+    return sum(a and b for a, b in zip(matching, valued, strict=True)), float(estimated)
+
+
+def askable(columns: list[Column]) -> int:
+    return sum(size_of(c.levels) > (isinstance(c.levels, Numbers) and c.levels.missing) for c in columns)
+
+
+@pytest.mark.parametrize("form", ["generalised", "anatomised"])
+@settings(max_examples=150, deadline=None)
+@given(
+    table=tables(),
+    dimensions=st.integers(1, 3),
+    selectivity=st.sampled_from([0.02, 0.2, 0.5, 1.0]),
+    seed=st.integers(0, 1000),
+    sensitive=st.booleans(),
+)
+def test_answers_are_those_of_plain_counting(
+    form: Form,
+    table: tuple[list[Column], Column, Grouping],
+    dimensions: int,
+    selectivity: float,
+    seed: int,
+    sensitive: bool,
+) -> None:
+    quasi, values, grouping = table
+    assume(dimensions <= askable(quasi))
+    workload = Workload(dimensions, selectivity, count=20, seed=seed, sensitive=sensitive)
+    found = query_error(quasi, values, grouping, workload, form)
+    queries = Queries(quasi, values, workload)
+    expected: list[tuple[int, float]] = []
+    redrawn = 0
+    for number in range(math.ceil(200 / LANES)):
+        batch = queries.draw(number)
+        for lane in range(LANES):
+            if len(expected) < workload.count:
+                actual, estimated = by_hand(quasi, values, grouping, asked(queries, batch, lane), form)
+                redrawn += actual == 0
+                expected += [(actual, estimated)] if actual else []
+    assert found.redrawn == redrawn
+    assert found.queries["actual"].to_list() == [actual for actual, _ in expected]
+    assert found.queries["estimated"].to_list() == pytest.approx([estimated for _, estimated in expected])
+    errors = [abs(actual - estimated) / actual for actual, estimated in expected]
+    assert found.queries["error"].to_list() == pytest.approx(errors, abs=1e-9)
+
+
+def amount(column: Column, members: list[int]) -> tuple[float, float]:
+    """Byun's and Wong's amount of generalisation, and the certainty penalty, of one cell of a group."""
+    present = {int(column.codes[row]) for row in members}
+    levels = column.levels
+    if isinstance(levels, Numbers):
+        held = [levels.values[code] for code in present]
+        if any(map(math.isnan, held)):
+            return (0.0, 0.0) if len(held) == 1 else (1.0, 1.0)
+        length = (max(held) - min(held)) / (levels.high - levels.low) if levels.high > levels.low else 0.0
+        return length, length
+    region = present if isinstance(levels, Labels) else nearest_leaves(levels.hierarchy, present)
+    domain = size_of(levels)
+    return (
+        (len(region) - 1) / (domain - 1) if domain > 1 else 0.0,
+        len(region) / domain if len(region) > 1 else 0.0,
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(table=tables())
+def test_losses_are_those_of_plain_counting(table: tuple[list[Column], Column, Grouping]) -> None:
+    quasi, _, grouping = table
+    rows = range(grouping.group.size)
+    cells = [
+        amount(column, [other for other in rows if grouping.group[other] == grouping.group[row]])
+        for row in rows
+        for column in quasi
+    ]
+    total = math.fsum(first for first, _ in cells)
+    assert information_loss(quasi, grouping).total == pytest.approx(total)
+    assert distortion(quasi, grouping) == pytest.approx(total / len(cells))
+    assert certainty_penalty(quasi, grouping).total == pytest.approx(
+        math.fsum(second for _, second in cells) / len(cells)
+    )
+
+
+@settings(max_examples=50, deadline=None)
+@given(table=tables(), seed=st.integers(0, 1000))
+def test_neither_row_order_nor_group_numbers_matter(table: tuple[list[Column], Column, Grouping], seed: int) -> None:
+    quasi, values, grouping = table
+    assume(askable(quasi) >= 1)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(grouping.group.size)
+    renumbered = rng.permutation(grouping.count).astype(np.int32)
+    shuffled = [Column(c.name, c.codes[order], c.levels) for c in (*quasi, values)]
+    regrouped = Grouping(renumbered[grouping.group][order], grouping.count)
+    workload = Workload(1, 0.5, count=30, seed=seed, sensitive=False)
+    one = query_error(quasi, values, grouping, workload)
+    other = query_error(shuffled[:-1], shuffled[-1], regrouped, workload)
+    assert other.queries["actual"].to_list() == one.queries["actual"].to_list()
+    assert other.queries["estimated"].to_list() == pytest.approx(one.queries["estimated"].to_list())
+    assert information_loss(shuffled[:-1], regrouped).total == pytest.approx(information_loss(quasi, grouping).total)

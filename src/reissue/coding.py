@@ -11,13 +11,14 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from reissue.errors import TableError, count_of, listed
 from reissue.hierarchy import MISSING, Hierarchy
 from reissue.identities import pseudonyms
 from reissue.schema import Categorical, Kind, Numeric, Schema
-from reissue.snapshot import Column, Labels, Leaves, Numbers, People, Snapshot, smallest_unsigned
+from reissue.snapshot import Codes, Column, Labels, Leaves, Numbers, People, Snapshot, smallest_unsigned
 
 EXACT = 2**53
 """Whole numbers beyond this are not all exact as floats, so they cannot be coded."""
@@ -119,8 +120,7 @@ def restore(rows: pl.DataFrame, schema: Schema, domain: Domain) -> Snapshot:
     def column(name: str, kind: Kind) -> Column:
         series = rows[name]
         if isinstance(kind, Numeric):
-            present = series.to_physical().drop_nulls()
-            values, codes = _number_codes(series, float(present.min()), float(present.max()))  # type: ignore[arg-type]
+            values, codes = _number_codes(series)
             seen = domain.columns[name]
             missing = bool(np.isnan(values[0]))
             return Column(
@@ -265,29 +265,23 @@ class _Coder:
         if series.dtype.is_float() and series.is_infinite().any():
             self._say(series, f"{count_of(int(series.is_infinite().sum()), 'number')} not finite")
             ok = False
-        present = series.drop_nulls() if series.null_count() else series
-        if present.len() == 0:
-            self._say(series, "holds no value at all")
+        if series.dtype.is_temporal() and (kind.low is not None or kind.high is not None):
+            self._say(series, "holds dates or times, but the policy declares a range of numbers; leave it out")
             return None
-        physical = present.to_physical()
-        low, high = float(physical.min()), float(physical.max())  # type: ignore[arg-type]
-        if not series.dtype.is_float() and max(abs(low), abs(high)) >= EXACT:
+        physical = series.to_physical().drop_nulls()
+        if not series.dtype.is_float() and physical.len() and float(physical.cast(pl.Float64).abs().max()) >= EXACT:  # type: ignore[arg-type]
             self._say(series, "holds whole numbers beyond 2^53, which cannot be told apart exactly")
             ok = False
         ok &= self._in_range(series, physical, kind, known)
         if not ok:
             return None
-        values, codes = _number_codes(series, low, high)
-        bounds_low = [bound for bound in (kind.low, known.low if known else None, low) if bound is not None]
-        bounds_high = [bound for bound in (kind.high, known.high if known else None, high) if bound is not None]
-        seen = Seen(type_of(series.dtype), min(bounds_low), max(bounds_high))
-        self.domain[series.name] = seen
-        missing = bool(np.isnan(values[0]))
-        return Column(
-            series.name,
-            codes,
-            Numbers(values, series.dtype, missing, float(min(bounds_low)), float(max(bounds_high))),
-        )
+        values, codes = _number_codes(series)
+        bounds = [bound for bound in (kind.low, kind.high) if bound is not None]
+        bounds += [bound for bound in (known.low, known.high) if bound is not None] if known else []
+        bounds += [float(bound) for bound in (np.nanmin(values), np.nanmax(values))] if physical.len() else []
+        low, high = (float(min(bounds)), float(max(bounds))) if bounds else (0.0, 0.0)
+        self.domain[series.name] = Seen(type_of(series.dtype), low, high)
+        return Column(series.name, codes, Numbers(values, series.dtype, bool(np.isnan(values[0])), low, high))
 
     def _in_range(self, series: pl.Series, physical: pl.Series, kind: Numeric, known: Seen | None) -> bool:
         if kind.wider == "accept":
@@ -391,18 +385,19 @@ def _exact(series: pl.Series) -> pl.Series:
     return series
 
 
-def _number_codes(series: pl.Series, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
+def _number_codes(series: pl.Series) -> tuple[npt.NDArray[np.float64], Codes]:
     """The ascending numbers behind the codes (NaN first when some are missing), and the codes."""
     missing = 1 if series.null_count() else 0
     physical = series.to_physical()
+    present = physical.drop_nulls()
+    low, high = (float(present.min()), float(present.max())) if present.len() else (0.0, -1.0)  # type: ignore[arg-type]
     if not series.dtype.is_float() and high - low < max(1 << 16, 2 * series.len()):
         # Whole numbers in a narrow range: the code is the distance from the lowest.
         values = np.arange(int(low), int(high) + 1, dtype=np.float64)
-        shifted = (physical.cast(pl.Int64) - int(low) + missing).fill_null(0)
+        codes = (physical.cast(pl.Int64) - int(low) + missing).fill_null(0)
     else:
-        distinct = physical.drop_nulls().unique().sort()
-        values = distinct.cast(pl.Float64).to_numpy()
-        shifted = (physical.rank("dense") - 1 + missing).fill_null(0)
+        values = present.unique().sort().cast(pl.Float64).to_numpy()
+        codes = (physical.rank("dense").cast(pl.Int64) - 1 + missing).fill_null(0)
     if missing:
         values = np.concatenate([[np.nan], values])
-    return values, shifted.to_numpy().astype(smallest_unsigned(values.size))
+    return values, codes.to_numpy().astype(smallest_unsigned(values.size))

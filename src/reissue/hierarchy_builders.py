@@ -17,7 +17,6 @@ from typing import NamedTuple
 from reissue.errors import HierarchyError, ParameterError, count_of, listed
 
 _SHOWN = 12
-
 ROOT = "*"
 
 # How much of an ISO date each level keeps.
@@ -44,8 +43,7 @@ def graph_problems(root: str, children: Mapping[str, Sequence[str]]) -> list[str
     twice = [label for label, below in children.items() if len(set(below)) < len(below)]
     if twice:
         problems.append(f"the same label stands twice directly under {listed(twice)}")
-    nameless = sum(not label.strip() for label in {*children, *(name for below in children.values() for name in below)})
-    if nameless:
+    if any(not label.strip() for below in ([root], *children.values()) for label in below):
         problems.append("a label is empty")
     cycles, reached = _search(root, children)
     problems += shortened(cycles)
@@ -68,8 +66,10 @@ def _search(root: str, children: Mapping[str, Sequence[str]]) -> tuple[list[str]
             path.popitem()
         elif label in path:
             trail = list(path)
-            around = [*trail[trail.index(label) :], label]
-            cycles.append("a cycle: " + " > ".join(f"'{name}'" for name in around))
+            around = [f"'{name}'" for name in (*trail[trail.index(label) :], label)]
+            if len(around) > _SHOWN:
+                around[_SHOWN - 1 : -1] = [f"{len(around) - _SHOWN:,} more"]
+            cycles.append("a cycle: " + " > ".join(around))
         elif label not in reached:
             reached.add(label)
             path[label] = None
@@ -206,6 +206,10 @@ def masked_rows(values: Iterable[str], character: str, levels: Sequence[int] | N
     """
     if not isinstance(character, str) or len(character) != 1:
         raise ParameterError(_parameter("masked", "character", "a single character", character))
+    if isinstance(values, str):
+        raise ParameterError(
+            "The 'values' parameter of Hierarchy.masked must be a collection of texts. Got a single text instead."
+        )
     given = list(dict.fromkeys(values))
     texts = sorted(value for value in given if isinstance(value, str))
     length = max(map(len, texts), default=0)
@@ -213,13 +217,13 @@ def masked_rows(values: Iterable[str], character: str, levels: Sequence[int] | N
     starred = sum(character in text for text in texts)
     problems = []
     if len(texts) < len(given):
-        problems.append(f"{count_of(len(given) - len(texts), 'value')} not text")
+        problems.append(f"not text: {count_of(len(given) - len(texts), 'value')}")
     if not length:
         problems.append("there is no value to mask")
     if shorter:
-        problems.append(f"{count_of(shorter, 'value')} shorter than the longest, which has {length} characters")
+        problems.append(f"shorter than the longest ({length} characters): {count_of(shorter, 'value')}")
     if starred:
-        problems.append(f"{count_of(starred, 'value')} with the masking character '{character}' in it")
+        problems.append(f"with the masking character '{character}' in it: {count_of(starred, 'value')}")
     if problems:
         raise HierarchyError(
             f"No hierarchy can be masked from these {len(given):,} distinct values.",
@@ -243,7 +247,7 @@ def _day(date: object) -> bool:
 
 
 def _widths_fit(widths: Sequence[int]) -> bool:
-    if any(not _whole(width) or width < 2 for width in widths):
+    if not isinstance(widths, Sequence) or any(not _whole(width) or width < 2 for width in widths):
         return False
     return not _falling(widths) and all(wide % narrow == 0 for narrow, wide in pairwise(widths))
 

@@ -34,8 +34,9 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import tomli_w
 
@@ -46,6 +47,7 @@ from reissue.methods.base import Method
 from reissue.schema import Categorical, Kind, Numeric, Schema
 
 Form = Literal["generalised", "anatomised"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class Policy:
         schema["sensitive"] = {self.schema.sensitive: _kind_dict(self.schema.sensitive_kind)}
         if self.schema.as_is:
             schema["as_is"] = {name: _kind_dict(kind) for name, kind in self.schema.as_is.items()}
-        people = {"ids": self.people.ids}
+        people: dict[str, str] = {"ids": self.people.ids}
         if self.people.key_file is not None:
             people["key_file"] = self.people.key_file
         return {
@@ -189,7 +191,7 @@ class _Reader:
     def _schema(self, data: Mapping[str, Any]) -> Schema | None:
         names = ("person", "quasi", "sensitive", "as_is", "drop", "permanent", "protect")
         self._known("[schema]", data, names)
-        kinds = {}
+        kinds: dict[str, Any] = {}
         for role in ("quasi", "sensitive", "as_is"):
             columns = self._table(f"schema.{role}", data.get(role, {}))
             kinds[role] = {
@@ -212,7 +214,7 @@ class _Reader:
 
     def _kind(self, where: str, entry: object) -> Kind | None:
         entry = self._table(where, entry)
-        kinds = {"numeric": Numeric, "categorical": Categorical}
+        kinds: dict[object, type[Numeric] | type[Categorical]] = {"numeric": Numeric, "categorical": Categorical}
         kind = entry.get("kind")
         rest = {name: value for name, value in entry.items() if name != "kind"}
         if kind == "hierarchy":
@@ -238,13 +240,19 @@ class _Reader:
             return None
         parameters = {name: value for name, value in data.items() if name not in ("name", "constraints")}
         if "constraints" in data:
-            parameters["constraints"] = [
-                self._try("[[method.constraints]]", lambda entry=entry: guarantees.build(**entry))
-                for entry in data["constraints"]
-            ]
+            parameters["constraints"] = [self._constraint(entry) for entry in data["constraints"]]
         if self.problems:
             return None
         return self._try("[method]", lambda: methods.build(data["name"], **parameters))
+
+    def _constraint(self, entry: object) -> guarantees.Guarantee | None:
+        where = "[[method.constraints]]"
+        given = self._table("[method.constraints]", entry)
+        if not isinstance(given.get("name"), str):
+            self.problems.append(f'{where} needs a name, such as name = "t-closeness"')
+            return None
+        rest = {name: value for name, value in given.items() if name != "name"}
+        return self._try(where, partial(guarantees.build, given["name"], **rest))
 
     def _table(self, where: str, entry: object) -> dict[str, Any]:
         if isinstance(entry, dict):
@@ -260,7 +268,7 @@ class _Reader:
                     f"{where} has no entry '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
                 )
 
-    def _try(self, where: str, make: Callable[[], Any]) -> Any:
+    def _try(self, where: str, make: Callable[[], T]) -> T | None:
         try:
             return make()
         except TypeError as error:

@@ -103,8 +103,9 @@ class Published:
         if not self.single:
             return
         for release in self.releases:
-            held = np.add.reduceat(release.counts, release.value_starts[:-1]) if release.counts.size else []
-            unequal = int(np.count_nonzero(np.asarray(held) != release.sizes)) if release.group_count else 0
+            running = np.concatenate([[0], np.cumsum(release.counts)])
+            held = np.diff(running[release.value_starts])
+            unequal = int(np.count_nonzero(held != release.sizes))
             if unequal:
                 raise ParameterError(
                     f"Release {release.number}: {unequal} of {release.group_count} groups publish a different "

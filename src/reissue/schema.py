@@ -41,6 +41,10 @@ class Numeric:
     def __post_init__(self) -> None:
         _one_of("Numeric", "wider", self.wider, ("accept", "refuse"))
         _one_of("Numeric", "missing", self.missing, ("refuse", "value"))
+        for bound in ("low", "high"):
+            value = getattr(self, bound)
+            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+                raise ParameterError(f"The '{bound}' parameter of Numeric must be a number. Got {value!r} instead.")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ParameterError("The 'low' parameter of Numeric must not be above 'high'.")
 

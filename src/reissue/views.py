@@ -56,4 +56,5 @@ def _plain(series: pl.Series) -> pl.Series:
 
 def _starts(group: pl.Series) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Where each group begins in a sorted column of group numbers from 1, and where the last ends."""
-    return np.searchsorted(group.to_numpy(), np.arange(1, int(group.max() or 0) + 2)).astype(np.int64)  # type: ignore[call-overload]
+    numbers = group.to_numpy()
+    return np.searchsorted(numbers, np.arange(1, int(numbers.max(initial=0)) + 2)).astype(np.int64)

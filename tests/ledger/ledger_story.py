@@ -85,10 +85,9 @@ def files_under(folder: Path) -> dict[str, bytes]:
 
 
 def facts(record: Record) -> tuple[object, ...]:
-    return (record.number, record.time, record.policy_version, record.manifest, record.files, record.chain) + (
-        record.summary,
-        record.seed,
-    )
+    """Everything of a record but its path."""
+    public = (record.number, record.time, record.manifest, record.files, record.chain)
+    return (*public, record.policy_version, record.summary, record.seed)
 
 
 def state(folder: Path) -> dict[str, object]:
@@ -122,7 +121,7 @@ Accident = Callable[[str], None]
 
 
 @contextmanager
-def accidents(happens: Callable[[int], bool], accident: Accident) -> Iterator[list[str]]:
+def accidents(happens: Callable[[int, str], bool], accident: Accident) -> Iterator[list[str]]:
     """Number every durable operation from 1 and let the accident happen where `happens` says so."""
     seen: list[str] = []
     guard = threading.Lock()
@@ -130,7 +129,7 @@ def accidents(happens: Callable[[int], bool], accident: Accident) -> Iterator[li
     def due(name: str) -> bool:
         with guard:
             seen.append(name)
-            return happens(len(seen))
+            return happens(len(seen), name)
 
     def point(name: str) -> None:
         if due(name):
@@ -244,7 +243,7 @@ def kill_at_every_operation(job: str, base: Path, work: Path) -> None:
             shutil.copytree(base, folder)
         child = os.fork()
         if child == 0:
-            with accidents(lambda number, turn=turn: number == turn, die) as seen:
+            with accidents(lambda number, _, turn=turn: number == turn, die) as seen:
                 JOBS[job](folder)
             (work / "operations.json").write_text(json.dumps(seen))
             os._exit(0)

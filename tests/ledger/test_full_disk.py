@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import resource
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import ledger_story
 import pytest
+from ledger_process import run, run_mounted
 from ledger_story import JOBS, POLICY, accidents, entry, files_under, full_disk, series, state
 
 from reissue.errors import StorageError
@@ -22,8 +20,8 @@ FROM_THEN_ON: Callable[[int, int], bool] = lambda number, turn: number >= turn  
 
 @pytest.mark.parametrize("happens", [ONCE, FROM_THEN_ON], ids=["once", "from then on"])
 @pytest.mark.parametrize("job", ["commit", "amend", "forget"])
-def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], base: Path, tmp_path: Path) -> None:
-    finished = tmp_path / "finished"
+def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], base: Path, quick_path: Path) -> None:
+    finished = quick_path / "finished"
     shutil.copytree(base, finished)
     before = state(finished)
     JOBS[job](finished)
@@ -32,10 +30,10 @@ def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], ba
     turn = 0
     while True:
         turn += 1
-        folder = tmp_path / str(turn)
+        folder = quick_path / str(turn)
         shutil.copytree(base, folder)
         message = ""
-        with accidents(lambda number, turn=turn: happens(number, turn), full_disk) as seen:
+        with accidents(lambda number, _, turn=turn: happens(number, turn), full_disk) as seen:
             try:
                 JOBS[job](folder)
             except StorageError as error:
@@ -66,13 +64,13 @@ def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], ba
 
 
 @pytest.mark.parametrize("happens", [ONCE, FROM_THEN_ON], ids=["once", "from then on"])
-def test_creation(happens: Callable[[int, int], bool], tmp_path: Path) -> None:
+def test_creation(happens: Callable[[int, int], bool], quick_path: Path) -> None:
     turn = 0
     while True:
         turn += 1
-        folder = tmp_path / str(turn)
+        folder = quick_path / str(turn)
         failed = False
-        with accidents(lambda number, turn=turn: happens(number, turn), full_disk) as seen:
+        with accidents(lambda number, _, turn=turn: happens(number, turn), full_disk) as seen:
             try:
                 Ledger.create(folder, POLICY).close()
             except StorageError:
@@ -100,11 +98,10 @@ big = entry(3, rows=200_000)
 filler = Path(sys.argv[1]) / "filler"
 refused = 0
 for spare in (0, 4096, 20_000, 100_000, 400_000, 900_000):
-    with filler.open("wb") as file:
+    with filler.open("wb", buffering=0) as file:
         try:
             while True:
                 file.write(bytes(4096))
-                file.flush()
         except OSError:
             pass
     with filler.open("r+b") as file:
@@ -126,27 +123,8 @@ assert verify(folder) == []
 """
 
 
-def namespace(commands: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run shell commands where mounting is allowed and nobody else sees it, or skip the test."""
-    enter = ["unshare", "--mount", "--map-root-user"]
-    if (
-        shutil.which("unshare") is None
-        or subprocess.run([*enter, "mount"], capture_output=True, check=False).returncode
-    ):
-        pytest.skip("this process may not mount anything")
-    return subprocess.run(
-        [*enter, "sh", "-ec", commands, "sh", *arguments], capture_output=True, text=True, timeout=120, check=False
-    )
-
-
 def test_a_disk_that_really_is_full(tmp_path: Path) -> None:
-    done = namespace(
-        'mount -t tmpfs -o size=2m tmpfs "$1"; PYTHONPATH="$2" exec "$3" -c "$4" "$1"',
-        str(tmp_path),
-        str(Path(ledger_story.__file__).parent),
-        sys.executable,
-        FILL,
-    )
+    done = run_mounted('mount -t tmpfs -o size=2m tmpfs "$folder"', FILL, tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -171,14 +149,7 @@ except StorageError as error:
 def test_a_limit_on_file_sizes(limit: int, tmp_path: Path) -> None:
     folder = series(tmp_path / "clinic")
     before = state(folder)
-    done = subprocess.run(
-        [sys.executable, "-c", LIMITED, str(folder), str(limit)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={"PYTHONPATH": str(Path(ledger_story.__file__).parent)},
-    )
+    done = run(LIMITED, folder, limit)
     assert done.returncode == 0, done.stderr
     assert done.stdout, "the commit should have been refused"
     assert state(folder) == before

@@ -45,14 +45,14 @@ def without_index(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("job", ["commit", "amend", "forget"])
-def test_as_it_was_or_complete(job: str, base: Path, tmp_path: Path) -> None:
-    finished = tmp_path / "finished"
+def test_as_it_was_or_complete(job: str, base: Path, quick_path: Path) -> None:
+    finished = quick_path / "finished"
     shutil.copytree(base, finished)
     before = state(finished)
     JOBS[job](finished)
     after = state(finished)
     assert before != after
-    operations, folders = killed_everywhere(job, base, tmp_path / "work")
+    operations, folders = killed_everywhere(job, base, quick_path / "work")
     outcomes = []
     for turn, (operation, folder) in enumerate(zip(operations, folders, strict=True), start=1):
         where = f"killed at operation {turn} ({operation})"
@@ -79,11 +79,11 @@ def test_as_it_was_or_complete(job: str, base: Path, tmp_path: Path) -> None:
     assert outcomes == [False] * committed + [True] * (len(operations) - committed)
 
 
-def test_creation(tmp_path: Path) -> None:
-    finished = tmp_path / "finished"
+def test_creation(quick_path: Path) -> None:
+    finished = quick_path / "finished"
     Ledger.create(finished, POLICY).close()
     complete = state(finished)
-    operations, folders = killed_everywhere("create", tmp_path / "nothing", tmp_path / "work")
+    operations, folders = killed_everywhere("create", quick_path / "nothing", quick_path / "work")
     outcomes = []
     for turn, (operation, folder) in enumerate(zip(operations, folders, strict=True), start=1):
         where = f"killed at operation {turn} ({operation})"

@@ -64,8 +64,7 @@ def agrees_with_sets(releases: Releases) -> None:
         person for person, values in left.items() if not values
     }
     assert found.exposed_after.tolist() == [
-        sum(len(values) == 1 for values in by_sets(releases[: count + 1]).values())
-        for count in range(len(releases))
+        sum(len(values) == 1 for values in by_sets(releases[: count + 1]).values()) for count in range(len(releases))
     ]
     assert (np.diff(found.people) > 0).all()
 
@@ -180,9 +179,7 @@ def release(number: int, members: list[int], values: list[int]) -> PublishedGrou
 
 
 def test_counterfeits_are_nobody() -> None:
-    published = Published(
-        (release(1, [900, -1], [0, 1]), release(2, [900, -2, -1], [0, 2, 2])), ("a", "b", "c")
-    )
+    published = Published((release(1, [900, -1], [0, 1]), release(2, [900, -2, -1], [0, 2, 2])), ("a", "b", "c"))
     found = candidates(published)
     assert found.people.tolist() == [900]
     assert found.only.tolist() == [0]

@@ -67,9 +67,7 @@ def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def settled(examples: int) -> settings:
-    return settings(
-        max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-    )
+    return settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def falling(values: list[int]) -> list[int]:
@@ -187,9 +185,7 @@ def agrees(guarantee: GroupGuarantee, groups: Groups, broken: list[bool]) -> Non
     st.integers(0, 60),
     st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=3), max_size=3),
 )
-def test_verdicts(
-    groups: Groups, whole: int, fraction: Fraction, t: Fraction, e: int, sets: list[list[int]]
-) -> None:
+def test_verdicts(groups: Groups, whole: int, fraction: Fraction, t: Fraction, e: int, sets: list[list[int]]) -> None:
     # Quarters are exact as floats, so ties are ties; t is not, and the tolerance must see to it.
     number = int(fraction) if fraction.denominator == 1 else float(fraction)
     agrees(KAnonymous(whole), groups, [len(values) < whole for values in groups])
@@ -281,8 +277,7 @@ def test_advice_can_be_taken_at_its_word(values: list[int], k: int, c: float, e:
         (
             LDiverse(6),
             counted(4, 3, 2, 1),
-            "the table has 4 distinct values of the sensitive column, 6 are needed: "
-            "l = 4 or less would be satisfied",
+            "the table has 4 distinct values of the sensitive column, 6 are needed: l = 4 or less would be satisfied",
         ),
         (
             EntropyDiverse(3),

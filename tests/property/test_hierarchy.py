@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import tomllib
+from random import Random
 
 import numpy as np
 import polars as pl
 import tomli_w
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.hierarchy import MISSING, Hierarchy
+
+# No deadline: a busy machine is not a failure.
+relaxed = settings(deadline=None, max_examples=60)
 
 Graph = dict[str, list[str]]
 ROOT = "*"
@@ -42,8 +46,6 @@ def graphs(draw: st.DrawFn, parents: int, most: int = 12) -> Graph:
 
 trees = graphs(parents=1)
 dags = graphs(parents=3)
-# More than 64 inner nodes, so that the sets of ancestors take more than one word.
-wide = graphs(parents=2, most=150)
 either = st.one_of(trees, dags)
 
 
@@ -51,8 +53,9 @@ def leaf_sets(children: Graph) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
 
     def visit(label: str) -> set[str]:
-        below = children.get(label)
-        found[label] = set().union(*(visit(child) for child in below)) if below else {label}
+        if label not in found:
+            below = children.get(label)
+            found[label] = set().union(*(visit(child) for child in below)) if below else {label}
         return found[label]
 
     visit(ROOT)
@@ -86,6 +89,7 @@ def depth_first(children: Graph) -> dict[str, str | None]:
     return origin
 
 
+@relaxed
 @given(either)
 def test_nodes_coverage_and_spanning_tree(children: Graph) -> None:
     hierarchy = Hierarchy(ROOT, children)
@@ -116,6 +120,7 @@ def test_nodes_coverage_and_spanning_tree(children: Graph) -> None:
         assert listed == [name for name, above in origin.items() if above == label and positions[name]]
 
 
+@relaxed
 @given(either)
 def test_ancestors_are_the_labels_whose_leaves_include_it(children: Graph) -> None:
     hierarchy = Hierarchy(ROOT, children)
@@ -155,24 +160,28 @@ def check_nearest(children: Graph, groups: list[list[int]]) -> None:
 groups_of_codes = st.lists(st.lists(st.integers(0, 1000), min_size=1, max_size=5), max_size=30)
 
 
+@relaxed
 @given(either, groups_of_codes)
 def test_nearest_is_the_smallest_common_ancestor(children: Graph, groups: list[list[int]]) -> None:
     check_nearest(children, groups)
 
 
-@given(st.randoms(use_true_random=False), groups_of_codes)
-def test_nearest_in_large_dags(random: np.random.Generator, groups: list[list[int]]) -> None:
+@relaxed
+@given(st.integers(0, 2**32), groups_of_codes)
+def test_nearest_with_more_than_64_inner_labels(seed: int, groups: list[list[int]]) -> None:
+    random = Random(seed)
     inner = [ROOT, *(f"I{number}" for number in range(200))]
     children: Graph = {label: [] for label in inner}
     for number, label in enumerate([*inner[1:], *(f"L{number}" for number in range(100))], start=1):
         earlier = inner[max(0, min(number, len(inner)) - 12) : min(number, len(inner))]
-        for parent in random.sample(earlier, min(len(earlier), random.randint(1, 2))):  # type: ignore[attr-defined]
+        for parent in random.sample(earlier, min(len(earlier), random.randint(1, 2))):
             children[parent].append(label)
     for number, label in enumerate(inner):
         children[label] = children[label] or [f"E{number}"]
     check_nearest(children, groups)
 
 
+@relaxed
 @given(either, st.lists(st.tuples(st.integers(0, 1000), st.integers(0, 1000)), max_size=20))
 def test_lowest_common_in_the_spanning_tree(children: Graph, pairs: list[tuple[int, int]]) -> None:
     hierarchy = Hierarchy(ROOT, children)
@@ -193,6 +202,7 @@ def test_lowest_common_in_the_spanning_tree(children: Graph, pairs: list[tuple[i
         assert hierarchy.labels[node] == next(label for label in way_up(int(left)) if label in others)
 
 
+@relaxed
 @given(either, st.sampled_from(["refuse", "value"]))
 def test_nested_form_goes_round_through_python_json_and_toml(children: Graph, missing: str) -> None:
     hierarchy = Hierarchy(ROOT, children, missing=missing)  # type: ignore[arg-type]
@@ -201,23 +211,17 @@ def test_nested_form_goes_round_through_python_json_and_toml(children: Graph, mi
         assert Hierarchy.from_nested(again, missing=missing) == hierarchy  # type: ignore[arg-type]
 
 
-@given(trees, st.data())
-def test_rows_of_a_tree_in_any_padding_give_the_tree(children: Graph, data: st.DataObject) -> None:
+@relaxed
+@given(trees, st.integers(0, 2))
+def test_rows_of_a_tree_give_the_tree(children: Graph, extra: int) -> None:
     hierarchy = Hierarchy(ROOT, children)
     ways = [(leaf, *hierarchy.ancestors(leaf)) for leaf in hierarchy.leaves]
-    width = max(map(len, ways)) + data.draw(st.integers(0, 2))
-    # A label may be repeated upward for all its leaves: here each leaf as often as its row is short.
-    rows = [[way[0]] * (width - len(way)) + list(way) for way in ways]
-    placed: dict[tuple[int, str], set[str]] = {}
-    sets = leaf_sets(children)
-    for row in rows:
-        for level, label in enumerate(row):
-            placed.setdefault((level, label), set()).add(row[0])
-    aligned = all(found == sets[label] for (_, label), found in placed.items())
-    if aligned:
-        assert Hierarchy.from_rows(rows) == hierarchy
+    width = max(map(len, ways)) + extra
+    # As files do it: a leaf is repeated until its row is as long as the others.
+    assert Hierarchy.from_rows([[way[0]] * (width - len(way)) + list(way) for way in ways]) == hierarchy
 
 
+@relaxed
 @given(either, st.sampled_from(["refuse", "value"]), st.data())
 def test_encode_finds_the_position_of_every_leaf(children: Graph, missing: str, data: st.DataObject) -> None:
     hierarchy = Hierarchy(ROOT, children, missing=missing)  # type: ignore[arg-type]

@@ -150,7 +150,7 @@ def askable(columns: list[Column]) -> int:
 
 
 @pytest.mark.parametrize("form", ["generalised", "anatomised"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     table=tables(),
     dimensions=st.integers(1, 3),

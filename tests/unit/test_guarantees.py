@@ -115,9 +115,7 @@ def test_recursive_diversity(counts: tuple[int, ...], c: float, l: int, holds: b
 def test_recursive_tie_with_a_factor_that_floats_round_up() -> None:
     assert 0.07 * 100 > 7  # why the tolerance is there
     assert (
-        not RecursiveDiverse(0.07, 1)
-        .check(view([[value for value in range(14) for _ in range(7)] + [99, 98]]))
-        .holds
+        not RecursiveDiverse(0.07, 1).check(view([[value for value in range(14) for _ in range(7)] + [99, 98]])).holds
     )
 
 
@@ -200,15 +198,11 @@ def test_verdict_names_the_worst_group_of_all_releases() -> None:
         group=2,
         violations=3,
         groups=6,
-        explanation=(
-            "3 of 6 groups break it. The worst, group 2 of release 3, has 1 member, at least 3 are needed."
-        ),
+        explanation=("3 of 6 groups break it. The worst, group 2 of release 3, has 1 member, at least 3 are needed."),
     )
     kept = KAnonymous(1).check(published)
     assert (kept.holds, kept.worst, kept.release, kept.group) == (True, 1.0, 3, 2)
-    assert kept.explanation.startswith(
-        "It holds in all of 6 groups. The closest to the limit, group 2 of release 3,"
-    )
+    assert kept.explanation.startswith("It holds in all of 6 groups. The closest to the limit, group 2 of release 3,")
 
 
 def test_worst_is_the_largest_share_or_distance() -> None:
@@ -238,9 +232,7 @@ def test_nothing_published_holds() -> None:
 
 
 def test_groups_without_values() -> None:
-    published = Published.from_groups(
-        [[(["p"], ["a"]), (["q", "r"], []), (["s"], ["b"]), (["t"], [])]], single=False
-    )
+    published = Published.from_groups([[(["p"], ["a"]), (["q", "r"], []), (["s"], ["b"]), (["t"], [])]], single=False)
     release = published.releases[0]
     assert diversity.distinct(release).tolist() == [1, 0, 1, 0]
     assert diversity.entropy(release).tolist() == [0.0] * 4

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, console, print_json, print_table, stages
+from reissue.cli.output import AsJson, console, print_json, print_rows, print_table, stages
 
 if TYPE_CHECKING:
     from reissue.series import Series
@@ -78,6 +78,7 @@ def _told(series: Series, folder: Path) -> dict[str, Any]:
     releases = []
     for release, row in zip(series.releases, exposed.iter_rows(named=True), strict=True):
         changes = release.summary["changes"]
+        penalty = series.utility(release.number).certainty_penalty
         releases.append(
             {
                 "release": release.number,
@@ -85,7 +86,7 @@ def _told(series: Series, folder: Path) -> dict[str, Any]:
                 "groups": release.manifest["groups"],
                 "came": changes["arrived"] + changes["returned"],
                 "gone": changes["gone"],
-                "information_loss": series.utility(release.number).certainty_penalty.total,
+                "information_loss": penalty.total if penalty else 0.0,
                 "exposed": row["exposed"],
             }
         )
@@ -118,17 +119,13 @@ def _told(series: Series, folder: Path) -> dict[str, Any]:
 
 
 def _print(told: dict[str, Any], folder: Path) -> None:
+    import polars as pl
+
     screen = console()
     screen.print(
         "A small hospital publishes its patients every month; each release is 4-anonymous with 3 diagnoses a group.\n"
     )
-    head = told["first_rows"]
-    print_table(
-        "What the public sees of the first month (first rows)",
-        list(head[0]),
-        [tuple(row.values()) for row in head],
-        left=range(len(head[0])),
-    )
+    print_rows("What the public sees of the first month (first rows)", pl.DataFrame(told["first_rows"]))
     columns = {
         "release": "release", "rows": "rows", "groups": "groups", "came": "came", "gone": "gone",
         "information_loss": "detail lost", "exposed": "people exposed so far",
@@ -153,7 +150,7 @@ def _print(told: dict[str, Any], folder: Path) -> None:
         screen.print(f"A chart to open in a browser: {told['chart']}", soft_wrap=True)
     else:
         screen.print(told["chart_missing"], soft_wrap=True)
+    series = folder / "series"
     screen.print(
-        f"Look around: reissue log {folder / 'series'}; reissue show {folder / 'series'} 1; reissue utility {folder / 'series'}",
-        soft_wrap=True,
+        f"Look around: reissue log {series}; reissue show {series} 1; reissue utility {series}", soft_wrap=True
     )

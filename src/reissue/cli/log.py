@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -45,17 +45,23 @@ def log(
         return
     rows = []
     for record in releases:
-        summary = record.summary
+        summary: Any = record.summary
         changes = summary["changes"]
-        rows.append(
-            (
-                record.number, f"{record.time:%Y-%m-%d %H:%M}", summary["method"], summary["rows"], summary["groups"],
-                changes["arrived"] + changes["returned"], changes["gone"],
-                changes["changed_quasi"] + changes["changed_value"], record.policy_version, record.chain[:12],
-            )
-        )  # fmt: skip
-    columns = ("no.", "time (UTC)", "method", "rows", "groups", "came", "gone", "changed", "policy", "chain")
-    print_table(f"Releases of {series}", columns, rows, left=(1, 2, 9))
+        moved = (
+            changes["arrived"] + changes["returned"],
+            changes["gone"],
+            changes["changed_quasi"] + changes["changed_value"],
+        )
+        when = f"{record.time:%Y-%m-%d %H:%M}"
+        rows.append((record.number, when, summary["method"], summary["rows"], summary["groups"], *moved))
+    columns = ("no.", "time (UTC)", "method", "rows", "groups", "came", "gone", "changed")
+    print_table(f"Releases of {series}", columns, rows, left=(1, 2))
+    print_table(
+        "Versions of the policy",
+        ("version", "since (UTC)", "reason"),
+        [(policy.version, f"{policy.time:%Y-%m-%d %H:%M}", policy.reason) for policy in policies],
+        left=(1, 2),
+    )
     print_table(
         "What happened besides", ("time (UTC)", "what", "detail"),
         [(f"{event.time:%Y-%m-%d %H:%M}", event.kind, event.detail) for event in events], left=(0, 1, 2),
@@ -67,9 +73,9 @@ def _verify(series: object, as_json: bool) -> None:
 
     findings = verify(str(series))
     if as_json:
-        print_json({"intact": not findings, "findings": [{"file": f.file, "what": f.what} for f in findings]})
+        print_json({"intact": not findings, "findings": [{"file": f.file, "problem": f.problem} for f in findings]})
     elif findings:
-        print_table("What differs from the record", ("file", "what"), [(f.file, f.what) for f in findings], left=(0, 1))
+        print_table("What differs from the record", ("file", "what"), [(f.file, f.problem) for f in findings], left=(0, 1))
     else:
         console().print(f"[green]intact[/green] every byte of {series} is as it was recorded")
     if findings:

@@ -14,6 +14,7 @@ import typer
 from reissue.errors import InternalError, Refused, ReissueError
 
 if TYPE_CHECKING:
+    import polars as pl
     from rich.console import Console
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
@@ -49,6 +50,12 @@ def print_table(
     for row in rows:
         table.add_row(*(Text(cell_text(cell)) for cell in row))
     console().print(table)
+
+
+def print_rows(title: str, frame: pl.DataFrame) -> None:
+    """Print rows of a public table just as they stand there."""
+    rows = [["" if cell is None else str(cell) for cell in row] for row in frame.iter_rows()]
+    print_table(title, frame.columns, rows, left=range(frame.width))
 
 
 def cell_text(cell: object) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, SeriesFolder, ShowValues, console, print_json, print_table, stages
+from reissue.cli.output import AsJson, SeriesFolder, ShowValues, console, print_json, print_rows, print_table, stages
 
 if TYPE_CHECKING:
     from reissue.drafting import Draft
@@ -93,5 +93,4 @@ def _show_rows(made: Draft, as_json: bool) -> None:
     if as_json:
         return
     for name, frame in made.tables.items():
-        head = frame.head(8)
-        print_table(f"{name}: the first rows of {frame.height:,}", head.columns, head.rows(), left=range(head.width))
+        print_rows(f"{name}: the first rows of {frame.height:,}", frame.head(8))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_table
+from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_rows, print_table
 
 
 def show(
@@ -46,10 +46,4 @@ def show(
     ]
     print_table(f"Release {release.number}", ("", ""), facts, left=(0, 1))
     for name, frame in tables.items():
-        head = frame.head(rows)
-        print_table(
-            f"{name}: the first {head.height} of {frame.height:,} rows",
-            head.columns,
-            head.rows(),
-            left=range(head.width),
-        )
+        print_rows(f"{name}: the first {min(rows, frame.height)} of {frame.height:,} rows", frame.head(rows))

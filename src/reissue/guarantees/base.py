@@ -119,9 +119,7 @@ class GroupGuarantee(ABC):
         if violations:
             explanation = f"{violations:,} of {count_of(groups, 'group')} break it. The worst, {place}."
         else:
-            explanation = (
-                f"It holds in all of {count_of(groups, 'group')}. The closest to the limit, {place}."
-            )
+            explanation = f"It holds in all of {count_of(groups, 'group')}. The closest to the limit, {place}."
         return Verdict(not violations, self.title, figure, number, group, violations, groups, explanation)
 
     def advice(self, published: Published) -> str:
@@ -158,9 +156,7 @@ class Validation:
         else:
             self.wrong(name, f"a whole number of at least {least}")
 
-    def real(
-        self, name: str, *, least: float = -math.inf, above: float = -math.inf, most: float = math.inf
-    ) -> None:
+    def real(self, name: str, *, least: float = -math.inf, above: float = -math.inf, most: float = math.inf) -> None:
         """A finite number within limits. Whole numbers stay whole, so that they can be compared exactly."""
         value = getattr(self._owner, name)
         number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -40,9 +40,7 @@ class LDiverse(GroupGuarantee):
         return Measure(
             distinct.astype(np.float64),
             distinct >= self.l,
-            lambda group: (
-                f"has {count_of(int(distinct[group]), 'distinct value')}, at least {self.l:,} are needed"
-            ),
+            lambda group: f"has {count_of(int(distinct[group]), 'distinct value')}, at least {self.l:,} are needed",
         )
 
     def remedy(self, published: Published) -> str:

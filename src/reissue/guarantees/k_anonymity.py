@@ -44,7 +44,4 @@ class KAnonymous(GroupGuarantee):
         size = int(published.releases[0].sizes[0])
         if not size:
             return "the table has no rows: no k would be satisfied"
-        return (
-            f"the table has {count_of(size, 'row')}, {self.k:,} are needed: "
-            f"k = {size} or less would be satisfied"
-        )
+        return f"the table has {count_of(size, 'row')}, {self.k:,} are needed: k = {size} or less would be satisfied"

@@ -65,9 +65,7 @@ class KEAnonymous(GroupGuarantee):
             return "the table has no values of the sensitive column: no k would be satisfied"
         missing, ways = [], []
         if distinct < self.k:
-            missing.append(
-                f"has {count_of(distinct, 'distinct value')} of the sensitive column, {self.k:,} are needed"
-            )
+            missing.append(f"has {count_of(distinct, 'distinct value')} of the sensitive column, {self.k:,} are needed")
             ways.append(f"k = {distinct} or less")
         if extent < self._limit:
             missing.append(f"spans {_percent(extent / self.e)} of the range needed in the sensitive column")

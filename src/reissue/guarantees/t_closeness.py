@@ -44,8 +44,7 @@ class TClose(GroupGuarantee):
             distance,
             distance <= self.t + diversity.TOLERANCE,
             lambda group: (
-                f"lies at a distance of {distance[group]:.4f} from the whole release, "
-                f"at most {self.t} is allowed"
+                f"lies at a distance of {distance[group]:.4f} from the whole release, at most {self.t} is allowed"
             ),
         )
 

@@ -148,7 +148,7 @@ def _holds(size: int, distinct: int, rules: Any, counts: Any, seen: Any) -> bool
 
 
 @njit(cache=True, nogil=True)
-def _common_node(attributes: Any, attribute: int, least: int, most: int) -> int:
+def _common_node(attributes: Any, attribute: int, least: int, most: int) -> Any:
     """The nearest common ancestor of two leaves: nodes are intervals of leaves, so it covers all between."""
     base = attributes.node_start[attribute]
     node = attributes.leaf_node[attributes.code_start[attribute] + least]
@@ -158,7 +158,7 @@ def _common_node(attributes: Any, attribute: int, least: int, most: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _extent(attributes: Any, attribute: int, least: int, most: int) -> float:
+def _extent(attributes: Any, attribute: int, least: int, most: int) -> Any:
     """How much of the attribute's domain the codes from `least` to `most` take up, 0 to 1."""
     if attributes.is_tree[attribute]:
         node = attributes.node_start[attribute] + _common_node(attributes, attribute, least, most)
@@ -389,7 +389,7 @@ def split(cells: Any, index: Any, attributes: Any, rules: Any, relaxed: bool, li
             for attribute in range(width):
                 extents[attribute] = _extent(attributes, attribute, least[attribute], most[attribute])
             for _ in range(width):
-                attribute = np.argmax(extents)
+                attribute = int(np.argmax(extents))
                 if least[attribute] == most[attribute]:
                     extents[attribute] = -1.0
                     continue

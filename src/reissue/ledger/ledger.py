@@ -290,8 +290,8 @@ class Ledger:
         def prepare() -> Change | None:
             nonlocal erased
             people = self.people()
-            asked = pl.Series(numbers, dtype=people.schema["number"], strict=False).unique()
-            chosen = people["number"].is_in(asked.implode())
+            asked = pl.Series(numbers, dtype=pl.Int64).unique()
+            chosen = people["number"].cast(pl.Int64).is_in(asked.implode())
             unknown = len(asked) - int(chosen.sum())
             if unknown:
                 raise ParameterError(f"{count_of(unknown, 'person number')} of {len(asked)} are not in the series.")

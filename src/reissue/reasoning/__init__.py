@@ -1,0 +1,1 @@
+"""Mathematics that guarantees, methods and attacks share."""

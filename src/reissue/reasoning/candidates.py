@@ -143,8 +143,7 @@ def _place(row: npt.NDArray[np.int32], release: PublishedGroups, people: Ints) -
     repeated = int(np.count_nonzero(real) - np.count_nonzero(row != ABSENT))
     if repeated:
         raise ParameterError(
-            f"Release {release.number} lists people more than once: "
-            f"{count_of(repeated, 'membership')} too many.",
+            f"Release {release.number} lists people more than once: {count_of(repeated, 'membership')} too many.",
             hint="put every person into one group of a release.",
         )
 

@@ -276,9 +276,7 @@ def _aliases(shares: Floats) -> tuple[Floats, Ints]:
 
 def whole_numbers(owner: str, seed: object, **bounds: tuple[object, int]) -> None:
     """Refuse parameters (name to value and least value) and a seed that are not whole numbers in range."""
-    ranges = [
-        (name, value, f"a whole number of at least {least}", least) for name, (value, least) in bounds.items()
-    ]
+    ranges = [(name, value, f"a whole number of at least {least}", least) for name, (value, least) in bounds.items()]
     if seed is not None:
         ranges.append(("seed", seed, "None or a whole number of at least 0", 0))
     problems = [

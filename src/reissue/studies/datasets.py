@@ -138,9 +138,7 @@ def load(
         return census(CENSUS_ROWS if rows is None else rows, sensitive="salary", seed=seed)
     if name == "hospital":
         patients = HOSPITAL_PATIENTS if rows is None else rows
-        return next(
-            hospital(1, patients=patients) if seed is None else hospital(1, patients=patients, seed=seed)
-        )
+        return next(hospital(1, patients=patients) if seed is None else hospital(1, patients=patients, seed=seed))
     if name == "adult":
         table = _adult(_download(ADULT_ADDRESS) if path is None else _content(Path(path)))
     else:
@@ -155,9 +153,7 @@ def _check_use(name: str, *, path: bool, seed: bool) -> None:
     if seed and name not in ("census", "census-salary", "hospital"):
         problems.append("The 'seed' parameter of load is for generated tables only.")
     if problems:
-        raise ParameterError(
-            " ".join(problems), hint="leave it out; a table of your own is load('its/path.csv')."
-        )
+        raise ParameterError(" ".join(problems), hint="leave it out; a table of your own is load('its/path.csv').")
 
 
 def _table(name: str) -> pl.DataFrame:

@@ -287,6 +287,4 @@ def _check_pool(owner: str, pool: pl.DataFrame, person: str, values: list[str], 
     if initial > pool.height:
         problems.append(f"It has {count_of(pool.height, 'row')}, and 'initial' asks for {initial:,}.")
     if problems:
-        raise TableError(
-            f"The pool does not serve {owner}: one row for each person is needed.", problems=problems
-        )
+        raise TableError(f"The pool does not serve {owner}: one row for each person is needed.", problems=problems)

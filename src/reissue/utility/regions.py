@@ -55,7 +55,7 @@ class Regions:
             else:
                 kinds[position] = NODE
                 below, which = _leaves_below(extent)
-                nodes[position] = which
+                nodes[position] = which + len(leaves)
                 leaves += [found + base for found in below]
         return cls(
             kinds,

@@ -1,0 +1,188 @@
+"""Write docs/reference/python.md from the public names themselves.
+
+.venv/bin/python docs/generate_python_reference.py
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import reissue
+
+PAGE = Path(__file__).parent / "reference" / "python.md"
+
+INTRODUCTION = """\
+# Python
+
+<!-- Written by docs/generate_python_reference.py from the code itself; do not edit. -->
+
+    import reissue as ri
+
+These are all the public names. Importing the package loads none of them: each is loaded when it is first used.
+Tables go in as pandas, polars, pyarrow or DuckDB tables, or as the path of a CSV or Parquet file.
+"""
+
+CHAPTERS = {
+    "Say what is in the table": ("Schema", "Numeric", "Categorical", "Hierarchy", "Policy", "Ids"),
+    "Publish it": ("open", "Series", "Draft", "Release", "Mondrian"),
+    "Ask for more in every group": (
+        "KAnonymous",
+        "LDiverse",
+        "EntropyDiverse",
+        "RecursiveDiverse",
+        "ShareDiverse",
+        "TClose",
+        "KEAnonymous",
+    ),
+    "Look at what went out": ("Published", "Workload", "estimate"),
+    "When something is wrong": ("errors",),
+}
+
+# What compiled kernels read of a hierarchy is public, but no concern of a caller.
+SKIPPED = {
+    "Hierarchy": (
+        "parent", "first", "last", "coverage", "depth", "child_starts", "children", "leaf_nodes", "full_children",
+        "full_parents", "encode", "lowest_common", "nearest",
+    ),
+}  # fmt: skip
+
+NOTES = {
+    "Ask for more in every group": """\
+Each is a frozen value with the parameters below, for `Mondrian(constraints=[...])`, and a check of its own:
+`check(published)` takes a `Published` and gives a verdict with `holds`, `guarantee`, `worst`, `release`, `group`,
+`violations`, `groups` and `explanation`. Definitions and sources are in
+[the table of constraints](../explanation/methods/mondrian.md#constraints).""",
+    "errors": """\
+The module with the exception tree; every exception is a `ri.errors.ReissueError`. See [Errors](errors.md).""",
+}
+
+
+def page() -> str:
+    """The whole page."""
+    lines = [INTRODUCTION]
+    for chapter, names in CHAPTERS.items():
+        lines += [f"## {chapter}", ""]
+        if chapter in NOTES:
+            lines += [NOTES[chapter], ""]
+        for name in names:
+            lines += _entry(name)
+    return "\n".join(lines)
+
+
+def _entry(name: str) -> list[str]:
+    thing = getattr(reissue, name)
+    lines = [f"### {name}", ""]
+    if name in NOTES:
+        return [*lines, NOTES[name], ""]
+    if not inspect.isclass(thing):
+        return [*lines, *_code(f"ri.{name}", thing), "", inspect.getdoc(thing) or "", ""]
+    made_by_caller = name not in ("Series", "Draft", "Release", "Published")
+    if made_by_caller:
+        lines += [*_code(f"ri.{name}", thing), ""]
+    lines += [_text(thing), ""]
+    skipped = SKIPPED.get(name, ())
+    attributes = [(a, m) for a, m in (*_fields(thing), *_properties(thing)) if m and a not in skipped]
+    if attributes:
+        lines += ["| attribute | meaning |", "|---|---|"]
+        lines += [f"| `{attribute}` | {_cell(meaning)} |" for attribute, meaning in attributes] + [""]
+    if thing.__module__.startswith("reissue.guarantees"):
+        # The steps of a check are no part of what a caller sees of it.
+        return lines
+    for method, function in _methods(thing):
+        if method.rpartition(".")[2] not in skipped:
+            lines += [*_code(method, function), "", _text(function), ""]
+    return lines
+
+
+def _text(thing: Any) -> str:
+    """The docstring, with its examples as code."""
+    text = inspect.getdoc(thing) or ""
+    before, found, example = text.partition("\n>>> ")
+    return f"{before}\n```pycon\n>>> {example}\n```" if found else text
+
+
+def _code(name: str, function: Any) -> list[str]:
+    signature = inspect.signature(function)
+    parameters = [_plain(p) for p in signature.parameters.values() if p.name not in ("self", "cls")]
+    gives = "" if inspect.isclass(function) else f" -> {_raw(signature.return_annotation)}"
+    line = f"{name}{signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)}{gives}"
+    if len(line) > 100:
+        inside = signature.replace(parameters=parameters, return_annotation=inspect.Signature.empty)
+        listed = textwrap.indent(",\n".join(_separate(inside)), "    ")
+        line = f"{name}(\n{listed},\n){gives}"
+    return ["```text", line, "```"]
+
+
+def _separate(signature: inspect.Signature) -> Iterator[str]:
+    """Each parameter as it stands in a signature, with the bare star where keywords begin."""
+    starred = False
+    for parameter in signature.parameters.values():
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and not starred:
+            starred = True
+            yield "*"
+        yield str(parameter)
+
+
+class _Raw:
+    """An annotation or default that is shown as it was written."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _raw(annotation: Any) -> Any:
+    return _Raw(annotation) if isinstance(annotation, str) else annotation
+
+
+def _plain(parameter: inspect.Parameter) -> inspect.Parameter:
+    default = parameter.default
+    if inspect.isfunction(default):
+        default = _Raw("...")
+    return parameter.replace(annotation=_raw(parameter.annotation), default=default)
+
+
+def _fields(thing: Any) -> Iterator[tuple[str, str]]:
+    """The fields of a dataclass, each with the text that stands below it in the source."""
+    if not dataclasses.is_dataclass(thing):
+        return
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(thing))).body
+    assert isinstance(tree, ast.ClassDef)
+    names = {field.name for field in dataclasses.fields(thing) if not field.name.startswith("_")}
+    for statement, following in zip(tree.body, [*tree.body[1:], ast.Pass()], strict=True):
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+            said = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+            if statement.target.id in names:
+                yield statement.target.id, following.value.value if said else ""
+
+
+def _properties(thing: Any) -> Iterator[tuple[str, str]]:
+    for name, member in vars(thing).items():
+        if not name.startswith("_") and isinstance(member, property):
+            yield name, inspect.getdoc(member) or ""
+
+
+def _methods(thing: Any) -> Iterator[tuple[str, Any]]:
+    for name, member in vars(thing).items():
+        if name.startswith("_") or isinstance(member, property):
+            continue
+        if isinstance(member, classmethod):
+            yield f"ri.{thing.__name__}.{name}", getattr(thing, name)
+        elif inspect.isfunction(member):
+            yield f".{name}", member
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")

@@ -1,0 +1,167 @@
+"""One writer at a time; readers never wait."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from ledger_process import ENVIRONMENT
+from ledger_story import AMENDED, entry, state
+
+from reissue.errors import SeriesLocked
+from reissue.ledger import Ledger, verify
+from reissue.ledger.transactions import add_event
+
+HOLD = """
+import os, sys
+from pathlib import Path
+from ledger_story import entry
+from reissue.ledger import Ledger
+
+ledger = Ledger.open(sys.argv[1])
+with ledger.writing():
+    child = os.fork() if sys.argv[2] == "fork" else 1
+    if child == 0:
+        os.read(0, 1)  # outlives its parent
+        os._exit(0)
+    os.write(1, b"held\\n")
+    os.read(0, 1)
+"""
+
+
+@contextmanager
+def holder(folder: Path, manner: str = "plain") -> Iterator[subprocess.Popen[bytes]]:
+    """Another process that holds the lock."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(folder), manner],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=ENVIRONMENT,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture
+def clinic(base: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(base, tmp_path / "clinic"))
+
+
+def test_a_second_process(clinic: Path) -> None:
+    before = state(clinic)
+    with holder(clinic):
+        with Ledger.open(clinic) as ledger:  # reading goes on
+            for change in (
+                lambda: ledger.commit(entry(3), parent=2),
+                lambda: ledger.amend(AMENDED, "why"),
+                lambda: ledger.forget([1]),
+            ):
+                with pytest.raises(SeriesLocked, match="somebody else"):
+                    change()
+        assert state(clinic) == before
+        assert verify(clinic) == []
+
+
+def test_a_dead_process_keeps_no_lock(clinic: Path) -> None:
+    with holder(clinic) as process:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        with Ledger.open(clinic) as ledger:
+            assert ledger.commit(entry(3), parent=2).number == 3
+
+
+def test_nor_does_the_child_of_a_dead_process(clinic: Path) -> None:
+    with holder(clinic, "fork") as process:
+        with Ledger.open(clinic) as ledger, pytest.raises(SeriesLocked):
+            ledger.commit(entry(3), parent=2)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        with Ledger.open(clinic) as ledger:
+            assert ledger.commit(entry(3), parent=2).number == 3
+
+
+def test_the_same_process(clinic: Path) -> None:
+    with Ledger.open(clinic) as one, Ledger.open(clinic) as other:
+        with one.writing(), one.writing():
+            assert one.commit(entry(3), parent=2).number == 3
+            with pytest.raises(SeriesLocked), other.writing():
+                pass
+        assert other.commit(entry(4), parent=3).number == 4
+        assert len(one.releases()) == 4
+
+
+def test_another_thread(clinic: Path) -> None:
+    caught = []
+
+    def write() -> None:
+        try:
+            ledger.commit(entry(3), parent=2)
+        except SeriesLocked as error:
+            caught.append(error)
+
+    with Ledger.open(clinic) as ledger, ledger.writing():
+        thread = threading.Thread(target=write)
+        thread.start()
+        thread.join()
+    assert len(caught) == 1
+
+
+def test_the_lock_is_free_after_an_error(clinic: Path) -> None:
+    with Ledger.open(clinic) as one, Ledger.open(clinic) as other:
+        with pytest.raises(ZeroDivisionError), one.writing():
+            _ = 1 / 0
+        with other.writing():
+            pass
+
+
+def test_readers_do_not_wait_for_an_open_transaction(clinic: Path) -> None:
+    before = state(clinic)
+    with Ledger.open(clinic) as writer, writer.writing():
+
+        def change(connection: object) -> None:
+            add_event(connection, "amended", "not yet")  # type: ignore[arg-type]
+            assert state(clinic) == before
+            assert verify(clinic) == []
+
+        writer._database.write(change)
+    assert state(clinic) != before
+
+
+def test_readers_while_a_commit_is_under_way(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At every rename of a commit somebody else opens the series, reads all of it and verifies it."""
+    before = state(clinic)
+    seen: list[object] = []
+    plain = os.replace
+
+    def look_then_replace(source: Path, target: Path) -> None:
+        assert verify(clinic) == []
+        with Ledger.open(clinic) as reader:
+            releases = reader.releases()
+            tables = [reader.public_table(release.number, "table").height for release in releases]
+            assert tables == [40] * len(releases)
+            assert [reader.table(release.number, "snapshot").height for release in releases] == tables
+            assert reader.people().height == 40
+            seen.append((len(releases), releases[-1].path.parent.name))
+        plain(source, target)
+
+    monkeypatch.setattr(os, "replace", look_then_replace)
+    with Ledger.open(clinic) as writer:
+        writer.commit(entry(3), parent=2)
+    monkeypatch.undo()
+    # Three blobs get their names before the transaction; the release is moved after it, and read in staging.
+    assert seen[:3] == [(2, "public")] * 3
+    assert len(seen) == 4
+    assert seen[3][0] == 3 and seen[3][1] != "public"  # type: ignore[index]
+    assert state(clinic)["releases"][:2] == before["releases"]

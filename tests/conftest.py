@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 import pytest
@@ -37,6 +40,17 @@ def policy() -> ri.Policy:
         ri.Mondrian(k=3, l=2),
         series="unprotected",
     )
+
+
+@pytest.fixture(scope="session")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder in memory where there is such a thing, for tests that sync often and lose no power."""
+    shared = Path("/dev/shm")
+    if not os.access(shared, os.W_OK):
+        yield tmp_path_factory.mktemp("memory")
+        return
+    with TemporaryDirectory(dir=shared) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.errors import TableError, count_of, listed
+from reissue.errors import PolicyError, TableError, count_of, listed
 from reissue.hierarchy import MISSING, Hierarchy
-from reissue.identities import pseudonyms
+from reissue.identities import pseudonym, pseudonyms
 from reissue.schema import Categorical, Kind, Numeric, Schema
 from reissue.snapshot import Codes, Column, Labels, Leaves, Numbers, People, Snapshot, smallest_unsigned
 
@@ -199,6 +199,7 @@ class _Coder:
             return None, nothing
         self.domain["(person)"] = Seen(type_of(ids.dtype))
         if key is not None:
+            self._same_key(key)
             ids = pseudonyms(ids, key)
         if people is None or people.height == 0:
             return np.arange(next_number, next_number + ids.len(), dtype=np.int64), ids
@@ -208,6 +209,16 @@ class _Coder:
         filled = numbers.fill_null(-1).to_numpy().copy()
         filled[filled < 0] = np.arange(next_number, next_number + int(new.sum()))
         return filled, ids.filter(new)
+
+    def _same_key(self, key: bytes) -> None:
+        """With another key everybody would be somebody new, and no release would protect the others."""
+        mark = Seen("key", labels=(pseudonym("the key of this series", key),))
+        if self.seen.get("(key)", mark) != mark:
+            raise PolicyError(
+                "The key file is not the key that the ids of this series were hashed with.",
+                hint="put the right key in its place; without it the series cannot be continued.",
+            )
+        self.domain["(key)"] = mark
 
     def column(self, series: pl.Series, kind: Kind) -> Column | None:
         """One column, coded after its kind; None where there were problems."""

@@ -240,9 +240,10 @@ class _Reader:
             return None
         parameters = {name: value for name, value in data.items() if name not in ("name", "constraints")}
         if "constraints" in data:
-            parameters["constraints"] = [self._constraint(entry) for entry in data["constraints"]]
-        if self.problems:
-            return None
+            constraints = [self._constraint(entry) for entry in data["constraints"]]
+            if None in constraints:
+                return None
+            parameters["constraints"] = constraints
         return self._try("[method]", lambda: methods.build(data["name"], **parameters))
 
     def _constraint(self, entry: object) -> guarantees.Guarantee | None:

@@ -20,7 +20,7 @@ from reissue.errors import NotASeries, ParameterError, PolicyChanged, Refused, S
 from reissue.frames import Library, read_table, to_library
 from reissue.grouping import Grouping
 from reissue.identities import pseudonym, read_key
-from reissue.ledger import Entry, Finding, Ledger, PolicyVersion, Record
+from reissue.ledger import Entry, Finding, Ledger, PolicyVersion, Record, read_public
 from reissue.policy import Policy
 from reissue.release import Published, Release
 from reissue.schema import Numeric
@@ -304,11 +304,10 @@ class Series:
         return records[number - 1]
 
     def _release(self, record: Record, library: Library) -> Release:
-        stems = [name.removesuffix(".parquet") for name in record.files if name.endswith(".parquet")]
-        ledger = self._ledger
+        files = {Path(name).stem: record.path / name for name in sorted(record.files) if name.endswith(".parquet")}
 
         def read() -> dict[str, Any]:
-            return {stem: to_library(ledger.public_table(record.number, stem), library) for stem in sorted(stems)}
+            return {stem: to_library(read_public(path), library) for stem, path in files.items()}
 
         return Release(record.number, record.time, record.path, record.manifest, record.summary, read)
 

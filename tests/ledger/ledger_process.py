@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parent), "PYTHONWARNINGS": "ignore"}
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]),
+    "PYTHONWARNINGS": "ignore",  # of forking in the presence of threads, which the tests do on purpose
+}
 
 
 def run(code: str, *arguments: object) -> subprocess.CompletedProcess[str]:

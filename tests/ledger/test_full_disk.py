@@ -112,6 +112,11 @@ for spare in (0, 4096, 20_000, 100_000, 400_000, 900_000):
     except StorageError as error:
         refused += 1
         assert "canary" not in str(error), error
+    # Still full: the space of the failed attempt is free again, and everything can be read.
+    assert not any((folder / "private/staging").iterdir()), spare
+    assert len(list((folder / "private/blobs").iterdir())) == 4, spare
+    assert state(folder) == before, spare
+    assert verify(folder) == []
     filler.unlink()
     assert state(folder) == before, spare
     assert not any((folder / "private/staging").iterdir())

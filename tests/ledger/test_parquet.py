@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from datetime import date
@@ -67,7 +68,9 @@ def test_the_number_of_threads_does_not_matter(tmp_path: Path, threads: str) -> 
         "write_public(frame, Path(sys.argv[1]))"
     )
     subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "there.parquet")], check=True, env={"POLARS_MAX_THREADS": threads}
+        [sys.executable, "-c", code, str(tmp_path / "there.parquet")],
+        check=True,
+        env={**os.environ, "POLARS_MAX_THREADS": threads},
     )
     frame = pl.select(pl.int_range(300_000).alias("a"), (pl.int_range(300_000) % 7).cast(pl.String).alias("b"))
     assert written(frame, tmp_path / "here.parquet") == (tmp_path / "there.parquet").read_bytes()

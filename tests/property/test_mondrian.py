@@ -218,14 +218,14 @@ def test_anatomised_releases_keep_every_promise(table: pl.DataFrame, wanted: lis
 
 @settings(max_examples=25)
 @given(
-    tables(),
-    constraints(),
-    st.sampled_from(["strict", "relaxed"]),
-    st.sampled_from(["generalised", "anatomised"]),
-    st.randoms(use_true_random=False),
+    table=tables(),
+    wanted=constraints(),
+    split=st.sampled_from(["strict", "relaxed"]),
+    form=st.sampled_from(["generalised", "anatomised"]),
+    chance=st.randoms(use_true_random=False),
 )
 def test_public_bytes_depend_on_content_and_seed_alone(
-    table: pl.DataFrame, wanted: list[Any], split: str, form: str, chance: random.Random
+    memory: Path, table: pl.DataFrame, wanted: list[Any], split: str, form: str, chance: random.Random
 ) -> None:
     everybody = table["value"].to_list()
     assume(all(holds(constraint, everybody, everybody) for constraint in wanted))
@@ -235,7 +235,7 @@ def test_public_bytes_depend_on_content_and_seed_alone(
     bytes_of = []
     for version in (table, table, shuffled):
         with (
-            TemporaryDirectory() as folder,
+            TemporaryDirectory(dir=memory) as folder,
             ri.open(Path(folder) / "s", policy_for(wanted, split, CITIES, form)) as series,
         ):
             release = series.publish(version, seed=7)

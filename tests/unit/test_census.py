@@ -95,9 +95,7 @@ def test_the_same_seed_gives_the_same_table_and_another_does_not() -> None:
     assert not census(1_000).equals(census(1_000))
 
 
-def test_both_sensitive_columns_belong_to_the_same_people(
-    large: pl.DataFrame, salaries: pl.DataFrame
-) -> None:
+def test_both_sensitive_columns_belong_to_the_same_people(large: pl.DataFrame, salaries: pl.DataFrame) -> None:
     assert large.drop("occupation").equals(salaries.drop("salary"))
 
 

@@ -164,9 +164,7 @@ def test_adult_is_downloaded_when_there_is_no_path(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("reason", [URLError("no route"), TimeoutError(), ConnectionResetError("reset")])
-def test_a_failed_download_says_how_to_give_a_path(
-    monkeypatch: pytest.MonkeyPatch, reason: Exception
-) -> None:
+def test_a_failed_download_says_how_to_give_a_path(monkeypatch: pytest.MonkeyPatch, reason: Exception) -> None:
     def fail(*_: object, **__: object) -> None:
         raise reason
 

@@ -56,9 +56,7 @@ def test_diagnoses_stay_diverse_for_other_seeds(seed: int) -> None:
 
 def test_the_old_have_other_illnesses_than_the_young() -> None:
     many = next(hospital(1, patients=20_000))
-    share = dict(
-        many.group_by(pl.col("age") >= 60).agg((pl.col("diagnosis") == "heart disease").mean()).iter_rows()
-    )
+    share = dict(many.group_by(pl.col("age") >= 60).agg((pl.col("diagnosis") == "heart disease").mean()).iter_rows())
     assert share[True] > 2 * share[False]
     assert many["patient"].n_unique() == 20_000
 

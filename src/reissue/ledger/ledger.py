@@ -272,12 +272,12 @@ class Ledger:
             current = self._database.read(current_people)
             if current is None:
                 return pl.DataFrame(schema={"number": pl.UInt32, "id": pl.String})
+            # A writer may replace the file after the catalog has been read; then there is a new one.
             try:
-                return read(self._layout.blob(current), "with the ids")
-            except FileNotFoundError:
-                # A writer may have replaced the file since the catalog was read; then there is a new one.
+                return self._read([self._layout.blob(current)])
+            except SeriesDamaged:
                 if current == seen:
-                    raise self._missing(self._layout.blob(current)) from None
+                    raise
                 seen = current
 
     def forget(self, numbers: Sequence[int]) -> int:
@@ -375,10 +375,7 @@ class Ledger:
                     return read(place, shown)
                 except FileNotFoundError:
                     continue
-        raise self._missing(places[0])
-
-    def _missing(self, path: Path) -> SeriesDamaged:
-        return SeriesDamaged(
-            f"The file {self._layout.relative(path)} of the series in '{self._shown}' is missing.",
+        raise SeriesDamaged(
+            f"The file {shown} of the series in '{self._shown}' is missing.",
             hint="run `reissue log --verify` to see what else is missing, then restore it from a backup.",
         )

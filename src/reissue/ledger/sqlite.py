@@ -35,6 +35,7 @@ _PRAGMAS = (
 _CHECKS = ("PRAGMA integrity_check", "PRAGMA foreign_key_check")
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
@@ -59,9 +60,16 @@ class Database:
     def read(self, query: Callable[[sa.Connection], T]) -> T:
         """Run a query in one read transaction. It may be run more than once."""
         with self._explained():
-            if not self._read_only:
+            if self._read_only:
+                return self._read_undisturbed(query)
+            try:
                 return _run(self._reading, query)
-            return self._read_undisturbed(query)
+            except sa.exc.DBAPIError as error:
+                if _primary_code(error.orig) not in _NO_ROOM:
+                    raise
+                # A full disk has no room for the index of a log, but reading must go on, not least to
+                # find out what may be removed.
+                return self._read_undisturbed(query)
 
     def write(self, change: Callable[[sa.Connection], T]) -> T:
         """Run a change in one transaction: it is durable when this returns, or has not happened."""
@@ -141,8 +149,7 @@ class Database:
             raise self._explain(error) from error
 
     def _explain(self, error: BaseException | None) -> SeriesError:
-        code = getattr(error, "sqlite_errorcode", None)
-        primary = code & 0xFF if code is not None else None
+        primary = _primary_code(error)
         if primary in _DAMAGED:
             return SeriesDamaged(
                 f"The catalog of the series in '{self._shown}' is damaged.",
@@ -156,6 +163,11 @@ class Database:
             f"The catalog of the series in '{self._shown}' could not be used: {error}.",
             hint="check that the disk is not full and that the folder may be written to.",
         )
+
+
+def _primary_code(error: BaseException | None) -> int | None:
+    code = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
 
 
 def integrity_problems(connection: sa.Connection) -> list[str]:

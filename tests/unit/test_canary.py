@@ -151,28 +151,31 @@ def test_messages_reprs_logs_and_leftovers_are_silent(
         "person,name,town,colour,age,value\nCANARY-id-1,CANARY-name-1\nCANARY,CANARY,CANARY,C,CANARY,C,C,C\n"
     )
     said = io.StringIO()
-    quiet = caplog.at_level(logging.DEBUG), redirect_stdout(said), redirect_stderr(said)
-    with quiet[0], quiet[1], quiet[2], ri.open(tmp_path / "s", policy()) as series:
-        if True:
-            release = series.publish(good)
-            for table in [*bad_tables, broken, object()]:
-                with pytest.raises(ri.errors.ReissueError) as caught:
-                    series.publish(table)
-                error: BaseException | None = caught.value
-                while error is not None:
-                    said.write(str(error) + repr(error) + repr(vars(error)))
-                    error = error.__cause__ or error.__context__
-            with pytest.raises(ri.errors.ParameterError) as unknown:
-                series.forget("CANARY-nobody")
-            said.write(str(unknown.value))
-            draft = series.draft(good)
-            objects = [
-                series, release, draft, draft.snapshot, draft.grouping, draft.recoded, draft.delta, draft.domain,
-                draft.snapshot.quasi[0], draft.snapshot.values.levels, series.published(),
-                series.published().releases[0], series._ledger, *series._ledger.releases(), series.utility(1),
-            ]  # fmt: skip
-            said.write("".join(map(repr, objects)))
-            said.write(str(release.manifest) + str(release.summary))
+    with (
+        caplog.at_level(logging.DEBUG),
+        redirect_stdout(said),
+        redirect_stderr(said),
+        ri.open(tmp_path / "s", policy()) as series,
+    ):
+        release = series.publish(good)
+        for table in [*bad_tables, broken, object()]:
+            with pytest.raises(ri.errors.ReissueError) as caught:
+                series.publish(table)
+            error: BaseException | None = caught.value
+            while error is not None:
+                said.write(str(error) + repr(error) + repr(vars(error)))
+                error = error.__cause__ or error.__context__
+        with pytest.raises(ri.errors.ParameterError) as unknown:
+            series.forget("CANARY-nobody")
+        said.write(str(unknown.value))
+        draft = series.draft(good)
+        objects = [
+            series, release, draft, draft.snapshot, draft.grouping, draft.recoded, draft.delta, draft.domain,
+            draft.snapshot.quasi[0], draft.snapshot.values.levels, series.published(),
+            series.published().releases[0], series._ledger, *series._ledger.releases(), series.utility(1),
+        ]  # fmt: skip
+        said.write("".join(map(repr, objects)))
+        said.write(str(release.manifest) + str(release.summary))
     everything = said.getvalue() + caplog.text + "".join(map(str, sys.exc_info()))
     assert "CANARY" not in everything
     assert "77000" not in everything

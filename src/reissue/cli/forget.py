@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -22,13 +23,19 @@ def forget(
 
       echo P-0421 | reissue forget clinic --yes
     """
+    from reissue.errors import ParameterError
     from reissue.series import open as open_series
 
-    person: object = typer.prompt("Id of the person", err=True, hide_input=True)
-    if not yes:
-        typer.confirm("This cannot be undone. Forget this person?", abort=True, err=True)
+    if sys.stdin.isatty():
+        person = str(typer.prompt("Id of the person", err=True, hide_input=True))
+        if not yes:
+            typer.confirm("This cannot be undone. Forget this person?", abort=True, err=True)
+    elif yes:
+        person = sys.stdin.readline().rstrip("\r\n")
+    else:
+        raise ParameterError("Forgetting cannot be undone.", hint="say --yes when the id comes from a pipe or file.")
     with open_series(series) as opened:
-        opened.forget(opened.id_from_text(str(person)))
+        opened.forget(opened.id_from_text(person))
     if as_json:
         print_json({"forgotten": 1})
         return

@@ -75,7 +75,9 @@ def _verify(series: object, as_json: bool) -> None:
     if as_json:
         print_json({"intact": not findings, "findings": [{"file": f.file, "problem": f.problem} for f in findings]})
     elif findings:
-        print_table("What differs from the record", ("file", "what"), [(f.file, f.problem) for f in findings], left=(0, 1))
+        print_table(
+            "What differs from the record", ("file", "what"), [(f.file, f.problem) for f in findings], left=(0, 1)
+        )
     else:
         console().print(f"[green]intact[/green] every byte of {series} is as it was recorded")
     if findings:

@@ -1,0 +1,227 @@
+"""The command line as a user meets it: what it prints, what it exits with, what it leaves on disk."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+import pytest
+
+import reissue as ri
+from reissue.cli import main
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Run the command line in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: object, stdin: str = "") -> Ran:
+        import io
+
+        monkeypatch.setattr(sys, "argv", ["reissue", *map(str, arguments)])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def files(tmp_path: Path, patients: pl.DataFrame, policy: ri.Policy) -> Path:
+    """january.csv, february.csv and policy.toml in the current folder."""
+    patients.write_csv(tmp_path / "january.csv")
+    patients.tail(20).write_csv(tmp_path / "february.csv")
+    (tmp_path / "policy.toml").write_text(policy.to_toml())
+    return tmp_path
+
+
+def test_the_whole_way_from_a_file_to_an_export(run: Run, files: Path) -> None:
+    ran = run("init", "january.csv", "--out", "guess.toml")
+    assert ran.code == 0
+    assert "patient" in ran.out
+    assert "GUESS" in ran.out
+    guessed = (files / "guess.toml").read_text()
+    assert guessed.count("GUESS") > 5
+    proposed = ri.Policy.from_toml(guessed)
+    assert proposed.schema.roles == {
+        "patient": "person", "age": "quasi-identifier", "sex": "quasi-identifier", "diagnosis": "sensitive",
+    }  # fmt: skip
+
+    ran = run("publish", "clinic", "january.csv", "--policy", "policy.toml", "--dry-run")
+    assert ran.code == 0
+    assert "draft, nothing was committed" in ran.out
+    assert not (files / "clinic").exists()
+
+    ran = run("publish", "clinic", "january.csv", "--policy", "policy.toml")
+    assert ran.code == 0
+    assert "Release 1" in ran.out
+    ran = run("publish", "clinic", "february.csv", "--json")
+    assert ran.data["changes"]["gone"] == 4
+    assert ran.data["committed"] is True
+
+    before = sorted(path.name for path in (files / "clinic").rglob("*"))
+    ran = run("publish", "clinic", "january.csv", "--dry-run", "--json", "--policy", "policy.toml")
+    assert ran.data["number"] == 3
+    assert sorted(path.name for path in (files / "clinic").rglob("*")) == before
+
+    assert "Mondrian" in run("log", "clinic").out
+    assert [release["number"] for release in run("log", "clinic", "--json").data["releases"]] == [1, 2]
+    assert run("log", "clinic", "--verify", "--json").data == {"intact": True, "findings": []}
+
+    ran = run("show", "clinic", 1, "--rows", 2, "--json")
+    assert len(ran.data["tables"]["table"]) == 2
+    assert "unprotected" in run("show", "clinic").out
+
+    ran = run("utility", "clinic", "--queries", 50, "--json")
+    assert ran.data["number"] == 2
+    assert "information loss" in run("utility", "clinic", 1, "--queries", 0).out
+
+    ran = run("export", "clinic", "out", 1)
+    assert ran.code == 0
+    exported = pl.read_csv(files / "out" / "table.csv")
+    with ri.open(files / "clinic") as series:
+        assert exported.rows() == series.release(1).tables["table"].rows()
+    assert run("export", "clinic", "out", 1).code == 2
+    assert run("export", "clinic", "out", 1, "--force", "--format", "parquet").code == 0
+
+
+def test_a_changed_byte_is_found_and_named(run: Run, files: Path) -> None:
+    run("publish", "clinic", "january.csv", "--policy", "policy.toml")
+    table = files / "clinic" / "public" / "0001" / "table.parquet"
+    content = bytearray(table.read_bytes())
+    content[100] ^= 1
+    table.write_bytes(content)
+    ran = run("log", "clinic", "--verify")
+    assert ran.code == 2
+    assert "public/0001/table.parquet" in ran.out
+
+
+def test_refusals_exit_with_1_and_mistakes_with_2(run: Run, files: Path) -> None:
+    ran = run("publish", "clinic", "january.csv")
+    assert (ran.code, ran.out) == (2, "")
+    assert "Next step" in ran.err
+    strict = (files / "policy.toml").read_text().replace("k = 3", "k = 300")
+    (files / "strict.toml").write_text(strict)
+    ran = run("publish", "clinic", "january.csv", "--policy", "strict.toml", "--dry-run", "--json")
+    assert ran.code == 1
+    assert ran.data["error"]["kind"] == "Infeasible"
+    assert ran.data["error"]["next_step"]
+    once = (files / "policy.toml").read_text().replace('series = "unprotected"', 'series = "protected"')
+    (files / "once.toml").write_text(once)
+    assert run("publish", "ward", "january.csv", "--policy", "once.toml").code == 0
+    ran = run("publish", "ward", "february.csv")
+    assert ran.code == 1
+    assert "Refused" in ran.err
+    assert run("publish", "ward", "nothing.csv").code == 2
+    assert run("publish").code == 2
+    assert run("utility", "ward", 7).code == 2
+    assert run("show", "nowhere").code == 2
+
+
+def test_values_are_quoted_only_when_asked_for(run: Run, files: Path, patients: pl.DataFrame) -> None:
+    run("publish", "clinic", "january.csv", "--policy", "policy.toml")
+    patients.with_columns(pl.col("diagnosis").replace("flu", "plague")).write_csv(files / "march.csv")
+    assert "plague" not in run("publish", "clinic", "march.csv").err
+    assert "plague" in run("publish", "clinic", "march.csv", "--show-values").err
+
+
+def test_amend_records_a_reason(run: Run, files: Path) -> None:
+    run("publish", "clinic", "january.csv", "--policy", "policy.toml")
+    (files / "new.toml").write_text((files / "policy.toml").read_text().replace("k = 3", "k = 4"))
+    assert run("publish", "clinic", "february.csv", "--policy", "new.toml").code == 2
+    ran = run("amend", "clinic", "--policy", "new.toml", "--reason", "larger groups", "--json")
+    assert ran.data["differences"] == ["method.k"]
+    assert run("publish", "clinic", "february.csv", "--policy", "new.toml").code == 0
+    assert "larger groups" in run("log", "clinic").out
+    edited = files / "clinic" / "policy.toml"
+    edited.write_text(edited.read_text().replace("k = 4", "k = 5"))
+    assert run("publish", "clinic", "february.csv").code == 2
+    assert run("amend", "clinic", "--reason", "larger still").code == 0
+    assert run("publish", "clinic", "february.csv").code == 0
+
+
+def test_forget_reads_the_id_from_standard_input(run: Run, files: Path) -> None:
+    run("publish", "clinic", "january.csv", "--policy", "policy.toml")
+    ran = run("forget", "clinic", "--yes", stdin="p07\n")
+    assert ran.code == 0
+    assert "p07" not in ran.out + ran.err
+    with ri.open(files / "clinic") as series:
+        assert "p07" not in series.members(1)["person"].to_list()
+    assert run("forget", "clinic", "--yes", stdin="p07\n").code == 2
+
+
+def test_hashed_ids_end_to_end(run: Run, files: Path) -> None:
+    assert run("key", "clinic.key").code == 0
+    assert run("key", "clinic.key").code == 2
+    hashed = (files / "policy.toml").read_text().replace('ids = "plain"', 'ids = "hashed"\nkey_file = "clinic.key"')
+    (files / "hashed.toml").write_text(hashed)
+    assert run("publish", "clinic", "january.csv", "--policy", "hashed.toml").code == 0
+    assert run("publish", "clinic", "february.csv", "--json").data["changes"]["stayed"] == 20
+    assert run("forget", "clinic", "--yes", stdin="p07\n").code == 0
+
+
+def test_datasets_are_listed_and_written(run: Run, tmp_path: Path) -> None:
+    names = [entry["name"] for entry in run("datasets", "--json").data]
+    assert {"census", "adult"} <= set(names)
+    assert "census" in run("datasets").out
+    assert run("datasets", "census", "--rows", 50, "--seed", 1, "--out", "c.csv").code == 0
+    assert pl.read_csv(tmp_path / "c.csv").height == 50
+    assert run("datasets", "census", "--rows", 50).code == 2
+    assert run("datasets", "cencus", "--rows", 50, "--out", "d.parquet").code == 2
+
+
+def test_demo_shows_the_leak_and_leaves_a_chart(run: Run, tmp_path: Path) -> None:
+    ran = run("demo", "try", "--months", 3)
+    assert ran.code == 0
+    assert "people exposed so far" in ran.out
+    assert "How it happens" in ran.out
+    page = (tmp_path / "try" / "chart.html").read_text()
+    assert "vega" in page
+    assert 'src="http' not in page, "the chart works offline"
+    assert run("demo", "try").code == 2
+    told = run("demo", "again", "--months", 2, "--json").data
+    releases = told["releases"]
+    assert releases[0]["exposed"] == 0
+    assert releases[1]["exposed"] > 0
+    shared = set.intersection(*(set(group["diagnoses"]) for group in told["witness"]["groups"]))
+    assert shared == {told["witness"]["diagnosis"]}
+    table = pl.read_csv(tmp_path / "again" / "month-1.csv")
+    truth = dict(table.select("patient", "diagnosis").rows())
+    assert truth[told["witness"]["patient"]] == told["witness"]["diagnosis"]
+
+
+def test_every_command_has_help_with_an_example_and_json(run: Run) -> None:
+    from reissue.cli import app
+
+    names = [command.callback.__name__ for command in app.registered_commands if command.callback]
+    assert {"init", "publish", "log", "show", "utility", "export", "demo", "datasets"} <= set(names)
+    for name in names:
+        text = run(name, "--help").out
+        assert "Example" in text, name
+        assert f"reissue {name}" in text, name
+        assert "--json" in text, name
+    assert run("--version").out.strip() == f"reissue {ri.__version__}"

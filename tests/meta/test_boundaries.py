@@ -1,0 +1,114 @@
+"""The shape of the package: public names, who imports whom, and what starting up costs."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import reissue as ri
+
+SOURCE = Path(ri.__file__).parent
+PROJECT = SOURCE.parent.parent
+
+PUBLIC = [
+    "Categorical", "Draft", "EntropyDiverse", "Hierarchy", "Ids", "KAnonymous", "KEAnonymous", "LDiverse", "Mondrian",
+    "Numeric", "Policy", "Published", "RecursiveDiverse", "Release", "Schema", "Series", "ShareDiverse", "TClose",
+    "Workload", "errors", "estimate", "open",
+]  # fmt: skip
+
+
+def test_public_names() -> None:
+    assert ri.__all__ == PUBLIC
+    for name in PUBLIC:
+        assert getattr(ri, name) is not None
+    assert set(PUBLIC) <= set(dir(ri))
+    with pytest.raises(AttributeError, match="Anything"):
+        _ = ri.Anything
+
+
+def imported(path: Path) -> set[str]:
+    """Every module a file imports, at the top or inside functions; not what is for type checkers only."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node.body = []
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+FAMILIES = ("guarantees", "methods", "attacks")
+FORBIDDEN = {
+    **{family: {other for other in FAMILIES if other != family} for family in FAMILIES},
+    "reasoning": {*FAMILIES, "series", "ledger", "cli"},
+    "kernels": {*FAMILIES, "series", "ledger", "cli", "snapshot", "schema"},
+    "ledger": {*FAMILIES, "series", "cli", "policy", "snapshot"},
+    "utility": {*FAMILIES, "series", "ledger", "cli"},
+}
+
+
+@pytest.mark.parametrize("family", FORBIDDEN)
+def test_families_do_not_import_each_other(family: str) -> None:
+    for path in (SOURCE / family).glob("*.py"):
+        for module in imported(path):
+            part = module.removeprefix("reissue.").split(".")[0] if module.startswith("reissue.") else ""
+            assert part not in FORBIDDEN[family], f"{family}/{path.name} imports {module}"
+
+
+def test_nothing_of_the_library_imports_the_command_line() -> None:
+    for path in SOURCE.rglob("*.py"):
+        if "cli" not in path.relative_to(SOURCE).parts:
+            assert not any(module.startswith("reissue.cli") for module in imported(path)), path
+
+
+def modules_after(code: str) -> list[str]:
+    program = f"{code}\nimport json, sys; print(json.dumps(sorted(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    return list(json.loads(ran.stdout.splitlines()[-1]))
+
+
+HEAVY = ("polars", "numba", "numpy", "sqlalchemy", "narwhals", "altair", "pandas", "pyarrow", "duckdb")
+
+
+def test_importing_the_package_loads_nothing() -> None:
+    loaded = modules_after("import reissue")
+    assert [name for name in loaded if name.split(".")[0] in HEAVY] == []
+    assert [name for name in loaded if name.startswith("reissue.")] == []
+
+
+def test_help_starts_without_the_heavy_libraries() -> None:
+    code = (
+        "import sys; sys.argv = ['reissue', '--help']\n"
+        "from reissue.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass"
+    )
+    loaded = modules_after(code)
+    assert [name for name in loaded if name.split(".")[0] in HEAVY] == []
+    # A number of modules, not a time, so that a busy machine cannot fail the test.
+    assert len(loaded) < 500
+
+
+def test_the_ledger_runs_without_the_kernels() -> None:
+    assert "numba" not in modules_after("import reissue.ledger")
+
+
+def test_no_long_files_and_no_grab_bags() -> None:
+    for path in SOURCE.rglob("*.py"):
+        assert path.name not in ("utils.py", "helpers.py", "common.py")
+        assert len(path.read_text().splitlines()) <= 480, path
+
+
+def test_the_version_is_said_once_more() -> None:
+    import tomllib
+
+    assert tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"] == ri.__version__

@@ -51,7 +51,7 @@ def _generalised(table: pl.DataFrame, where: Mapping[str, Condition], hierarchie
     intervals = {name for name in endings if f"{name}_high" in table.columns}
     plain = [name for name in table.columns if name != "group"]
     _check_columns(where, [*intervals, *plain])
-    share = pl.lit(1.0)
+    share = pl.repeat(1.0, pl.len())
     for name, condition in where.items():
         if name in intervals:
             share = share * _interval_share(table, name, condition)

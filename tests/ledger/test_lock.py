@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
@@ -13,12 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 from ledger_process import ENVIRONMENT
-from ledger_story import AMENDED, entry, state
+from ledger_story import AMENDED, POLICY, entry, state
 
 from reissue.errors import SeriesLocked
 from reissue.ledger import Ledger, verify
-from reissue.ledger.transactions import add_event
+from reissue.ledger.transactions import add_event, last_release
 
 HOLD = """
 import os, sys
@@ -165,3 +167,30 @@ def test_readers_while_a_commit_is_under_way(clinic: Path, monkeypatch: pytest.M
     assert len(seen) == 4
     assert seen[3][0] == 3 and seen[3][1] != "public"  # type: ignore[index]
     assert state(clinic)["releases"][:2] == before["releases"]
+
+
+def test_a_reader_does_not_hold_up_the_writer(clinic: Path) -> None:
+    with Ledger.open(clinic) as reader, Ledger.open(clinic) as writer:
+
+        def look_twice(connection: sa.Connection) -> tuple[int, int]:
+            before = last_release(connection)[0]
+            writer.commit(entry(3), parent=2)
+            return before, last_release(connection)[0]
+
+        assert reader._database.read(look_twice) == (2, 2)  # one transaction sees one state
+        assert len(reader.releases()) == 3
+    assert sorted(path.name for path in (clinic / "private").iterdir()) == [
+        "blobs",
+        "catalog.sqlite",
+        "lock",
+        "staging",
+    ]
+
+
+def test_two_creations_at_once(tmp_path: Path) -> None:
+    descriptor = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with pytest.raises(SeriesLocked, match="being created"):
+        Ledger.create(tmp_path, POLICY)
+    os.close(descriptor)
+    Ledger.create(tmp_path, POLICY).close()

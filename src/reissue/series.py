@@ -6,6 +6,7 @@ release = series.publish(january)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -189,12 +190,16 @@ class Series:
 
     def published(self) -> Published:
         """The outsider's view of the whole series, in person numbers."""
-        records = self._ledger.releases()
-        frames = [(record.number, self._ledger.table(record.number, SNAPSHOT)) for record in records]
-        return published_view(frames, self._policy.schema)
+        kept = [(release, self._ledger.table(release.number, SNAPSHOT)) for release in self.releases]
+        return published_view(kept, self._policy.schema)
 
     def utility(
-        self, number: int, *, workload: Workload | None = None, weights: dict[str, float] | None = None
+        self,
+        number: int,
+        *,
+        workload: Workload | None = None,
+        weights: dict[str, float] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Utility:
         """What a release cost: information loss, class sizes and, given a workload, query error."""
         from reissue.utility import measure
@@ -210,6 +215,7 @@ class Series:
             k=k if isinstance(k, int) else None,
             weights=weights,
             workload=workload,
+            progress=progress,
         )
 
     # Private

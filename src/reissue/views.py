@@ -7,36 +7,46 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from reissue.release import Published, PublishedGroups
+from reissue.frames import read_table
+from reissue.release import Published, PublishedGroups, Release
 from reissue.schema import Numeric, Schema
 
 
-def published_view(releases: Iterable[tuple[int, pl.DataFrame]], schema: Schema) -> Published:
+def published_view(releases: Iterable[tuple[Release, pl.DataFrame]], schema: Schema) -> Published:
     """Who was in which group of which release, and the values published for each group.
 
-    `releases` are release numbers with frames of `person`, `group` and the sensitive column.
+    `releases` come with their private rows: frames of `person`, `group` and the sensitive column.
     """
     name = schema.sensitive
-    frames = [(number, rows.select("person", "group", _plain(rows[name]))) for number, rows in releases]
+    frames = [(release, rows.select("person", "group", _plain(rows[name]))) for release, rows in releases]
     values = _values([rows[name] for _, rows in frames], schema)
     place = pl.DataFrame({name: values, "\0value": pl.int_range(values.len(), eager=True)})
     built = []
-    for number, rows in frames:
+    for release, rows in frames:
         coded = rows.join(place, on=name, how="left", nulls_equal=True).sort("group", "\0value", "person")
         counted = coded.group_by("group", "\0value", maintain_order=True).len()
         built.append(
             PublishedGroups(
-                number=number,
+                number=release.number,
                 members=coded["person"].to_numpy().astype(np.int64),
                 member_starts=_starts(coded["group"]),
                 values=counted["\0value"].to_numpy().astype(np.int64),
                 counts=counted["len"].to_numpy().astype(np.int64),
                 value_starts=_starts(counted["group"]),
+                region=_region(release, name),
             )
         )
     numeric = isinstance(schema.sensitive_kind, Numeric)
     magnitudes = values.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy() if numeric else None
     return Published(tuple(built), tuple(values.to_list()), magnitudes)
+
+
+def _region(release: Release, sensitive: str) -> pl.DataFrame | None:
+    """The quasi-identifiers of each group as published; None where they are published person by person."""
+    if release.manifest["form"] != "generalised":
+        return None
+    table = read_table(release.tables["table"])[0]
+    return table.unique("group", keep="first").sort("group").drop("group", sensitive)
 
 
 def _values(columns: list[pl.Series], schema: Schema) -> pl.Series:

@@ -130,6 +130,8 @@ def test_the_outsiders_view_says_what_was_published(folder: Path, policy: ri.Pol
         view = series.published()
         for release in view.releases:
             table = series.release(release.number).tables["table"]
+            assert release.region is not None
+            assert release.region.rows() == table.drop("diagnosis").unique().sort("group").drop("group").rows()
             truth = dict(series.members(release.number).select("person", "group").rows())
             for group in range(release.group_count):
                 codes = slice(release.value_starts[group], release.value_starts[group + 1])

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, SeriesFolder, console, print_json, print_table
+from reissue.cli.output import AsJson, SeriesFolder, console, print_json, print_table, steps
 
 
 def log(
@@ -71,7 +71,8 @@ def log(
 def _verify(series: object, as_json: bool) -> None:
     from reissue.ledger import verify
 
-    findings = verify(str(series))
+    with steps("Checking every byte"):
+        findings = verify(str(series))
     if as_json:
         print_json({"intact": not findings, "findings": [{"file": f.file, "problem": f.problem} for f in findings]})
     elif findings:

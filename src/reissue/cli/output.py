@@ -16,6 +16,7 @@ from reissue.errors import InternalError, Refused, ReissueError
 if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
+    from rich.progress import Progress, TaskID
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 ShowValues = Annotated[
@@ -73,16 +74,8 @@ def cell_text(cell: object) -> str:
 
 @contextmanager
 def stages(total: int) -> Iterator[Callable[[str], None]]:
-    """A progress bar over the stages of one piece of work, shown on a terminal only."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    screen = console(errors=True)
-    bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(),
-        console=screen, transient=True, disable=not screen.is_terminal,
-    )  # fmt: skip
-    with bar:
-        task = bar.add_task("Starting", total=total)
+    """A progress bar over the stages of one piece of work: call it with the name of each as it begins."""
+    with _bar("Starting", total) as (bar, task):
         begun = False
 
         def begin(stage: str) -> None:
@@ -91,6 +84,24 @@ def stages(total: int) -> Iterator[Callable[[str], None]]:
             begun = True
 
         yield begin
+
+
+@contextmanager
+def steps(description: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar over many like steps: call it with how many are done and how many there are."""
+    with _bar(description, None) as (bar, task):
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def _bar(description: str, total: int | None) -> Iterator[tuple[Progress, TaskID]]:
+    """A bar on standard error, gone when the work is done; nothing where that is not a terminal."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    screen = console(errors=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        yield bar, bar.add_task(description, total=total)
 
 
 def report_error(error: ReissueError, *, as_json: bool) -> int:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_table, stages
+from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_table, steps
 
 
 def utility(
@@ -30,9 +30,8 @@ def utility(
     from reissue.series import open as open_series
     from reissue.utility import Workload
 
-    with stages(1) as progress, open_series(series) as opened:
+    with steps("Measuring") as progress, open_series(series) as opened:
         release = chosen(opened, number)
-        progress(f"Measuring release {release.number}")
         workload = None
         if queries:
             workload = Workload(
@@ -41,7 +40,7 @@ def utility(
                 count=queries,
                 seed=seed,
             )
-        measured = opened.utility(release.number, workload=workload)
+        measured = opened.utility(release.number, workload=workload, progress=progress)
     if as_json:
         print_json({"number": release.number, **measured.to_dict()})
         return

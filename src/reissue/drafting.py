@@ -100,7 +100,7 @@ class Draft:
     def manifest(self) -> dict[str, Any]:
         """What the public record says about the release."""
         return {
-            "method": self.policy.to_dict()["method"],
+            "method": _without_labels(self.policy.to_dict()["method"]),
             "form": self.policy.form,
             "series": "protected" if self.policy.method.protects_series else "unprotected",
             "guarantees": [verdict.guarantee for verdict in self.verdicts],
@@ -178,6 +178,15 @@ def make_draft(
         seed=str(sequence.entropy),
         library=library,
     )
+
+
+def _without_labels(method: dict[str, Any]) -> dict[str, Any]:
+    """A method's parameters for the public record: protected sets name values of a private column."""
+    constraints = [
+        {**constraint, "protect": len(constraint["protect"])} if "protect" in constraint else constraint
+        for constraint in method.get("constraints", [])
+    ]
+    return {**method, "constraints": constraints} if constraints else method
 
 
 def _with_new(history: History, new_ids: pl.Series) -> pl.DataFrame | None:

@@ -107,6 +107,11 @@ class Policy:
                     "ke-anonymity needs a numeric sensitive column without missing values: "
                     f'give \'{self.schema.sensitive}\' the kind "numeric" and missing = "refuse"'
                 )
+            if promise.parameters.get("distance") == "ordered" and isinstance(kind, Categorical) and not kind.values:
+                problems.append(
+                    f"t-closeness with the ordered distance needs an order: declare the values of "
+                    f"'{self.schema.sensitive}' in their order, or make it numeric"
+                )
             if promise.parameters.get("protect") and isinstance(kind, Numeric):
                 problems.append(f"{promise.name} protects labels, but the sensitive column is numeric")
         return problems

@@ -21,7 +21,7 @@ from reissue.errors import NotASeries, ParameterError, PolicyChanged, Refused, S
 from reissue.frames import Library, read_table, to_library
 from reissue.grouping import Grouping
 from reissue.identities import pseudonym, read_key
-from reissue.ledger import Entry, Finding, Ledger, PolicyVersion, Record, read_public
+from reissue.ledger import Entry, Finding, Ledger, PolicyVersion, Record
 from reissue.policy import Policy
 from reissue.release import Published, Release
 from reissue.schema import Numeric
@@ -310,10 +310,13 @@ class Series:
         return records[number - 1]
 
     def _release(self, record: Record, library: Library) -> Release:
-        files = {Path(name).stem: record.path / name for name in sorted(record.files) if name.endswith(".parquet")}
+        stems = [Path(name).stem for name in sorted(record.files) if name.endswith(".parquet")]
+        folder, number = self.folder.resolve(), record.number
 
         def read() -> dict[str, Any]:
-            return {stem: to_library(read_public(path), library) for stem, path in files.items()}
+            # A ledger of its own, so that a release can still be looked at when its series is closed.
+            with Ledger.open(folder, check=False) as ledger:
+                return {stem: to_library(ledger.public_table(number, stem), library) for stem in stems}
 
         return Release(record.number, record.time, record.path, record.manifest, record.summary, read)
 

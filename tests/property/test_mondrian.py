@@ -74,7 +74,7 @@ def policy_for(wanted: list[Any], split: str, cities: dict[str, Any], form: str 
                 "city": ri.Hierarchy.from_nested(cities),
                 "colour": ri.Categorical(missing="value"),
             },
-            sensitive="value",
+            sensitive={"value": ri.Categorical(values=VALUES)},  # type: ignore[arg-type]
             drop=["income"],
         ),
         ri.Mondrian(constraints=wanted, split=split),  # type: ignore[arg-type]
@@ -268,6 +268,26 @@ def test_ke_anonymity(table: pl.DataFrame, k: int, e: float) -> None:
         assert len(set(values)) >= k
         assert max(values) - min(values) >= e
     assert Counter(published["income"].to_list()) == Counter(incomes)
+
+
+@settings(max_examples=60)
+@given(tables(), st.sampled_from(["variation", "ordered"]), st.sampled_from([0.05, 0.2, 0.4]))
+def test_closeness_of_numbers_counts_values_that_occur(table: pl.DataFrame, distance: str, t: float) -> None:
+    """Incomes lie far apart; the ordered distance is over their ranks, not over the gaps between them."""
+    constraint = ri.TClose(t, distance)  # type: ignore[arg-type]
+    policy = ri.Policy(
+        ri.Schema(
+            person="person",
+            quasi={"weight": ri.Numeric()},
+            sensitive={"income": ri.Numeric()},
+            drop=["age", "city", "colour", "value"],
+        ),
+        ri.Mondrian(constraints=[constraint]),
+    )
+    incomes = table["income"].to_list()
+    published = draft(table, policy).tables["table"]
+    for rows in cells_of(published).values():
+        assert holds(constraint, [row["income"] for row in rows], incomes)
 
 
 @settings(max_examples=60)

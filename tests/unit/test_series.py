@@ -211,7 +211,7 @@ def test_policies_go_through_toml_unchanged(tmp_path: Path) -> None:
                 "town": ri.Hierarchy.read(tmp_path / "h.csv", missing="value"),
                 "sex": ri.Categorical(values=("f", "m"), missing="value"),
             },
-            sensitive={"illness": ri.Categorical(new="accept")},
+            sensitive={"illness": ri.Categorical(values=("HIV", "flu", "hepatitis"), new="accept")},
             as_is={"year": ri.Numeric(), "ward": ri.Categorical()},
             drop=["name"],
             protect=[["HIV", "hepatitis"]],

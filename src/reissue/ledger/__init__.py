@@ -1,8 +1,7 @@
 """The ledger: a series on disk, with its catalog, its private tables and its public files."""
 
 from reissue.ledger.ledger import Ledger
-from reissue.ledger.parquet import read_public
 from reissue.ledger.record import Entry, Event, PolicyVersion, Record
 from reissue.ledger.verify import Finding, verify
 
-__all__ = ["Entry", "Event", "Finding", "Ledger", "PolicyVersion", "Record", "read_public", "verify"]
+__all__ = ["Entry", "Event", "Finding", "Ledger", "PolicyVersion", "Record", "verify"]

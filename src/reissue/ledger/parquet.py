@@ -58,15 +58,6 @@ def read(path: Path, shown: str) -> pl.DataFrame:
         ) from None
 
 
-def read_public(path: Path) -> pl.DataFrame:
-    """A public table, wherever it lies."""
-    shown = f"{path.parent.name}/{path.name}"
-    try:
-        return read(path, shown)
-    except FileNotFoundError:
-        raise SeriesDamaged(f"The public file {shown} is not there any more.", hint="open the series again.") from None
-
-
 def _write(frame: pl.DataFrame, path: Path, *, compression: Literal["zstd", "lz4"], mode: int) -> FileFacts:
     try:
         with new_file(path, mode) as file:

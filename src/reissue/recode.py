@@ -8,6 +8,7 @@ them, a hash of what they publish decides, which is again content alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,10 +38,9 @@ class Recoded:
 
 def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recoded:
     """One table: every quasi-identifier as the smallest region that holds all of its group."""
-    counted = _Counted.of(snapshot, grouping)
     columns = [made for column in snapshot.quasi for made in _region(column, grouping, snapshot)]
     columns += [_constant(column, grouping) for column in snapshot.as_is]
-    rank = _rank([*(column.codes for column in columns), counted.value_hash()])
+    rank = _rank([column.codes for column in columns], lambda: _Counted.of(snapshot, grouping).value_hash())
     order = np.argsort(rank)
     renumbered = _Counted.of(snapshot, Grouping(rank[grouping.group], grouping.count))
     region = pl.DataFrame([column.decode(order) for column in columns])
@@ -68,11 +68,14 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recode
     )
     row_rank = np.empty(len(snapshot), dtype=np.int64)
     row_rank[in_order.to_numpy()] = steps.to_series().to_numpy()
-    counted = _Counted.of(snapshot, grouping)
     first_row, _ = _extents(grouping, row_rank.astype(np.uint32))
-    content = np.zeros(grouping.count, dtype=np.uint64)
-    np.add.at(content, grouping.group, _mixed(row_rank))
-    rank = _rank([first_row, content ^ counted.value_hash()])
+
+    def content() -> npt.NDArray[np.uint64]:
+        rows = np.zeros(grouping.count, dtype=np.uint64)
+        np.add.at(rows, grouping.group, _mixed(row_rank))
+        return rows ^ _Counted.of(snapshot, grouping).value_hash()
+
+    rank = _rank([first_row], content)
     renumbered = _Counted.of(snapshot, Grouping(rank[grouping.group], grouping.count))
     group = rank[grouping.group].astype(np.int64)
     rows = np.lexsort((row_rank, group))
@@ -306,9 +309,14 @@ def _used(series: pl.Series) -> pl.Series:
     return enum_of(table[physical.to_numpy()], tuple(labels.to_list()))
 
 
-def _rank(keys: list[npt.NDArray[np.integer]]) -> npt.NDArray[np.int32]:
-    """The place of each group when groups are sorted by the keys, the first counting most."""
+def _rank(keys: list[npt.NDArray[np.integer]], content: Callable[[], npt.NDArray[np.uint64]]) -> npt.NDArray[np.int32]:
+    """The place of each group when groups are sorted by the keys, the first counting most.
+
+    `content` tells groups apart that agree in all keys; it is asked for only when there are such.
+    """
     frame = pl.DataFrame([pl.Series(str(place), key) for place, key in enumerate(keys)])
+    if frame.n_unique() < frame.height:
+        frame = frame.with_columns(pl.Series("content", content()))
     order = frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy()
     rank = np.empty(order.size, dtype=np.int32)
     rank[order] = np.arange(order.size, dtype=np.int32)

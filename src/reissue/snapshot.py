@@ -146,30 +146,32 @@ class Delta:
     @classmethod
     def between(cls, last: pl.DataFrame | None, now: pl.DataFrame, value: str, *, known: int, since: int) -> Delta:
         """Compare two frames of snapshots; people numbered below `known` have been in the series before."""
-        here = np.sort(now["person"].to_numpy().astype(np.int64))
+        here = now["person"].to_numpy().astype(np.int64)
         nobody = np.empty(0, dtype=np.int64)
         if last is None:
-            return cls(here, nobody, nobody, nobody, nobody, nobody, since)
+            return cls(np.sort(here), nobody, nobody, nobody, nobody, nobody, since)
         before = last["person"].to_numpy().astype(np.int64)
-        stayed = np.intersect1d(here, before, assume_unique=True)
-        fresh = np.setdiff1d(here, before, assume_unique=True)
-        both = last.join(now, on="person", how="inner", suffix="\0now")
+        # Person numbers are dense, so a table of places finds everybody in one pass.
+        place = np.full(max(int(here.max(initial=0)), int(before.max(initial=0))) + 1, -1, dtype=np.int64)
+        place[before] = np.arange(before.size)
+        both = np.flatnonzero(place[here] >= 0)
+        stayed, then = here[both], place[here[both]]
+        fresh = np.sort(here[place[here] < 0])
+        place[here] = -1
+        gone = np.sort(before[place[before] >= 0])
 
         def differing(columns: list[str]) -> People:
-            if not columns:
-                return nobody
-            test = pl.any_horizontal(
-                pl.col(name).cast(_plain(last[name])).ne_missing(pl.col(f"{name}\0now").cast(_plain(now[name])))
-                for name in columns
-            )
-            return both.filter(test)["person"].sort().to_numpy().astype(np.int64)
+            differs = np.zeros(both.size, dtype=np.bool_)
+            for name in columns:
+                differs |= _different(last[name].gather(then), now[name].gather(both))
+            return np.sort(stayed[differs])
 
         shared = [name for name in now.columns if name in last.columns and name not in ("person", value)]
         return cls(
             arrived=fresh[fresh >= known],
             returned=fresh[fresh < known],
-            stayed=stayed,
-            gone=np.setdiff1d(before, here, assume_unique=True),
+            stayed=np.sort(stayed),
+            gone=gone,
             changed_quasi=differing(shared),
             changed_value=differing([value] if value in last.columns else []),
             since=since,
@@ -195,5 +197,11 @@ def smallest_unsigned(size: int) -> type[np.unsignedinteger]:
     return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.uint32
 
 
-def _plain(series: pl.Series) -> pl.DataType:
-    return pl.String() if isinstance(series.dtype, pl.Enum) else series.dtype
+def _different(one: pl.Series, other: pl.Series) -> npt.NDArray[np.bool_]:
+    """Where two columns differ; labels are compared as codes, after the few labels have been matched."""
+    if isinstance(one.dtype, pl.Enum) and isinstance(other.dtype, pl.Enum):
+        code_of = {label: code for code, label in enumerate(other.dtype.categories)}
+        codes = np.array([code_of.get(label, -1) for label in one.dtype.categories], dtype=np.int64)
+        different: npt.NDArray[np.bool_] = codes[one.to_physical().to_numpy()] != other.to_physical().to_numpy()
+        return different
+    return one.ne_missing(other).to_numpy()

@@ -39,6 +39,31 @@ def order_by_group(group: Any, starts: Any, order: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
+def _sort(codes: Any) -> None:
+    """Sort codes in place: small groups by insertion, large ones by counting where codes are few."""
+    if codes.size > 48:
+        largest = codes.max()
+        if largest > 4 * codes.size:
+            codes.sort()
+            return
+        counts = np.zeros(largest + 1, np.int64)
+        for code in codes:
+            counts[code] += 1
+        here = 0
+        for code in range(largest + 1):
+            codes[here : here + counts[code]] = code
+            here += counts[code]
+        return
+    for here in range(1, codes.size):
+        code = codes[here]
+        there = here
+        while there > 0 and codes[there - 1] > code:
+            codes[there] = codes[there - 1]
+            there -= 1
+        codes[there] = code
+
+
+@njit(cache=True, nogil=True)
 def values_by_group(group: Any, codes: Any, starts: Any, values: Any) -> None:
     """The codes, group after group, ascending within each group."""
     place = starts.copy()
@@ -47,18 +72,7 @@ def values_by_group(group: Any, codes: Any, starts: Any, values: Any) -> None:
         values[place[which]] = codes[row]
         place[which] += 1
     for which in range(starts.size - 1):
-        low = starts[which]
-        high = starts[which + 1]
-        if high - low > 48:
-            values[low:high].sort()
-            continue
-        for here in range(low + 1, high):
-            value = values[here]
-            there = here
-            while there > low and values[there - 1] > value:
-                values[there] = values[there - 1]
-                there -= 1
-            values[there] = value
+        _sort(values[starts[which] : starts[which + 1]])
 
 
 @njit(cache=True, nogil=True)

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 import textwrap
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -150,18 +150,26 @@ def _plain(parameter: inspect.Parameter) -> inspect.Parameter:
     return parameter.replace(annotation=_raw(parameter.annotation), default=default)
 
 
-def _fields(thing: Any) -> Iterator[tuple[str, str]]:
+def _fields(thing: type[Any]) -> Iterator[tuple[str, str]]:
     """The fields of a dataclass, each with the text that stands below it in the source."""
-    if not dataclasses.is_dataclass(thing):
-        return
+    declared = getattr(thing, "__dataclass_fields__", {})
     (tree,) = ast.parse(textwrap.dedent(inspect.getsource(thing))).body
     assert isinstance(tree, ast.ClassDef)
-    names = {field.name for field in dataclasses.fields(thing) if not field.name.startswith("_")}
-    for statement, following in zip(tree.body, [*tree.body[1:], ast.Pass()], strict=True):
+    for statement, following in pairwise([*tree.body, ast.Pass()]):
         if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            said = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
-            if statement.target.id in names:
-                yield statement.target.id, following.value.value if said else ""
+            name = statement.target.id
+            if name in declared and not name.startswith("_") and not _is_class_variable(statement):
+                yield name, _said(following)
+
+
+def _is_class_variable(statement: ast.AnnAssign) -> bool:
+    return ast.unparse(statement.annotation).startswith("ClassVar")
+
+
+def _said(statement: ast.stmt) -> str:
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
+        return str(statement.value.value)
+    return ""
 
 
 def _properties(thing: Any) -> Iterator[tuple[str, str]]:

@@ -154,7 +154,7 @@ class Policy:
 
     @classmethod
     def read(cls, path: str | Path) -> Policy:
-        """Read a policy file; paths of hierarchies in it are relative to the file."""
+        """Read a policy file; paths of hierarchies and of the key in it are relative to the file."""
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
@@ -167,19 +167,19 @@ class Policy:
         return cls.from_toml(text, folder=path.parent)
 
     @classmethod
-    def from_toml(cls, text: str, *, folder: str | Path = ".") -> Policy:
-        """Read a policy from TOML text."""
+    def from_toml(cls, text: str, *, folder: str | Path | None = None) -> Policy:
+        """Read a policy from TOML text; paths in it are relative to `folder` or, without one, left as they are."""
         try:
             data = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise PolicyError(f"The policy is not valid TOML: {error}.") from error
-        return _Reader(Path(folder)).policy(data)
+        return _Reader(None if folder is None else Path(folder)).policy(data)
 
 
 class _Reader:
     """Turns nested dictionaries into a policy; gathers everything that is wrong."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.problems: list[str] = []
 
@@ -187,7 +187,7 @@ class _Reader:
         self._known("the policy", data, ("series", "form", "people", "schema", "method"))
         schema = self._schema(self._table("schema", data.get("schema")))
         method = self._method(self._table("method", data.get("method")))
-        people = self._try("[people]", lambda: Ids(**self._table("people", data.get("people", {}))))
+        people = self._try("[people]", lambda: self._ids(self._table("people", data.get("people", {}))))
         if self.problems or schema is None or method is None or people is None:
             raise PolicyError("The policy cannot be used.", problems=self.problems)
         given = {name: data[name] for name in ("series", "form") if name in data}
@@ -236,8 +236,15 @@ class _Reader:
             raise HierarchyError('give either file = "..." or the hierarchy itself')
         missing = entry.get("missing", "refuse")
         if "file" in entry:
-            return Hierarchy.read(self.folder / entry["file"], missing=missing)
+            return Hierarchy.read((self.folder or Path()) / entry["file"], missing=missing)
         return Hierarchy.from_nested(entry["hierarchy"], missing=missing)
+
+    def _ids(self, entry: Mapping[str, Any]) -> Ids:
+        key_file = entry.get("key_file")
+        if isinstance(key_file, str) and self.folder is not None and not key_file.startswith("~"):
+            # The series keeps its policy elsewhere, so the path must not depend on where this one lay.
+            return Ids(**{**entry, "key_file": str((self.folder / key_file).resolve())})
+        return Ids(**entry)
 
     def _method(self, data: Mapping[str, Any]) -> Method | None:
         if not isinstance(data.get("name"), str):

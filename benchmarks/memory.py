@@ -1,0 +1,87 @@
+"""Peak memory of one publication, measured in a process of its own.
+
+    python memory.py TABLE.parquet FORM [--hierarchies]
+
+Prints JSON: the resident memory just before publishing (everything imported, kernels compiled and warm)
+and the highest while publishing, both in bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from measuring import Form, Publication, census_policy, write_census
+
+WARM_UP_ROWS = 2_000
+STATUS = Path("/proc/self/status")
+RESET_PEAK = Path("/proc/self/clear_refs")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes before and at the peak of a publication, beside the size of the table in Arrow."""
+
+    before: int
+    peak: int
+    arrow: int
+
+    @property
+    def ratio(self) -> float:
+        """What publishing needed, in tables."""
+        return (self.peak - self.before) / self.arrow
+
+
+def measure(path: Path, form: Form, *, hierarchies: bool) -> Memory:
+    """Publish the table in a child process and see what it took."""
+    options = ["--hierarchies"] if hierarchies else []
+    command = [sys.executable, __file__, str(path), form, *options]
+    child = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    figures = json.loads(child.stdout)
+    return Memory(figures["before"], figures["peak"], arrow_size(path))
+
+
+def arrow_size(path: Path) -> int:
+    """The bytes of the table in Arrow: text as offsets and characters, numbers as they are."""
+    return int(pl.read_parquet(path).to_arrow().nbytes)
+
+
+def _bytes_of(line: str) -> int:
+    """One line of the process's status; the system gives kibibytes."""
+    found = next(text for text in STATUS.read_text().splitlines() if text.startswith(f"{line}:"))
+    return int(found.split()[1]) * 1024
+
+
+def _publish(path: Path, form: Form, *, hierarchies: bool) -> dict[str, int]:
+    if not STATUS.exists():
+        raise SystemExit("Peak memory is read from /proc, which this system does not have.")
+    policy = census_policy(form=form, hierarchies=hierarchies)
+    with tempfile.TemporaryDirectory(prefix="reissue-benchmark-") as name:
+        folder = Path(name)
+        Publication(write_census(folder, WARM_UP_ROWS), policy)(folder / "warm-up")
+        # A process inherits the highest figure of the one that started it, in what getrusage tells. The
+        # kernel's own mark can be set back to what is in use now.
+        RESET_PEAK.write_text("5")
+        before = _bytes_of("VmRSS")
+        Publication(path, policy)(folder / "measured")
+        return {"before": before, "peak": _bytes_of("VmHWM")}
+
+
+def main() -> None:
+    """Measure in this very process."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("table", type=Path)
+    parser.add_argument("form", choices=["generalised", "anatomised"])
+    parser.add_argument("--hierarchies", action="store_true")
+    given = parser.parse_args()
+    print(json.dumps(_publish(given.table, given.form, hierarchies=given.hierarchies)))
+
+
+if __name__ == "__main__":
+    main()

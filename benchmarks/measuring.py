@@ -174,10 +174,16 @@ def scratch(folder: Path | None) -> Iterator[Path]:
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
-    """The options that all benchmarks have."""
+    """The option that all benchmarks have."""
     parser = argparse.ArgumentParser(description=(description or "").split("\n")[0])
-    parser.add_argument("--repeats", type=positive, default=5, help="timed rounds after one to warm up (default 5)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to this file")
+    return parser
+
+
+def timed_arguments(description: str | None) -> argparse.ArgumentParser:
+    """The options of those that take the time."""
+    parser = arguments(description)
+    parser.add_argument("--repeats", type=positive, default=5, help="timed rounds after one to warm up (default 5)")
     parser.add_argument("--folder", type=Path, help="where to put tables (default: a temporary folder)")
     return parser
 

@@ -304,11 +304,11 @@ class _Coder:
             | (physical > high if high is not None else pl.repeat(False, physical.len(), eager=True))
         )
         if outside.len():
+            shown = self._values(outside.unique().sort().cast(series.dtype).to_list())
             self._say(
                 series,
-                f"{count_of(outside.len(), 'number')} outside the range of the policy or of earlier releases"
-                f"{self._values(outside.unique().sort().to_list())}; correct them, declare a wider range, or set "
-                'wider = "accept"',
+                f"{count_of(outside.len(), 'number')} outside the range of the policy or of earlier releases{shown}; "
+                'correct them, declare a wider range, or set wider = "accept"',
             )
         return outside.len() == 0
 

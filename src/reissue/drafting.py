@@ -17,11 +17,15 @@ from reissue.errors import GuaranteeBroken, Infeasible, Refused, Unprotected, co
 from reissue.frames import Library
 from reissue.grouping import Grouping
 from reissue.guarantees import GroupGuarantee, Verdict
+from reissue.hierarchy import Hierarchy
 from reissue.methods.base import Memory, Method
 from reissue.policy import Policy
 from reissue.recode import Recoded, anatomise, generalise, view_of, whole
 from reissue.release import Published
+from reissue.schema import Categorical, Numeric
 from reissue.snapshot import Delta, Snapshot, strata
+
+_KINDS = {Numeric: "numeric", Categorical: "categorical", Hierarchy: "hierarchy"}
 
 Progress = Callable[[str], None]
 """Called with the name of each stage when it begins."""
@@ -102,6 +106,7 @@ class Draft:
         return {
             "method": _without_labels(self.policy.to_dict()["method"]),
             "form": self.policy.form,
+            "columns": {name: _KINDS[type(kind)] for name, kind in self.policy.schema.quasi.items()},
             "series": "protected" if self.policy.method.protects_series else "unprotected",
             "guarantees": [verdict.guarantee for verdict in self.verdicts],
             "policy_version": self.policy_version,

@@ -1,6 +1,6 @@
 """The way back for analysts: estimated counts from published tables, of either form.
 
-    ri.estimate(release.tables, {"age": (30, 39), "sex": "female", "diagnosis": ["flu", "asthma"]})
+    ri.estimate(release, {"age": (30, 39), "sex": "female", "diagnosis": ["flu", "asthma"]})
 
 A condition is a label, a collection of labels, or, for a numeric column, a number or a pair of first and
 last. Generalised: within a group, people are taken to be spread evenly over the published region: over
@@ -18,30 +18,42 @@ from typing import Any
 
 import polars as pl
 
-from reissue.errors import ParameterError, listed
+from reissue.errors import ParameterError, count_of, listed
 from reissue.frames import read_table
 from reissue.hierarchy import Hierarchy
+from reissue.release import Release
 
 Condition = object
 
 
 def estimate(
-    tables: Mapping[str, Any],
+    release: Release | Mapping[str, Any],
     where: Mapping[str, Condition],
     *,
     hierarchies: Mapping[str, Hierarchy] | None = None,
 ) -> float:
-    """How many people a release's tables say satisfy all conditions.
+    """How many people a release says satisfy all conditions.
 
-    `hierarchies` gives, for columns generalised along one, the hierarchy that was used.
+    `release` is a Release, or its tables by name. `hierarchies` gives, for columns generalised along one,
+    the hierarchy that was used: its labels stand for leaves that no file names.
     """
+    hierarchies = hierarchies or {}
+    tables = release.tables if isinstance(release, Release) else release
+    if isinstance(release, Release):
+        along = [name for name, kind in release.manifest["columns"].items() if kind == "hierarchy" and name in where]
+        lacking = [name for name in along if name not in hierarchies]
+        if lacking and release.manifest["form"] == "generalised":
+            raise ParameterError(
+                f"{listed(lacking)} was generalised along a hierarchy, which is needed to count.",
+                hint="pass hierarchies={...}; series.policy.schema.quasi holds it for those who may see it.",
+            )
     frames = {name: read_table(table)[0] for name, table in tables.items()}
     if set(frames) == {"table"}:
-        return _generalised(frames["table"], where, hierarchies or {})
+        return _generalised(frames["table"], where, hierarchies)
     if set(frames) == {"quasi", "sensitive"}:
         return _anatomised(frames["quasi"], frames["sensitive"], where)
     raise ParameterError(
-        "The 'tables' parameter of estimate must hold 'table', or 'quasi' and 'sensitive'. "
+        "The 'release' parameter of estimate must hold 'table', or 'quasi' and 'sensitive'. "
         f"Got {listed(sorted(frames))} instead."
     )
 
@@ -136,8 +148,17 @@ def _label_share(column: pl.Series, condition: Condition, hierarchy: Hierarchy |
 
     wanted = {str(label) for label in _labels(condition)}
     text = column.cast(pl.String)
-    shares = {}
-    for label in text.unique().drop_nulls():
-        covered = hierarchy.covers(label) if hierarchy is not None else set_labels(label)
-        shares[label] = len(wanted.intersection(covered)) / len(covered)
+    published = text.unique().drop_nulls().to_list()
+    if hierarchy is None:
+        covers = {label: set_labels(label) for label in published}
+    else:
+        covers = {label: list(hierarchy.covers(label)) for label in published}
+    unknown = wanted.difference(*covers.values())
+    if unknown:
+        # A zero would be wrong if the label is hidden behind one of a hierarchy.
+        raise ParameterError(
+            f"{count_of(len(unknown), 'label')} asked for in '{column.name}' stand in no published set.",
+            hint="check the spelling; if the column was generalised along a hierarchy, pass it in hierarchies={...}.",
+        )
+    shares = {label: len(wanted.intersection(leaves)) / len(leaves) for label, leaves in covers.items()}
     return pl.lit(text.replace_strict(shares, default=0.0, return_dtype=pl.Float64))

@@ -100,4 +100,11 @@ def _read_csv(path: Path, text: Collection[str]) -> pl.DataFrame:
     separator = ";" if first_line.count(";") > first_line.count(",") else ","
     header = pl.read_csv(path, n_rows=0, separator=separator, glob=False)
     overrides = {column: pl.String for column in header.columns if column in text}
-    return pl.read_csv(path, schema_overrides=overrides, infer_schema_length=None, separator=separator, glob=False)
+    return pl.read_csv(
+        path,
+        schema_overrides=overrides,
+        infer_schema_length=None,
+        separator=separator,
+        try_parse_dates=True,  # only columns that the policy calls numeric are left to be inferred
+        glob=False,
+    )

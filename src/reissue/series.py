@@ -10,14 +10,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 import polars as pl
 
 from reissue.coding import Domain, restore
 from reissue.drafting import Draft, History, Progress, make_draft
-from reissue.errors import NotASeries, ParameterError, PolicyChanged, Refused, SeriesDamaged, count_of, listed
+from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, count_of, listed
 from reissue.frames import Library, read_table, to_library
 from reissue.grouping import Grouping
 from reissue.identities import pseudonym, read_key
@@ -43,6 +43,10 @@ def open(folder: str | Path, policy: Policy | str | Path | None = None, *, frame
     given, it must be the one the series runs under. `frames` is the library that tables come back in
     (tables of a release you publish come back in the library of the table you gave).
     """
+    if frames not in get_args(Library):
+        raise ParameterError(
+            f"The 'frames' parameter of open must be one of {listed(get_args(Library))}. Got {frames!r} instead."
+        )
     if isinstance(policy, str | Path):
         policy = Policy.read(policy)
     try:
@@ -133,6 +137,8 @@ class Series:
         The draft is private: it holds the table. `seed` makes the method's random choices repeatable; by
         default they come from the operating system, which is what you want for a real release.
         """
+        if self._ledger.policy.version != self._policy_version.version:
+            self._load_policy()  # somebody else amended it meanwhile
         if self._ledger.policy_file_differs():
             raise PolicyChanged(
                 f"The file policy.toml in '{self.folder}' is not the policy the series runs under.",
@@ -143,9 +149,6 @@ class Series:
 
     def commit(self, draft: Draft, *, time: datetime | None = None) -> Release:
         """Make a draft durable, in one transaction or not at all."""
-        version = self._ledger.policy.version
-        if draft.policy_version != version:
-            raise Refused("The policy of the series has changed since the draft was made.", hint="draft again.")
         entry = Entry(
             policy_version=draft.policy_version,
             manifest=draft.manifest,
@@ -292,6 +295,10 @@ class Series:
     def verify(self) -> list[Finding]:
         """Check every byte of the series against what was recorded; an empty list is a clean bill."""
         return self._ledger.verify()
+
+    def _load_policy(self) -> None:
+        self._policy_version = self._ledger.policy
+        self._policy = Policy.from_toml(self._policy_version.toml)
 
     def _require(self, policy: Policy) -> None:
         differences = self._policy.differences(policy)

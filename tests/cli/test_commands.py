@@ -107,6 +107,8 @@ def test_the_whole_way_from_a_file_to_an_export(run: Run, files: Path) -> None:
         assert exported.rows() == series.release(1).tables["table"].rows()
     assert run("export", "clinic", "out", 1).code == 2
     assert run("export", "clinic", "out", 1, "--force", "--format", "parquet").code == 0
+    copied = (files / "out" / "table.parquet").read_bytes()
+    assert copied == (files / "clinic" / "public" / "0001" / "table.parquet").read_bytes()
 
 
 def test_a_changed_byte_is_found_and_named(run: Run, files: Path) -> None:
@@ -162,6 +164,22 @@ def test_amend_records_a_reason(run: Run, files: Path) -> None:
     assert run("publish", "clinic", "february.csv").code == 2
     assert run("amend", "clinic", "--reason", "larger still").code == 0
     assert run("publish", "clinic", "february.csv").code == 0
+
+
+def test_brackets_in_names_are_shown_as_they_are(run: Run, files: Path) -> None:
+    run("publish", "a[red]b", "january.csv", "--policy", "policy.toml")
+    assert "a[red]b" in run("log", "a[red]b").out
+    assert "a[red]b" in run("log", "a[red]b", "--verify").out
+    assert "[people]" in run("key", "k[1].key").out
+
+
+def test_dates_in_a_csv_file_can_be_numeric(run: Run, tmp_path: Path, patients: pl.DataFrame) -> None:
+    born = pl.date(1950, 1, 1) + pl.duration(days=pl.int_range(pl.len()) * 300)
+    patients.with_columns(born.alias("born")).drop("age").write_csv(tmp_path / "t.csv")
+    assert run("init", "t.csv").code == 0
+    assert run("publish", "s", "t.csv", "--policy", "policy.toml").code == 0
+    with ri.open(tmp_path / "s") as series:
+        assert series.release(1).tables["table"]["born_low"].dtype == pl.Date
 
 
 def test_forget_reads_the_id_from_standard_input(run: Run, files: Path) -> None:

@@ -89,7 +89,7 @@ def test_nothing_stays_open_or_behind(clinic: Path) -> None:
             "lock",
             "staging",
         ]
-    with pytest.raises(InternalError, match="closed"):
+    with pytest.raises(SeriesError, match="closed"):
         ledger.releases()
 
 

@@ -316,3 +316,25 @@ def test_the_public_record_does_not_name_protected_values(policy: ri.Policy, pat
     made = draft(patients, ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.ShareDiverse(2, [["cancer", "flu"]])])))
     assert made.manifest["method"]["constraints"] == [{"name": "share-l-diversity", "l": 2, "protect": 1}]
     assert "cancer" not in str(made.manifest)
+
+
+def test_an_unknown_library(folder: Path, policy: ri.Policy) -> None:
+    with pytest.raises(ParameterError, match="'frames' parameter of open must be one of 'polars'"):
+        ri.open(folder, policy, frames="dask")  # type: ignore[arg-type]
+    assert not folder.exists()
+
+
+def test_a_closed_series(folder: Path, policy: ri.Policy, patients: pl.DataFrame) -> None:
+    with ri.open(folder, policy) as series:
+        pass
+    with pytest.raises(ri.errors.SeriesError, match="has been closed"):
+        series.publish(patients)
+
+
+def test_a_policy_amended_by_somebody_else_is_taken_up(folder: Path, policy: ri.Policy, patients: pl.DataFrame) -> None:
+    with ri.open(folder, policy) as mine, ri.open(folder) as other:
+        stale = mine.draft(patients)
+        other.amend(ri.Policy(policy.schema, ri.Mondrian(k=4), series="unprotected"), "larger groups")
+        with pytest.raises(ri.errors.StaleDraft):
+            mine.commit(stale)
+        assert mine.publish(patients).manifest["method"]["k"] == 4

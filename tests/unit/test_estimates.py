@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -98,6 +99,21 @@ def test_estimates_from_public_tables_come_near_the_truth(form: str) -> None:
     assert float(np.median(errors)) < 0.25
     whole = ri.estimate(made.tables, {"occupation": table["occupation"].unique().to_list()}, hierarchies=hierarchies)
     assert whole == pytest.approx(4000)
+
+
+def test_a_hierarchy_that_is_needed_is_asked_for(tmp_path: Path) -> None:
+    """Counting leaves hidden behind a label as zero would be a silent mistake."""
+    labels = ["aa", "ab", "ba", "bb", "bc", "aa"]
+    table = pl.DataFrame({"who": range(6), "town": labels, "illness": ["flu", "cold"] * 3})
+    schema = ri.Schema(person="who", quasi={"town": TOWNS}, sensitive="illness")
+    with ri.open(tmp_path / "s", ri.Policy(schema, ri.Mondrian(k=6))) as series:
+        release = series.publish(table)
+    with pytest.raises(ri.errors.ParameterError, match="generalised along a hierarchy"):
+        ri.estimate(release, {"town": "aa"})
+    with pytest.raises(ri.errors.ParameterError, match="stand in no published set"):
+        ri.estimate(release.tables, {"town": "aa"})
+    assert ri.estimate(release, {"town": "aa"}, hierarchies={"town": TOWNS}) == pytest.approx(6 / 5)
+    assert ri.estimate(release, {"illness": "flu"}) == pytest.approx(3)
 
 
 def test_wrong_questions() -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, SeriesFolder, console, print_json
+from reissue.cli.output import AsJson, SeriesFolder, print_json, say
 
 
 def amend(
@@ -35,4 +35,4 @@ def amend(
     if as_json:
         print_json({"version": version.version, "time": version.time, "reason": reason, "differences": differences})
         return
-    console().print(f"policy version {version.version} recorded; it differs in: {', '.join(differences) or 'nothing'}")
+    say(f"policy version {version.version} recorded; it differs in: {', '.join(differences) or 'nothing'}")

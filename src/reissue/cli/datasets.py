@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, console, print_json, print_table
+from reissue.cli.output import AsJson, print_json, print_table, say
 
 
 def datasets(
@@ -54,4 +54,4 @@ def datasets(
     if as_json:
         print_json({"file": str(out), "rows": frame.height, "columns": frame.columns})
         return
-    console().print(f"wrote {frame.height:,} rows to {out}", soft_wrap=True)
+    say(f"wrote {frame.height:,} rows to {out}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, console, print_json, print_rows, print_table, stages
+from reissue.cli.output import AsJson, print_json, print_rows, print_table, say, stages
 
 if TYPE_CHECKING:
     from reissue.series import Series
@@ -121,10 +121,7 @@ def _told(series: Series, folder: Path) -> dict[str, Any]:
 def _print(told: dict[str, Any], folder: Path) -> None:
     import polars as pl
 
-    screen = console()
-    screen.print(
-        "A small hospital publishes its patients every month; each release is 4-anonymous with 3 diagnoses a group.\n"
-    )
+    say("A small hospital publishes its patients every month; each release is 4-anonymous with 3 diagnoses a group.\n")
     print_rows("What the public sees of the first month (first rows)", pl.DataFrame(told["first_rows"]))
     columns = {
         "release": "release", "rows": "rows", "groups": "groups", "came": "came", "gone": "gone",
@@ -136,21 +133,12 @@ def _print(told: dict[str, Any], folder: Path) -> None:
     )  # fmt: skip
     story = told["witness"]
     if story is None:
-        screen.print("Nobody is exposed by comparing the groups of these releases.")
+        say("Nobody is exposed by comparing the groups of these releases.")
     else:
-        screen.print(f"[bold]How it happens.[/bold] {story['patient']} was in")
+        say(f"{story['patient']} was in", heading="How it happens. ")
         for group in story["groups"]:
-            screen.print(
-                f"  release {group['release']}, group {group['group']}: {', '.join(group['diagnoses'])}", soft_wrap=True
-            )
-        screen.print(
-            f"Only [bold]{story['diagnosis']}[/bold] is in all of them: that is the diagnosis.\n", soft_wrap=True
-        )
-    if told["chart"]:
-        screen.print(f"A chart to open in a browser: {told['chart']}", soft_wrap=True)
-    else:
-        screen.print(told["chart_missing"], soft_wrap=True)
+            say(f"  release {group['release']}, group {group['group']}: {', '.join(group['diagnoses'])}")
+        say(f"Only {story['diagnosis']} is in all of them: that is the diagnosis.\n")
+    say(f"A chart to open in a browser: {told['chart']}" if told["chart"] else told["chart_missing"])
     series = folder / "series"
-    screen.print(
-        f"Look around: reissue log {series}; reissue show {series} 1; reissue utility {series}", soft_wrap=True
-    )
+    say(f"Look around: reissue log {series}; reissue show {series} 1; reissue utility {series}")

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from reissue.cli.output import AsJson, Number, SeriesFolder, console, print_json
+from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, say
 
 
 def export(
@@ -20,6 +20,8 @@ def export(
 ) -> None:
     """Copy the public tables and the public record of a release to a folder, as CSV or Parquet.
 
+    Parquet files are copied byte for byte, so the hashes in release.json hold for the copies too.
+
     Example:
 
       reissue export clinic to-send 2 --format csv
@@ -30,26 +32,26 @@ def export(
 
     with open_series(series) as opened:
         release = chosen(opened, number)
-        files = {f"{name}.{format}": frame for name, frame in release.tables.items()}
-        record = (release.folder / "release.json").read_bytes()
-    taken = [name for name in (*files, "release.json") if (target / name).exists()]
+        tables = release.tables
+        files = {path.name: path.read_bytes() for path in sorted(release.folder.iterdir())}
+    if format == "csv":
+        record = files["release.json"]
+        files = {f"{name}.csv": frame.write_csv().encode() for name, frame in tables.items()}
+        files["release.json"] = record
+    taken = [name for name in files if (target / name).exists()]
     if taken and not force:
         raise ParameterError(
             f"'{target}' already holds {', '.join(taken)}.", hint="choose another folder, or pass --force."
         )
     try:
         target.mkdir(parents=True, exist_ok=True)
-        for name, frame in files.items():
-            if format == "csv":
-                frame.write_csv(target / name)
-            else:
-                frame.write_parquet(target / name)
-        (target / "release.json").write_bytes(record)
+        for name, content in files.items():
+            (target / name).write_bytes(content)
     except OSError as error:
         raise StorageError(f"'{target}' cannot be written: {error.strerror}.") from error
-    written = [str(target / name) for name in (*files, "release.json")]
+    written = [str(target / name) for name in files]
     if as_json:
         print_json({"number": release.number, "files": written})
         return
     for name in written:
-        console().print(f"wrote {name}", soft_wrap=True)
+        say(f"wrote {name}")

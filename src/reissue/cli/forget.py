@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, SeriesFolder, console, print_json
+from reissue.cli.output import AsJson, SeriesFolder, print_json, say
 
 
 def forget(
@@ -21,7 +21,7 @@ def forget(
 
     Example:
 
-      echo P-0421 | reissue forget clinic --yes
+      reissue forget clinic --yes < id.txt
     """
     from reissue.errors import ParameterError
     from reissue.series import open as open_series
@@ -39,4 +39,4 @@ def forget(
     if as_json:
         print_json({"forgotten": 1})
         return
-    console().print("forgotten: the id is gone, the history keeps a number")
+    say("forgotten: the id is gone, the history keeps a number")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, console, print_json, print_table
+from reissue.cli.output import AsJson, print_json, print_table, say
 
 
 def init(
@@ -41,8 +41,7 @@ def init(
         f"Guessed roles for {table.name}", ("column", "role", "kind", "why"),
         [(g.column, g.role, g.kind or "-", g.why) for g in guesses], left=(0, 1, 2, 3),
     )  # fmt: skip
-    console().print(
+    say(
         f"wrote {out}. These are guesses: read it and confirm or correct every line marked GUESS, then\n"
         f"  reissue publish <series folder> {table} --policy {out} --dry-run",
-        soft_wrap=True,
     )

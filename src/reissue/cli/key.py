@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, console, print_json
+from reissue.cli.output import AsJson, print_json, say
 
 
 def key(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Where to write the key; outside any series' folder.")],
     as_json: AsJson = False,
 ) -> None:
-    """Make a key for a policy that keeps hashed ids ([people] ids = "hashed").
+    """Make a key for a policy that keeps hashed ids (ids = "hashed" in its table of people).
 
     Example:
 
@@ -26,6 +26,4 @@ def key(
     if as_json:
         print_json({"key_file": str(file)})
         return
-    console().print(
-        f'wrote {file}; name it in the policy: [people] ids = "hashed", key_file = "{file}"', soft_wrap=True
-    )
+    say(f'wrote {file}; name it in the policy: [people] ids = "hashed", key_file = "{file}"')

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, SeriesFolder, console, print_json, print_table, steps
+from reissue.cli.output import AsJson, SeriesFolder, print_json, print_table, say, steps
 
 
 def log(
@@ -80,6 +80,6 @@ def _verify(series: object, as_json: bool) -> None:
             "What differs from the record", ("file", "what"), [(f.file, f.problem) for f in findings], left=(0, 1)
         )
     else:
-        console().print(f"[green]intact[/green] every byte of {series} is as it was recorded")
+        say(f"every byte of {series} is as it was recorded", heading="intact ", style="green")
     if findings:
         raise typer.Exit(2)

@@ -33,6 +33,13 @@ def console(*, errors: bool = False) -> Console:
     return Console(stderr=errors, highlight=False)
 
 
+def say(text: str, *, heading: str = "", style: str = "bold") -> None:
+    """Print a line as it is, brackets and all, after a heading in a style of its own."""
+    from rich.text import Text
+
+    console().print(Text.assemble((heading, style), text), soft_wrap=True)
+
+
 def print_json(data: object) -> None:
     """Print a result as JSON, alone on standard output."""
     sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, default=str) + "\n")
@@ -45,9 +52,9 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", title_style="bold")
+    table = Table(title=Text(title), title_justify="left", title_style="bold")
     for place, name in enumerate(columns):
-        table.add_column(name, justify="left" if place in left else "right")
+        table.add_column(Text(name), justify="left" if place in left else "right")
     for row in rows:
         table.add_row(*(Text(cell_text(cell)) for cell in row))
     console().print(table)

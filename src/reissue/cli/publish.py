@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, SeriesFolder, ShowValues, console, print_json, print_rows, print_table, stages
+from reissue.cli.output import AsJson, SeriesFolder, ShowValues, print_json, print_rows, print_table, say, stages
 
 if TYPE_CHECKING:
     from reissue.drafting import Draft
+
+CHANGES = ("arrived", "returned", "stayed", "gone", "changed_quasi", "changed_value")
 
 
 def publish(
@@ -77,12 +79,12 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
         ("groups", summary["groups"]),
         ("people in a group", _sizes(summary)),
     ]
-    rows += [(name.replace("_", " "), count) for name, count in summary["changes"].items()]
+    rows += [(name.replace("_", " "), summary["changes"][name]) for name in CHANGES]
     if "folder" in summary:
         rows.append(("public files", summary["folder"]))
     print_table(title, ("", ""), rows, left=(0, 1))
     for guarantee, explanation in summary["guarantees"].items():
-        console().print(f"[green]kept[/green] {guarantee}: {explanation}", soft_wrap=True)
+        say(f"{guarantee}: {explanation}", heading="kept ", style="green")
 
 
 def _sizes(summary: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
-from reissue.errors import InternalError, SeriesDamaged, SeriesError, SeriesLocked, StorageError
+from reissue.errors import SeriesDamaged, SeriesError, SeriesLocked, StorageError
 
 T = TypeVar("T")
 
@@ -140,7 +140,7 @@ class Database:
     @contextmanager
     def _explained(self) -> Iterator[None]:
         if self._closed:
-            raise InternalError(f"The ledger of the series in '{self._shown}' has been closed.")
+            raise SeriesError(f"The series in '{self._shown}' has been closed.", hint="open it again.")
         try:
             yield
         except sa.exc.DBAPIError as error:

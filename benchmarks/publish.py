@@ -1,0 +1,205 @@
+"""Speed and memory of publishing, as ratios to the floor of the same run, and peers beside it.
+
+python benchmarks/publish.py --sizes 600000,6000000 --json figures.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import memory
+import peers
+from measuring import (
+    Floor,
+    Publication,
+    Times,
+    census_policy,
+    console,
+    installed,
+    positive,
+    save,
+    scratch,
+    show,
+    time_in_turns,
+    timed_arguments,
+    write_census,
+)
+
+FLOOR = "floor"
+MAIN = "generalised"
+WAYS: dict[str, dict[str, Any]] = {
+    MAIN: {},
+    "generalised, hierarchies": {"hierarchies": True},
+    "anatomised": {"form": "anatomised"},
+}
+MOST_FLOORS = 2.5
+MOST_TABLES = 4.0
+
+
+def main() -> int:
+    """Run what was asked for; 1 if targets were to be checked and one was missed."""
+    given = _arguments()
+    targets: list[dict[str, Any]] = []
+    results: dict[str, Any] = {"publishing": [], "peers": [], "targets": targets}
+    with scratch(given.folder) as folder:
+        most_floors = MOST_FLOORS
+        for rows in given.sizes:
+            path = write_census(folder, rows)
+            figures = publishing(path, rows, given.repeats, given.memory)
+            results["publishing"].append(figures)
+            ratio = figures["jobs"][MAIN]["floors"]
+            targets.append(_target(f"{rows:,} rows, floors", ratio, most_floors))
+            most_floors = ratio  # larger tables must do no worse than this one
+            if given.memory:
+                tables = figures["jobs"][MAIN]["memory"]["tables"]
+                targets.append(_target(f"{rows:,} rows, peak memory in tables", tables, MOST_TABLES))
+        if given.peer_rows:
+            results["peers"] = beside_peers(folder, given.peer_rows, given.sizes[0], given.repeats)
+    show(
+        "Targets",
+        ["what", "found", "at most", ""],
+        [[t["what"], f"{t['found']:.2f}", f"{t['at_most']:.2f}", "met" if t["met"] else "MISSED"] for t in targets],
+    )
+    save(given.json, results)
+    return 1 if given.check and not all(target["met"] for target in targets) else 0
+
+
+def publishing(path: Path, rows: int, repeats: int, with_memory: bool) -> dict[str, Any]:
+    """Time every way to publish the file beside the floor, then measure memory."""
+    ways = {name: Publication(path, census_policy(**options)) for name, options in WAYS.items()}
+    times = time_in_turns({FLOOR: Floor(path), **ways}, repeats)
+    jobs: dict[str, dict[str, Any]] = {name: _figures(found, times[FLOOR]) for name, found in times.items()}
+    for name, way in ways.items():
+        jobs[name] |= {"groups": way.groups, "stages": way.stages()}
+    show(
+        f"Publishing {rows:,} rows (median of {repeats}; floor: read, sort and write with polars)",
+        ["", "seconds", "fastest to slowest", "floors", "CPU seconds", "CPU floors", "groups"],
+        [
+            [
+                name,
+                f"{job['seconds']:.3f}",
+                times[name].spread,
+                f"{job['floors']:.2f}",
+                f"{job['cpu_seconds']:.3f}",
+                f"{job['cpu_floors']:.2f}",
+                f"{job['groups']:,}" if "groups" in job else "",
+            ]
+            for name, job in jobs.items()
+        ],
+    )
+    show(
+        f"Stages of publishing {rows:,} rows, in seconds",
+        ["stage", *ways],
+        [[stage, *(f"{jobs[name]['stages'][stage]:.3f}" for name in ways)] for stage in jobs[MAIN]["stages"]],
+    )
+    if with_memory:
+        _add_memory(path, rows, jobs)
+    return {"rows": rows, "jobs": jobs}
+
+
+def _figures(found: Times, floor: Times) -> dict[str, Any]:
+    return {
+        **found.to_dict(),
+        "floors": found.median / floor.median,
+        "cpu_floors": found.cpu_median / floor.cpu_median,
+    }
+
+
+def _add_memory(path: Path, rows: int, jobs: dict[str, dict[str, Any]]) -> None:
+    table = []
+    for name, options in WAYS.items():
+        found = memory.measure(path, options.get("form", "generalised"), hierarchies=options.get("hierarchies", False))
+        jobs[name]["memory"] = {
+            "before": found.before,
+            "peak": found.peak,
+            "arrow": found.arrow,
+            "tables": found.ratio,
+        }
+        sizes = (found.arrow, found.before, found.peak, found.peak - found.before)
+        table.append([name, *(f"{size / 1e6:,.0f}" for size in sizes), f"{found.ratio:.2f}"])
+    show(
+        f"Memory of publishing {rows:,} rows, in megabytes (a fresh process, kernels warm)",
+        ["", "table in Arrow", "before", "peak", "added", "tables"],
+        table,
+    )
+
+
+def beside_peers(folder: Path, rows: int, check_rows: int, repeats: int) -> list[dict[str, Any]]:
+    """Compare with the peers that are installed, and say which are not."""
+    path = write_census(folder, rows)
+    results: list[dict[str, Any]] = []
+    table: list[list[object]] = []
+    for name in peers.PEERS:
+        if not installed(name):
+            table.append([name, "not installed", "", "", "", "", ""])
+            continue
+        found = peers.compare(name, path, rows, repeats)
+        results.append(
+            {
+                "peer": name,
+                "task": found.task,
+                "rows": rows,
+                "seconds": found.seconds,
+                "groups": found.groups,
+                "ours": found.ours.to_dict(),
+                "our_groups": found.our_groups,
+                "ratio": found.ratio,
+            }
+        )
+        per_row = 1e6 / rows
+        table.append(
+            [
+                name,
+                found.task,
+                f"{found.seconds * per_row:,.1f}",
+                f"{found.ours.median * per_row:,.1f}",
+                f"{found.ratio:,.0f}",
+                f"{found.groups:,}",
+                f"{found.our_groups:,}",
+            ]
+        )
+    show(
+        f"Peers on {rows:,} rows (one run each), ours from file to committed release at the same size",
+        ["", "task", "microseconds a row", "ours", "ratio", "groups", "ours"],
+        table,
+    )
+    if installed("pycanon"):
+        found_check = peers.check(write_census(folder, check_rows))
+        verdict = "agrees" if found_check.agrees else "DISAGREES"
+        console().print(
+            f"pycanon on our {check_rows:,} published rows ({found_check.seconds:.1f} s): k = {found_check.k}, "
+            f"l = {found_check.l}; promised k = {peers.K}, l = {peers.L}: {verdict}\n"
+        )
+        results.append({"peer": "pycanon", "rows": check_rows, "k": found_check.k, "l": found_check.l})
+    else:
+        console().print("pycanon: not installed\n")
+    return results
+
+
+def _target(what: str, found: float, most: float) -> dict[str, Any]:
+    return {"what": what, "found": found, "at_most": most, "met": found <= most}
+
+
+def _arguments() -> argparse.Namespace:
+    parser = timed_arguments(__doc__)
+    sizes = parser.add_mutually_exclusive_group()
+    sizes.add_argument("--rows", type=positive, help="rows of the table (default 600000)")
+    sizes.add_argument("--sizes", type=_sizes, help="several sizes, such as 600000,6000000")
+    parser.add_argument("--peer-rows", type=positive, default=30_000, help="rows for the peers (default 30000)")
+    parser.add_argument("--no-peers", dest="peer_rows", action="store_const", const=0, help="leave the peers out")
+    parser.add_argument("--no-memory", dest="memory", action="store_false", help="leave memory out")
+    parser.add_argument("--check", action="store_true", help="end with status 1 when a target is missed")
+    given = parser.parse_args()
+    given.sizes = given.sizes or [given.rows or 600_000]
+    return given
+
+
+def _sizes(text: str) -> list[int]:
+    return sorted(positive(part) for part in text.split(","))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

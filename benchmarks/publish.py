@@ -35,6 +35,8 @@ WAYS: dict[str, dict[str, Any]] = {
     "generalised, hierarchies": {"hierarchies": True},
     "anatomised": {"form": "anatomised"},
 }
+STATED_FOR = 600_000
+"""From so many rows on the targets are meant; below, fixed costs such as syncing files weigh more."""
 MOST_FLOORS = 2.5
 MOST_TABLES = 4.0
 
@@ -50,6 +52,8 @@ def main() -> int:
             path = write_census(folder, rows)
             figures = publishing(path, rows, given.repeats, given.memory)
             results["publishing"].append(figures)
+            if rows < STATED_FOR:
+                continue
             ratio = figures["jobs"][MAIN]["floors"]
             targets.append(_target(f"{rows:,} rows, floors", ratio, most_floors))
             most_floors = ratio  # larger tables must do no worse than this one
@@ -58,11 +62,9 @@ def main() -> int:
                 targets.append(_target(f"{rows:,} rows, peak memory in tables", tables, MOST_TABLES))
         if given.peer_rows:
             results["peers"] = beside_peers(folder, given.peer_rows, given.sizes[0], given.repeats)
-    show(
-        "Targets",
-        ["what", "found", "at most", ""],
-        [[t["what"], f"{t['found']:.2f}", f"{t['at_most']:.2f}", "met" if t["met"] else "MISSED"] for t in targets],
-    )
+    if targets:
+        lines = [[t["what"], f"{t['found']:.2f}", f"{t['at_most']:.2f}", _verdict(t["met"])] for t in targets]
+        show("Targets", ["what", "found", "at most", ""], lines)
     save(given.json, results)
     return 1 if given.check and not all(target["met"] for target in targets) else 0
 
@@ -181,6 +183,10 @@ def beside_peers(folder: Path, rows: int, check_rows: int, repeats: int) -> list
 
 def _target(what: str, found: float, most: float) -> dict[str, Any]:
     return {"what": what, "found": found, "at_most": most, "met": found <= most}
+
+
+def _verdict(met: bool) -> str:
+    return "met" if met else "MISSED"
 
 
 def _arguments() -> argparse.Namespace:

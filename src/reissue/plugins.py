@@ -1,0 +1,69 @@
+"""One door for built-ins and plug-ins: make a method or a guarantee from its name in a policy file.
+
+Other packages add their own under an entry point group (`reissue.methods`, `reissue.guarantees`), with the
+name in a policy file as the entry point's name.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any, TypeVar, cast
+
+from reissue.errors import ParameterError, listed
+
+T = TypeVar("T")
+
+
+def make(
+    what: str, name: str, parameters: Mapping[str, Any], *, known: Mapping[str, type[T]], needs: Iterable[str] = ()
+) -> T:
+    """The `what` ("method", "guarantee") of this name, with these parameters.
+
+    `known` are the built-in ones; a class from another package must have the attributes in `needs`.
+    """
+    kind = known.get(name) or _from_other_packages(what, name, known, tuple(needs))
+    expected = inspect.signature(kind).parameters
+    problems = [
+        f"'{given}' is not a parameter of '{name}'{_near(given, expected)}"
+        for given in parameters
+        if given not in expected
+    ]
+    problems += [
+        f"the parameter '{wanted}' is missing"
+        for wanted, parameter in expected.items()
+        if parameter.default is inspect.Parameter.empty and wanted not in parameters
+    ]
+    if problems:
+        raise ParameterError(
+            f"The parameters of the {what} '{name}' do not fit.",
+            problems=problems,
+            hint=f"it takes {listed(list(expected))}.",
+        )
+    return kind(**parameters)
+
+
+def _from_other_packages(what: str, name: str, known: Mapping[str, type[T]], needs: tuple[str, ...]) -> type[T]:
+    # Looking through the installed packages takes time that a built-in name need not pay.
+    from importlib.metadata import entry_points
+
+    group = f"reissue.{what}s"
+    points = entry_points(group=group)
+    if name not in points.names:
+        names = sorted({*known, *points.names})
+        raise ParameterError(
+            f"There is no {what} called '{name}'{_near(name, names)}.", hint=f"choose one of {listed(names)}."
+        )
+    kind: Any = points[name].load()
+    if not inspect.isclass(kind) or any(not hasattr(kind, attribute) for attribute in needs):
+        raise ParameterError(
+            f"The entry point '{name}' of the group '{group}' does not lead to a {what}.",
+            hint=f"let it name a class with {', '.join(f'`{attribute}`' for attribute in needs)}.",
+        )
+    return cast("type[T]", kind)
+
+
+def _near(given: str, known: Iterable[str]) -> str:
+    close = get_close_matches(given, list(known), cutoff=0.5)
+    return f"; near it: {listed(close)}" if close else ""

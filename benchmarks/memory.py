@@ -38,13 +38,17 @@ class Memory:
         return (self.peak - self.before) / self.arrow
 
 
-def measure(path: Path, form: Form, *, hierarchies: bool) -> Memory:
-    """Publish the table in a child process and see what it took."""
+def measure(path: Path, form: Form, *, hierarchies: bool, runs: int) -> Memory:
+    """Publish the table in a new process, so many times, and see what it took at most."""
     options = ["--hierarchies"] if hierarchies else []
     command = [sys.executable, __file__, str(path), form, *options]
-    child = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    figures = json.loads(child.stdout)
-    return Memory(figures["before"], figures["peak"], arrow_size(path))
+    arrow = arrow_size(path)
+    found = []
+    for _ in range(runs):
+        child = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        figures = json.loads(child.stdout)
+        found.append(Memory(figures["before"], figures["peak"], arrow))
+    return max(found, key=lambda memory: memory.ratio)
 
 
 def arrow_size(path: Path) -> int:

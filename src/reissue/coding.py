@@ -7,64 +7,19 @@ earlier releases brought is the `Domain`. Problems name columns and counts; valu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.domain import KEY, PERSON, Domain, Seen, in_order
 from reissue.errors import PolicyError, TableError, count_of, listed
 from reissue.hierarchy import MISSING, Hierarchy
 from reissue.identities import pseudonym, pseudonyms
+from reissue.plain import plain_numbers, plain_text, type_of
 from reissue.schema import Categorical, Kind, Numeric, Schema
 from reissue.snapshot import Codes, Column, Labels, Leaves, Numbers, People, Snapshot, smallest_unsigned
-
-EXACT = 2**53
-"""Whole numbers beyond this are not all exact as floats, so they cannot be coded."""
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What one column brought in earlier releases."""
-
-    type: str
-    """In the words of a user: whole numbers, decimals, text, yes or no, dates, times."""
-    low: float | None = None
-    high: float | None = None
-    labels: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, repr=False)
-class Domain:
-    """What every column brought so far in the series; grows from release to release."""
-
-    columns: dict[str, Seen] = field(default_factory=dict)
-
-    def frame(self) -> pl.DataFrame:
-        """As it is kept in the ledger."""
-        return pl.DataFrame(
-            {
-                "column": list(self.columns),
-                "type": [seen.type for seen in self.columns.values()],
-                "low": [seen.low for seen in self.columns.values()],
-                "high": [seen.high for seen in self.columns.values()],
-                "labels": [list(seen.labels) for seen in self.columns.values()],
-            },
-            schema={
-                "column": pl.String,
-                "type": pl.String,
-                "low": pl.Float64,
-                "high": pl.Float64,
-                "labels": pl.List(pl.String),
-            },
-        )
-
-    @classmethod
-    def from_frame(cls, frame: pl.DataFrame) -> Domain:
-        """Read back what `frame` gave."""
-        rows = frame.iter_rows(named=True)
-        return cls({r["column"]: Seen(r["type"], r["low"], r["high"], tuple(r["labels"])) for r in rows})
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +28,7 @@ class Coded:
 
     snapshot: Snapshot
     new_ids: pl.Series
-    """Ids seen for the first time; person numbers continue in this order."""
+    """Ids seen for the first time; person numbers continue in this order, which is drawn at random."""
     domain: Domain
 
 
@@ -92,26 +47,20 @@ def code_table(
     `people` has the columns `number` and `id` of everyone known so far. With a `key` ids are kept as
     keyed hashes.
     """
-    problems = _role_problems(frame, schema)
-    if not problems and frame.height == 0:
-        problems.append("it has no rows")
-    if problems:
-        raise _unfit(problems, frame.height)
     coder = _Coder(domain or Domain(), show_values)
-    numbers, new_ids = coder.people(frame[schema.person], people, next_number, key)
-    quasi = [coder.column(frame[name], kind) for name, kind in schema.quasi.items()]
-    as_is = [coder.column(frame[name], kind) for name, kind in schema.as_is.items()]
-    values = coder.column(frame[schema.sensitive], schema.sensitive_kind)
-    if coder.problems or numbers is None or values is None:
+    coder.problems += _role_problems(frame, schema)
+    if frame.height == 0:
+        raise _unfit([*coder.problems, "it has no rows"], 0)
+    numbers, new_ids = None, pl.Series("id", [], dtype=pl.String)
+    if schema.person in frame.columns:
+        numbers, new_ids = coder.people(frame[schema.person], people, next_number, key)
+    coded: dict[str, Column | None] = {
+        name: coder.column(frame[name], kind) for name, kind in schema.kinds.items() if name in frame.columns
+    }
+    columns = {name: column for name, column in coded.items() if column is not None}
+    if coder.problems or numbers is None:
         raise _unfit(coder.problems, frame.height)
-    snapshot = Snapshot(
-        people=numbers,
-        quasi=tuple(column for column in quasi if column),
-        as_is=tuple(column for column in as_is if column),
-        values=values,
-        schema=schema,
-    )
-    return Coded(snapshot, new_ids, Domain(coder.domain))
+    return Coded(_snapshot(numbers, columns, schema), new_ids, Domain(coder.domain))
 
 
 def restore(rows: pl.DataFrame, schema: Schema, domain: Domain) -> Snapshot:
@@ -120,25 +69,22 @@ def restore(rows: pl.DataFrame, schema: Schema, domain: Domain) -> Snapshot:
     def column(name: str, kind: Kind) -> Column:
         series = rows[name]
         if isinstance(kind, Numeric):
-            values, codes = _number_codes(series)
-            seen = domain.columns[name]
-            missing = bool(np.isnan(values[0]))
-            return Column(
-                name,
-                codes,
-                Numbers(values, series.dtype, missing, float(seen.low or 0), float(seen.high or 0)),
-            )
+            return _numbers(series, kind, domain.of(name, kind))
+        text = series.cast(pl.String)
         if isinstance(kind, Hierarchy):
-            return Column(name, kind.encode(series.cast(pl.String)).codes, Leaves(kind))
-        labels = domain.columns[name].labels
-        codes = series.cast(pl.String).cast(pl.Enum(list(labels))).to_physical().to_numpy()
-        return Column(name, codes.astype(smallest_unsigned(len(labels)), copy=False), Labels(labels))
+            return Column(name, kind.encode(text.replace({MISSING: None})).codes, Leaves(kind))
+        return _labels(text, domain.columns[name].labels)
 
+    columns = {name: column(name, kind) for name, kind in schema.kinds.items()}
+    return _snapshot(rows[PERSON].to_numpy().astype(np.int64), columns, schema)
+
+
+def _snapshot(people: People, columns: dict[str, Column], schema: Schema) -> Snapshot:
     return Snapshot(
-        people=rows["person"].to_numpy().astype(np.int64),
-        quasi=tuple(column(name, kind) for name, kind in schema.quasi.items()),
-        as_is=tuple(column(name, kind) for name, kind in schema.as_is.items()),
-        values=column(schema.sensitive, schema.sensitive_kind),
+        people=people,
+        quasi=tuple(columns[name] for name in schema.quasi),
+        as_is=tuple(columns[name] for name in schema.as_is),
+        values=columns[schema.sensitive],
         schema=schema,
     )
 
@@ -171,7 +117,7 @@ class _Coder:
     """Codes column after column and gathers what is wrong with each."""
 
     def __init__(self, seen: Domain, show_values: bool) -> None:
-        self.seen = seen.columns
+        self.seen = seen
         self.show_values = show_values
         self.problems: list[str] = []
         self.domain: dict[str, Seen] = dict(seen.columns)
@@ -185,9 +131,12 @@ class _Coder:
         if not (ids.dtype.is_integer() or ids.dtype in (pl.String, pl.Categorical, pl.Enum)):
             self.problems.append(f"the person column holds {type_of(ids.dtype)}; ids are text or whole numbers")
             return None, nothing
-        ids = ids.cast(pl.Int64 if ids.dtype.is_integer() else pl.String)
-        ok = self._same_type("(person)", "the person column", ids)
         nulls = ids.null_count()
+        ids = ids.cast(pl.Int64 if ids.dtype.is_integer() else pl.String, strict=False)
+        if ids.null_count() > nulls:
+            self.problems.append("the person column holds whole numbers beyond 2^63; give ids as text")
+            return None, nothing
+        ok = self._same_type(self.seen.columns.get(PERSON), "the person column", ids)
         if nulls:
             self.problems.append(f"the person column is empty in {count_of(nulls, 'row')}")
         duplicated = ids.len() - nulls - ids.drop_nulls().n_unique()
@@ -197,47 +146,49 @@ class _Coder:
             )
         if nulls or duplicated or not ok:
             return None, nothing
-        self.domain["(person)"] = Seen(type_of(ids.dtype))
+        self.domain[PERSON] = Seen("person", type_of(ids.dtype))
         if key is not None:
             self._same_key(key)
             ids = pseudonyms(ids, key)
         if people is None or people.height == 0:
-            return np.arange(next_number, next_number + ids.len(), dtype=np.int64), ids
+            return _numbered(np.full(ids.len(), -1, dtype=np.int64), ids, next_number)
         joined = ids.to_frame().join(people, on="id", how="left", maintain_order="left")
-        numbers = joined["number"].cast(pl.Int64)
-        new = numbers.is_null()
-        filled = numbers.fill_null(-1).to_numpy().copy()
-        filled[filled < 0] = np.arange(next_number, next_number + int(new.sum()))
-        return filled, ids.filter(new)
+        return _numbered(joined["number"].cast(pl.Int64).fill_null(-1).to_numpy().copy(), ids, next_number)
 
     def _same_key(self, key: bytes) -> None:
         """With another key everybody would be somebody new, and no release would protect the others."""
-        mark = Seen("key", labels=(pseudonym("the key of this series", key),))
-        if self.seen.get("(key)", mark) != mark:
+        mark = (pseudonym("the key of this series", key),)
+        known = self.seen.columns.get(KEY)
+        if known is not None and known.labels != mark:
             raise PolicyError(
                 "The key file is not the key that the ids of this series were hashed with.",
                 hint="put the right key in its place; without it the series cannot be continued.",
             )
-        self.domain["(key)"] = mark
+        self.domain[KEY] = Seen("key", "text", labels=mark)
 
     def column(self, series: pl.Series, kind: Kind) -> Column | None:
         """One column, coded after its kind; None where there were problems."""
+        known = self.seen.of(series.name, kind)
         if isinstance(kind, Numeric):
-            return self._numeric(series, kind)
+            return self._numeric(series, kind, known)
+        text = plain_text(series)
+        if text is None:
+            self._say(series, f"holds {type_of(series.dtype)}; labels are text, whole numbers, dates or yes and no")
+            return None
+        ok = self._same_type(known, f"column '{series.name}'", series) & self._missing(text, kind.missing)
         if isinstance(kind, Hierarchy):
-            return self._leaves(series, kind)
-        return self._labels(series, kind)
+            return self._leaves(series, text, kind, known, ok)
+        return self._labelled(series, text, kind, known, ok)
 
     def _say(self, series: pl.Series, problem: str) -> None:
         self.problems.append(f"column '{series.name}': {problem}")
 
-    def _same_type(self, key: str, what: str, series: pl.Series) -> bool:
-        known = self.seen.get(key)
-        if known is None or known.type == type_of(series.dtype):
+    def _same_type(self, known: Seen | None, what: str, series: pl.Series) -> bool:
+        held, holds = known.type if known else "nothing", type_of(series.dtype)
+        if held in (holds, "nothing") or series.null_count() == series.len():
             return True
         self.problems.append(
-            f"{what} holds {type_of(series.dtype)}, but held {known.type} in earlier releases; changed types are "
-            "refused: convert it back"
+            f"{what} holds {holds}, but held {held} in earlier releases; changed types are refused: convert it back"
         )
         return False
 
@@ -259,52 +210,36 @@ class _Coder:
         shown = ", ".join(repr(value) for value in values[:10])
         return f": {shown}" + (f" and {len(values) - 10} more" if len(values) > 10 else "")
 
-    def _numeric(self, series: pl.Series, kind: Numeric) -> Column | None:
-        series = _exact(series)
-        if not (series.dtype.is_numeric() or series.dtype in (pl.Date, pl.Datetime)):
-            self._say(series, f"holds {type_of(series.dtype)}; Numeric needs numbers, dates or times")
+    def _numeric(self, series: pl.Series, kind: Numeric, known: Seen | None) -> Column | None:
+        plain = plain_numbers(series, known.type if known else None)
+        if isinstance(plain, str):
+            self._say(series, plain)
             return None
-        known = self.seen.get(series.name)
-        if known and known.type == "whole numbers" and series.dtype.is_float():
-            # 5.0 for 5 is how some libraries store whole numbers beside missing ones: not a change.
-            whole = series.drop_nulls()
-            if whole.is_finite().all() and (whole == whole.round()).all():
-                series = series.cast(pl.Int64)
-        elif known and known.type == "decimals" and series.dtype.is_integer():
-            series = series.cast(pl.Float64)
-        ok = self._same_type(series.name, f"column '{series.name}'", series) & self._missing(series, kind.missing)
-        if series.dtype.is_float() and series.is_infinite().any():
-            self._say(series, f"{count_of(int(series.is_infinite().sum()), 'number')} not finite")
-            ok = False
-        if series.dtype.is_temporal() and (kind.low is not None or kind.high is not None):
+        ok = self._same_type(known, f"column '{series.name}'", plain)
+        if plain.dtype.is_temporal() and (kind.low is not None or kind.high is not None):
             self._say(series, "holds dates or times, but the policy declares a range of numbers; leave it out")
-            return None
-        physical = series.to_physical().drop_nulls()
-        if not series.dtype.is_float() and physical.len() and float(physical.cast(pl.Float64).abs().max()) >= EXACT:  # type: ignore[arg-type]
-            self._say(series, "holds whole numbers beyond 2^53, which cannot be told apart exactly")
             ok = False
-        ok &= self._in_range(series, physical, kind, known)
-        if not ok:
+        if not (self._missing(plain, kind.missing) & (ok and self._in_range(plain, kind, known))):
             return None
-        values, codes = _number_codes(series)
-        bounds = [bound for bound in (kind.low, kind.high) if bound is not None]
-        bounds += [bound for bound in (known.low, known.high) if bound is not None] if known else []
-        bounds += [float(bound) for bound in (np.nanmin(values), np.nanmax(values))] if physical.len() else []
-        low, high = (float(min(bounds)), float(max(bounds))) if bounds else (0.0, 0.0)
-        self.domain[series.name] = Seen(type_of(series.dtype), low, high)
-        return Column(series.name, codes, Numbers(values, series.dtype, bool(np.isnan(values[0])), low, high))
+        column = _numbers(plain, kind, known)
+        present = column.levels.values[1:] if column.levels.missing else column.levels.values
+        if present.size:
+            low = min(float(present[0]), known.low) if known and known.low is not None else float(present[0])
+            high = max(float(present[-1]), known.high) if known and known.high is not None else float(present[-1])
+            self.domain[series.name] = Seen("numeric", type_of(plain.dtype), low, high)
+        return column
 
-    def _in_range(self, series: pl.Series, physical: pl.Series, kind: Numeric, known: Seen | None) -> bool:
+    def _in_range(self, series: pl.Series, kind: Numeric, known: Seen | None) -> bool:
         if kind.wider == "accept":
             return True
         low = kind.low if kind.low is not None else known.low if known else None
         high = kind.high if kind.high is not None else known.high if known else None
-        outside = physical.filter(
-            (physical < low if low is not None else pl.repeat(False, physical.len(), eager=True))
-            | (physical > high if high is not None else pl.repeat(False, physical.len(), eager=True))
-        )
+        numbers = series.to_physical()
+        below = numbers < low if low is not None else pl.repeat(False, series.len(), eager=True)
+        above = numbers > high if high is not None else pl.repeat(False, series.len(), eager=True)
+        outside = series.filter(below | above)
         if outside.len():
-            shown = self._values(outside.unique().sort().cast(series.dtype).to_list())
+            shown = self._values(outside.unique().sort().to_list())
             self._say(
                 series,
                 f"{count_of(outside.len(), 'number')} outside the range of the policy or of earlier releases{shown}; "
@@ -312,52 +247,34 @@ class _Coder:
             )
         return outside.len() == 0
 
-    def _text(self, series: pl.Series) -> pl.Series | None:
-        if series.dtype in (pl.String, pl.Categorical, pl.Enum):
-            return series.cast(pl.String)
-        if series.dtype.is_integer() or series.dtype in (pl.Boolean, pl.Date):
-            return series.cast(pl.String)
-        self._say(series, f"holds {type_of(series.dtype)}; labels are text, whole numbers, dates or yes and no")
-        return None
-
-    def _labels(self, series: pl.Series, kind: Categorical) -> Column | None:
-        text = self._text(series)
-        if text is None:
-            return None
-        ok = self._same_type(series.name, f"column '{series.name}'", series) & self._missing(text, kind.missing)
-        used = text.unique().drop_nulls().sort().to_list()
+    def _labelled(
+        self, series: pl.Series, text: pl.Series, kind: Categorical, known: Seen | None, ok: bool
+    ) -> Column | None:
+        used = text.unique().drop_nulls().to_list()
         if MISSING in used:
             self._say(series, f"holds the label {MISSING!r} itself, which stands for a missing value")
             ok = False
-        known = self.seen.get(series.name)
-        before = [*kind.values, *(known.labels if known else ())]
-        if kind.new == "refuse" and before:
-            unseen = sorted(set(used) - set(before))
-            if unseen:
-                rows = int(text.is_in(unseen).sum())
-                self._say(
-                    series,
-                    f"{count_of(len(unseen), 'new label')} in {count_of(rows, 'row')}{self._values(unseen)}; correct "
-                    'them, declare them in the policy, or set new = "accept"',
-                )
-                ok = False
+        before = {*kind.values, *(known.labels if known else ())}
+        unseen = sorted(set(used) - before)
+        if kind.new == "refuse" and before - {MISSING} and unseen:
+            rows = int(text.is_in(unseen).sum())
+            self._say(
+                series,
+                f"{count_of(len(unseen), 'new label')} in {count_of(rows, 'row')}{self._values(unseen)}; correct "
+                'them, declare them in the policy, or set new = "accept"',
+            )
+            ok = False
         if not ok:
             return None
-        # Declared labels in their order, then what was not declared in alphabetical order.
-        others = sorted((set(before) | set(used)) - set(kind.values) - {MISSING})
-        labels = (*kind.values, *others)
-        if text.null_count() or MISSING in before:
-            labels = (MISSING, *labels)
-            text = text.fill_null(MISSING)
-        self.domain[series.name] = Seen(type_of(series.dtype), labels=labels)
-        codes = text.cast(pl.Enum(list(labels))).to_physical().to_numpy()
-        return Column(series.name, codes.astype(smallest_unsigned(len(labels)), copy=False), Labels(labels))
+        missing = {MISSING} if text.null_count() else set()
+        labels = in_order({*before, *used, *missing}, kind)
+        type_ = known.type if known and not used else type_of(series.dtype)
+        self.domain[series.name] = Seen("categorical", type_, labels=labels)
+        return _labels(text.fill_null(MISSING) if missing else text, labels)
 
-    def _leaves(self, series: pl.Series, kind: Hierarchy) -> Column | None:
-        text = self._text(series)
-        if text is None:
-            return None
-        ok = self._same_type(series.name, f"column '{series.name}'", series) & self._missing(text, kind.missing)
+    def _leaves(
+        self, series: pl.Series, text: pl.Series, kind: Hierarchy, known: Seen | None, ok: bool
+    ) -> Column | None:
         encoded = kind.encode(text)
         if encoded.uncovered:
             labels = encoded.uncovered_labels()
@@ -369,35 +286,26 @@ class _Coder:
             ok = False
         if not ok:
             return None
-        self.domain[series.name] = Seen(type_of(series.dtype))
+        all_missing = text.null_count() == text.len()
+        self.domain[series.name] = known if known and all_missing else Seen("hierarchy", type_of(series.dtype))
         return Column(series.name, encoded.codes, Leaves(kind))
 
 
-def type_of(dtype: pl.DataType) -> str:
-    """A column's type in the words of a user."""
-    if dtype.is_integer():
-        return "whole numbers"
-    if dtype.is_float() or dtype.is_decimal():
-        return "decimals"
-    if dtype in (pl.String, pl.Categorical, pl.Enum):
-        return "text"
-    names = {pl.Boolean: "yes or no", pl.Date: "dates", pl.Datetime: "times"}
-    return next((name for known, name in names.items() if dtype == known), f"values of type {dtype}")
+def _numbered(numbers: People, ids: pl.Series, next_number: int) -> tuple[People, pl.Series]:
+    """Number the people at -1, in an order drawn at random: the order of rows may tell their values."""
+    new = np.flatnonzero(numbers < 0)
+    drawn = np.random.default_rng().permutation(new)
+    numbers[drawn] = np.arange(next_number, next_number + new.size)
+    return numbers, ids.gather(drawn)
 
 
-def _exact(series: pl.Series) -> pl.Series:
-    """Types that mean the same made the same: NaN is missing, times count in microseconds."""
-    if series.dtype.is_decimal():
-        series = series.cast(pl.Float64)
-    if series.dtype.is_float():
-        return series.fill_nan(None)
-    if isinstance(series.dtype, pl.Datetime) and series.dtype.time_unit != "us":
-        return series.dt.cast_time_unit("us")
-    return series
+@dataclass(frozen=True, repr=False)
+class _NumberColumn(Column):
+    levels: Numbers
 
 
-def _number_codes(series: pl.Series) -> tuple[npt.NDArray[np.float64], Codes]:
-    """The ascending numbers behind the codes (NaN first when some are missing), and the codes."""
+def _numbers(series: pl.Series, kind: Numeric, known: Seen | None) -> _NumberColumn:
+    """A column of plain numbers, coded in ascending order."""
     missing = 1 if series.null_count() else 0
     physical = series.to_physical()
     present = physical.drop_nulls()
@@ -407,8 +315,17 @@ def _number_codes(series: pl.Series) -> tuple[npt.NDArray[np.float64], Codes]:
         values = np.arange(int(low), int(high) + 1, dtype=np.float64)
         codes = (physical.cast(pl.Int64) - int(low) + missing).fill_null(0)
     else:
-        values = present.unique().sort().cast(pl.Float64).to_numpy()
+        values = present.unique().sort().cast(pl.Float64).to_numpy() + 0.0  # -0.0 and 0.0 are one number
         codes = (physical.rank("dense").cast(pl.Int64) - 1 + missing).fill_null(0)
+    seen = (known.low, known.high) if known else ()
+    bounds = [float(bound) for bound in (kind.low, kind.high, *seen) if bound is not None]
+    bounds += [low, high] if present.len() else []
     if missing:
         values = np.concatenate([[np.nan], values])
-    return values, codes.to_numpy().astype(smallest_unsigned(values.size))
+    levels = Numbers(values, series.dtype, bool(missing), min(bounds, default=0.0), max(bounds, default=0.0))
+    return _NumberColumn(series.name, codes.to_numpy().astype(smallest_unsigned(values.size)), levels)
+
+
+def _labels(text: pl.Series, labels: tuple[str, ...]) -> Column:
+    codes: Codes = text.cast(pl.Enum(list(labels))).to_physical().to_numpy()
+    return Column(text.name, codes.astype(smallest_unsigned(len(labels)), copy=False), Labels(labels))

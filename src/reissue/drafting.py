@@ -12,20 +12,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue.coding import Domain, code_table
-from reissue.errors import GuaranteeBroken, Infeasible, Refused, Unprotected, count_of
+from reissue.coding import code_table
+from reissue.domain import GROUP, Domain, sort_of
+from reissue.errors import GuaranteeBroken, Infeasible, ParameterError, Refused, Unprotected, count_of
 from reissue.frames import Library
 from reissue.grouping import Grouping
 from reissue.guarantees import GroupGuarantee, Verdict
-from reissue.hierarchy import Hierarchy
 from reissue.methods.base import Memory, Method
 from reissue.policy import Policy
 from reissue.recode import Recoded, anatomise, generalise, view_of, whole
 from reissue.release import Published
-from reissue.schema import Categorical, Numeric
-from reissue.snapshot import Delta, Snapshot, strata
-
-_KINDS = {Numeric: "numeric", Categorical: "categorical", Hierarchy: "hierarchy"}
+from reissue.snapshot import Delta, Labels, Snapshot, strata
 
 Progress = Callable[[str], None]
 """Called with the name of each stage when it begins."""
@@ -37,6 +34,8 @@ class History:
 
     number: int = 0
     """The number of the last release; 0 when there is none."""
+    mark: str = ""
+    """The mark of the last release, which no release of another series has."""
     policy_version: int = 1
     people: pl.DataFrame | None = None
     """Everyone known so far: `number`, `id`."""
@@ -56,6 +55,8 @@ class Draft:
 
     parent: int
     """The number of the release it follows."""
+    parent_mark: str
+    """The mark of that release: a draft fits no other series, and none with another history."""
     policy: Policy
     policy_version: int
     snapshot: Snapshot
@@ -64,12 +65,14 @@ class Draft:
     delta: Delta
     memory: Memory
     domain: Domain
-    people: pl.DataFrame | None
-    """Everyone known including this table; None when nobody is new."""
+    new_people: pl.DataFrame
+    """Those who are in the series for the first time: `number`, `id`."""
     rows: pl.DataFrame
     """The snapshot with person numbers and public group numbers, as it is kept."""
     verdicts: tuple[Verdict, ...]
     """What the checkers of the method's guarantees found."""
+    notes: tuple[str, ...]
+    """What the publisher should look at before committing."""
     seed: str
     library: Library
 
@@ -98,6 +101,7 @@ class Draft:
             "largest_group": int(sizes.max()),
             "changes": self.delta.counts(),
             "guarantees": {verdict.guarantee: verdict.explanation for verdict in self.verdicts},
+            "notes": list(self.notes),
         }
 
     @property
@@ -106,7 +110,10 @@ class Draft:
         return {
             "method": _without_labels(self.policy.to_dict()["method"]),
             "form": self.policy.form,
-            "columns": {name: _KINDS[type(kind)] for name, kind in self.policy.schema.quasi.items()},
+            "columns": {
+                **{name: sort_of(kind) for name, kind in self.policy.schema.quasi.items()},
+                **dict.fromkeys(self.policy.schema.as_is, "as it is"),
+            },
             "series": "protected" if self.policy.method.protects_series else "unprotected",
             "guarantees": [verdict.guarantee for verdict in self.verdicts],
             "policy_version": self.policy_version,
@@ -153,6 +160,8 @@ def make_draft(
     guarantees = policy.guarantees()
     _check_feasible(snapshot, guarantees)
     progress("Grouping people")
+    if seed is not None and (not isinstance(seed, int) or seed < 0):
+        raise ParameterError(f"The 'seed' parameter must be a whole number of at least 0. Got {seed!r} instead.")
     sequence = np.random.SeedSequence(seed)
     grouping, memory = method.group(snapshot, delta, history.memory, np.random.default_rng(sequence))
     progress("Recoding")
@@ -169,6 +178,7 @@ def make_draft(
         )
     return Draft(
         parent=history.number,
+        parent_mark=history.mark,
         policy=policy,
         policy_version=history.policy_version,
         snapshot=snapshot,
@@ -177,9 +187,10 @@ def make_draft(
         delta=delta,
         memory=memory,
         domain=coded.domain,
-        people=_with_new(history, coded.new_ids),
-        rows=rows.with_columns(pl.Series("group", recoded.group)),
+        new_people=_new_people(history, coded.new_ids),
+        rows=rows.with_columns(pl.Series(GROUP, recoded.group)),
         verdicts=verdicts,
+        notes=_notes(method, snapshot),
         seed=str(sequence.entropy),
         library=library,
     )
@@ -194,12 +205,23 @@ def _without_labels(method: dict[str, Any]) -> dict[str, Any]:
     return {**method, "constraints": constraints} if constraints else method
 
 
-def _with_new(history: History, new_ids: pl.Series) -> pl.DataFrame | None:
-    if not new_ids.len():
-        return None
+def _new_people(history: History, new_ids: pl.Series) -> pl.DataFrame:
     numbers = np.arange(history.next_number, history.next_number + new_ids.len(), dtype=np.uint32)
-    fresh = pl.DataFrame({"number": numbers, "id": new_ids})
-    return fresh if history.people is None else pl.concat([history.people, fresh])
+    return pl.DataFrame({"number": numbers, "id": new_ids})
+
+
+def _notes(method: Method, snapshot: Snapshot) -> tuple[str, ...]:
+    """A protected value that nobody has may be spelt wrong, and then nothing is protected."""
+    levels = snapshot.values.levels
+    used = {levels.labels[code] for code in np.unique(snapshot.values.codes)} if isinstance(levels, Labels) else set()
+    notes = []
+    for promise in method.promises(snapshot.schema):
+        sets: Any = promise.parameters.get("protect") or ()
+        absent = {value for values in sets for value in values} - used
+        if absent:
+            what = count_of(len(absent), "protected value")
+            notes.append(f"{promise.name}: {what} occur nowhere in this table; check the spelling")
+    return tuple(notes)
 
 
 def _check_protection(policy: Policy, history: History) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Collection
+import os
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -28,31 +29,40 @@ def read_table(table: object, *, text: Collection[str] = ()) -> tuple[pl.DataFra
     if isinstance(table, pl.DataFrame):
         return table, "polars"
     if isinstance(table, pl.LazyFrame):
-        return table.collect(), "polars"
+        return _converted(table.collect, "polars"), "polars"
     import narwhals as nw
 
-    try:
-        frame: Any = nw.from_native(cast(Any, table))
-    except TypeError as error:
+    frame: Any = nw.from_native(cast(Any, table), pass_through=True)
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         raise TableError(
             f"An object of type '{type(table).__name__}' is not a table.",
             hint="pass a pandas, polars, pyarrow or DuckDB table, or the path of a CSV or Parquet file.",
-        ) from error
-    implementation = str(frame.implementation)
-    if implementation not in ("pandas", "pyarrow", "duckdb"):
+        )
+    library = str(frame.implementation)
+    if library not in ("pandas", "pyarrow", "duckdb"):
         raise TableError(
-            f"Tables of '{implementation}' are not supported.",
+            f"Tables of '{library}' are not supported.",
             hint="convert it to pandas, polars, pyarrow or DuckDB first.",
         )
+    if isinstance(frame, nw.LazyFrame):
+        return _converted(lambda: frame.collect("polars").to_native(), library), cast(Library, library)
+    return _converted(frame.to_polars, library), cast(Library, library)
+
+
+def _converted(convert: Callable[[], pl.DataFrame], library: str) -> pl.DataFrame:
+    """Run a conversion of another library; what it may say on failure can quote cells, so it is dropped."""
     try:
-        if isinstance(frame, nw.LazyFrame):
-            return frame.collect("polars").to_native(), cast(Library, implementation)
-        return frame.to_polars(), cast(Library, implementation)
+        return convert()
     except ImportError as error:
-        raise MissingExtra(
-            f"Reading a {implementation} table needs the package '{error.name}'.",
-            hint="pip install 'reissue[pandas,duckdb]'",
-        ) from error
+        failure: TableError | MissingExtra = MissingExtra(
+            f"Reading a {library} table needs the package '{error.name}'.", hint="pip install 'reissue[pandas,duckdb]'"
+        )
+    except Exception as error:  # noqa: BLE001  (any library may raise anything here)
+        failure = TableError(
+            f"The {library} table cannot be converted: {type(error).__name__}.",
+            hint="check that every column holds values of one type.",
+        )
+    raise failure
 
 
 def to_library(frame: pl.DataFrame, library: Library) -> Any:
@@ -80,6 +90,8 @@ def _read_file(path: Path, text: Collection[str]) -> pl.DataFrame:
     name = path.name.lower()
     if not name.endswith(READABLE):
         raise TableError(f"'{path.name}' is not a kind of file this reads.", hint=f"use one of {', '.join(READABLE)}.")
+    if not os.access(path, os.R_OK):
+        raise TableError(f"'{path}' may not be read.", hint="check the permissions of the file.")
     # The reasons polars gives can quote cells, so its errors are dropped, not chained.
     with suppress(pl.exceptions.PolarsError, OSError, EOFError, UnicodeDecodeError):
         return _read_parquet(path) if name.endswith(".parquet") else _read_csv(path, text)

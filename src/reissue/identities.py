@@ -9,11 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from numbers import Integral
 from pathlib import Path
 
 import polars as pl
 
-from reissue.errors import PolicyError
+from reissue.errors import ParameterError, PolicyError
 
 KEY_BYTES = 32
 
@@ -53,7 +54,16 @@ def read_key(path: str | Path, *, outside: str | Path | None) -> bytes:
     return key
 
 
-def pseudonym(person: object, key: bytes) -> str:
+def plain_id(person: object) -> str | int:
+    """An id as tables have it: text or a whole number, whatever library the number came from."""
+    if isinstance(person, str):
+        return person
+    if isinstance(person, Integral) and not isinstance(person, bool):
+        return int(person)
+    raise ParameterError(f"An id is text or a whole number, not a {type(person).__name__}.")
+
+
+def pseudonym(person: str | int, key: bytes) -> str:
     """The keyed hash of one id; whole numbers and text never collide."""
     kind = "number" if isinstance(person, int) else "text"
     return hashlib.blake2b(f"{kind}:{person}".encode(), key=key, digest_size=16).hexdigest()

@@ -43,7 +43,7 @@ import tomli_w
 from reissue import guarantees, methods
 from reissue.errors import HierarchyError, ParameterError, PolicyError, UserError
 from reissue.hierarchy import Hierarchy
-from reissue.methods.base import Method
+from reissue.methods.base import Method, Promise
 from reissue.schema import Categorical, Kind, Numeric, Schema
 
 Form = Literal["generalised", "anatomised"]
@@ -60,6 +60,8 @@ class Ids:
     """Where the key lies, outside the series' folder; needed for hashed ids."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.key_file, Path):
+            object.__setattr__(self, "key_file", str(self.key_file))
         if self.ids not in ("plain", "hashed"):
             raise ParameterError(f"The 'ids' parameter must be 'plain' or 'hashed'. Got {self.ids!r} instead.")
         if (self.ids == "hashed") != (self.key_file is not None):
@@ -112,9 +114,22 @@ class Policy:
                     f"t-closeness with the ordered distance needs an order: declare the values of "
                     f"'{self.schema.sensitive}' in their order, or make it numeric"
                 )
-            if promise.parameters.get("protect") and isinstance(kind, Numeric):
-                problems.append(f"{promise.name} protects labels, but the sensitive column is numeric")
+            problems += self._protected_problems(promise)
         return problems
+
+    def _protected_problems(self, promise: Promise) -> list[str]:
+        sets: Any = promise.parameters.get("protect") or ()
+        protected = {value for values in sets for value in values}
+        kind = self.schema.sensitive_kind
+        if protected and isinstance(kind, Numeric):
+            return [f"{promise.name} protects labels, but the sensitive column is numeric"]
+        other = sum(not isinstance(value, str) for value in protected)
+        if other:
+            return [f"{promise.name} protects {other} values that are not text; labels are text"]
+        lacking = len(protected - set(kind.values)) if isinstance(kind, Categorical) and kind.values else 0
+        if lacking:
+            return [f"{promise.name} protects {lacking} labels that the sensitive column's declared values lack"]
+        return []
 
     def guarantees(self) -> tuple[guarantees.Guarantee, ...]:
         """The guarantees that every release under this policy must pass."""
@@ -225,7 +240,7 @@ class _Reader:
         if kind == "hierarchy":
             self._known(f"[{where}]", rest, ("file", "hierarchy", "missing"))
             return self._try(f"[{where}]", lambda: self._hierarchy(rest))
-        if kind not in kinds:
+        if not isinstance(kind, str) or kind not in kinds:
             self.problems.append(f'[{where}] needs kind = "numeric", "categorical" or "hierarchy"')
             return None
         self._known(f"[{where}]", rest, tuple(field.name for field in fields(kinds[kind])))
@@ -251,6 +266,9 @@ class _Reader:
             self.problems.append('[method] needs a name, such as name = "Mondrian"')
             return None
         parameters = {name: value for name, value in data.items() if name not in ("name", "constraints")}
+        if not isinstance(data.get("constraints", []), list):
+            self.problems.append("[method] constraints must be a list of tables: [[method.constraints]]")
+            return None
         if "constraints" in data:
             constraints = [self._constraint(entry) for entry in data["constraints"]]
             if None in constraints:

@@ -6,6 +6,7 @@ person who knows the data; nothing is published under a policy that nobody wrote
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -49,6 +50,8 @@ def guess_roles(frame: pl.DataFrame) -> list[Guess]:
             guesses.append(Guess(name, "person", "", f"{distinct:,} distinct values in {frame.height:,} rows"))
         elif name == sensitive:
             guesses.append(Guess(name, "sensitive", kind, f"by its name and its {distinct:,} distinct values"))
+        elif name in ("group", "count"):
+            guesses.append(Guess(name, "drop", "", "published tables have a column of this name: rename it to keep it"))
         elif _DIRECT.search(name) and kind == "categorical" and distinct > _FEW // 4:
             guesses.append(Guess(name, "drop", "", "looks like a direct identifier or free text"))
         elif kind == "categorical" and (distinct > _FEW or distinct == frame.height > 20):
@@ -147,5 +150,4 @@ def _sensitive(frame: pl.DataFrame, person: str) -> str:
 
 
 def _quoted(name: str) -> str:
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    return json.dumps(name, ensure_ascii=False)  # a JSON string is a TOML string too

@@ -8,6 +8,7 @@ them, a hash of what they publish decides, which is again content alone.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.counting import Counted, mixed
 from reissue.errors import InternalError
 from reissue.grouping import Grouping
 from reissue.kernels import grouped, warm_up
@@ -22,6 +24,9 @@ from reissue.release import Published, PublishedGroups
 from reissue.snapshot import Column, Labels, Leaves, Numbers, Snapshot, enum_of
 
 Ints = npt.NDArray[np.int64]
+
+_MEMBER = re.compile(r'(?:^|(?<=,))(?:"((?:[^"]|"")*)"|([^",{}]*))(?=,|$)')
+"""One label of a published set, in double quotes or bare."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -38,11 +43,14 @@ class Recoded:
 
 def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recoded:
     """One table: every quasi-identifier as the smallest region that holds all of its group."""
+    _warm_up(snapshot)
     columns = [made for column in snapshot.quasi for made in _region(column, grouping, snapshot)]
     columns += [_constant(column, grouping) for column in snapshot.as_is]
-    rank = _rank([column.codes for column in columns], lambda: _Counted.of(snapshot, grouping).value_hash())
+    rank = _rank(
+        [column.codes for column in columns], lambda: Counted.of(snapshot.values.codes, grouping).content_hash()
+    )
     order = np.argsort(rank)
-    renumbered = _Counted.of(snapshot, Grouping(rank[grouping.group], grouping.count))
+    renumbered = Counted.of(snapshot.values.codes, Grouping(rank[grouping.group], grouping.count))
     region = pl.DataFrame([column.decode(order) for column in columns])
     sizes = np.diff(renumbered.starts)
     rows = np.repeat(np.arange(grouping.count, dtype=np.uint32), sizes)
@@ -50,10 +58,10 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recod
         [
             pl.Series("group", rows + np.uint32(1)),
             *region.select(pl.all().gather(pl.Series(rows))),
-            _published_values(snapshot.values, renumbered.sorted_values),
+            _published_values(snapshot.values, renumbered.in_order),
         ]
     )
-    return Recoded({"table": table}, *renumbered.view(snapshot, number, region))
+    return _recoded({"table": table}, renumbered, renumbered.view(snapshot.people, number, region))
 
 
 def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recoded:
@@ -61,6 +69,7 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recode
 
     Xiao & Tao, Anatomy (VLDB 2006).
     """
+    _warm_up(snapshot)
     codes = pl.DataFrame([pl.Series(str(place), c.codes) for place, c in enumerate(snapshot.quasi)])
     in_order = codes.select(pl.arg_sort_by(codes.columns)).to_series()
     steps = codes.select(pl.all().gather(in_order)).select(
@@ -72,11 +81,11 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recode
 
     def content() -> npt.NDArray[np.uint64]:
         rows = np.zeros(grouping.count, dtype=np.uint64)
-        np.add.at(rows, grouping.group, _mixed(row_rank))
-        return rows ^ _Counted.of(snapshot, grouping).value_hash()
+        np.add.at(rows, grouping.group, mixed(row_rank))
+        return rows ^ Counted.of(snapshot.values.codes, grouping).content_hash()
 
     rank = _rank([first_row], content)
-    renumbered = _Counted.of(snapshot, Grouping(rank[grouping.group], grouping.count))
+    renumbered = Counted.of(snapshot.values.codes, Grouping(rank[grouping.group], grouping.count))
     group = rank[grouping.group].astype(np.int64)
     rows = np.lexsort((row_rank, group))
     quasi = pl.DataFrame(
@@ -93,14 +102,33 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recode
             pl.Series("count", renumbered.counts.astype(np.uint32)),
         ]
     )
-    return Recoded({"quasi": quasi, "sensitive": sensitive}, *renumbered.view(snapshot, number, None))
+    tables = {"quasi": quasi, "sensitive": sensitive}
+    return _recoded(tables, renumbered, renumbered.view(snapshot.people, number))
+
+
+def _warm_up(snapshot: Snapshot) -> None:
+    """Run every compiled pass on nothing, so that compiling is announced if it must be done."""
+    nobody = Grouping(np.empty(0, dtype=np.int32), 0)
+
+    def run() -> None:
+        for column in (*snapshot.quasi, *snapshot.as_is, snapshot.values):
+            nothing = column.codes[:0]
+            grouped.extents(nobody.group, nothing, nothing.copy(), nothing.copy())
+            grouped.code_sets(nobody.group, nothing, np.empty((0, 1), dtype=np.uint64))
+        Counted.of(snapshot.values.codes[:0], nobody).view(snapshot.people[:0], 0)
+
+    warm_up(run)
+
+
+def _recoded(tables: dict[str, pl.DataFrame], counted: Counted, groups: PublishedGroups) -> Recoded:
+    return Recoded(tables, (counted.grouping.group + 1).astype(np.uint32), groups)
 
 
 def whole(snapshot: Snapshot, stratum: npt.NDArray[np.int64], number: int = 1) -> Published:
     """The coarsest release there is: one group for each stratum. What fails here fails everywhere."""
     group = stratum.astype(np.int32)
-    counted = _Counted.of(snapshot, Grouping(group, int(group.max()) + 1))
-    return view_of(snapshot, counted.view(snapshot, number, None)[1])
+    counted = Counted.of(snapshot.values.codes, Grouping(group, int(group.max()) + 1))
+    return view_of(snapshot, counted.view(snapshot.people, number))
 
 
 def view_of(snapshot: Snapshot, *releases: PublishedGroups) -> Published:
@@ -110,55 +138,6 @@ def view_of(snapshot: Snapshot, *releases: PublishedGroups) -> Published:
         values = tuple(levels.decode(np.arange(levels.values.size)).to_list())
         return Published(releases, values, levels.values)
     return Published(releases, levels.labels if isinstance(levels, Labels) else levels.hierarchy.leaves)
-
-
-@dataclass(frozen=True, repr=False)
-class _Counted:
-    """The sensitive values of each group, sorted and counted."""
-
-    group: npt.NDArray[np.int32]
-    starts: Ints
-    sorted_values: npt.NDArray[np.unsignedinteger]
-    codes: npt.NDArray[np.unsignedinteger]
-    counts: Ints
-    run_starts: Ints
-
-    @classmethod
-    def of(cls, snapshot: Snapshot, grouping: Grouping) -> _Counted:
-        sizes = grouping.sizes()
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        values = snapshot.values.codes
-        in_order = np.empty_like(values)
-        codes = np.empty_like(values)
-        counts = np.empty(values.size, dtype=np.int64)
-        run_starts = np.empty(starts.size, dtype=np.int64)
-        group = grouping.group
-        warm_up(lambda: grouped.values_by_group(group[:0], values[:0], starts[:1], in_order[:0]))
-        grouped.values_by_group(group, values, starts, in_order)
-        runs = grouped.count_runs(in_order, starts, codes, counts, run_starts)
-        return cls(group, starts, in_order, codes[:runs].copy(), counts[:runs].copy(), run_starts)
-
-    def value_hash(self) -> npt.NDArray[np.uint64]:
-        """A number for each group that depends on nothing but its values and their counts."""
-        used = np.unique(self.codes)
-        mixed = _mixed(np.searchsorted(used, self.codes) * 2 + 1) * self.counts.astype(np.uint64)
-        return np.add.reduceat(mixed, self.run_starts[:-1])
-
-    def view(
-        self, snapshot: Snapshot, number: int, region: pl.DataFrame | None
-    ) -> tuple[npt.NDArray[np.uint32], PublishedGroups]:
-        order = np.empty(self.group.size, dtype=np.int64)
-        grouped.order_by_group(self.group, self.starts, order)
-        groups = PublishedGroups(
-            number=number,
-            members=snapshot.people[order],
-            member_starts=self.starts,
-            values=self.codes.astype(np.int64),
-            counts=self.counts,
-            value_starts=self.run_starts,
-            region=region,
-        )
-        return (self.group + 1).astype(np.uint32), groups
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,7 +186,6 @@ def _region(column: Column, grouping: Grouping, snapshot: Snapshot) -> list[_Gro
 
 def _interval(column: Column, levels: Numbers, grouping: Grouping, snapshot: Snapshot) -> list[_GroupColumn]:
     least, most = _extents(grouping, column.codes)
-    columns = []
     if levels.missing:
         # Missing has code 0, below all numbers: the interval is that of the others, where there are any.
         lacking = least == 0
@@ -235,9 +213,12 @@ def _label_sets(
     grouped.code_sets(grouping.group, codes, sets)
     rows = np.ascontiguousarray(sets).view(np.dtype((np.void, 8 * words))).ravel()
     _, first, which = np.unique(rows, return_index=True, return_inverse=True)
-    bits = np.unpackbits(sets[first].view(np.uint8), axis=1, bitorder="little")
-    texts = tuple(set_text([levels.labels[code] for code in np.flatnonzero(row)]) for row in bits)
-    return which, texts
+
+    def text(row: npt.NDArray[np.uint64]) -> str:
+        bits = np.unpackbits(row.view(np.uint8), bitorder="little")
+        return set_text([levels.labels[code] for code in np.flatnonzero(bits)])
+
+    return which, tuple(text(sets[group]) for group in first)
 
 
 def set_text(labels: list[str]) -> str:
@@ -255,21 +236,9 @@ def _quoted(label: str) -> str:
 
 def set_labels(text: str) -> list[str]:
     """The labels of a published set: the way back from `set_text`."""
-    if not text.startswith("{"):
+    if not (text.startswith("{") and text.endswith("}") and len(text) > 1):
         return [text]
-    labels: list[str] = []
-    rest = text[1:-1]
-    while rest:
-        if rest.startswith('"'):
-            end = 1
-            while rest[end] != '"' or rest[end + 1 : end + 2] == '"':
-                end += 2 if rest[end] == '"' else 1
-            labels.append(rest[1:end].replace('""', '"'))
-            rest = rest[end + 2 :]
-        else:
-            label, _, rest = rest.partition(",")
-            labels.append(label)
-    return labels
+    return [quoted.replace('""', '"') if quoted else bare for quoted, bare in _MEMBER.findall(text[1:-1])] or [text]
 
 
 def _labelled(name: str, which: npt.NDArray[np.integer], texts: tuple[str, ...]) -> _GroupColumn:
@@ -321,11 +290,3 @@ def _rank(keys: list[npt.NDArray[np.integer]], content: Callable[[], npt.NDArray
     rank = np.empty(order.size, dtype=np.int32)
     rank[order] = np.arange(order.size, dtype=np.int32)
     return rank
-
-
-def _mixed(numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
-    """Scatter numbers over 64 bits (the finaliser of splitmix64), so that sums tell multisets apart."""
-    mixed = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mixed ^ (mixed >> np.uint64(31))

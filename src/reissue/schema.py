@@ -13,16 +13,20 @@ Every column has exactly one role. The words are ARX's where ARX has one:
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from reissue.errors import ParameterError, PolicyError, listed
 from reissue.hierarchy import Hierarchy
 
 Missing = Literal["refuse", "value"]
+
+RESERVED = "reissue."
+"""Names that begin so are the ledger's own."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,8 @@ class Numeric:
         _one_of("Numeric", "missing", self.missing, ("refuse", "value"))
         for bound in ("low", "high"):
             value = getattr(self, bound)
-            if value is not None and (isinstance(value, bool) or not isinstance(value, int | float)):
+            number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+            if value is not None and not number:
                 raise ParameterError(f"The '{bound}' parameter of Numeric must be a number. Got {value!r} instead.")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise ParameterError("The 'low' parameter of Numeric must not be above 'high'.")
@@ -61,7 +66,13 @@ class Categorical:
     """Whether a missing value is an error or a value of its own."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "values", tuple(str(value) for value in self.values))
+        if isinstance(self.values, str):
+            raise ParameterError(
+                "The 'values' parameter of Categorical must be a list of labels. Got one text instead."
+            )
+        # Labels are text; yes and no are written as they are in a column of them.
+        labels = (str(value).lower() if isinstance(value, bool) else str(value) for value in self.values)
+        object.__setattr__(self, "values", tuple(labels))
         _one_of("Categorical", "new", self.new, ("accept", "refuse"))
         _one_of("Categorical", "missing", self.missing, ("refuse", "value"))
         if len(set(self.values)) < len(self.values):
@@ -123,14 +134,24 @@ class Schema:
             "as_is": MappingProxyType(dict(as_is)),
             "drop": (drop,) if isinstance(drop, str) else tuple(drop),
             "permanent": tuple(permanent),
-            "protect": tuple(tuple(group) for group in protect),
+            "protect": tuple(tuple(str(value) for value in group) for group in protect),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
         self._check()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        sensitive = {self.sensitive: self.sensitive_kind}
+        columns = (self.person, dict(self.quasi), sensitive, dict(self.as_is), self.drop)
+        return (Schema, (*columns, self.permanent, self.protect))
+
     def __hash__(self) -> int:
         return hash((self.person, tuple(self.quasi.items()), self.sensitive, tuple(self.as_is.items()), self.drop))
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """The kind of every column that is coded: all but the person and those dropped."""
+        return {**self.quasi, **self.as_is, self.sensitive: self.sensitive_kind}
 
     @property
     def roles(self) -> dict[str, str]:
@@ -151,6 +172,11 @@ class Schema:
         twice = [name for name, often in Counter(columns).items() if often > 1]
         if twice:
             problems.append(f"more than one role for {listed(twice)}")
+        odd = [name for name in columns if not name or name == "*" or "\0" in name or name.startswith(("^", RESERVED))]
+        if odd:
+            problems.append(
+                f"columns to rename: {listed(odd)} (a name must not be empty or '*', or begin with '^' or '{RESERVED}')"
+            )
         for name, kind in self.quasi.items():
             if not isinstance(kind, Numeric | Categorical | Hierarchy):
                 problems.append(f"quasi-identifier '{name}' needs Numeric(), Categorical() or a Hierarchy")

@@ -6,7 +6,10 @@ release = series.publish(january)
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -15,12 +18,13 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 import numpy as np
 import polars as pl
 
-from reissue.coding import Domain, restore
+from reissue.coding import restore
+from reissue.domain import GROUP, PERSON, Domain
 from reissue.drafting import Draft, History, Progress, make_draft
-from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, count_of, listed
+from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, count_of, listed
 from reissue.frames import Library, read_table, to_library
 from reissue.grouping import Grouping
-from reissue.identities import pseudonym, read_key
+from reissue.identities import plain_id, pseudonym, read_key
 from reissue.ledger import Entry, Finding, Ledger, PolicyVersion, Record
 from reissue.policy import Policy
 from reissue.release import Published, Release
@@ -49,12 +53,9 @@ def open(folder: str | Path, policy: Policy | str | Path | None = None, *, frame
         )
     if isinstance(policy, str | Path):
         policy = Policy.read(policy)
-    try:
-        ledger = Ledger.open(folder)
-    except NotASeries:
-        if policy is None:
-            raise
-        ledger = Ledger.create(folder, policy.to_toml())
+    if policy is not None:
+        policy = _with_absolute_key(policy)
+    ledger = _open_or_create(folder, policy)
     try:
         series = Series(Path(folder), ledger, frames)
         if policy is not None:
@@ -63,6 +64,22 @@ def open(folder: str | Path, policy: Policy | str | Path | None = None, *, frame
         ledger.close()
         raise
     return series
+
+
+def _open_or_create(folder: str | Path, policy: Policy | None) -> Ledger:
+    if policy is None:
+        return Ledger.open(folder)
+    with suppress(NotASeries):
+        return Ledger.open(folder)
+    return Ledger.create(folder, policy.to_toml())
+
+
+def _with_absolute_key(policy: Policy) -> Policy:
+    """The key must be found again from anywhere."""
+    key_file = policy.people.key_file
+    if key_file is None or key_file.startswith("~"):
+        return policy
+    return replace(policy, people=replace(policy.people, key_file=str(Path(key_file).resolve())))
 
 
 def draft(
@@ -103,7 +120,7 @@ class Series:
         self._policy = Policy.from_toml(self._policy_version.toml)
 
     def __repr__(self) -> str:
-        return f"Series('{self.folder}': {count_of(len(self._ledger.releases()), 'release')}, {self._policy.method!r})"
+        return f"Series('{self.folder}', {self._policy.method!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -137,8 +154,7 @@ class Series:
         The draft is private: it holds the table. `seed` makes the method's random choices repeatable; by
         default they come from the operating system, which is what you want for a real release.
         """
-        if self._ledger.policy.version != self._policy_version.version:
-            self._load_policy()  # somebody else amended it meanwhile
+        self._current_policy()
         if self._ledger.policy_file_differs():
             raise PolicyChanged(
                 f"The file policy.toml in '{self.folder}' is not the policy the series runs under.",
@@ -149,6 +165,23 @@ class Series:
 
     def commit(self, draft: Draft, *, time: datetime | None = None) -> Release:
         """Make a draft durable, in one transaction or not at all."""
+        with self._ledger.writing():
+            return self._release(self._commit(draft, time), draft.library)
+
+    def _commit(self, draft: Draft, time: datetime | None) -> Record:
+        """As the only writer: check that the draft continues this very history, then make it durable."""
+        releases, people = self._ledger.releases(), self._ledger.people()
+        mark = releases[-1].mark if releases else ""
+        if (draft.parent, draft.parent_mark) != (len(releases), mark) or draft.policy != self._current_policy():
+            raise StaleDraft(
+                "The draft does not continue this series: something was committed or the policy changed since, or it "
+                "was made for another series.",
+                hint="draft again.",
+            )
+        if time is not None and time.tzinfo is None:
+            raise ParameterError("The 'time' parameter of commit must have a time zone.")
+        # Only the new ids come from the draft: who was forgotten since it was made stays forgotten.
+        everyone = pl.concat([people, draft.new_people]) if releases else draft.new_people
         entry = Entry(
             policy_version=draft.policy_version,
             manifest=draft.manifest,
@@ -158,12 +191,16 @@ class Series:
                 DOMAIN: draft.domain.frame(),
                 **{MEMORY + name: memory for name, memory in draft.memory.items()},
             },
-            people=draft.people,
+            people=everyone if draft.new_people.height else None,
             summary=draft.summary,
             seed=draft.seed,
             time=time or datetime.now(UTC),
         )
-        return self._release(self._ledger.commit(entry, parent=draft.parent), draft.library)
+        return self._ledger.commit(entry, parent=draft.parent)
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Be the only writer of the series within a block, from before a draft until it is committed."""
+        return self._ledger.writing()
 
     def publish(
         self,
@@ -175,7 +212,7 @@ class Series:
         progress: Progress = lambda stage: None,
     ) -> Release:
         """Draft and commit the next release, as the only writer from beginning to end."""
-        with self._ledger.writing():
+        with self.writing():
             draft = self.draft(table, seed=seed, show_values=show_values, progress=progress)
             progress("Committing")
             return self.commit(draft, time=time)
@@ -209,13 +246,14 @@ class Series:
 
         snapshot, grouping = self._snapshot(number)
         policy = self._policy_of(number)
-        k = policy.method.parameters.get("k")
+        promises: Any = policy.method.promises(policy.schema)
+        sizes: list[int] = [promise.parameters["k"] for promise in promises if promise.name == "k-anonymity"]
         return measure(
             snapshot.quasi,
             snapshot.values,
             grouping,
             form=policy.form,
-            k=k if isinstance(k, int) else None,
+            k=max(sizes, default=None),
             weights=weights,
             workload=workload,
             progress=progress,
@@ -226,39 +264,42 @@ class Series:
     def members(self, number: int) -> Any:
         """Private: who was published in which group of a release. Forgotten people have no `person`."""
         self._record(number)
-        rows = self._ledger.table(number, SNAPSHOT).select("person", "group")
-        people = self._ledger.people().rename({"number": "person"})
-        joined = rows.join(people, on="person", how="left", maintain_order="left")
-        frame = joined.select(
-            pl.col("id").alias("person"), "group", pl.lit(None, dtype=pl.UInt32).alias("counterfeit")
-        ).sort("group", "person")
+        rows = self._ledger.table(number, SNAPSHOT).select(pl.col(PERSON).alias("number"), pl.col(GROUP).alias("group"))
+        joined = rows.join(self._ledger.people(), on="number", how="left")
+        nobody = pl.lit(None, dtype=pl.UInt32).alias("counterfeit")
+        frame = joined.select(pl.col("id").alias("person"), "group", nobody).sort("group", "person")
         return to_library(frame, self._frames)
 
     def name_of(self, number: int) -> Any:
         """Private: the id (or pseudonym) behind a person number; None for someone forgotten."""
-        return self._ledger.people().filter(pl.col("number") == number)["id"].item()
+        found = self._ledger.people().filter(pl.col("number") == number)["id"]
+        if not found.len():
+            raise ParameterError(f"There is no person number {number} in the series.")
+        return found.item()
 
     def id_from_text(self, text: str) -> object:
         """An id typed by hand, in the type that ids have in this series' tables."""
         records = self._ledger.releases()
         if not records:
             return text
-        known = Domain.from_frame(self._ledger.table(records[-1].number, DOMAIN)).columns["(person)"].type
-        return int(text) if known == "whole numbers" and text.strip().lstrip("-").isdigit() else text
+        known = Domain.from_frame(self._ledger.table(records[-1].number, DOMAIN)).columns[PERSON].type
+        if known == "whole numbers" and re.fullmatch(r"\s*-?[0-9]{1,18}\s*", text):
+            return int(text)
+        return text
 
     def pseudonym(self, person: object) -> str:
         """The keyed hash that stands for an id in `members`, where the policy keeps hashes."""
         key = _key(self._policy, self.folder)
         if key is None:
             raise ParameterError("This series keeps ids as they are: there are no pseudonyms.")
-        return pseudonym(person, key)
+        return pseudonym(plain_id(person), key)
 
     def forget(self, person: object) -> None:
         """Erase a person's id; the history keeps the person's number and rows.
 
         If the same id is ever published again, it counts as a new person.
         """
-        sought = self.pseudonym(person) if self._policy.people.ids == "hashed" else person
+        sought = self.pseudonym(person) if self._policy.people.ids == "hashed" else plain_id(person)
         with self._ledger.writing():
             people = self._ledger.people()
             same_type = isinstance(sought, str) == (people["id"].dtype == pl.String)
@@ -275,6 +316,8 @@ class Series:
             for what, changed in {
                 "the person column": mine.schema.person != theirs.schema.person,
                 "the sensitive column": mine.schema.sensitive != theirs.schema.sensitive,
+                "the kind of the sensitive column": type(mine.schema.sensitive_kind)
+                is not type(theirs.schema.sensitive_kind),
                 "how ids are kept": mine.people.ids != theirs.people.ids,
             }.items()
             if changed
@@ -296,13 +339,19 @@ class Series:
         """Check every byte of the series against what was recorded; an empty list is a clean bill."""
         return self._ledger.verify()
 
-    def _load_policy(self) -> None:
-        self._policy_version = self._ledger.policy
-        self._policy = Policy.from_toml(self._policy_version.toml)
+    def _current_policy(self) -> Policy:
+        """The policy, read again if somebody else amended it meanwhile."""
+        current = self._ledger.policy
+        if current.version != self._policy_version.version:
+            self._policy_version, self._policy = current, Policy.from_toml(current.toml)
+        return self._policy
 
     def _require(self, policy: Policy) -> None:
         differences = self._policy.differences(policy)
-        if differences:
+        if differences and not self._ledger.releases():
+            # Nothing was published under the other one yet, as after a first attempt that failed.
+            self.amend(policy, "replaced before the first release")
+        elif differences:
             raise PolicyChanged(
                 f"The policy given differs from the one the series in '{self.folder}' runs under.",
                 problems=[f"it differs in {listed(differences)}"],
@@ -312,7 +361,7 @@ class Series:
 
     def _record(self, number: int) -> Record:
         records = self._ledger.releases()
-        if not 1 <= number <= len(records):
+        if not isinstance(number, int) or not 1 <= number <= len(records):
             raise ParameterError(f"There is no release {number}: the series has {count_of(len(records), 'release')}.")
         return records[number - 1]
 
@@ -336,10 +385,11 @@ class Series:
         people = self._ledger.people()
         return History(
             number=number,
+            mark=records[-1].mark,
             policy_version=version,
             people=people,
             next_number=int(people["number"].max() or 0) + 1,  # type: ignore[arg-type]
-            last=self._ledger.table(number, SNAPSHOT).drop("group"),
+            last=self._ledger.table(number, SNAPSHOT).drop(GROUP),
             domain=Domain.from_frame(self._ledger.table(number, DOMAIN)),
             memory={
                 name.removeprefix(MEMORY): self._ledger.table(number, name)
@@ -360,7 +410,7 @@ class Series:
         """The snapshot and the groups of a release, as they were."""
         policy = self._policy_of(number)
         rows = self._ledger.table(number, SNAPSHOT)
-        group = rows["group"].to_numpy().astype(np.int32) - 1
+        group = rows[GROUP].to_numpy().astype(np.int32) - 1
         domain = Domain.from_frame(self._ledger.table(number, DOMAIN))
         snapshot = restore(rows, policy.schema, domain).for_form(policy.form)
         return snapshot, Grouping(group, int(group.max()) + 1)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.domain import PERSON
 from reissue.hierarchy import Hierarchy
 from reissue.schema import Schema
 
@@ -113,7 +114,7 @@ class Snapshot:
     def frame(self) -> pl.DataFrame:
         """The rows with person numbers in place of ids, as they are kept in the ledger."""
         columns = [*self.quasi, *self.as_is, self.values]
-        return pl.DataFrame([pl.Series("person", self.people.astype(np.uint32)), *(c.decode() for c in columns)])
+        return pl.DataFrame([pl.Series(PERSON, self.people.astype(np.uint32)), *(c.decode() for c in columns)])
 
 
 @dataclass(frozen=True, repr=False)
@@ -146,11 +147,11 @@ class Delta:
     @classmethod
     def between(cls, last: pl.DataFrame | None, now: pl.DataFrame, value: str, *, known: int, since: int) -> Delta:
         """Compare two frames of snapshots; people numbered below `known` have been in the series before."""
-        here = now["person"].to_numpy().astype(np.int64)
+        here = now[PERSON].to_numpy().astype(np.int64)
         nobody = np.empty(0, dtype=np.int64)
         if last is None:
             return cls(np.sort(here), nobody, nobody, nobody, nobody, nobody, since)
-        before = last["person"].to_numpy().astype(np.int64)
+        before = last[PERSON].to_numpy().astype(np.int64)
         # Person numbers are dense, so a table of places finds everybody in one pass.
         place = np.full(max(int(here.max(initial=0)), int(before.max(initial=0))) + 1, -1, dtype=np.int64)
         place[before] = np.arange(before.size)
@@ -166,7 +167,7 @@ class Delta:
                 differs |= _different(last[name].gather(then), now[name].gather(both))
             return np.sort(stayed[differs])
 
-        shared = [name for name in now.columns if name in last.columns and name not in ("person", value)]
+        shared = [name for name in now.columns if name in last.columns and name not in (PERSON, value)]
         return cls(
             arrived=fresh[fresh >= known],
             returned=fresh[fresh < known],
@@ -204,4 +205,7 @@ def _different(one: pl.Series, other: pl.Series) -> npt.NDArray[np.bool_]:
         codes = np.array([code_of.get(label, -1) for label in one.dtype.categories], dtype=np.int64)
         different: npt.NDArray[np.bool_] = codes[one.to_physical().to_numpy()] != other.to_physical().to_numpy()
         return different
+    if one.dtype != other.dtype:
+        # The column's kind was changed by a new policy: values are the same if they read the same.
+        one, other = one.cast(pl.String), other.cast(pl.String)
     return one.ne_missing(other).to_numpy()

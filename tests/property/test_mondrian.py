@@ -17,6 +17,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import reissue as ri
+from reissue.domain import GROUP, PERSON
 from reissue.recode import set_labels
 from reissue.series import draft
 
@@ -157,7 +158,7 @@ def test_generalised_releases_keep_every_promise(
         return
     made = draft(table, policy, seed=seed)
     published = made.tables["table"]
-    members = made.rows.join(made.people, left_on="person", right_on="number").select("id", "group")
+    members = made.rows.join(made.new_people, left_on=PERSON, right_on="number").select("id", GROUP)
 
     # Everybody is in exactly one group.
     assert sorted(members["id"].to_list()) == sorted(table["person"].to_list())

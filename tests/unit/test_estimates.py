@@ -110,7 +110,7 @@ def test_a_hierarchy_that_is_needed_is_asked_for(tmp_path: Path) -> None:
         release = series.publish(table)
     with pytest.raises(ri.errors.ParameterError, match="generalised along a hierarchy"):
         ri.estimate(release, {"town": "aa"})
-    with pytest.raises(ri.errors.ParameterError, match="stand in no published set"):
+    with pytest.raises(ri.errors.ParameterError, match="stand nowhere in it"):
         ri.estimate(release.tables, {"town": "aa"})
     assert ri.estimate(release, {"town": "aa"}, hierarchies={"town": TOWNS}) == pytest.approx(6 / 5)
     assert ri.estimate(release, {"illness": "flu"}) == pytest.approx(3)

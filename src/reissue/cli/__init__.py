@@ -5,6 +5,7 @@ Modules of commands import the library inside their functions, so that `reissue 
 
 from __future__ import annotations
 
+import os
 import sys
 
 import typer
@@ -21,7 +22,7 @@ from reissue.cli.output import report_error
 from reissue.cli.publish import publish
 from reissue.cli.show import show
 from reissue.cli.utility import utility
-from reissue.errors import ReissueError
+from reissue.errors import InternalError, ReissueError
 
 app = typer.Typer(
     name="reissue",
@@ -50,7 +51,18 @@ def options(
 
 def main() -> None:
     """Run the command line; errors of ours end in a message and an exit code, not in a traceback."""
+    failure: ReissueError
     try:
         app()
+        return
     except ReissueError as error:
-        sys.exit(report_error(error, as_json="--json" in sys.argv[1:]))
+        failure = error
+    except Exception as error:
+        if os.environ.get("REISSUE_DEBUG"):
+            raise
+        # A traceback of another library can quote the table.
+        failure = InternalError(
+            f"Something failed that should not have ({type(error).__name__}).",
+            hint="report it; REISSUE_DEBUG=1 shows the traceback, which may quote the table.",
+        )
+    sys.exit(report_error(failure, as_json="--json" in sys.argv[1:]))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, print_json, print_table, say
+from reissue.cli.output import AsJson, print_json, print_table, say, steps
 
 
 def datasets(
@@ -28,7 +28,7 @@ def datasets(
 
       reissue datasets census --rows 10000 --out census.parquet
     """
-    from reissue.errors import ParameterError
+    from reissue.errors import ParameterError, StorageError
     from reissue.studies.datasets import datasets as known
     from reissue.studies.datasets import load
 
@@ -46,11 +46,12 @@ def datasets(
         return
     if out is None or not out.name.endswith((".csv", ".parquet")):
         raise ParameterError("Writing a data set needs --out with a file name that ends in .csv or .parquet.")
-    frame = load(name, path=path, rows=rows, seed=seed)
-    if out.name.endswith(".csv"):
-        frame.write_csv(out)
-    else:
-        frame.write_parquet(out)
+    with steps(f"Making {name}"):
+        frame = load(name, path=path, rows=rows, seed=seed)
+        try:
+            frame.write_csv(out) if out.name.endswith(".csv") else frame.write_parquet(out)
+        except OSError as error:
+            raise StorageError(f"'{out}' cannot be written: {error.strerror}.") from error
     if as_json:
         print_json({"file": str(out), "rows": frame.height, "columns": frame.columns})
         return

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, say
+from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, say, steps
 
 
 def export(
@@ -30,7 +30,7 @@ def export(
     from reissue.errors import ParameterError, StorageError
     from reissue.series import open as open_series
 
-    with open_series(series) as opened:
+    with steps("Reading the release"), open_series(series) as opened:
         release = chosen(opened, number)
         tables = release.tables
         files = {path.name: path.read_bytes() for path in sorted(release.folder.iterdir())}

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, print_json, print_table, say
+from reissue.cli.output import AsJson, print_json, print_table, say, steps
 
 
 def init(
@@ -28,8 +28,9 @@ def init(
 
     if out.exists() and not force:
         raise ParameterError(f"There is a file '{out}' already.", hint="choose another with --out, or pass --force.")
-    frame, _ = read_table(table)
-    guesses = guess_roles(frame)
+    with steps(f"Reading {table.name}"):
+        frame, _ = read_table(table)
+        guesses = guess_roles(frame)
     try:
         out.write_text(propose_policy(frame, table.name), encoding="utf-8")
     except OSError as error:

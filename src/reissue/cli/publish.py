@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from reissue.cli.output import AsJson, SeriesFolder, ShowValues, print_json, pri
 
 if TYPE_CHECKING:
     from reissue.drafting import Draft
+    from reissue.series import Series
 
 CHANGES = ("arrived", "returned", "stayed", "gone", "changed_quasi", "changed_value")
 
@@ -22,7 +24,9 @@ def publish(
         Path | None, typer.Option("--policy", help="The policy file; needed for the first release only.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be published; commit nothing.")] = False,
-    seed: Annotated[int | None, typer.Option(help="Make random choices repeatable. Not for real releases.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Make random choices repeatable. Not for real releases.")
+    ] = None,
     show_values: ShowValues = False,
     as_json: AsJson = False,
 ) -> None:
@@ -36,35 +40,40 @@ def publish(
 
       reissue publish clinic february.csv --dry-run
     """
-    from reissue.errors import NotASeries
     from reissue.policy import Policy
     from reissue.series import draft as first_draft
     from reissue.series import open as open_series
 
-    if dry_run:
-        with stages(5) as progress:
-            try:
-                with open_series(series, policy) if policy is None else _existing(series, policy) as opened:
-                    made = opened.draft(table, seed=seed, show_values=show_values, progress=progress)
-            except NotASeries:
-                if policy is None:
-                    raise
-                made = first_draft(table, Policy.read(policy), seed=seed, show_values=show_values, progress=progress)
+    with stages(6) as progress, ExitStack() as stack:
+        opened = _existing(series, policy)
+        if opened is None and policy is not None:
+            # A series comes into being with its first release: nothing is made for a table that does not fit.
+            made = first_draft(table, Policy.read(policy), seed=seed, show_values=show_values, progress=progress)
+            opened = None if dry_run else stack.enter_context(open_series(series, policy))
+        else:
+            opened = stack.enter_context(opened or open_series(series))
+            if not dry_run:
+                stack.enter_context(opened.writing())
+            made = opened.draft(table, seed=seed, show_values=show_values, progress=progress)
+        progress("Committing")
+        release = opened.commit(made) if opened is not None and not dry_run else None
+    if release is None:
         _show(made.summary, as_json, committed=False)
         _show_rows(made, as_json)
-        return
-    with stages(6) as progress, open_series(series, policy) as opened:
-        release = opened.publish(table, seed=seed, show_values=show_values, progress=progress)
-    _show(dict(release.summary) | {"folder": str(release.folder)}, as_json, committed=True)
+    else:
+        _show(dict(release.summary) | {"folder": str(release.folder)}, as_json, committed=True)
 
 
-def _existing(series: Path, policy: Path) -> Any:
-    """Open a series that exists, under a policy that must be its own; never create one."""
+def _existing(series: Path, policy: Path | None) -> Series | None:
+    """The series, which must run under the policy if one is given; None if there is no series yet."""
+    from reissue.errors import NotASeries
     from reissue.ledger import Ledger
     from reissue.series import open as open_series
 
-    Ledger.open(series).close()
-    return open_series(series, policy)
+    with suppress(NotASeries):
+        Ledger.open(series).close()
+        return open_series(series, policy)
+    return None
 
 
 def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
@@ -85,6 +94,8 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
     print_table(title, ("", ""), rows, left=(0, 1))
     for guarantee, explanation in summary["guarantees"].items():
         say(f"{guarantee}: {explanation}", heading="kept ", style="green")
+    for note in summary["notes"]:
+        say(note, heading="note ", style="yellow")
 
 
 def _sizes(summary: dict[str, Any]) -> str:

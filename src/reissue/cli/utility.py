@@ -13,9 +13,14 @@ def utility(
     series: SeriesFolder,
     number: Number = None,
     queries: Annotated[int, typer.Option(min=0, help="How many COUNT queries to ask; 0 for none.")] = 1000,
-    dimensions: Annotated[int, typer.Option(min=1, help="How many quasi-identifiers each query restricts.")] = 2,
+    dimensions: Annotated[
+        int | None, typer.Option(min=1, help="How many quasi-identifiers each query restricts; 2 where there are two.")
+    ] = None,
     selectivity: Annotated[float, typer.Option(help="The share of rows a query should match, above 0 up to 1.")] = 0.05,
-    seed: Annotated[int | None, typer.Option(help="Ask the same queries again.")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="How much each quasi-identifier counts for the distortion: age=0.6,sex=0.4")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Ask the same queries again.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure what a release cost: information loss, sizes of groups, error of queries. Private.
@@ -34,15 +39,22 @@ def utility(
         release = chosen(opened, number)
         workload = None
         if queries:
-            workload = Workload(
-                dimensions=min(dimensions, len(opened.policy.schema.quasi)),
-                selectivity=selectivity,
-                count=queries,
-                seed=seed,
-            )
-        measured = opened.utility(release.number, workload=workload, progress=progress)
+            columns = len(release.manifest["columns"])
+            workload = Workload(dimensions or min(2, columns), selectivity, count=queries, seed=seed)
+        measured = opened.utility(release.number, workload=workload, weights=_weights(weights), progress=progress)
     if as_json:
         print_json({"number": release.number, **measured.to_dict()})
         return
     frame = measured.frame()
     print_table(f"What release {release.number} cost", frame.columns, frame.rows(), left=(0, 2))
+
+
+def _weights(text: str | None) -> dict[str, float] | None:
+    from reissue.errors import ParameterError
+
+    if text is None:
+        return None
+    try:
+        return {name: float(weight) for name, _, weight in (part.rpartition("=") for part in text.split(","))}
+    except ValueError:
+        raise ParameterError("--weights takes column=number, separated by commas: age=0.6,sex=0.4") from None

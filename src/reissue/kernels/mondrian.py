@@ -346,11 +346,11 @@ def _descend(
 
 
 @njit(cache=True, nogil=True)
-def split(cells: Any, index: Any, attributes: Any, rules: Any, relaxed: bool, limit: int, ends: Any, final: Any) -> int:
-    """Cut the rows into segments; segments of at most `limit` rows are left for somebody else to cut.
+def split(cells: Any, index: Any, given: Any, attributes: Any, rules: Any, relaxed: bool, limit: int, ends: Any) -> int:
+    """Cut segments of rows, which end where `given` says, as long as any cut is allowed.
 
-    `ends` and `final` receive, for each segment in the order of rows, where it ends and whether it is a
-    group that can't be cut any further. Returns the number of segments.
+    Segments of at most `limit` rows are left as they are, for a later call. `ends` receives where the
+    segments end, in the order of rows. Returns how many there are.
     """
     width = cells.shape[1] - 1
     widest = 1
@@ -364,10 +364,11 @@ def split(cells: Any, index: Any, attributes: Any, rules: Any, relaxed: bool, li
     least = np.zeros(width, np.int64)
     most = np.zeros(width, np.int64)
     extents = np.zeros(width, np.float64)
-    stack = np.empty((64, 2), np.int64)
-    stack[0, 0] = 0
-    stack[0, 1] = cells.shape[0]
-    depth = 1
+    stack = np.empty((given.size + 64, 2), np.int64)
+    for segment in range(given.size):
+        stack[given.size - 1 - segment, 0] = given[segment - 1] if segment else 0
+        stack[given.size - 1 - segment, 1] = given[segment]
+    depth = given.size
     segments = 0
     while depth:
         depth -= 1
@@ -413,7 +414,6 @@ def split(cells: Any, index: Any, attributes: Any, rules: Any, relaxed: bool, li
                 extents[attribute] = -1.0
         if parts == 1:
             ends[segments] = high
-            final[segments] = size > limit or size < 2 * rules.smallest
             segments += 1
             continue
         while depth + parts > stack.shape[0]:

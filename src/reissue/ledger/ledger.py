@@ -255,6 +255,7 @@ class Ledger:
             chain=row.chain,
             summary=json.loads(row.summary),
             seed=row.seed,
+            mark=row.staged,
             path=next((place for place in self._places(row) if place.is_dir()), self._layout.release(row.number)),
         )
 

@@ -83,6 +83,8 @@ class Record:
     """Private."""
     seed: str
     """Private."""
+    mark: str
+    """A random name that no other release of any series has; private."""
     path: Path
     """The folder with the public files; in `private/staging` as long as the move is unfinished."""
 

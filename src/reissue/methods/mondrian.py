@@ -31,7 +31,6 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -129,7 +128,7 @@ class Mondrian(Method):
         index = np.arange(len(snapshot), dtype=np.int32)
         if self.split == "relaxed":
             # Ties are parted by place, so places must say nothing: a canonical order, then a shuffle.
-            index = np.lexsort(cells.T).astype(np.int32)
+            index = np.lexsort((*cells.T, strata(snapshot))).astype(np.int32)
             rng.shuffle(index)
             cells = cells[index]
         strata_ends = _strata(snapshot, cells, index)
@@ -184,32 +183,26 @@ def _split(
     from reissue.kernels import warm_up
     from reissue.kernels.mondrian import split
 
+    def run(given: npt.NDArray[np.int64], low: int, limit: int) -> npt.NDArray[np.int64]:
+        """Cut the segments that begin at `low` and end as given."""
+        high = int(given[-1])
+        ends = np.empty((high - low) // max(rules.smallest, 1) + given.size + 1, dtype=np.int64)
+        count = split(cells[low:high], index[low:high], given - low, attributes, rules, relaxed, limit, ends)
+        return ends[:count] + low
+
+    one, nobody = np.ones(1, dtype=np.int64), np.empty(2, dtype=np.int64)
+    warm_up(lambda: split(cells[:1].copy(), index[:1].copy(), one, attributes, rules, relaxed, 0, nobody))
     workers = os.cpu_count() or 1
-    room = cells.shape[0] // max(rules.smallest, 1) + strata_ends.size + 1
-
-    def run(low: int, high: int, limit: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-        ends = np.empty(min(room, high - low) + 1, dtype=np.int64)
-        final = np.empty(ends.size, dtype=np.bool_)
-        count = split(cells[low:high], index[low:high], attributes, rules, relaxed, limit, ends, final)
-        return ends[:count] + low, final[:count]
-
-    one = np.zeros(2, dtype=np.int64), np.zeros(2, dtype=np.bool_)
-    warm_up(lambda: split(cells[:1].copy(), index[:1].copy(), attributes, rules, relaxed, 0, *one))
-    coarse = cells.shape[0] // (4 * workers) if cells.shape[0] > PARALLEL_FROM and workers > 1 else 0
-    segments: list[tuple[int, int, bool]] = []
-    for low, high in pairwise([0, *strata_ends.tolist()]):
-        ends, final = run(low, high, coarse)
-        segments += zip([low, *ends[:-1].tolist()], ends.tolist(), final.tolist(), strict=True)
-    if coarse == 0:
-        return np.array([high for _, high, _ in segments], dtype=np.int64)
-    done = [np.array([high], dtype=np.int64) for _, high, _ in segments]
-    waiting = [position for position, (_, _, final) in enumerate(segments) if not final]
-    waiting.sort(key=lambda position: segments[position][0] - segments[position][1])  # the longest first
+    rows = cells.shape[0]
+    if workers == 1 or rows < PARALLEL_FROM:
+        return run(strata_ends, 0, 0)
+    segments = run(strata_ends, 0, rows // (4 * workers))
+    # A few runs of neighbouring segments for each worker, with about as many rows in each.
+    shares = np.searchsorted(segments, np.arange(1, 4 * workers) * (rows / (4 * workers)))
+    parts = [part for part in np.split(segments, np.unique(shares)) if part.size]
+    starts = [0, *(int(part[-1]) for part in parts[:-1])]
     with ThreadPoolExecutor(workers) as pool:
-        finished = pool.map(lambda position: run(*segments[position][:2], 0)[0], waiting)
-        for position, ends in zip(waiting, finished, strict=True):
-            done[position] = ends
-    return np.concatenate(done)
+        return np.concatenate(list(pool.map(run, parts, starts, [0] * len(parts))))
 
 
 def _attributes(snapshot: Snapshot) -> Any:

@@ -24,7 +24,6 @@ from reissue.ledger import catalog
 from reissue.ledger.files import (
     PRIVATE_FILE,
     PRIVATE_FOLDER,
-    PUBLIC_FILE,
     PUBLIC_FOLDER,
     move,
     names_in,
@@ -114,7 +113,7 @@ def _build(layout: Layout, shown: str, policy_toml: str) -> None:
         with new_file(path, PRIVATE_FILE):
             pass  # SQLite takes an empty file for an empty database, and keeps its mode for all it adds
     folder = new_staging_folder(layout)
-    write_text(layout.staged_policy(folder.name), policy_toml, PUBLIC_FILE)
+    write_text(layout.staged_policy(folder.name), policy_toml, PRIVATE_FILE)
     database = Database(layout.catalog, shown)
     migrate(database)
     database.write(partial(_first_rows, policy_toml=policy_toml, staged=folder.name))

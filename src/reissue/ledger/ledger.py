@@ -40,7 +40,7 @@ from reissue.errors import (
 )
 from reissue.ledger import catalog
 from reissue.ledger.creation import create_series, migrate, refuse_unless_series
-from reissue.ledger.files import PUBLIC_FILE, storage, sync_folder, write_text
+from reissue.ledger.files import PRIVATE_FILE, storage, sync_folder, write_text
 from reissue.ledger.layout import PARQUET, Layout
 from reissue.ledger.lock import WriterLock
 from reissue.ledger.parquet import read
@@ -155,7 +155,7 @@ class Ledger:
 
         def prepare() -> Change:
             folder = new_staging_folder(layout)
-            write_text(layout.staged_policy(folder.name), toml, PUBLIC_FILE)
+            write_text(layout.staged_policy(folder.name), toml, PRIVATE_FILE)
             sync_folder(folder)
             sync_folder(layout.staging)
             return partial(amend_policy, toml=toml, reason=reason, staged=folder.name)

@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue.coding import code_table
+from reissue.coding import Coded, code_table
 from reissue.domain import GROUP, Domain, sort_of
 from reissue.errors import GuaranteeBroken, Infeasible, ParameterError, Refused, Unprotected, count_of
-from reissue.frames import Library
+from reissue.frames import Library, read_table
 from reissue.grouping import Grouping
 from reissue.guarantees import GroupGuarantee, Verdict
 from reissue.methods.base import Memory, Method
 from reissue.policy import Policy
 from reissue.recode import Recoded, anatomise, generalise, view_of, whole
 from reissue.release import Published
+from reissue.schema import Numeric, Schema
 from reissue.snapshot import Delta, Labels, Snapshot, strata
 
 Progress = Callable[[str], None]
@@ -130,28 +131,18 @@ class Draft:
 
 
 def make_draft(
-    frame: pl.DataFrame,
+    table: object,
     policy: Policy,
     history: History,
     *,
     seed: int | None = None,
-    library: Library = "polars",
     show_values: bool = False,
     progress: Progress = lambda stage: None,
 ) -> Draft:
-    """Code, group, recode and check a table; raise if it cannot or must not be published."""
+    """Read, code, group, recode and check a table; raise if it cannot or must not be published."""
     method = policy.method
     _check_protection(policy, history)
-    progress("Reading columns")
-    coded = code_table(
-        frame,
-        policy.schema,
-        people=history.people,
-        next_number=history.next_number,
-        domain=history.domain,
-        key=history.key,
-        show_values=show_values,
-    )
+    coded, library = _read(table, policy.schema, history, show_values, progress)
     snapshot = coded.snapshot
     rows = snapshot.frame()
     delta = Delta.between(history.last, rows, policy.schema.sensitive, known=history.next_number, since=history.number)
@@ -194,6 +185,26 @@ def make_draft(
         seed=str(sequence.entropy),
         library=library,
     )
+
+
+def _read(
+    table: object, schema: Schema, history: History, show_values: bool, progress: Progress
+) -> tuple[Coded, Library]:
+    """Read and code a table; of a file nothing but the codes stays in memory."""
+    progress("Reading the table")
+    numeric = {name for name, kind in schema.kinds.items() if isinstance(kind, Numeric)}
+    frame, library = read_table(table, text=set(schema.roles) - numeric)
+    progress("Reading columns")
+    coded = code_table(
+        frame,
+        schema,
+        people=history.people,
+        next_number=history.next_number,
+        domain=history.domain,
+        key=history.key,
+        show_values=show_values,
+    )
+    return coded, library
 
 
 def _without_labels(method: dict[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,9 @@ from reissue.snapshot import Column, Labels, Leaves, Numbers, Snapshot, enum_of
 
 Ints = npt.NDArray[np.int64]
 
+DENSE = 1 << 22
+"""Combinations of codes are ranked by a table of so many places, or four for each row; beyond, by sorting."""
+
 _MEMBER = re.compile(r'(?:^|(?<=,))(?:"((?:[^"]|"")*)"|([^",{}]*))(?=,|$)')
 """One label of a published set, in double quotes or bare."""
 
@@ -70,13 +73,7 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recode
     Xiao & Tao, Anatomy (VLDB 2006).
     """
     _warm_up(snapshot)
-    codes = pl.DataFrame([pl.Series(str(place), c.codes) for place, c in enumerate(snapshot.quasi)])
-    in_order = codes.select(pl.arg_sort_by(codes.columns)).to_series()
-    steps = codes.select(pl.all().gather(in_order)).select(
-        pl.any_horizontal(pl.all() != pl.all().shift(1)).fill_null(False).cum_sum()
-    )
-    row_rank = np.empty(len(snapshot), dtype=np.int64)
-    row_rank[in_order.to_numpy()] = steps.to_series().to_numpy()
+    row_rank, distinct = _row_rank(snapshot)
     first_row, _ = _extents(grouping, row_rank.astype(np.uint32))
 
     def content() -> npt.NDArray[np.uint64]:
@@ -87,7 +84,9 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recode
     rank = _rank([first_row], content)
     renumbered = Counted.of(snapshot.values.codes, Grouping(rank[grouping.group], grouping.count))
     group = rank[grouping.group].astype(np.int64)
-    rows = np.lexsort((row_rank, group))
+    # Two counting sorts, the less important key first.
+    rows = _in_order(row_rank, distinct)
+    rows = rows[_in_order(group[rows], grouping.count)]
     quasi = pl.DataFrame(
         [
             pl.Series("group", (group[rows] + 1).astype(np.uint32)),
@@ -122,6 +121,31 @@ def _warm_up(snapshot: Snapshot) -> None:
 
 def _recoded(tables: dict[str, pl.DataFrame], counted: Counted, groups: PublishedGroups) -> Recoded:
     return Recoded(tables, (counted.grouping.group + 1).astype(np.uint32), groups)
+
+
+def _row_rank(snapshot: Snapshot) -> tuple[Ints, int]:
+    """The place of each row's quasi-identifiers among all that occur, in the order of codes, and how many there are."""
+    rank = np.zeros(len(snapshot), dtype=np.int64)
+    possible = 1
+    for column in snapshot.quasi:
+        size = int(column.codes.max(initial=0)) + 1
+        rank = rank * size + column.codes
+        possible *= size
+        if possible > max(DENSE, 4 * rank.size):
+            rank = (pl.Series(rank).rank("dense") - 1).cast(pl.Int64).to_numpy()
+            possible = int(rank.max(initial=0)) + 1
+    occurs = np.zeros(possible, dtype=np.bool_)
+    occurs[rank] = True
+    places = np.cumsum(occurs) - 1
+    return places[rank], int(places[-1]) + 1
+
+
+def _in_order(keys: Ints, count: int) -> Ints:
+    """Row numbers in the order of keys from 0 to count - 1; rows of equal keys stay in order."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=count))]).astype(np.int64)
+    order = np.empty(keys.size, dtype=np.int64)
+    grouped.order_by_group(keys, starts, order)
+    return order
 
 
 def whole(snapshot: Snapshot, stratum: npt.NDArray[np.int64], number: int = 1) -> Published:

@@ -22,13 +22,12 @@ from reissue.coding import restore
 from reissue.domain import GROUP, PERSON, Domain
 from reissue.drafting import Draft, History, Progress, make_draft
 from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, count_of, listed
-from reissue.frames import Library, read_table, to_library
+from reissue.frames import Library, to_library
 from reissue.grouping import Grouping
 from reissue.identities import plain_id, pseudonym, read_key
 from reissue.ledger import Entry, Finding, Ledger, PolicyVersion, Record
 from reissue.policy import Policy
 from reissue.release import Published, Release
-from reissue.schema import Numeric
 from reissue.snapshot import Snapshot
 from reissue.views import published_view
 
@@ -92,14 +91,9 @@ def draft(
     progress: Progress = lambda stage: None,
 ) -> Draft:
     """Compute a release of this table, by default the first of a series that need not exist yet."""
-    progress("Reading the table")
-    schema = policy.schema
-    kinds = {**schema.quasi, **schema.as_is, schema.sensitive: schema.sensitive_kind}
-    numeric = {name for name, kind in kinds.items() if isinstance(kind, Numeric)}
-    frame, library = read_table(table, text=set(schema.roles) - numeric)
     if history is None:
         history = History(key=_key(policy, None))
-    return make_draft(frame, policy, history, seed=seed, library=library, show_values=show_values, progress=progress)
+    return make_draft(table, policy, history, seed=seed, show_values=show_values, progress=progress)
 
 
 def _key(policy: Policy, folder: Path | None) -> bytes | None:

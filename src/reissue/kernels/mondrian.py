@@ -13,12 +13,19 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from reissue.kernels.rules import satisfied
+
+NEAR = 4
+"""Groups of at most so many times the smallest size are cut where the loss is least, others where they are widest."""
+
 
 class Attributes(NamedTuple):
     """The quasi-identifiers, one after the other in flat arrays."""
 
     is_tree: npt.NDArray[np.bool_]
     """For each attribute: a hierarchy (True), or ordered codes (False)."""
+    is_set: npt.NDArray[np.bool_]
+    """For each attribute: labels published as sets, so that the order of codes has no extent of its own."""
     code_start: npt.NDArray[np.int64]
     """Where an attribute's codes begin in `position` and `leaf_node`."""
     position: npt.NDArray[np.float64]
@@ -35,116 +42,6 @@ class Attributes(NamedTuple):
     child_start: npt.NDArray[np.int64]
     """Where the children of each node begin in `children`; children end where the next node's begin."""
     children: npt.NDArray[np.int32]
-
-
-class Rules(NamedTuple):
-    """What every group must satisfy. A rule that is not asked for has a value that nothing fails."""
-
-    smallest: int
-    """No satisfying group is smaller."""
-    distinct: int
-    """At least so many distinct values."""
-    entropy: float
-    """At least this entropy, in nats."""
-    recursive_c: npt.NDArray[np.float64]
-    recursive_l: npt.NDArray[np.int64]
-    """For each pair: the largest count is below c times the sum of counts from the l-th largest on."""
-    share: float
-    """The largest count times this is at most the size."""
-    protected: npt.NDArray[np.bool_]
-    """Sets of values (one row each, one column per value)."""
-    protected_share: npt.NDArray[np.float64]
-    """For each set: its count times this is at most the size."""
-    variation: float
-    """At most this total variation distance to `overall`."""
-    ordered: float
-    """At most this ordered earth mover's distance to `overall`."""
-    extent: float
-    """The values span at least this much of `magnitude`."""
-    overall: npt.NDArray[np.float64]
-    """The distribution of values in the whole table."""
-    magnitude: npt.NDArray[np.float64]
-    """The values as numbers, ascending."""
-
-
-@njit(cache=True, nogil=True)
-def satisfied(cells: Any, low: int, high: int, rules: Any, counts: Any, seen: Any) -> bool:
-    """Whether the rows from `low` to `high` satisfy every rule. `counts` is all zero before and after."""
-    size = high - low
-    if size < rules.smallest:
-        return False
-    column = cells.shape[1] - 1
-    distinct = 0
-    for row in range(low, high):
-        value = cells[row, column]
-        if counts[value] == 0:
-            seen[distinct] = value
-            distinct += 1
-        counts[value] += 1
-    verdict = _holds(size, distinct, rules, counts, seen)
-    for position in range(distinct):
-        counts[seen[position]] = 0
-    return verdict
-
-
-@njit(cache=True, nogil=True)
-def _holds(size: int, distinct: int, rules: Any, counts: Any, seen: Any) -> bool:
-    if distinct < rules.distinct:
-        return False
-    if rules.share > 1.0:
-        for position in range(distinct):
-            if counts[seen[position]] * rules.share > size:
-                return False
-    if rules.entropy > 0.0:
-        weighted = 0.0
-        for position in range(distinct):
-            count = counts[seen[position]]
-            weighted += count * np.log(count)
-        if np.log(size) - weighted / size < rules.entropy:
-            return False
-    for which in range(rules.protected_share.size):
-        count = 0
-        for position in range(distinct):
-            if rules.protected[which, seen[position]]:
-                count += counts[seen[position]]
-        if count * rules.protected_share[which] > size:
-            return False
-    if rules.recursive_l.size:
-        largest_first = np.empty(distinct, np.int64)
-        for position in range(distinct):
-            largest_first[position] = -counts[seen[position]]
-        largest_first.sort()
-        for which in range(rules.recursive_l.size):
-            rest = 0
-            for position in range(rules.recursive_l[which] - 1, distinct):
-                rest -= largest_first[position]
-            if not -largest_first[0] < rules.recursive_c[which] * rest:
-                return False
-    if rules.variation < 1.0:
-        excess = 0.0
-        for position in range(distinct):
-            difference = counts[seen[position]] / size - rules.overall[seen[position]]
-            if difference > 0.0:
-                excess += difference
-        if excess > rules.variation:
-            return False
-    if rules.ordered < 1.0:
-        moved = 0.0
-        surplus = 0.0
-        for value in range(rules.overall.size - 1):
-            surplus += counts[value] / size - rules.overall[value]
-            moved += abs(surplus)
-        if moved > rules.ordered * (rules.overall.size - 1):
-            return False
-    if rules.extent > 0.0:
-        least = seen[0]
-        most = seen[0]
-        for position in range(1, distinct):
-            least = min(least, seen[position])
-            most = max(most, seen[position])
-        if rules.magnitude[most] - rules.magnitude[least] < rules.extent:
-            return False
-    return True
 
 
 @njit(cache=True, nogil=True)
@@ -346,11 +243,70 @@ def _descend(
 
 
 @njit(cache=True, nogil=True)
+def _measure(
+    cells: Any, low: int, high: int, attributes: Any, least: Any, most: Any, extents: Any, marks: Any, stamp: int
+) -> None:
+    """The lowest and highest code of each attribute, and how much of its domain the rows take up.
+
+    `marks` has an entry for each code of each attribute; none of them is `stamp` yet.
+    """
+    width = extents.size
+    for attribute in range(width):
+        least[attribute] = cells[low, attribute]
+        most[attribute] = least[attribute]
+    for row in range(low + 1, high):
+        for attribute in range(width):
+            code = np.int64(cells[row, attribute])
+            if code < least[attribute]:
+                least[attribute] = code
+            elif code > most[attribute]:
+                most[attribute] = code
+    for attribute in range(width):
+        if not attributes.is_set[attribute]:
+            extents[attribute] = _extent(attributes, attribute, least[attribute], most[attribute])
+            continue
+        start = attributes.code_start[attribute]
+        possible = most[attribute] - least[attribute] + 1
+        found = 0
+        for row in range(low, high):
+            place = start + np.int64(cells[row, attribute])
+            if marks[place] != stamp:
+                marks[place] = stamp
+                found += 1
+                if found == possible:
+                    break
+        extents[attribute] = (found - 1) * attributes.scale[attribute]
+
+
+@njit(cache=True, nogil=True)
+def _attempt(
+    cells: Any, index: Any, low: int, high: int, attribute: int, least: int, most: int, relaxed: bool,
+    attributes: Any, rules: Any, scratch: Any, part_of: Any, bounds: Any, counts: Any, seen: Any,
+) -> int:  # fmt: skip
+    """Cut along one attribute: fills `bounds`, returns the number of parts, or 1 when no cut is allowed."""
+    if least == most and not relaxed:
+        return 1
+    if attributes.is_tree[attribute] and least < most:
+        return _descend(
+            cells, index, low, high, attribute, least, most, relaxed,
+            attributes, rules, part_of, bounds, counts, seen,
+        )  # fmt: skip
+    middle = _halve(cells, index, low, high, attribute, least, most, relaxed, rules, scratch, counts, seen)
+    if middle == low:
+        return 1
+    bounds[0] = low
+    bounds[1] = middle
+    bounds[2] = high
+    return 2
+
+
+@njit(cache=True, nogil=True)
 def split(cells: Any, index: Any, given: Any, attributes: Any, rules: Any, relaxed: bool, limit: int, ends: Any) -> int:
     """Cut segments of rows, which end where `given` says, as long as any cut is allowed.
 
     Segments of at most `limit` rows are left as they are, for a later call. `ends` receives where the
-    segments end, in the order of rows. Returns how many there are.
+    segments end, in the order of rows. Returns how many there are. Relaxed cuts are tried only where no strict
+    one is allowed, so that a relaxed grouping refines the strict one.
     """
     width = cells.shape[1] - 1
     widest = 1
@@ -364,6 +320,12 @@ def split(cells: Any, index: Any, given: Any, attributes: Any, rules: Any, relax
     least = np.zeros(width, np.int64)
     most = np.zeros(width, np.int64)
     extents = np.zeros(width, np.float64)
+    part_least = np.zeros(width, np.int64)
+    part_most = np.zeros(width, np.int64)
+    part_extents = np.zeros(width, np.float64)
+    wanted = np.zeros(width, np.float64)
+    marks = np.zeros(attributes.code_start[width], np.int64)
+    stamp = 0
     stack = np.empty((given.size + 64, 2), np.int64)
     for segment in range(given.size):
         stack[given.size - 1 - segment, 0] = given[segment - 1] if segment else 0
@@ -377,41 +339,45 @@ def split(cells: Any, index: Any, given: Any, attributes: Any, rules: Any, relax
         size = high - low
         parts = 1
         if size > limit and size >= 2 * rules.smallest:
-            for attribute in range(width):
-                least[attribute] = cells[low, attribute]
-                most[attribute] = least[attribute]
-            for row in range(low + 1, high):
+            favourite = 0
+            stamp += 1
+            _measure(cells, low, high, attributes, least, most, extents, marks, stamp)
+            if size <= NEAR * rules.smallest:
+                least_loss = np.inf
                 for attribute in range(width):
-                    code = np.int64(cells[row, attribute])
-                    if code < least[attribute]:
-                        least[attribute] = code
-                    elif code > most[attribute]:
-                        most[attribute] = code
-            for attribute in range(width):
-                extents[attribute] = _extent(attributes, attribute, least[attribute], most[attribute])
-            for _ in range(width):
-                attribute = int(np.argmax(extents))
-                if least[attribute] == most[attribute]:
-                    extents[attribute] = -1.0
-                    continue
-                if attributes.is_tree[attribute]:
-                    parts = _descend(
-                        cells, index, low, high, attribute, least[attribute], most[attribute], relaxed,
-                        attributes, rules, part_of, bounds, counts, seen,
+                    parts = _attempt(
+                        cells, index, low, high, attribute, least[attribute], most[attribute], False,
+                        attributes, rules, scratch, part_of, bounds, counts, seen,
                     )  # fmt: skip
-                else:
-                    middle = _halve(
-                        cells, index, low, high, attribute, least[attribute], most[attribute], relaxed,
-                        rules, scratch, counts, seen,
+                    if parts == 1:
+                        continue
+                    loss = 0.0
+                    for part in range(parts):
+                        stamp += 1
+                        _measure(
+                            cells, bounds[part], bounds[part + 1], attributes,
+                            part_least, part_most, part_extents, marks, stamp,
+                        )  # fmt: skip
+                        loss += part_extents.sum() * (bounds[part + 1] - bounds[part])
+                    if loss < least_loss:
+                        least_loss = loss
+                        favourite = attribute
+                if least_loss < np.inf:
+                    extents[favourite] = np.inf
+                parts = 1
+            for loose in range(2 if relaxed else 1):
+                wanted[:] = extents
+                for _ in range(width):
+                    attribute = int(np.argmax(wanted))
+                    wanted[attribute] = -1.0
+                    parts = _attempt(
+                        cells, index, low, high, attribute, least[attribute], most[attribute], loose == 1,
+                        attributes, rules, scratch, part_of, bounds, counts, seen,
                     )  # fmt: skip
-                    if middle > low:
-                        parts = 2
-                        bounds[0] = low
-                        bounds[1] = middle
-                        bounds[2] = high
+                    if parts > 1:
+                        break
                 if parts > 1:
                     break
-                extents[attribute] = -1.0
         if parts == 1:
             ends[segments] = high
             segments += 1

@@ -35,8 +35,8 @@ class FileFacts:
 def write_public(frame: pl.DataFrame, path: Path) -> FileFacts:
     """Write and sync a public file."""
     labels = [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
-    plain = frame.with_columns(pl.col(labels).cast(pl.String)) if labels else frame
-    nested = [name for name, dtype in plain.schema.items() if dtype.is_nested()]
+    plain = frame.lazy().with_columns(pl.col(labels).cast(pl.String))
+    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
     if nested:
         raise InternalError(f"{len(nested)} public columns hold lists or structures; they must be flat")
     return _write(plain, path, compression="zstd", mode=PUBLIC_FILE)
@@ -44,7 +44,7 @@ def write_public(frame: pl.DataFrame, path: Path) -> FileFacts:
 
 def write_private(frame: pl.DataFrame, path: Path) -> FileFacts:
     """Write and sync a private file."""
-    return _write(frame, path, compression="lz4", mode=PRIVATE_FILE)
+    return _write(frame.lazy(), path, compression="lz4", mode=PRIVATE_FILE)
 
 
 def read(path: Path, shown: str) -> pl.DataFrame:
@@ -58,10 +58,10 @@ def read(path: Path, shown: str) -> pl.DataFrame:
         ) from None
 
 
-def _write(frame: pl.DataFrame, path: Path, *, compression: Literal["zstd", "lz4"], mode: int) -> FileFacts:
+def _write(frame: pl.LazyFrame, path: Path, *, compression: Literal["zstd", "lz4"], mode: int) -> FileFacts:
     try:
         with new_file(path, mode) as file:
-            frame.write_parquet(file, compression=compression, row_group_size=ROWS_IN_A_GROUP)
+            frame.sink_parquet(file, compression=compression, row_group_size=ROWS_IN_A_GROUP)
             if mode == PUBLIC_FILE:
                 file.flush()
                 _hide_writer(file)

@@ -38,7 +38,8 @@ def _altair() -> Any:
         import altair
     except ImportError as error:
         raise MissingExtra(
-            "Charts need the package 'altair'.", hint="pip install 'reissue[charts]', or go on without charts."
+            "Charts need the package 'altair'.",
+            hint="install reissue with its extra charts (from a clone: pip install '.[charts]'), or go on without.",
         ) from error
     return altair
 

@@ -113,6 +113,18 @@ def _role_problems(frame: pl.DataFrame, schema: Schema) -> list[str]:
     return problems
 
 
+def check_key(key: bytes, domain: Domain) -> Seen:
+    """The mark a key leaves in the domain; with another key everybody would be somebody new."""
+    mark = (pseudonym("the key of this series", key),)
+    known = domain.columns.get(KEY)
+    if known is not None and known.labels != mark:
+        raise PolicyError(
+            "The key file is not the key that the ids of this series were hashed with.",
+            hint="put the right key in its place; without it the series cannot be continued.",
+        )
+    return Seen("key", "text", labels=mark)
+
+
 class _Coder:
     """Codes column after column and gathers what is wrong with each."""
 
@@ -148,23 +160,12 @@ class _Coder:
             return None, nothing
         self.domain[PERSON] = Seen("person", type_of(ids.dtype))
         if key is not None:
-            self._same_key(key)
+            self.domain[KEY] = check_key(key, self.seen)
             ids = pseudonyms(ids, key)
         if people is None or people.height == 0:
             return _numbered(np.full(ids.len(), -1, dtype=np.int64), ids, next_number)
         joined = ids.to_frame().join(people, on="id", how="left", maintain_order="left")
         return _numbered(joined["number"].cast(pl.Int64).fill_null(-1).to_numpy().copy(), ids, next_number)
-
-    def _same_key(self, key: bytes) -> None:
-        """With another key everybody would be somebody new, and no release would protect the others."""
-        mark = (pseudonym("the key of this series", key),)
-        known = self.seen.columns.get(KEY)
-        if known is not None and known.labels != mark:
-            raise PolicyError(
-                "The key file is not the key that the ids of this series were hashed with.",
-                hint="put the right key in its place; without it the series cannot be continued.",
-            )
-        self.domain[KEY] = Seen("key", "text", labels=mark)
 
     def column(self, series: pl.Series, kind: Kind) -> Column | None:
         """One column, coded after its kind; None where there were problems."""

@@ -181,7 +181,7 @@ def make_draft(
         new_people=_new_people(history, coded.new_ids),
         rows=rows.with_columns(pl.Series(GROUP, recoded.group)),
         verdicts=verdicts,
-        notes=_notes(method, snapshot),
+        notes=_notes(method, snapshot, delta),
         seed=str(sequence.entropy),
         library=library,
     )
@@ -221,11 +221,17 @@ def _new_people(history: History, new_ids: pl.Series) -> pl.DataFrame:
     return pl.DataFrame({"number": numbers, "id": new_ids})
 
 
-def _notes(method: Method, snapshot: Snapshot) -> tuple[str, ...]:
-    """A protected value that nobody has may be spelt wrong, and then nothing is protected."""
+def _notes(method: Method, snapshot: Snapshot, delta: Delta) -> tuple[str, ...]:
+    """A state published twice gives two views of it. A protected value nobody has may be spelt wrong."""
     levels = snapshot.values.levels
     used = {levels.labels[code] for code in np.unique(snapshot.values.codes)} if isinstance(levels, Labels) else set()
     notes = []
+    if (
+        delta.since
+        and len(snapshot) == delta.stayed.size
+        and not any(people.size for people in (delta.gone, delta.changed_quasi, delta.changed_value))
+    ):
+        notes.append(f"nothing has changed since release {delta.since}: this publishes the same state once more")
     for promise in method.promises(snapshot.schema):
         sets: Any = promise.parameters.get("protect") or ()
         absent = {value for values in sets for value in values} - used
@@ -240,8 +246,8 @@ def _check_protection(policy: Policy, history: History) -> None:
         raise Unprotected(
             f"{policy.method.name} protects each release alone, not the series, and release {history.number} is out "
             "already: whoever is in both could be betrayed by comparing them.",
-            hint='choose a method that protects a series, or accept the risk with series = "unprotected" in the '
-            "policy; the public record then says so.",
+            hint='choose a method that protects a series, or accept the risk: set series = "unprotected" in the policy '
+            "and record that with `reissue amend`; the public record then says so.",
         )
 
 
@@ -279,7 +285,8 @@ def _check_feasible(snapshot: Snapshot, guarantees: tuple[Any, ...]) -> None:
     raise Infeasible(
         f"The columns published as they are ({names}) divide the table into parts that cannot satisfy the policy.",
         problems=[
-            f"{g.title}: {v.violations:,} of {v.groups:,} combinations of their values fail" for g, v in failed.items()
+            f"{g.title}: {v.violations:,} of {v.groups:,} combinations of their values fail, the worst with {v.worst:g}"
+            for g, v in failed.items()
         ],
         hint="make such a column a quasi-identifier or drop it, lower the parameters, or wait for more people.",
     )

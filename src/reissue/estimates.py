@@ -117,11 +117,11 @@ def _matches(column: pl.Series, condition: Condition) -> pl.Series:
 
 
 def _bounds(condition: Condition) -> tuple[Any, Any]:
-    if isinstance(condition, tuple) and len(condition) == 2:
+    if isinstance(condition, tuple) and len(condition) == 2 and not any(isinstance(end, str) for end in condition):
         return condition
     if isinstance(condition, int | float | datetime.date):
         return condition, condition
-    raise ParameterError("A condition on a numeric column is a number, or a pair of the first and the last.")
+    raise ParameterError("A condition on a numeric column is a number or date, or a pair of the first and the last.")
 
 
 def _labels(condition: Condition) -> list[str]:

@@ -15,6 +15,9 @@ from reissue.errors import MissingExtra, TableError
 
 Library = Literal["polars", "pandas", "pyarrow", "duckdb"]
 
+_DATE = r"^\d{4}-\d{2}-\d{2}$"
+_TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?$"
+
 READABLE = (".parquet", ".csv", ".csv.gz")
 
 
@@ -55,7 +58,8 @@ def _converted(convert: Callable[[], pl.DataFrame], library: str) -> pl.DataFram
         return convert()
     except ImportError as error:
         failure: TableError | MissingExtra = MissingExtra(
-            f"Reading a {library} table needs the package '{error.name}'.", hint="pip install 'reissue[pandas,duckdb]'"
+            f"Reading a {library} table needs the package '{error.name}'.",
+            hint="install reissue with its extras pandas and duckdb (from a clone: pip install '.[pandas,duckdb]').",
         )
     except Exception as error:  # noqa: BLE001  (any library may raise anything here)
         failure = TableError(
@@ -79,7 +83,7 @@ def to_library(frame: pl.DataFrame, library: Library) -> Any:
     except ImportError as error:
         raise MissingExtra(
             f"Tables for {library} need the package '{error.name}'.",
-            hint="pip install 'reissue[pandas,duckdb]'",
+            hint="install reissue with its extras pandas and duckdb (from a clone: pip install '.[pandas,duckdb]').",
         ) from error
     return frame
 
@@ -112,11 +116,19 @@ def _read_csv(path: Path, text: Collection[str]) -> pl.DataFrame:
     separator = ";" if first_line.count(";") > first_line.count(",") else ","
     header = pl.read_csv(path, n_rows=0, separator=separator, glob=False)
     overrides = {column: pl.String for column in header.columns if column in text}
-    return pl.read_csv(
-        path,
-        schema_overrides=overrides,
-        infer_schema_length=None,
-        separator=separator,
-        try_parse_dates=True,  # only columns that the policy calls numeric are left to be inferred
-        glob=False,
-    )
+    table = pl.read_csv(path, schema_overrides=overrides, infer_schema_length=None, separator=separator, glob=False)
+    return table.with_columns(_dates(table[name]) for name in table.columns if name not in text)
+
+
+def _dates(column: pl.Series) -> pl.Series:
+    """Text that is dates or times as ISO 8601 writes them, as such; anything else stays as it is.
+
+    Other ways of writing dates are ambiguous, and a guess would be published.
+    """
+    if column.dtype != pl.String or column.null_count() == column.len():
+        return column
+    for pattern, dtype in ((_DATE, pl.Date), (_TIME, pl.Datetime("us"))):
+        if column.str.contains(pattern).all():
+            parsed = column.str.replace(" ", "T").str.strptime(dtype, strict=False)
+            return parsed if parsed.null_count() == column.null_count() else column
+    return column

@@ -45,7 +45,8 @@ def read_key(path: str | Path, *, outside: str | Path | None) -> bytes:
     except OSError as error:
         raise PolicyError(
             f"The key file '{path}' cannot be read: {error.strerror}.",
-            hint="make a key with: reissue key <file>",
+            hint="restore it from a backup: a series cannot be continued with another key. For a new series, "
+            "`reissue key <file>` makes one.",
         ) from error
     except ValueError:
         key = b""

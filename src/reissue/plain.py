@@ -47,13 +47,15 @@ def plain_numbers(series: pl.Series, known: str | None) -> pl.Series | str:
         whole = known == "whole numbers" and _largest(numbers) < EXACT and (numbers == numbers.round()).all()
         return numbers.cast(pl.Int64) if whole else numbers
     if dtype == pl.Date:
-        return series
+        return series.cast(pl.Datetime("us")) if known == "times" else series
     if isinstance(dtype, pl.Datetime):
-        return _plain_times(series, dtype)
+        return _plain_times(series, dtype, known)
     return f"holds {type_of(dtype)}; Numeric needs numbers, dates or times"
 
 
-def _plain_times(series: pl.Series, dtype: pl.Datetime) -> pl.Series | str:
+def _plain_times(series: pl.Series, dtype: pl.Datetime, known: str | None) -> pl.Series | str:
+    if known == "dates" and dtype.time_zone is None and (series == series.dt.truncate("1d")).all():
+        return series.cast(pl.Date)  # midnight is how some libraries store a date
     if dtype.time_unit == "ns" and (series.to_physical() % 1000 != 0).any():
         return "holds times finer than microseconds; round them"
     times = series.dt.cast_time_unit("us")

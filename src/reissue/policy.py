@@ -179,7 +179,10 @@ class Policy:
                 f"The policy file '{path}' cannot be read: {reason}.",
                 hint="reissue init <table> proposes a policy file.",
             ) from error
-        return cls.from_toml(text, folder=path.parent)
+        try:
+            return cls.from_toml(text, folder=path.parent)
+        except PolicyError as error:
+            raise PolicyError(f"'{path}': {error.what}", problems=error.problems, hint=error.hint) from None
 
     @classmethod
     def from_toml(cls, text: str, *, folder: str | Path | None = None) -> Policy:
@@ -243,7 +246,8 @@ class _Reader:
         if not isinstance(kind, str) or kind not in kinds:
             self.problems.append(f'[{where}] needs kind = "numeric", "categorical" or "hierarchy"')
             return None
-        self._known(f"[{where}]", rest, tuple(field.name for field in fields(kinds[kind])))
+        if not self._known(f"[{where}]", rest, tuple(field.name for field in fields(kinds[kind]))):
+            return None
         return self._try(f"[{where}]", lambda: kinds[kind](**rest))
 
     def _hierarchy(self, entry: Mapping[str, Any]) -> Hierarchy:
@@ -291,13 +295,14 @@ class _Reader:
         self.problems.append(f"there is no [{where}]" if entry is None else f"[{where}] must be a table")
         return {}
 
-    def _known(self, where: str, data: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    def _known(self, where: str, data: Mapping[str, Any], names: tuple[str, ...]) -> bool:
         for name in data:
             if name not in names:
                 near = get_close_matches(name, names, n=1)
                 self.problems.append(
                     f"{where} has no entry '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
                 )
+        return all(name in names for name in data)
 
     def _try(self, where: str, make: Callable[[], T]) -> T | None:
         try:
@@ -305,7 +310,7 @@ class _Reader:
         except TypeError as error:
             self.problems.append(f"{where}: {error}")
         except UserError as error:
-            self.problems.append(f"{where}: " + "; ".join([error.what, *error.problems]))
+            self.problems.append(f"{where}: " + "; ".join([error.what.rstrip("."), *error.problems]))
         return None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import polars as pl
@@ -15,13 +16,15 @@ import polars as pl
 from reissue.errors import TableError
 
 _PERSON = re.compile(
-    r"(^|_|\b)(id|patient|person|subject|citizen|customer|employee|ssn|mrn|pid|uid|owner)s?($|_|\b)", re.I
+    r"(^|_|\b)(id|nr|no|number|patient|person|subject|citizen|customer|employee|ssn|mrn|pid|uid|owner)s?($|_|\b)", re.I
 )
 _DIRECT = re.compile(r"name|mail|phone|street|address|url|comment|note|text", re.I)
-_SENSITIVE = re.compile(
-    r"diagnos|disease|illness|condition|icd|drg|salary|income|wage|crime|offen[cs]e|religion|drug|hiv|treatment|verdict",
-    re.I,
+_SENSITIVE = (
+    r"diagnos|disease|illness|icd|drg|hiv",
+    r"condition|treatment|drug|crime|offen[cs]e|verdict|religion",
+    r"salary|income|wage",
 )
+"""Names of sensitive columns; what comes earlier counts more."""
 _FEW = 400
 """A column with more distinct labels is hardly a quasi-identifier as it stands."""
 
@@ -36,15 +39,19 @@ class Guess:
     why: str
 
 
-def guess_roles(frame: pl.DataFrame) -> list[Guess]:
-    """A role for every column; exactly one person and one sensitive column."""
+def guess_roles(frame: pl.DataFrame, labels: Collection[str] = ()) -> list[Guess]:
+    """A role for every column; exactly one person and one sensitive column.
+
+    `labels` are columns that look like numbers and are none: codes with leading zeros.
+    """
     if frame.height == 0:
         raise TableError("The table has no rows to guess from.")
     person = _person(frame)
     sensitive = _sensitive(frame, person)
     guesses = []
     for series in frame:
-        name, kind = series.name, "numeric" if _is_numeric(series) else "categorical"
+        name = series.name
+        kind = "numeric" if _is_numeric(series) and name not in labels else "categorical"
         distinct = series.n_unique()
         if name == person:
             guesses.append(Guess(name, "person", "", f"{distinct:,} distinct values in {frame.height:,} rows"))
@@ -54,16 +61,18 @@ def guess_roles(frame: pl.DataFrame) -> list[Guess]:
             guesses.append(Guess(name, "drop", "", "published tables have a column of this name: rename it to keep it"))
         elif _DIRECT.search(name) and kind == "categorical" and distinct > _FEW // 4:
             guesses.append(Guess(name, "drop", "", "looks like a direct identifier or free text"))
-        elif kind == "categorical" and (distinct > _FEW or distinct == frame.height > 20):
+        elif distinct == frame.height > (100 if kind == "numeric" else 20) and _is_id(series):
+            guesses.append(Guess(name, "drop", "", "different in every row, like an identifier"))
+        elif kind == "categorical" and distinct > _FEW:
             guesses.append(Guess(name, "drop", "", f"{distinct:,} distinct labels: give it a hierarchy to keep it"))
         else:
             guesses.append(Guess(name, "quasi", kind, f"an outsider may know it; {distinct:,} distinct values"))
     return guesses
 
 
-def propose_policy(frame: pl.DataFrame, source: str) -> str:
+def propose_policy(frame: pl.DataFrame, source: str, labels: Collection[str] = ()) -> str:
     """A policy file with the guesses in it, ready to be read, corrected and used."""
-    guesses = guess_roles(frame)
+    guesses = guess_roles(frame, labels)
     missing = {series.name for series in frame if series.null_count()}
     by_role = {role: [g for g in guesses if g.role == role] for role in ("person", "quasi", "sensitive", "drop")}
     (person,), (sensitive,) = by_role["person"], by_role["sensitive"]
@@ -118,17 +127,18 @@ def _largest_l(values: pl.Series) -> int:
     return min(3, values.n_unique())
 
 
+def _is_id(series: pl.Series) -> bool:
+    """Whether a column is of a type that ids have."""
+    return series.dtype.is_integer() or series.dtype in (pl.String, pl.Categorical, pl.Enum)
+
+
 def _is_numeric(series: pl.Series) -> bool:
     return series.dtype.is_numeric() or series.dtype in (pl.Date, pl.Datetime)
 
 
 def _person(frame: pl.DataFrame) -> str:
-    unique = [
-        series.name
-        for series in frame
-        if series.n_unique() == frame.height and not series.null_count() and not series.dtype.is_float()
-        and (series.dtype.is_integer() or series.dtype in (pl.String, pl.Categorical, pl.Enum))
-    ]  # fmt: skip
+    unique = [s.name for s in frame if _is_id(s) and s.n_unique() == frame.height and not s.null_count()]
+    unique.sort(key=lambda name: _DIRECT.search(name) is not None)  # an address is an id only if nothing else is
     named = [name for name in unique if _PERSON.search(name)]
     if not unique:
         raise TableError(
@@ -140,7 +150,7 @@ def _person(frame: pl.DataFrame) -> str:
 
 def _sensitive(frame: pl.DataFrame, person: str) -> str:
     others = [name for name in frame.columns if name != person]
-    named = [name for name in others if _SENSITIVE.search(name)]
+    named = next((found for words in _SENSITIVE if (found := [n for n in others if re.search(words, n, re.I)])), [])
     # Without a telling name: the last column with a handful of labels, where tables often have it.
     labelled = [n for n in others if not _is_numeric(frame[n]) and 2 <= frame[n].n_unique() <= _FEW]
     candidates = named or labelled or others

@@ -119,7 +119,8 @@ class Schema:
             sensitive = dict.fromkeys(sensitive, Categorical())
         if len(sensitive) != 1:
             raise PolicyError(
-                f"A schema has exactly one sensitive column. Got {len(sensitive)}: {listed(list(sensitive))}.",
+                f"A schema has exactly one sensitive column. Got {len(sensitive)}"
+                + (f": {listed(list(sensitive))}." if sensitive else "."),
                 hint="publish a second sensitive column as a series of its own, make it a quasi-identifier, "
                 "or drop it.",
             )
@@ -186,7 +187,10 @@ class Schema:
         taken = _published_names(self)
         clash = sorted(name for name, often in Counter(taken).items() if often > 1)
         if clash:
-            problems.append(f"two columns would be published under the same name: {listed(clash)}")
+            problems.append(
+                f"two columns would be published under the same name: {listed(clash)}; rename yours "
+                "('group' and 'count' are Reissue's own)"
+            )
         if isinstance(self.sensitive_kind, Numeric) and (self.protect or self.permanent):
             problems.append("'protect' and 'permanent' name labels, but the sensitive column is numeric")
         if isinstance(self.sensitive_kind, Categorical) and self.sensitive_kind.values:

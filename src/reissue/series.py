@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 import numpy as np
 import polars as pl
 
-from reissue.coding import restore
+from reissue.coding import check_key, restore
 from reissue.domain import GROUP, PERSON, Domain
 from reissue.drafting import Draft, History, Progress, make_draft
 from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, count_of, listed
@@ -288,22 +288,25 @@ class Series:
             raise ParameterError("This series keeps ids as they are: there are no pseudonyms.")
         return pseudonym(plain_id(person), key)
 
-    def forget(self, person: object) -> None:
-        """Erase a person's id; the history keeps the person's number and rows.
+    def forget(self, *people: object) -> None:
+        """Erase the ids of people, all or none; the history keeps their numbers and rows.
 
         If the same id is ever published again, it counts as a new person.
         """
-        sought = self.pseudonym(person) if self._policy.people.ids == "hashed" else plain_id(person)
+        hashed = self._policy.people.ids == "hashed"
+        sought = {self.pseudonym(person) if hashed else plain_id(person) for person in people}
         with self._ledger.writing():
-            people = self._ledger.people()
-            same_type = isinstance(sought, str) == (people["id"].dtype == pl.String)
-            numbers = people.filter(pl.col("id") == sought)["number"].to_list() if same_type else []
-            if not numbers:
-                raise ParameterError("There is nobody of this id in the series.")
+            known = self._ledger.people()
+            alike = [person for person in sought if isinstance(person, str) == (known["id"].dtype == pl.String)]
+            numbers = known.filter(known["id"].is_in(alike))["number"].to_list() if alike else []
+            if len(numbers) < len(sought) or not sought:
+                lacking = f"{len(sought) - len(numbers)} of the {count_of(len(sought), 'id')} given"
+                raise ParameterError(f"{lacking} are not in the series; nothing was forgotten.")
             self._ledger.forget(numbers)
 
-    def amend(self, policy: Policy, reason: str) -> PolicyVersion:
+    def amend(self, policy: Policy | str | Path, reason: str) -> PolicyVersion:
         """Record a new version of the policy, with the reason for it; from now on it is the series' own."""
+        policy = _with_absolute_key(Policy.read(policy) if isinstance(policy, str | Path) else policy)
         mine, theirs = self._policy, policy
         fixed = [
             what
@@ -321,6 +324,9 @@ class Series:
                 f"A series cannot change {' or '.join(fixed)}: its history would no longer fit.",
                 hint="start a new series in another folder.",
             )
+        if not mine.differences(theirs) and not self._ledger.policy_file_differs():
+            raise ParameterError("The policy is the series' own already: there is nothing to record.")
+        self._check_key(policy)
         version = self._ledger.amend(policy.to_toml(), reason)
         self._policy, self._policy_version = policy, version
         return version
@@ -339,6 +345,12 @@ class Series:
         if current.version != self._policy_version.version:
             self._policy_version, self._policy = current, Policy.from_toml(current.toml)
         return self._policy
+
+    def _check_key(self, policy: Policy) -> None:
+        """The key of a new policy must be there, and be the key of this series."""
+        key, records = _key(policy, self.folder), self._ledger.releases()
+        if key is not None and records:
+            check_key(key, Domain.from_frame(self._ledger.table(records[-1].number, DOMAIN)))
 
     def _require(self, policy: Policy) -> None:
         differences = self._policy.differences(policy)
@@ -366,6 +378,7 @@ class Series:
         def read() -> dict[str, Any]:
             # A ledger of its own, so that a release can still be looked at when its series is closed.
             with Ledger.open(folder, check=False) as ledger:
+                ledger.check_public(number)
                 return {stem: to_library(ledger.public_table(number, stem), library) for stem in stems}
 
         return Release(record.number, record.time, record.path, record.manifest, record.summary, read)

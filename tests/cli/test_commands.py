@@ -138,7 +138,7 @@ def test_refusals_exit_with_1_and_mistakes_with_2(run: Run, files: Path) -> None
     ran = run("publish", "ward", "february.csv")
     assert ran.code == 1
     assert "Refused" in ran.err
-    assert run("publish", "ward", "nothing.csv").code == 2
+    assert run("publish", "new", "nothing.csv", "--policy", "policy.toml").code == 2
     assert run("publish").code == 2
     assert run("utility", "ward", 7).code == 2
     assert run("show", "nowhere").code == 2
@@ -243,3 +243,105 @@ def test_every_command_has_help_with_an_example_and_json(run: Run) -> None:
         assert f"reissue {name}" in text, name
         assert "--json" in text, name
     assert run("--version").out.strip() == f"reissue {ri.__version__}"
+
+
+def test_forgetting_several_is_all_or_none(run: Run, files: Path) -> None:
+    run("publish", "clinic", "january.csv", "--policy", "policy.toml")
+    assert run("forget", "clinic", "--yes", stdin="\ufeffp01\r\np02\r\nnobody\n").code == 2
+    with ri.open(files / "clinic") as series:
+        assert series.members(1)["person"].null_count() == 0
+    assert run("forget", "clinic", "--yes", "--json", stdin="\ufeffp01\r\np02\r\n\n").data == {"forgotten": 2}
+    with ri.open(files / "clinic") as series:
+        assert series.members(1)["person"].null_count() == 2
+
+
+def test_forged_public_files_are_neither_shown_nor_exported(run: Run, files: Path) -> None:
+    run("publish", "clinic", "january.csv", "--policy", "policy.toml")
+    table = files / "clinic" / "public" / "0001" / "table.parquet"
+    pl.read_parquet(table).with_columns(pl.lit("forged").alias("diagnosis")).write_parquet(table)
+    for command in (
+        ("show", "clinic"),
+        ("export", "clinic", "out"),
+        ("export", "clinic", "out", "--format", "parquet"),
+    ):
+        ran = run(*command)
+        assert ran.code == 2
+        assert "not as they were committed" in ran.err
+        assert "public/0001/table.parquet" in ran.err
+    assert not (files / "out").exists()
+
+
+def test_a_first_publish_that_fails_makes_nothing(run: Run, files: Path) -> None:
+    (files / "strict.toml").write_text((files / "policy.toml").read_text().replace("k = 3", "k = 300"))
+    assert run("publish", "clinic", "january.csv", "--policy", "strict.toml").code == 1
+    assert run("publish", "clinic", "nope.csv", "--policy", "policy.toml").code == 2
+    assert not (files / "clinic").exists()
+    assert run("publish", "clinic", "january.csv", "--policy", "policy.toml").code == 0
+
+
+def test_only_iso_dates_are_taken_for_dates(run: Run, files: Path, patients: pl.DataFrame) -> None:
+    (files / "p.toml").write_text((files / "policy.toml").read_text().replace("schema.quasi.age", "schema.quasi.born"))
+    shapes = {"%d.%m.%y": 2, "%m/%d/%Y": 2, "%Y/%m/%d": 2, "%Y-%m-%d": 0, "%Y-%m-%d %H:%M": 0, "%Y-%m-%dT%H:%M:%S": 0}
+    born = pl.datetime(1950, 1, 1) + pl.duration(days=pl.int_range(pl.len()) * 300)
+    for turn, (shape, code) in enumerate(shapes.items()):
+        patients.with_columns(born.dt.strftime(shape).alias("born")).drop("age").write_csv(files / "t.csv")
+        ran = run("publish", f"s{turn}", "t.csv", "--policy", "p.toml")
+        assert ran.code == code, shape
+        assert code == 0 or "column 'born': holds text" in ran.err
+
+
+def test_exports_stay_out_of_the_series(run: Run, files: Path) -> None:
+    run("publish", "clinic", "january.csv", "--policy", "policy.toml")
+    assert run("export", "clinic", "clinic/public/0009").code == 2
+    assert run("log", "clinic", "--verify").code == 0
+
+
+def test_init_keeps_identifiers_out(run: Run, files: Path) -> None:
+    table = pl.DataFrame(
+        {
+            "email": [f"{n}@x" for n in range(150)],
+            "nr": [f"{n:06}" for n in range(150)],
+            "phone": [60_000 + n * 7 for n in range(150)],
+            "plz": [f"0200{n % 9}" for n in range(150)],
+            "age": [n % 40 for n in range(150)],
+            "diagnosis": ["flu", "cold"] * 75,
+            "salary": [n % 7 for n in range(150)],
+        }
+    )
+    table.write_csv(files / "t.csv")
+    guesses = {g["column"]: g["role"] for g in run("init", "t.csv", "--out", "g.toml", "--json").data["guesses"]}
+    assert guesses == {
+        "email": "drop", "nr": "person", "phone": "drop", "plz": "quasi", "age": "quasi", "diagnosis": "sensitive",
+        "salary": "quasi",
+    }  # fmt: skip
+    assert ri.Policy.read(files / "g.toml").schema.quasi["plz"] == ri.Categorical()
+
+
+def test_amending_nothing_and_wrong_keys_are_refused(run: Run, files: Path) -> None:
+    run("key", "right.key")
+    run("key", "wrong.key")
+    text = (files / "policy.toml").read_text()
+    for name in ("right", "wrong"):
+        hashed = text.replace('ids = "plain"', f'ids = "hashed"\nkey_file = "{name}.key"')
+        (files / f"{name}.toml").write_text(hashed)
+    assert run("publish", "clinic", "january.csv", "--policy", "right.toml").code == 0
+    assert run("amend", "clinic", "--policy", "right.toml", "--reason", "none").code == 2
+    assert run("amend", "clinic", "--policy", "wrong.toml", "--reason", "none").code == 2
+    assert run("publish", "clinic", "february.csv").code == 0
+
+
+def test_an_unchanged_table_is_noted(run: Run, files: Path) -> None:
+    run("publish", "clinic", "january.csv", "--policy", "policy.toml")
+    ran = run("publish", "clinic", "january.csv")
+    assert "nothing has changed since release 1" in ran.out
+
+
+def test_what_should_not_happen_is_told_without_data(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments: object, **options: object) -> None:
+        raise ValueError("CANARY")
+
+    monkeypatch.setattr("reissue.drafting.code_table", fail)
+    ran = run("publish", "clinic", "january.csv", "--policy", "policy.toml")
+    assert ran.code == 2
+    assert "ValueError" in ran.err
+    assert "CANARY" not in ran.err + ran.out

@@ -22,7 +22,7 @@ from reissue.cli.output import report_error
 from reissue.cli.publish import publish
 from reissue.cli.show import show
 from reissue.cli.utility import utility
-from reissue.errors import InternalError, ReissueError
+from reissue.errors import InternalError, ReissueError, StorageError
 
 app = typer.Typer(
     name="reissue",
@@ -57,6 +57,10 @@ def main() -> None:
         return
     except ReissueError as error:
         failure = error
+    except BrokenPipeError:
+        os._exit(0)  # whoever reads, as `head` does, has seen enough
+    except OSError as error:
+        failure = StorageError(f"The system refused: {error.strerror}.", hint="check the folder and the disk.")
     except Exception as error:
         if os.environ.get("REISSUE_DEBUG"):
             raise

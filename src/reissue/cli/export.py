@@ -30,6 +30,8 @@ def export(
     from reissue.errors import ParameterError, StorageError
     from reissue.series import open as open_series
 
+    if target.resolve().is_relative_to(series.resolve()):
+        raise ParameterError(f"'{target}' lies inside the series.", hint="export to a folder outside it.")
     with steps("Reading the release"), open_series(series) as opened:
         release = chosen(opened, number)
         tables = release.tables

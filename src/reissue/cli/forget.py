@@ -15,28 +15,29 @@ def forget(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask again.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Erase a person's id from a series, for ever; the history keeps the person's number.
+    """Erase people's ids from a series, for ever; the history keeps their numbers.
 
-    The id is read from standard input, so that it does not stay in the shell's history.
+    Ids are read from standard input, one in a line, so that they do not stay in the shell's history.
+    All of them are erased, or none.
 
     Example:
 
       reissue forget clinic --yes < id.txt
     """
-    from reissue.errors import ParameterError
+    from reissue.errors import ParameterError, count_of
     from reissue.series import open as open_series
 
     if sys.stdin.isatty():
-        person = str(typer.prompt("Id of the person", err=True, hide_input=True))
+        people = [str(typer.prompt("Id of the person", err=True, hide_input=True))]
         if not yes:
             typer.confirm("This cannot be undone. Forget this person?", abort=True, err=True)
     elif yes:
-        person = sys.stdin.readline().rstrip("\r\n")
+        people = [line.lstrip("\ufeff").rstrip("\r\n") for line in sys.stdin if line.strip()]
     else:
         raise ParameterError("Forgetting cannot be undone.", hint="say --yes when the id comes from a pipe or file.")
     with open_series(series) as opened:
-        opened.forget(opened.id_from_text(person))
+        opened.forget(*(opened.id_from_text(person) for person in people))
     if as_json:
-        print_json({"forgotten": 1})
+        print_json({"forgotten": len(people)})
         return
-    say("forgotten: the id is gone, the history keeps a number")
+    say(f"forgotten: {count_of(len(people), 'id')} gone, the history keeps numbers")

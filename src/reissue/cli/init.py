@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from reissue.cli.output import AsJson, print_json, print_table, say, steps
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def init(
@@ -30,9 +33,12 @@ def init(
         raise ParameterError(f"There is a file '{out}' already.", hint="choose another with --out, or pass --force.")
     with steps(f"Reading {table.name}"):
         frame, _ = read_table(table)
-        guesses = guess_roles(frame)
+        written, _ = read_table(table, text=frame.columns)
+        # 02003 is a code, not the number 2003.
+        codes = [name for name in frame.columns if _has_leading_zeros(written[name]) and frame[name].dtype.is_integer()]
+        guesses = guess_roles(frame, codes)
     try:
-        out.write_text(propose_policy(frame, table.name), encoding="utf-8")
+        out.write_text(propose_policy(frame, table.name, codes), encoding="utf-8")
     except OSError as error:
         raise StorageError(f"'{out}' cannot be written: {error.strerror}.") from error
     if as_json:
@@ -46,3 +52,9 @@ def init(
         f"wrote {out}. These are guesses: read it and confirm or correct every line marked GUESS, then\n"
         f"  reissue publish <series folder> {table} --policy {out} --dry-run",
     )
+
+
+def _has_leading_zeros(column: pl.Series) -> bool:
+    import polars as pl
+
+    return column.dtype == pl.String and bool(column.str.contains(r"^0\d").any())

@@ -80,6 +80,7 @@ def _verify(series: object, as_json: bool) -> None:
             "What differs from the record", ("file", "what"), [(f.file, f.problem) for f in findings], left=(0, 1)
         )
     else:
-        say(f"every byte of {series} is as it was recorded", heading="intact ", style="green")
+        what = f"every public file and every private table of {series} is as it was recorded"
+        say(what, heading="intact ", style="green")
     if findings:
         raise typer.Exit(2)

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,7 +43,11 @@ def say(text: str, *, heading: str = "", style: str = "bold") -> None:
 
 def print_json(data: object) -> None:
     """Print a result as JSON, alone on standard output."""
-    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, default=str) + "\n")
+    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, default=_plain) + "\n")
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 def print_table(

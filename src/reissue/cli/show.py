@@ -12,7 +12,7 @@ from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_r
 def show(
     series: SeriesFolder,
     number: Number = None,
-    rows: Annotated[int, typer.Option(min=0, help="How many rows of each public table to print.")] = 12,
+    rows: Annotated[int, typer.Option(min=0, max=100_000, help="How many rows of each public table to print.")] = 12,
     as_json: AsJson = False,
 ) -> None:
     """Show what a release told the public: its record and the first rows of its tables.

@@ -12,7 +12,7 @@ from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_t
 def utility(
     series: SeriesFolder,
     number: Number = None,
-    queries: Annotated[int, typer.Option(min=0, help="How many COUNT queries to ask; 0 for none.")] = 1000,
+    queries: Annotated[int, typer.Option(min=0, max=1_000_000, help="How many COUNT queries to ask.")] = 1000,
     dimensions: Annotated[
         int | None, typer.Option(min=1, help="How many quasi-identifiers each query restricts; 2 where there are two.")
     ] = None,

@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable
 from threading import Timer
 
+_said = False
+
 
 def warm_up(call: Callable[[], object]) -> None:
     """Make a small first call of a kernel; if it takes long, it is being compiled: say so.
@@ -18,6 +20,10 @@ def warm_up(call: Callable[[], object]) -> None:
     """
 
     def say() -> None:
+        global _said
+        if _said:
+            return
+        _said = True
         sys.stderr.write("reissue: compiling kernels, once for this installation; this takes some seconds\n")
 
     timer = Timer(1.0, say)

@@ -146,5 +146,6 @@ def refuse_unless_series(layout: Layout, shown: str) -> None:
         why = f"it has no file {layout.relative(layout.catalog)}"
     raise NotASeries(
         f"There is no series in '{shown}': {why}.",
-        hint="check the path, or create a series there with `reissue publish` or `ri.open(folder, policy)`.",
+        hint="check the path. To create a series there, give a policy: `reissue publish <folder> <table> --policy "
+        "<file>` or `ri.open(folder, policy)`; `reissue init <table>` proposes one.",
     )

@@ -57,7 +57,7 @@ from reissue.ledger.transactions import (
     replace_people,
     rows_of,
 )
-from reissue.ledger.verify import Finding, verify
+from reissue.ledger.verify import Finding, check_folder, verify
 
 Change = Callable[[sa.Connection], None]
 
@@ -234,6 +234,18 @@ class Ledger:
                 f"Release {number} has no public table of this name.", hint=f"it has {listed(sorted(known))}."
             )
         return self._read([folder / file for folder in self._places(row)])
+
+    def check_public(self, number: int) -> None:
+        """Raise SeriesDamaged unless the public files of a release are as they were committed."""
+        row = self._release_row(number)
+        record = row.record.encode()
+        found = list(check_folder(self._layout, number, row.staged, record, json.loads(record)["files"]))
+        if found:
+            raise SeriesDamaged(
+                f"The public files of release {number} are not as they were committed.",
+                problems=[str(finding) for finding in found],
+                hint="run `reissue log --verify` to see what else has changed, then restore the files from a backup.",
+            )
 
     def _release_row(self, number: int) -> sa.Row[Any]:
         rows = self._database.read(rows_of(sa.select(catalog.releases).where(catalog.releases.c.number == number)))

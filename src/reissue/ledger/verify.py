@@ -133,7 +133,7 @@ def _check_releases(layout: Layout, records: dict[int, bytes], expected: _Expect
             yield Finding(f"{shown}/{RECORD}", "its chain does not fit its content and the release before it")
         previous = chain
         staged = "" if expected is None else expected.staged[number]
-        yield from _check_folder(layout, number, staged, text, body["files"])
+        yield from check_folder(layout, number, staged, text, body["files"])
 
 
 def _parsed(text: bytes) -> dict[str, Any] | None:
@@ -151,9 +151,10 @@ def _parsed(text: bytes) -> dict[str, Any] | None:
     return body if sound else None
 
 
-def _check_folder(
+def check_folder(
     layout: Layout, number: int, staged: str, record: bytes, files: dict[str, dict[str, object]]
 ) -> Iterator[Finding]:
+    """What is wrong with the public files of one release."""
     public = layout.release(number)
     waiting = layout.staged_release(staged)
     folder = waiting if staged and not public.is_dir() and waiting.is_dir() else public

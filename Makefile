@@ -42,9 +42,17 @@ format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --group bench
-	$(BIN)/python benchmarks/publish.py
+# The peers that are measured beside us want older libraries, so they get an environment of their own.
+$(VENV)-bench/.ready: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-bench
+	$(VENV)-bench/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(VENV)-bench/bin/python -m pip install --quiet --editable ".[pandas]" --group bench
+	touch $@
+
+bench: $(VENV)-bench/.ready
+	$(VENV)-bench/bin/python benchmarks/publish.py
+	$(VENV)-bench/bin/python benchmarks/quality.py
+	$(VENV)-bench/bin/python benchmarks/queries.py
 
 clean:
-	rm -rf $(VENV) build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-bench build .mypy_cache .pytest_cache .ruff_cache

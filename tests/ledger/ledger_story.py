@@ -144,20 +144,20 @@ def accidents(happens: Callable[[int, str], bool], accident: Accident) -> Iterat
 
         return wrapped
 
-    plain_open, plain_write, plain_connect = os.open, pl.DataFrame.write_parquet, sqlite3.connect
+    plain_open, plain_write, plain_connect = os.open, pl.LazyFrame.sink_parquet, sqlite3.connect
 
     def open_file(path: object, flags: int, *arguments: object, **options: object) -> int:
         if flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
             point("open")
         return plain_open(path, flags, *arguments, **options)
 
-    def write_parquet(frame: pl.DataFrame, file: object, **options: object) -> None:
-        point("write_parquet")
+    def sink_parquet(frame: pl.LazyFrame, file: object, **options: object) -> None:
+        point("sink_parquet")
         plain_write(frame, file, **options)
-        if due("write_parquet, half"):
+        if due("sink_parquet, half"):
             file.flush()
             file.truncate(file.tell() // 2)
-            accident("write_parquet, half")
+            accident("sink_parquet, half")
 
     class Cursor(sqlite3.Cursor):
         def execute(self, statement: str, *arguments: object) -> sqlite3.Cursor:
@@ -197,14 +197,14 @@ def accidents(happens: Callable[[int, str], bool], accident: Accident) -> Iterat
     for name in patched:
         setattr(os, name, before(name))
     os.open = open_file
-    pl.DataFrame.write_parquet = write_parquet
+    pl.LazyFrame.sink_parquet = sink_parquet
     sqlite3.connect = lambda *a, **o: plain_connect(*a, factory=Connection, **o)
     try:
         yield seen
     finally:
         for name, original in originals.items():
             setattr(os, name, original)
-        os.open, pl.DataFrame.write_parquet = plain_open, plain_write
+        os.open, pl.LazyFrame.sink_parquet = plain_open, plain_write
         sqlite3.connect = plain_connect
 
 
@@ -222,7 +222,7 @@ def fail_with(code: int) -> Accident:
             error = sqlite3.OperationalError("database or disk is full")
             error.sqlite_errorcode = sqlite3.SQLITE_FULL
             raise error
-        if name.startswith("write_parquet"):
+        if name.startswith("sink_parquet"):
             raise pl.exceptions.ComputeError(f"parquet: underlying IO error: {os.strerror(code)} (os error {code})")
         raise OSError(code, os.strerror(code))
 

@@ -118,7 +118,7 @@ def test_errors_while_writing(clinic: Path, code: int) -> None:
     """The folder looked writable, and was not."""
     before = state(clinic)
     with Ledger.open(clinic) as ledger:
-        for operation in ("open", "mkdir", "write_parquet", "fsync"):
+        for operation in ("open", "mkdir", "sink_parquet", "fsync"):
             with (
                 accidents(lambda _, name, operation=operation: name == operation, fail_with(code)),
                 pytest.raises(StorageError, match=os.strerror(code)) as error,

@@ -5,6 +5,8 @@ So the same table gives the same codes and the same public bytes whichever libra
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 EXACT = 2**53
@@ -72,5 +74,6 @@ def plain_text(series: pl.Series) -> pl.Series | None:
 
 
 def _largest(series: pl.Series) -> float:
-    present = series.cast(pl.Float64).drop_nulls()
-    return float(present.abs().max() or 0.0) if present.len() else 0.0  # type: ignore[arg-type]
+    """The largest number, whatever its sign."""
+    bounds: list[Any] = [bound for bound in (series.min(), series.max()) if bound is not None]
+    return max((abs(float(bound)) for bound in bounds), default=0.0)

@@ -256,7 +256,10 @@ class Series:
     # Private
 
     def members(self, number: int) -> Any:
-        """Private: who was published in which group of a release. Forgotten people have no `person`."""
+        """Private: who was published in which group of a release.
+
+        `person` is null for someone forgotten. `counterfeit` numbers made-up rows, for methods that make some.
+        """
         self._record(number)
         rows = self._ledger.table(number, SNAPSHOT).select(pl.col(PERSON).alias("number"), pl.col(GROUP).alias("group"))
         joined = rows.join(self._ledger.people(), on="number", how="left")
@@ -336,7 +339,10 @@ class Series:
         return self._ledger.policies()
 
     def verify(self) -> list[Finding]:
-        """Check every byte of the series against what was recorded; an empty list is a clean bill."""
+        """Check every public file and every private table against its hash; an empty list is a clean bill.
+
+        The catalog, which holds the hashes, is checked by SQLite's own means only.
+        """
         return self._ledger.verify()
 
     def _current_policy(self) -> Policy:

@@ -12,7 +12,7 @@ from reissue.cli.output import AsJson, SeriesFolder, print_json, print_table, sa
 def log(
     series: SeriesFolder,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Check every byte against what was recorded. Exit code 2 if any differs.")
+        bool, typer.Option("--verify", help="Check every file against its hash. Exit code 2 if any differs.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -71,7 +71,7 @@ def log(
 def _verify(series: object, as_json: bool) -> None:
     from reissue.ledger import verify
 
-    with steps("Checking every byte"):
+    with steps("Checking every file"):
         findings = verify(str(series))
     if as_json:
         print_json({"intact": not findings, "findings": [{"file": f.file, "problem": f.problem} for f in findings]})

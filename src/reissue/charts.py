@@ -56,7 +56,10 @@ def over_releases(data: pl.DataFrame, panels: dict[str, str], *, title: str) -> 
             x=altair.X("release:O", title="release", axis=altair.Axis(labelAngle=0)),
             y=altair.Y(f"{column}:Q", title=None),
             tooltip=[altair.Tooltip(f"{name}:Q") for name in data.columns],
-        ).properties(width=420, height=150, title=panel)
+        ).properties(
+            width=460, height=150, title=altair.TitleParams(panel, anchor="start", fontSize=12, fontWeight="normal")
+        )
         for column, panel in panels.items()
     ]
-    return Chart(data, altair.vconcat(*rows).properties(title=title))
+    heading = altair.TitleParams(title, anchor="start", fontSize=15, offset=14)
+    return Chart(data, altair.vconcat(*rows).properties(title=heading))

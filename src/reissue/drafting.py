@@ -223,8 +223,6 @@ def _new_people(history: History, new_ids: pl.Series) -> pl.DataFrame:
 
 def _notes(method: Method, snapshot: Snapshot, delta: Delta) -> tuple[str, ...]:
     """A state published twice gives two views of it. A protected value nobody has may be spelt wrong."""
-    levels = snapshot.values.levels
-    used = {levels.labels[code] for code in np.unique(snapshot.values.codes)} if isinstance(levels, Labels) else set()
     notes = []
     if (
         delta.since
@@ -232,8 +230,12 @@ def _notes(method: Method, snapshot: Snapshot, delta: Delta) -> tuple[str, ...]:
         and not any(people.size for people in (delta.gone, delta.changed_quasi, delta.changed_value))
     ):
         notes.append(f"nothing has changed since release {delta.since}: this publishes the same state once more")
+    levels = snapshot.values.levels
     for promise in method.promises(snapshot.schema):
         sets: Any = promise.parameters.get("protect") or ()
+        if not sets or not isinstance(levels, Labels):
+            continue
+        used = {levels.labels[code] for code in np.flatnonzero(np.bincount(snapshot.values.codes))}
         absent = {value for values in sets for value in values} - used
         if absent:
             what = count_of(len(absent), "protected value")

@@ -1,7 +1,8 @@
 """The compiled loops: plain arrays in, plain arrays out.
 
 They are compiled once for each installation and kept in numba's cache; while they are compiled, which
-takes some seconds, a line says so.
+takes some seconds, a line says so. The cache looks only at the file of the kernel that is called: after a
+change in `rules.py`, which `mondrian.py` calls, touch that file too.
 """
 
 from __future__ import annotations

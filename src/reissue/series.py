@@ -91,6 +91,7 @@ def draft(
     progress: Progress = lambda stage: None,
 ) -> Draft:
     """Compute a release of this table, by default the first of a series that need not exist yet."""
+    policy = _with_absolute_key(policy)
     if history is None:
         history = History(key=_key(policy, None))
     return make_draft(table, policy, history, seed=seed, show_values=show_values, progress=progress)
@@ -174,6 +175,8 @@ class Series:
             )
         if time is not None and time.tzinfo is None:
             raise ParameterError("The 'time' parameter of commit must have a time zone.")
+        # The policies are the same; a first draft may have been made before the series knew this one.
+        draft = replace(draft, policy_version=self._policy_version.version)
         # Only the new ids come from the draft: who was forgotten since it was made stays forgotten.
         everyone = pl.concat([people, draft.new_people]) if releases else draft.new_people
         entry = Entry(

@@ -345,3 +345,15 @@ def test_what_should_not_happen_is_told_without_data(run: Run, files: Path, monk
     assert ran.code == 2
     assert "ValueError" in ran.err
     assert "CANARY" not in ran.err + ran.out
+
+
+def test_a_dry_run_leaves_a_series_without_releases_as_it_is(run: Run, files: Path, policy: ri.Policy) -> None:
+    """A policy that replaces the first one is recorded with the first release, not by looking."""
+    ri.open(files / "clinic", ri.Policy(policy.schema, ri.Mondrian(k=9), series="unprotected")).close()
+    assert run("publish", "clinic", "january.csv", "--policy", "policy.toml", "--dry-run").code == 0
+    assert len(run("log", "clinic", "--json").data["policies"]) == 1
+    assert run("publish", "clinic", "january.csv", "--policy", "policy.toml").code == 0
+    log = run("log", "clinic", "--json").data
+    assert [entry["version"] for entry in log["policies"]] == [1, 2]
+    assert log["releases"][0]["policy_version"] == 2
+    assert log["releases"][0]["method"]["k"] == 3

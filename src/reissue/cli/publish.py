@@ -65,14 +65,14 @@ def publish(
 
 
 def _existing(series: Path, policy: Path | None) -> Series | None:
-    """The series, which must run under the policy if one is given; None if there is no series yet."""
+    """The series, which must run under the policy if one is given; None if nothing was published there yet."""
     from reissue.errors import NotASeries
     from reissue.ledger import Ledger
     from reissue.series import open as open_series
 
-    with suppress(NotASeries):
-        Ledger.open(series).close()
-        return open_series(series, policy)
+    with suppress(NotASeries), Ledger.open(series) as ledger:
+        if policy is None or ledger.releases():
+            return open_series(series, policy)
     return None
 
 

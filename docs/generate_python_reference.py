@@ -30,7 +30,7 @@ Tables go in as pandas, polars, pyarrow or DuckDB tables, or as the path of a CS
 
 CHAPTERS = {
     "Say what is in the table": ("Schema", "Numeric", "Categorical", "Hierarchy", "Policy", "Ids"),
-    "Publish it": ("open", "Series", "Draft", "Release", "Mondrian"),
+    "Publish it": ("open", "Series", "Draft", "Release", "MInvariance", "EEquivalence", "Mondrian"),
     "Ask for more in every group": (
         "KAnonymous",
         "LDiverse",
@@ -40,6 +40,7 @@ CHAPTERS = {
         "TClose",
         "KEAnonymous",
     ),
+    "Check what holds over a series": ("MUnique", "MInvariant", "WeakMInvariant", "EquivalenceSafe"),
     "Look at what went out": ("Published", "Workload", "estimate"),
     "When something is wrong": ("errors",),
 }
@@ -58,6 +59,10 @@ Each is a frozen value with the parameters below, for `Mondrian(constraints=[...
 `check(published)` takes a `Published` and gives a verdict with `holds`, `guarantee`, `worst`, `release`, `group`,
 `violations`, `groups` and `explanation`. Definitions and sources are in
 [the table of constraints](../explanation/methods/mondrian.md#constraints).""",
+    "Check what holds over a series": """\
+What [m-invariance](../explanation/methods/m-invariance.md) and [e-equivalence](../explanation/methods/e-equivalence.md)
+promise; each is checked before every release, and can be checked on any series: `MInvariant(4).check(series.published())`.
+""",
     "errors": """\
 The module with the exception tree; every exception is a `ri.errors.ReissueError`. See [Errors](errors.md).""",
 }

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import reissue as ri
+from reissue.drafting import Progress
+from reissue.studies.rehearsal import Rehearsal
 
 settings.register_profile(
     "reissue", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -57,3 +59,50 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def folder(tmp_path: Path) -> Path:
     """Where a test may make a series."""
     return tmp_path / "series"
+
+
+class Chain(Rehearsal):
+    """A series in memory, with all its drafts and the outsider's view of them by name."""
+
+    def __init__(self, policy: ri.Policy) -> None:
+        super().__init__(policy)
+        self.drafts: list[ri.Draft] = []
+
+    def publish(self, table: object, *, seed: int | None = None, progress: Progress = lambda stage: None) -> ri.Draft:
+        self.drafts.append(super().publish(table, seed=seed, progress=progress))
+        return self.drafts[-1]
+
+    def name(self, number: int) -> str:
+        """The id behind a person number; counterfeits have numbers below 0."""
+        return f"counterfeit {-number}" if number < 0 else str(self.ids[number])
+
+    def groups(self) -> list[list[tuple[list[str], list[object]]]]:
+        """What an outsider sees: releases, groups, (members, values)."""
+        return [self._groups(draft) for draft in self.drafts]
+
+    def _groups(self, draft: ri.Draft) -> list[tuple[list[str], list[object]]]:
+        view, release = draft.published(), draft.recoded.groups
+        return [
+            (
+                [
+                    self.name(n)
+                    for n in release.members[release.member_starts[g] : release.member_starts[g + 1]].tolist()
+                ],
+                [
+                    view.values[value]
+                    for at in range(release.value_starts[g], release.value_starts[g + 1])
+                    for value in [release.values[at]] * int(release.counts[at])
+                ],
+            )
+            for g in range(release.group_count)
+        ]
+
+    def published(self) -> ri.Published:
+        """The outsider's view of everything, with people by name."""
+        return ri.Published.from_groups(self.groups())
+
+
+@pytest.fixture(scope="session")
+def chain() -> type[Chain]:
+    """Series in memory, for tests of methods."""
+    return Chain

@@ -3,9 +3,12 @@
 Say what is in the table:
     Schema, Numeric, Categorical, Hierarchy, Policy, Ids
 Publish it:
-    open, Series, Draft, Release, Mondrian
+    open, Series, Draft, Release
+    MInvariance, EEquivalence (a whole series), Mondrian (one release at a time)
 Ask for more in every group:
     KAnonymous, LDiverse, EntropyDiverse, RecursiveDiverse, ShareDiverse, TClose, KEAnonymous
+Check what holds over a series:
+    MUnique, MInvariant, WeakMInvariant, EquivalenceSafe
 Look at what went out:
     Published, Workload, estimate
 When something is wrong:
@@ -25,15 +28,19 @@ if TYPE_CHECKING:
     from reissue.estimates import estimate
     from reissue.guarantees import (
         EntropyDiverse,
+        EquivalenceSafe,
         KAnonymous,
         KEAnonymous,
         LDiverse,
+        MInvariant,
+        MUnique,
         RecursiveDiverse,
         ShareDiverse,
         TClose,
+        WeakMInvariant,
     )
     from reissue.hierarchy import Hierarchy
-    from reissue.methods import Mondrian
+    from reissue.methods import EEquivalence, MInvariance, Mondrian
     from reissue.policy import Ids, Policy
     from reissue.release import Published, Release
     from reissue.schema import Categorical, Numeric, Schema
@@ -45,12 +52,17 @@ __version__ = "0.1.0"
 _HOMES = {
     "Categorical": "schema",
     "Draft": "drafting",
+    "EEquivalence": "methods",
     "EntropyDiverse": "guarantees",
+    "EquivalenceSafe": "guarantees",
     "Hierarchy": "hierarchy",
     "Ids": "policy",
     "KAnonymous": "guarantees",
     "KEAnonymous": "guarantees",
     "LDiverse": "guarantees",
+    "MInvariance": "methods",
+    "MInvariant": "guarantees",
+    "MUnique": "guarantees",
     "Mondrian": "methods",
     "Numeric": "schema",
     "Policy": "policy",
@@ -61,6 +73,7 @@ _HOMES = {
     "Series": "series",
     "ShareDiverse": "guarantees",
     "TClose": "guarantees",
+    "WeakMInvariant": "guarantees",
     "Workload": "utility",
     "errors": "",
     "estimate": "estimates",
@@ -70,12 +83,17 @@ _HOMES = {
 __all__ = [
     "Categorical",
     "Draft",
+    "EEquivalence",
     "EntropyDiverse",
+    "EquivalenceSafe",
     "Hierarchy",
     "Ids",
     "KAnonymous",
     "KEAnonymous",
     "LDiverse",
+    "MInvariance",
+    "MInvariant",
+    "MUnique",
     "Mondrian",
     "Numeric",
     "Policy",
@@ -86,6 +104,7 @@ __all__ = [
     "Series",
     "ShareDiverse",
     "TClose",
+    "WeakMInvariant",
     "Workload",
     "errors",
     "estimate",

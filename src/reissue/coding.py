@@ -17,6 +17,7 @@ from reissue.domain import KEY, PERSON, Domain, Seen, in_order
 from reissue.errors import PolicyError, TableError, count_of, listed
 from reissue.hierarchy import MISSING, Hierarchy
 from reissue.identities import pseudonym, pseudonyms
+from reissue.people import KnownPeople
 from reissue.plain import plain_numbers, plain_text, type_of
 from reissue.schema import Categorical, Kind, Numeric, Schema
 from reissue.snapshot import Codes, Column, Labels, Leaves, Numbers, People, Snapshot, smallest_unsigned
@@ -36,7 +37,7 @@ def code_table(
     frame: pl.DataFrame,
     schema: Schema,
     *,
-    people: pl.DataFrame | None = None,
+    people: KnownPeople | None = None,
     next_number: int = 0,
     domain: Domain | None = None,
     key: bytes | None = None,
@@ -44,22 +45,22 @@ def code_table(
 ) -> Coded:
     """Check and code a table; raise one TableError with everything that is wrong with it.
 
-    `people` has the columns `number` and `id` of everyone known so far. With a `key` ids are kept as
-    keyed hashes.
+    `people` are those known so far, `next_number` is what the next new person gets. With a `key` ids are
+    kept as keyed hashes.
     """
     coder = _Coder(domain or Domain(), show_values)
     coder.problems += _role_problems(frame, schema)
     if frame.height == 0:
         raise _unfit([*coder.problems, "it has no rows"], 0)
-    numbers, new_ids = None, pl.Series("id", [], dtype=pl.String)
-    if schema.person in frame.columns:
-        numbers, new_ids = coder.people(frame[schema.person], people, next_number, key)
+    ids = coder.people(frame[schema.person], key) if schema.person in frame.columns else None
     coded: dict[str, Column | None] = {
         name: coder.column(frame[name], kind) for name, kind in schema.kinds.items() if name in frame.columns
     }
     columns = {name: column for name, column in coded.items() if column is not None}
-    if coder.problems or numbers is None:
+    if coder.problems or ids is None:
         raise _unfit(coder.problems, frame.height)
+    known = np.full(ids.len(), -1, dtype=np.int64) if people is None else people.numbers(ids)
+    numbers, new_ids = _numbered(known, ids, next_number)
     return Coded(_snapshot(numbers, columns, schema), new_ids, Domain(coder.domain))
 
 
@@ -134,20 +135,17 @@ class _Coder:
         self.problems: list[str] = []
         self.domain: dict[str, Seen] = dict(seen.columns)
 
-    def people(
-        self, ids: pl.Series, people: pl.DataFrame | None, next_number: int, key: bytes | None
-    ) -> tuple[People | None, pl.Series]:
-        """The person number of each row, and the ids that are new."""
+    def people(self, ids: pl.Series, key: bytes | None) -> pl.Series | None:
+        """The id of each row as it is kept; None where there were problems."""
         ids = ids.alias("id")
-        nothing = ids.clear()
         if not (ids.dtype.is_integer() or ids.dtype in (pl.String, pl.Categorical, pl.Enum)):
             self.problems.append(f"the person column holds {type_of(ids.dtype)}; ids are text or whole numbers")
-            return None, nothing
+            return None
         nulls = ids.null_count()
         ids = ids.cast(pl.Int64 if ids.dtype.is_integer() else pl.String, strict=False)
         if ids.null_count() > nulls:
             self.problems.append("the person column holds whole numbers beyond 2^63; give ids as text")
-            return None, nothing
+            return None
         ok = self._same_type(self.seen.columns.get(PERSON), "the person column", ids)
         if nulls:
             self.problems.append(f"the person column is empty in {count_of(nulls, 'row')}")
@@ -157,15 +155,12 @@ class _Coder:
                 f"{count_of(duplicated, 'row')} too many: a person has more than one row; keep one row per person"
             )
         if nulls or duplicated or not ok:
-            return None, nothing
+            return None
         self.domain[PERSON] = Seen("person", type_of(ids.dtype))
-        if key is not None:
-            self.domain[KEY] = check_key(key, self.seen)
-            ids = pseudonyms(ids, key)
-        if people is None or people.height == 0:
-            return _numbered(np.full(ids.len(), -1, dtype=np.int64), ids, next_number)
-        joined = ids.to_frame().join(people, on="id", how="left", maintain_order="left")
-        return _numbered(joined["number"].cast(pl.Int64).fill_null(-1).to_numpy().copy(), ids, next_number)
+        if key is None:
+            return ids
+        self.domain[KEY] = check_key(key, self.seen)
+        return pseudonyms(ids, key)
 
     def column(self, series: pl.Series, kind: Kind) -> Column | None:
         """One column, coded after its kind; None where there were problems."""

@@ -51,8 +51,9 @@ class Counted:
 
     def view(self, people: Ints, number: int, region: pl.DataFrame | None = None) -> PublishedGroups:
         """The groups as an outsider sees them; members in the order of their numbers, which tells nothing."""
-        place = np.full(int(people.max(initial=0)) + 1, -1, dtype=np.int64)
-        place[people] = np.arange(people.size)
+        lowest = min(int(people.min(initial=0)), 0)  # counterfeits have negative numbers
+        place = np.full(int(people.max(initial=0)) - lowest + 1, -1, dtype=np.int64)
+        place[people - lowest] = np.arange(people.size)
         by_number = place[place >= 0]
         order = np.empty(people.size, dtype=np.int64)
         grouped.order_by_group(self.grouping.group[by_number], self.starts, order)

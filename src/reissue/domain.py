@@ -13,6 +13,7 @@ from reissue.schema import RESERVED, Categorical, Kind, Numeric
 
 PERSON = f"{RESERVED}person"
 GROUP = f"{RESERVED}group"
+COUNTERFEIT = f"{RESERVED}counterfeit"
 KEY = f"{RESERVED}key"
 
 Sort = Literal["numeric", "categorical", "hierarchy", "person", "key"]

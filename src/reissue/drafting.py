@@ -5,24 +5,28 @@ Nothing here writes anything. A draft is private: it holds the snapshot it was m
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from reissue.coding import Coded, code_table
-from reissue.domain import GROUP, Domain, sort_of
+from reissue.domain import COUNTERFEIT, GROUP, Domain, sort_of
 from reissue.errors import GuaranteeBroken, Infeasible, ParameterError, Refused, Unprotected, count_of
 from reissue.frames import Library, read_table
-from reissue.grouping import Grouping
-from reissue.guarantees import GroupGuarantee, Verdict
-from reissue.methods.base import Memory, Method
+from reissue.grouping import HELD_BACK, Grouping
+from reissue.guarantees import GroupGuarantee, Guarantee, SeriesGuarantee, Verdict
+from reissue.memory import Kept, Memory, Prefixed, Remembered
+from reissue.methods.base import Method
+from reissue.people import KnownPeople
 from reissue.policy import Policy
 from reissue.recode import Recoded, anatomise, generalise, view_of, whole
 from reissue.release import Published
 from reissue.schema import Numeric, Schema
+from reissue.showing import shown
 from reissue.snapshot import Delta, Labels, Snapshot, strata
 
 Progress = Callable[[str], None]
@@ -38,14 +42,23 @@ class History:
     mark: str = ""
     """The mark of the last release, which no release of another series has."""
     policy_version: int = 1
-    people: pl.DataFrame | None = None
-    """Everyone known so far: `number`, `id`."""
+    people: KnownPeople | None = None
+    """Everyone known so far."""
     next_number: int = 0
     """The number the next new person gets."""
     last: pl.DataFrame | None = None
     """The rows of the last release, with person numbers."""
     domain: Domain = field(default_factory=Domain)
     memory: Memory = field(default_factory=dict)
+    """What the method of the last release remembered."""
+    checks: Memory = field(default_factory=dict)
+    """What the checkers of its promises remembered."""
+    method: str | None = None
+    """The name of the method that made the last release."""
+    protected: bool = True
+    """Whether all releases so far are protected together."""
+    held_back: pl.DataFrame | None = None
+    """Who was held back from the last release: `person` (a number), `reason`, `since`."""
     key: bytes | None = None
     """The key for hashed ids."""
 
@@ -63,13 +76,22 @@ class Draft:
     snapshot: Snapshot
     grouping: Grouping
     recoded: Recoded
+    view: Published
+    """The release as the outsider sees it at worst."""
     delta: Delta
-    memory: Memory
+    memory: Remembered
+    checks: Remembered
+    protected: bool
+    """Whether all releases of the series, this one included, are protected together."""
     domain: Domain
     new_people: pl.DataFrame
     """Those who are in the series for the first time: `number`, `id`."""
     rows: pl.DataFrame
-    """The snapshot with person numbers and public group numbers, as it is kept."""
+    """The snapshot with person numbers and public group numbers, as it is kept; no group for those held back."""
+    counterfeits: pl.DataFrame | None
+    """The made-up rows with their numbers and public group numbers."""
+    held_back: pl.DataFrame | None
+    """Who is held back: `person` (a number), `reason`, `since` (a release)."""
     verdicts: tuple[Verdict, ...]
     """What the checkers of the method's guarantees found."""
     notes: tuple[str, ...]
@@ -90,19 +112,32 @@ class Draft:
     @property
     def summary(self) -> dict[str, Any]:
         """Counts about the release; private, because changes between releases are."""
-        sizes = self.grouping.sizes()
+        sizes = self.recoded.groups.sizes
         return {
             "number": self.number,
             "method": self.policy.method.name,
             "form": self.policy.form,
-            "rows": len(self.snapshot),
+            "people": len(self.snapshot),
+            "rows": int(sizes.sum()),
             "groups": self.grouping.count,
             "smallest_group": int(sizes.min()),
             "average_group": round(float(sizes.mean()), 3),
             "largest_group": int(sizes.max()),
+            "counterfeits": 0 if self.counterfeits is None else self.counterfeits.height,
+            "held_back": self._held_back(),
             "changes": self.delta.counts(),
             "guarantees": {verdict.guarantee: verdict.explanation for verdict in self.verdicts},
             "notes": list(self.notes),
+        }
+
+    def _held_back(self) -> dict[str, dict[str, int]]:
+        """How many are held back for each reason, and how many releases the longest has waited."""
+        if self.held_back is None:
+            return {}
+        waits = self.held_back.group_by("reason").agg(pl.len().alias("people"), pl.col("since").min()).sort("reason")
+        return {
+            row["reason"]: {"people": row["people"], "longest_wait": self.number - row["since"] + 1}
+            for row in waits.iter_rows(named=True)
         }
 
     @property
@@ -115,19 +150,22 @@ class Draft:
                 **{name: sort_of(kind) for name, kind in self.policy.schema.quasi.items()},
                 **dict.fromkeys(self.policy.schema.as_is, "as it is"),
             },
-            "series": "protected" if self.policy.method.protects_series else "unprotected",
+            "series": "protected" if self.protected else "unprotected",
             "guarantees": [verdict.guarantee for verdict in self.verdicts],
             "policy_version": self.policy_version,
-            "rows": len(self.snapshot),
+            "rows": int(self.recoded.groups.sizes.sum()),
             "groups": self.grouping.count,
+            **({"warnings": list(warnings)} if (warnings := self.policy.method.warnings()) else {}),
         }
 
     def published(self) -> Published:
         """The outsider's view of this release alone."""
-        return view_of(self.snapshot, self.recoded.groups)
+        return self.view
 
     def __repr__(self) -> str:
-        return f"Draft(release {self.number}: {len(self.snapshot):,} rows in {self.grouping.count:,} groups)"
+        return (
+            f"Draft(release {self.number}: {self.recoded.groups.members.size:,} rows in {self.grouping.count:,} groups)"
+        )
 
 
 def make_draft(
@@ -141,25 +179,31 @@ def make_draft(
 ) -> Draft:
     """Read, code, group, recode and check a table; raise if it cannot or must not be published."""
     method = policy.method
-    _check_protection(policy, history)
+    guarantees = policy.guarantees()
+    continues = _continues(method, guarantees, history)
+    protected = method.protects_series and continues and (history.protected or not history.number)
+    _check_protection(policy, history, protected)
     coded, library = _read(table, policy.schema, history, show_values, progress)
     snapshot = coded.snapshot
     rows = snapshot.frame()
     delta = Delta.between(history.last, rows, policy.schema.sensitive, known=history.next_number, since=history.number)
     _check_changes(method, delta)
     snapshot = snapshot.for_form(policy.form)
-    guarantees = policy.guarantees()
     _check_feasible(snapshot, guarantees)
     progress("Grouping people")
     if seed is not None and (not isinstance(seed, int) or seed < 0):
         raise ParameterError(f"The 'seed' parameter must be a whole number of at least 0. Got {seed!r} instead.")
     sequence = np.random.SeedSequence(seed)
-    grouping, memory = method.group(snapshot, delta, history.memory, np.random.default_rng(sequence))
+    rng = np.random.default_rng(sequence)
+    grouping, memory = method.group(snapshot, delta, history.memory if continues else {}, rng)
     progress("Recoding")
     recode = generalise if policy.form == "generalised" else anatomise
-    recoded = recode(snapshot, grouping, history.number + 1)
+    released, groups = shown(snapshot, grouping)
+    recoded = recode(released, groups, history.number + 1)
     progress("Checking guarantees")
-    verdicts = tuple(g.check(view_of(snapshot, recoded.groups)) for g in guarantees)
+    anew = {history.number + 1: snapshot.people[grouping.anew]}
+    view = view_of(released, recoded.groups)
+    verdicts, checks = _check(guarantees, view, history.checks if continues else {}, anew)
     broken = [f"{verdict.guarantee}: {verdict.explanation}" for verdict in verdicts if not verdict.holds]
     if broken:
         raise GuaranteeBroken(
@@ -167,6 +211,8 @@ def make_draft(
             problems=broken,
             hint="this is a mistake in the method, not in the table; please report it.",
         )
+    recoded = _disclosed(recoded, policy)
+    counterfeits, held_back = _counterfeits(grouping, recoded), _held_back(grouping, snapshot, history)
     return Draft(
         parent=history.number,
         parent_mark=history.mark,
@@ -175,16 +221,90 @@ def make_draft(
         snapshot=snapshot,
         grouping=grouping,
         recoded=recoded,
+        view=view,
         delta=delta,
         memory=memory,
+        checks=checks,
+        protected=protected,
         domain=coded.domain,
         new_people=_new_people(history, coded.new_ids),
-        rows=rows.with_columns(pl.Series(GROUP, recoded.group)),
+        rows=rows.with_columns(_public_group(grouping, recoded)),
+        counterfeits=counterfeits,
+        held_back=held_back,
         verdicts=verdicts,
-        notes=_notes(method, snapshot, delta),
+        notes=_notes(method, snapshot, delta, counterfeits, held_back, policy.form),
         seed=str(sequence.entropy),
         library=library,
     )
+
+
+def _continues(method: Method, guarantees: tuple[Guarantee, ...], history: History) -> bool:
+    """Whether what the method and its checkers remember reaches back to the first release they are to protect."""
+    if not history.number or history.method != method.name:
+        return not history.number
+    following = [guarantee for guarantee in guarantees if isinstance(guarantee, SeriesGuarantee)]
+    return all(any(name.startswith(f"{g.name}_") for name in history.checks) for g in following)
+
+
+def _check(
+    guarantees: tuple[Guarantee, ...], view: Published, checks: Memory, anew: Mapping[int, npt.NDArray[np.int64]]
+) -> tuple[tuple[Verdict, ...], Remembered]:
+    """Ask every checker; those of promises about a whole series go on from what they have seen so far."""
+    verdicts: list[Verdict] = []
+    remembered: dict[str, pl.DataFrame | Kept] = {}
+    for guarantee in guarantees:
+        if not isinstance(guarantee, SeriesGuarantee):
+            verdicts.append(guarantee.check(view))
+            continue
+        prefix = f"{guarantee.name}_"
+        verdict, state = guarantee.follow(view, Prefixed(checks, prefix), anew)
+        verdicts.append(verdict)
+        remembered |= {prefix + name: table for name, table in state.items()}
+    return tuple(verdicts), remembered
+
+
+def _public_group(grouping: Grouping, recoded: Recoded) -> pl.Series:
+    """The public group number of each row of the snapshot; null for those held back."""
+    if not grouping.held_back:
+        return pl.Series(GROUP, recoded.group[: grouping.group.size])
+    published = grouping.group != HELD_BACK
+    numbers = np.zeros(published.size, dtype=np.uint32)
+    numbers[published] = recoded.group[: int(published.sum())]
+    return pl.Series(GROUP, numbers).set(pl.Series(~published), None)
+
+
+def _counterfeits(grouping: Grouping, recoded: Recoded) -> pl.DataFrame | None:
+    made = grouping.counterfeits
+    if made is None:
+        return None
+    own = [pl.Series(COUNTERFEIT, made.number.astype(np.uint32)), pl.Series(GROUP, recoded.group[-len(made) :])]
+    return pl.DataFrame(own).hstack(made.rows)
+
+
+def _held_back(grouping: Grouping, snapshot: Snapshot, history: History) -> pl.DataFrame | None:
+    """Who is held back, why and since when: those who were held back from the last release have waited on."""
+    if not grouping.held_back:
+        return None
+    number = history.number + 1
+    frame = pl.concat(
+        pl.DataFrame({"person": snapshot.people[rows].astype(np.uint32)}).with_columns(reason=pl.lit(reason))
+        for reason, rows in grouping.held_back.items()
+    )
+    if history.held_back is None:
+        return frame.with_columns(since=pl.lit(number, dtype=pl.UInt32)).sort("person")
+    waited = frame.join(history.held_back.select("person", "since"), on="person", how="left")
+    return waited.with_columns(pl.col("since").fill_null(number)).sort("person")
+
+
+def _disclosed(recoded: Recoded, policy: Policy) -> Recoded:
+    """With the number of counterfeits in each group, where the policy discloses it (Xiao & Tao's relation R)."""
+    if "counterfeits" not in policy.disclose:
+        return recoded
+    release = recoded.groups
+    made = np.add.reduceat(release.members < 0, release.member_starts[:-1]).astype(np.uint32)
+    groups = np.flatnonzero(made)
+    table = pl.DataFrame({"group": (groups + 1).astype(np.uint32), "count": made[groups]})
+    return replace(recoded, tables={**recoded.tables, "counterfeits": table})
 
 
 def _read(
@@ -221,9 +341,21 @@ def _new_people(history: History, new_ids: pl.Series) -> pl.DataFrame:
     return pl.DataFrame({"number": numbers, "id": new_ids})
 
 
-def _notes(method: Method, snapshot: Snapshot, delta: Delta) -> tuple[str, ...]:
+def _notes(
+    method: Method,
+    snapshot: Snapshot,
+    delta: Delta,
+    counterfeits: pl.DataFrame | None,
+    held_back: pl.DataFrame | None,
+    form: str,
+) -> tuple[str, ...]:
     """A state published twice gives two views of it. A protected value nobody has may be spelt wrong."""
-    notes = []
+    notes = [*method.warnings(), *method.remarks(form)]
+    if counterfeits is not None:
+        notes.append(f"{count_of(counterfeits.height, 'counterfeit row')} made up in place of values that were missing")
+    if held_back is not None:
+        for reason, people in held_back["reason"].value_counts().sort("reason").iter_rows():
+            notes.append(f"{count_of(people, 'person', 'people')} held back: {reason}")
     if (
         delta.since
         and len(snapshot) == delta.stayed.size
@@ -243,14 +375,26 @@ def _notes(method: Method, snapshot: Snapshot, delta: Delta) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _check_protection(policy: Policy, history: History) -> None:
-    if history.number and not policy.method.protects_series and policy.series != "unprotected":
-        raise Unprotected(
+def _check_protection(policy: Policy, history: History, protected: bool) -> None:
+    if not history.number or protected or policy.series == "unprotected":
+        return
+    if not policy.method.protects_series:
+        problem = (
             f"{policy.method.name} protects each release alone, not the series, and release {history.number} is out "
-            "already: whoever is in both could be betrayed by comparing them.",
-            hint='choose a method that protects a series, or accept the risk: set series = "unprotected" in the policy '
-            "and record that with `reissue amend`; the public record then says so.",
+            "already: whoever is in both could be betrayed by comparing them."
         )
+        hint = "choose a method that protects a series, or accept the risk:"
+    else:
+        problem = (
+            f"{policy.method.name} protects a series from its first release on, and {history.number} were made another "
+            "way already: whoever is in both could be betrayed by comparing them."
+        )
+        hint = "go back to the method and the form of its promises of before, or accept the risk:"
+    raise Unprotected(
+        problem,
+        hint=f'{hint} set series = "unprotected" in the policy and record that with `reissue amend`; the public '
+        "record then says so.",
+    )
 
 
 def _check_changes(method: Method, delta: Delta) -> None:

@@ -2,30 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from reissue.errors import InternalError
+
+Ints = npt.NDArray[np.int64]
+
+HELD_BACK = -1
+"""The group of a row that is not published."""
+
+
+@dataclass(frozen=True, repr=False)
+class Counterfeits:
+    """Made-up rows that are published among the others. They describe nobody."""
+
+    number: Ints
+    """A number above 0 for each, the same in every release as long as it lives, and never given again."""
+    group: npt.NDArray[np.int32]
+    """The number of its group."""
+    rows: pl.DataFrame
+    """Its cells, one column for each of the snapshot's, values as they stand in a table."""
+
+    def __post_init__(self) -> None:
+        if not self.number.size == self.group.size == self.rows.height:
+            raise InternalError("counterfeits come with different numbers of rows")
+
+    def __len__(self) -> int:
+        return self.number.size
+
+    def __repr__(self) -> str:
+        return f"Counterfeits({len(self):,} rows)"
 
 
 @dataclass(frozen=True, repr=False)
 class Grouping:
-    """Who is published with whom: a group for every row of the snapshot."""
+    """Who is published with whom: a group for every row of the snapshot, and the rows made up or held back."""
 
     group: npt.NDArray[np.int32]
-    """For each row of the snapshot the number of its group, 0 to `count` - 1, in no particular order."""
+    """For each row of the snapshot the number of its group, 0 to `count` - 1, in no particular order; -1 for a
+    row that is held back."""
     count: int
     """How many groups there are; none is empty."""
+    counterfeits: Counterfeits | None = None
+    """The made-up rows; None where there are none."""
+    held_back: Mapping[str, Ints] = field(default_factory=dict)
+    """The rows of the snapshot that are held back, by the reason in a few words."""
+    anew: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """The rows of people who are published as if they were new, because what held for them before no longer can."""
 
     def __post_init__(self) -> None:
-        if self.group.size and (int(self.group.min()) < 0 or int(self.group.max()) >= self.count):
+        if self.group.size and (int(self.group.min()) < HELD_BACK or int(self.group.max()) >= self.count):
             raise InternalError("a grouping numbers a group that does not exist")
+        held = sum(rows.size for rows in self.held_back.values())
+        if int(np.count_nonzero(self.group == HELD_BACK)) != held:
+            raise InternalError("a grouping holds back rows without a reason")
 
     def __repr__(self) -> str:
         return f"Grouping({self.group.size:,} rows in {self.count:,} groups)"
 
-    def sizes(self) -> npt.NDArray[np.int64]:
-        """How many rows each group holds."""
-        return np.bincount(self.group, minlength=self.count).astype(np.int64)
+    def sizes(self) -> Ints:
+        """How many rows of the snapshot each group holds."""
+        published = self.group if not self.held_back else self.group[self.group != HELD_BACK]
+        return np.bincount(published, minlength=self.count).astype(np.int64)

@@ -7,7 +7,7 @@ that has not changed is passed on as `KEPT`, without being read or written again
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -27,3 +27,19 @@ Memory = Mapping[str, "pl.DataFrame"]
 """What was remembered: tables by name, each read when it is asked for."""
 Remembered = Mapping[str, "pl.DataFrame | Kept"]
 """What is to be remembered."""
+
+
+class Prefixed(Mapping[str, "pl.DataFrame"]):
+    """The tables of a memory whose names begin with a prefix, by the rest of their names."""
+
+    def __init__(self, memory: Memory, prefix: str) -> None:
+        self._memory, self._prefix = memory, prefix
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        return self._memory[self._prefix + name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name.removeprefix(self._prefix) for name in self._memory if name.startswith(self._prefix))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

@@ -2,6 +2,7 @@
 
 series = "protected"            # or "unprotected": a static method may publish again
 form = "generalised"            # or "anatomised"
+disclose = []                   # ["counterfeits"]: publish how many made-up rows each group has
 
 [people]
 ids = "plain"                   # or "hashed", with key_file = "/somewhere/else/clinic.key"
@@ -31,7 +32,7 @@ t = 0.2
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import partial
@@ -41,12 +42,13 @@ from typing import Any, Literal, TypeVar
 import tomli_w
 
 from reissue import guarantees, methods
-from reissue.errors import HierarchyError, ParameterError, PolicyError, UserError
+from reissue.errors import HierarchyError, ParameterError, PolicyError, UserError, listed
 from reissue.hierarchy import Hierarchy
 from reissue.methods.base import Method, Promise
 from reissue.schema import Categorical, Kind, Numeric, Schema
 
 Form = Literal["generalised", "anatomised"]
+DISCLOSURES = ("counterfeits",)
 T = TypeVar("T")
 
 
@@ -84,9 +86,15 @@ class Policy:
     """Whether a method that does not protect a series may publish more than once. The public record says so."""
     people: Ids = Ids()
     """How ids are kept."""
+    disclose: Sequence[str] = ()
+    """What is published beside the tables: `"counterfeits"`, how many rows of each group are made up."""
 
     def __post_init__(self) -> None:
         problems = []
+        if isinstance(self.disclose, str) or not set(self.disclose) <= set(DISCLOSURES):
+            problems.append(f"'disclose' must be a list of some of {listed(DISCLOSURES)}")
+        else:
+            object.__setattr__(self, "disclose", tuple(self.disclose))
         if not isinstance(self.method, Method):
             problems.append("'method' must be a method, such as ri.Mondrian(k=10)")
         if self.form not in ("generalised", "anatomised"):
@@ -100,7 +108,7 @@ class Policy:
 
     def _method_problems(self) -> list[str]:
         kind = self.schema.sensitive_kind
-        problems = []
+        problems = self.method.problems(self.schema, self.form)
         if self.schema.permanent:
             problems.append(f"{self.method.name} does nothing for permanent values: leave 'permanent' out")
         for promise in self.method.promises(self.schema):
@@ -158,6 +166,7 @@ class Policy:
         return {
             "series": self.series,
             "form": self.form,
+            **({"disclose": list(self.disclose)} if self.disclose else {}),
             "people": people,
             "schema": schema,
             "method": {"name": self.method.name, **_plain(self.method.parameters)},
@@ -202,13 +211,13 @@ class _Reader:
         self.problems: list[str] = []
 
     def policy(self, data: Mapping[str, Any]) -> Policy:
-        self._known("the policy", data, ("series", "form", "people", "schema", "method"))
+        self._known("the policy", data, ("series", "form", "disclose", "people", "schema", "method"))
         schema = self._schema(self._table("schema", data.get("schema")))
         method = self._method(self._table("method", data.get("method")))
         people = self._try("[people]", lambda: self._ids(self._table("people", data.get("people", {}))))
         if self.problems or schema is None or method is None or people is None:
             raise PolicyError("The policy cannot be used.", problems=self.problems)
-        given = {name: data[name] for name in ("series", "form") if name in data}
+        given = {name: data[name] for name in ("series", "form", "disclose") if name in data}
         return Policy(schema, method, people=people, **given)
 
     def _schema(self, data: Mapping[str, Any]) -> Schema | None:

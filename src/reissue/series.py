@@ -19,15 +19,17 @@ import numpy as np
 import polars as pl
 
 from reissue.coding import check_key, restore
-from reissue.domain import GROUP, PERSON, Domain
+from reissue.domain import COUNTERFEIT, GROUP, PERSON, Domain
 from reissue.drafting import Draft, History, Progress, make_draft
 from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, count_of, listed
 from reissue.frames import Library, to_library
-from reissue.grouping import Grouping
+from reissue.grouping import HELD_BACK, Counterfeits, Grouping
 from reissue.identities import plain_id, pseudonym, read_key
 from reissue.ledger import Entry, Finding, Ledger, PolicyVersion, Record
+from reissue.people import KnownPeople
 from reissue.policy import Policy
 from reissue.release import Published, Release
+from reissue.showing import with_counterfeits
 from reissue.snapshot import Snapshot
 from reissue.views import published_view
 
@@ -36,7 +38,10 @@ if TYPE_CHECKING:
 
 SNAPSHOT = "snapshot"
 DOMAIN = "domain"
+COUNTERFEITS = "counterfeits"
+HELD = "held-back"
 MEMORY = "memory-"
+CHECKS = "check-"
 
 
 def open(folder: str | Path, policy: Policy | str | Path | None = None, *, frames: Library = "polars") -> Series:
@@ -165,9 +170,9 @@ class Series:
 
     def _commit(self, draft: Draft, time: datetime | None) -> Record:
         """As the only writer: check that the draft continues this very history, then make it durable."""
-        releases, people = self._ledger.releases(), self._ledger.people()
-        mark = releases[-1].mark if releases else ""
-        if (draft.parent, draft.parent_mark) != (len(releases), mark) or draft.policy != self._current_policy():
+        last = self._ledger.last()
+        parent = (last.number, last.mark) if last else (0, "")
+        if (draft.parent, draft.parent_mark) != parent or draft.policy != self._current_policy():
             raise StaleDraft(
                 "The draft does not continue this series: something was committed or the policy changed since, or it "
                 "was made for another series.",
@@ -177,8 +182,6 @@ class Series:
             raise ParameterError("The 'time' parameter of commit must have a time zone.")
         # The policies are the same; a first draft may have been made before the series knew this one.
         draft = replace(draft, policy_version=self._policy_version.version)
-        # Only the new ids come from the draft: who was forgotten since it was made stays forgotten.
-        everyone = pl.concat([people, draft.new_people]) if releases else draft.new_people
         entry = Entry(
             policy_version=draft.policy_version,
             manifest=draft.manifest,
@@ -186,9 +189,13 @@ class Series:
             private={
                 SNAPSHOT: draft.rows,
                 DOMAIN: draft.domain.frame(),
-                **{MEMORY + name: memory for name, memory in draft.memory.items()},
+                **({} if draft.counterfeits is None else {COUNTERFEITS: draft.counterfeits}),
+                **({} if draft.held_back is None else {HELD: draft.held_back}),
+                **{MEMORY + name: table for name, table in draft.memory.items()},
+                **{CHECKS + name: table for name, table in draft.checks.items()},
             },
-            people=everyone if draft.new_people.height else None,
+            # The ids of others do not come from the draft: who was forgotten since it was made stays forgotten.
+            people=draft.new_people if draft.new_people.height else None,
             summary=draft.summary,
             seed=draft.seed,
             time=time or datetime.now(UTC),
@@ -227,7 +234,7 @@ class Series:
 
     def published(self) -> Published:
         """The outsider's view of the whole series, in person numbers."""
-        kept = [(release, self._ledger.table(release.number, SNAPSHOT)) for release in self.releases]
+        kept = [(release, *self._rows(release.number)) for release in self.releases]
         return published_view(kept, self._policy.schema)
 
     def utility(
@@ -253,6 +260,7 @@ class Series:
             k=max(sizes, default=None),
             weights=weights,
             workload=workload,
+            counterfeit=snapshot.people < 0,
             progress=progress,
         )
 
@@ -261,14 +269,35 @@ class Series:
     def members(self, number: int) -> Any:
         """Private: who was published in which group of a release.
 
-        `person` is null for someone forgotten. `counterfeit` numbers made-up rows, for methods that make some.
+        `person` is null for someone forgotten and for a made-up row; `counterfeit` is the number of such a row, the
+        same in every release as long as it lives, and null for people. Who was held back is not in it.
+        """
+        rows, made = self._rows(number)
+        people = self._named(rows.select(pl.col(PERSON).alias("number"), pl.col(GROUP).alias("group")).drop_nulls())
+        nobody = pl.lit(None, dtype=pl.UInt32).alias("counterfeit")
+        frame = people.select("person", "group", nobody)
+        if made is not None:
+            nameless = pl.lit(None, dtype=frame.schema["person"]).alias("person")
+            frame = pl.concat([frame, made.select(nameless, group=GROUP, counterfeit=COUNTERFEIT)])
+        return to_library(frame.sort("group", "person", "counterfeit"), self._frames)
+
+    def held_back(self, number: int) -> Any:
+        """Private: who was in the table of a release and not in the release.
+
+        `reason` says why, `since` is the release from which on the person has been held back without a break.
         """
         self._record(number)
-        rows = self._ledger.table(number, SNAPSHOT).select(pl.col(PERSON).alias("number"), pl.col(GROUP).alias("group"))
-        joined = rows.join(self._ledger.people(), on="number", how="left")
-        nobody = pl.lit(None, dtype=pl.UInt32).alias("counterfeit")
-        frame = joined.select(pl.col("id").alias("person"), "group", nobody).sort("group", "person")
+        tables = self._ledger.tables(number)
+        if HELD in tables:
+            held = tables[HELD].rename({"person": "number"})
+        else:
+            held = pl.DataFrame(schema={"number": pl.UInt32, "reason": pl.String, "since": pl.UInt32})
+        frame = self._named(held).select("person", "reason", "since").sort("since", "reason", "person")
         return to_library(frame, self._frames)
+
+    def _named(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows with the id for each `number` as `person`; null for someone forgotten."""
+        return rows.join(self._ledger.people(), on="number", how="left").rename({"id": "person"})
 
     def name_of(self, number: int) -> Any:
         """Private: the id (or pseudonym) behind a person number; None for someone forgotten."""
@@ -393,25 +422,26 @@ class Series:
         return Release(record.number, record.time, record.path, record.manifest, record.summary, read)
 
     def _history(self) -> History:
-        records = self._ledger.releases()
+        record = self._ledger.last()
         version = self._policy_version.version
-        if not records:
+        if record is None:
             return History(policy_version=version, key=_key(self._policy, self.folder))
-        number = records[-1].number
-        people = self._ledger.people()
+        tables = self._ledger.tables(record.number)
+        rows = tables[SNAPSHOT].drop(GROUP)
+        known = self._ledger.next_number()
         return History(
-            number=number,
-            mark=records[-1].mark,
+            number=record.number,
+            mark=record.mark,
             policy_version=version,
-            people=people,
-            next_number=int(people["number"].max() or 0) + 1,  # type: ignore[arg-type]
-            last=self._ledger.table(number, SNAPSHOT).drop(GROUP),
-            domain=Domain.from_frame(self._ledger.table(number, DOMAIN)),
-            memory={
-                name.removeprefix(MEMORY): self._ledger.table(number, name)
-                for name in self._ledger.table_names(number)
-                if name.startswith(MEMORY)
-            },
+            people=KnownPeople(self._ledger.ids, known, rows[PERSON]),
+            next_number=known,
+            last=rows,
+            domain=Domain.from_frame(tables[DOMAIN]),
+            memory=tables.beginning(MEMORY),
+            checks=tables.beginning(CHECKS),
+            method=_method_name(record),
+            protected=record.manifest["series"] == "protected",
+            held_back=tables.get(HELD),
             key=_key(self._policy, self.folder),
         )
 
@@ -422,11 +452,29 @@ class Series:
                 return Policy.from_toml(policy.toml)
         raise SeriesDamaged(f"Release {number} was made under policy version {version}, which is not recorded.")
 
+    def _rows(self, number: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+        """The people of a release with their groups, null for those held back, and its counterfeits."""
+        self._record(number)
+        tables = self._ledger.tables(number)
+        return tables[SNAPSHOT], tables.get(COUNTERFEITS)
+
     def _snapshot(self, number: int) -> tuple[Snapshot, Grouping]:
-        """The snapshot and the groups of a release, as they were."""
+        """The people of a release, then its counterfeits, with their groups as they were."""
         policy = self._policy_of(number)
-        rows = self._ledger.table(number, SNAPSHOT)
-        group = rows[GROUP].to_numpy().astype(np.int32) - 1
+        rows, made = self._rows(number)
+        group = rows[GROUP].cast(pl.Int64).fill_null(0).to_numpy().astype(np.int32) - 1
         domain = Domain.from_frame(self._ledger.table(number, DOMAIN))
         snapshot = restore(rows, policy.schema, domain).for_form(policy.form)
-        return snapshot, Grouping(group, int(group.max()) + 1)
+        if made is not None:
+            groups = made[GROUP].to_numpy().astype(np.int32) - 1
+            numbers = made[COUNTERFEIT].to_numpy().astype(np.int64)
+            snapshot = with_counterfeits(snapshot, Counterfeits(numbers, groups, made.drop(COUNTERFEIT, GROUP)))
+            group = np.concatenate([group, groups])
+        held = np.flatnonzero(group == HELD_BACK)
+        return snapshot, Grouping(group, int(group.max()) + 1, held_back={"held back": held} if held.size else {})
+
+
+def _method_name(record: Record) -> str | None:
+    method: Any = record.manifest["method"]
+    name: str | None = method.get("name")
+    return name

@@ -8,20 +8,20 @@ import numpy as np
 import polars as pl
 
 from reissue.counting import Counted
-from reissue.domain import GROUP, PERSON, in_order
+from reissue.domain import COUNTERFEIT, GROUP, PERSON, in_order
 from reissue.frames import read_table
 from reissue.grouping import Grouping
 from reissue.release import Published, Release
 from reissue.schema import Numeric, Schema
 
 
-def published_view(releases: Iterable[tuple[Release, pl.DataFrame]], schema: Schema) -> Published:
+def published_view(releases: Iterable[tuple[Release, pl.DataFrame, pl.DataFrame | None]], schema: Schema) -> Published:
     """Who was in which group of which release, and the values published for each group.
 
-    `releases` come with their private rows, as the ledger keeps them.
+    `releases` come with their private rows and their counterfeits, as the ledger keeps them.
     """
     name = schema.sensitive
-    frames = [(release, rows[PERSON], rows[GROUP], _plain(rows[name])) for release, rows in releases]
+    frames = [(release, *_shown(rows, made, name)) for release, rows, made in releases]
     values = _values([column for _, _, _, column in frames], schema)
     place = pl.DataFrame({"value": values, "code": pl.int_range(values.len(), dtype=pl.UInt32, eager=True)})
     built = []
@@ -53,6 +53,16 @@ def _values(columns: list[pl.Series], schema: Schema) -> pl.Series:
     if isinstance(schema.sensitive_kind, Numeric):
         return distinct
     return pl.Series("value", in_order(distinct.to_list(), schema.sensitive_kind), dtype=pl.String)
+
+
+def _shown(rows: pl.DataFrame, made: pl.DataFrame | None, sensitive: str) -> tuple[pl.Series, pl.Series, pl.Series]:
+    """The members of a release, counterfeits with negative numbers, their groups and their values."""
+    rows = rows.select(pl.col(PERSON).cast(pl.Int64), GROUP, sensitive).drop_nulls(GROUP)
+    rows = rows.with_columns(_plain(rows[sensitive]))
+    if made is not None:
+        own = made.select(-pl.col(COUNTERFEIT).cast(pl.Int64).alias(PERSON), GROUP, _plain(made[sensitive]))
+        rows = pl.concat([rows, own])
+    return rows[PERSON], rows[GROUP], rows[sensitive]
 
 
 def _plain(series: pl.Series) -> pl.Series:

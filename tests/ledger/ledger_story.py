@@ -22,25 +22,31 @@ from pathlib import Path
 
 import polars as pl
 
-from reissue.ledger import Entry, Ledger, Record
+from reissue.ledger import Entry, Ledger, Record, people
+from reissue.memory import KEPT
 
 POLICY = '[schema]\nperson = "patient"\n'
+KEPT_TABLE = pl.DataFrame({"cell": ["written once", "and kept"]})
 AMENDED = '[schema]\nperson = "patient"\nsensitive = "diagnosis"\n'
 
 
 def entry(number: int, *, rows: int = 40, people: bool = True, policy_version: int = 1) -> Entry:
-    """What release `number` of the story holds: a pure function of its arguments."""
+    """What release `number` of the story holds: a pure function of its arguments.
+
+    Each release of the story brings 40 new people; one that brings more must be the last.
+    """
     numbers = pl.Series("number", range(rows), dtype=pl.UInt32)
     groups = (numbers // 4).alias("group")
     table = pl.DataFrame({"group": groups, "age_low": numbers % 7, "diagnosis": (numbers % 3 + number).cast(pl.String)})
     snapshot = pl.DataFrame({"number": numbers, "age": numbers % 7, "code": (numbers + number) % 3})
     memory = pl.DataFrame({"number": [1, 2, 3]})  # the same bytes in every release: a shared blob
-    ids = pl.DataFrame({"number": numbers, "id": [f"canary-{number}-{n}" for n in range(rows)]})
+    first = 40 * (number - 1)
+    ids = pl.DataFrame({"number": numbers + first, "id": [f"canary-{number}-{n}" for n in range(rows)]})
     return Entry(
         policy_version=policy_version,
         manifest={"method": "Mondrian", "parameters": {"k": 4}, "rows": rows},
         public={"table": table, "extra": table.head(3)},
-        private={"snapshot": snapshot, "memory": memory},
+        private={"snapshot": snapshot, "memory": memory, "kept": KEPT if number > 1 else KEPT_TABLE},
         people=ids if people else None,
         summary={"waiting": number},
         seed=f"seed-{number}",
@@ -71,11 +77,27 @@ def amend(folder: Path) -> None:
 
 
 def forget(folder: Path) -> None:
+    """Of two parts of the table of ids."""
     with Ledger.open(folder) as ledger:
-        ledger.forget([3, 5])
+        ledger.forget([3, 5, 47])
 
 
-JOBS: dict[str, Callable[[Path], None]] = {"create": create, "commit": commit, "amend": amend, "forget": forget}
+def merge(folder: Path) -> None:
+    """Commit a release when there are parts enough of the table of ids."""
+    many, people.MANY = people.MANY, 2
+    try:
+        commit(folder)
+    finally:
+        people.MANY = many
+
+
+JOBS: dict[str, Callable[[Path], None]] = {
+    "create": create,
+    "commit": commit,
+    "amend": amend,
+    "forget": forget,
+    "merge": merge,
+}
 
 
 def files_under(folder: Path) -> dict[str, bytes]:
@@ -103,7 +125,7 @@ def state(folder: Path) -> dict[str, object]:
             "tables": [
                 ledger.table(release.number, name).to_dict(as_series=False)
                 for release in releases
-                for name in ("snapshot", "memory")
+                for name in ("snapshot", "memory", "kept")
             ],
             "public tables": [
                 ledger.public_table(release.number, name).to_dict(as_series=False)

@@ -63,7 +63,7 @@ def test_an_older_catalog_is_brought_up_to_date(clinic: Path, monkeypatch: pytes
     grown = (*catalog.MIGRATIONS, ("CREATE TABLE notes (number INTEGER NOT NULL PRIMARY KEY)",))
     monkeypatch.setattr(catalog, "MIGRATIONS", grown)
     with Ledger.open(clinic) as ledger:
-        assert ledger._database.read(catalog.version) == 2
+        assert ledger._database.read(catalog.version) == len(grown)
         ledger.commit(entry(3), parent=2)
     assert state(clinic)["releases"][:2] == before["releases"]
 
@@ -79,7 +79,7 @@ def test_a_migration_and_its_record_are_one(clinic: Path, monkeypatch: pytest.Mo
     connection.close()
     assert "notes" not in tables
     with Ledger.open(clinic) as ledger:
-        assert ledger._database.read(catalog.version) == 1
+        assert ledger._database.read(catalog.version) == len(catalog.MIGRATIONS)
 
 
 @pytest.mark.parametrize("content", [b"", b"this is no database, whatever its name says" * 100])

@@ -33,7 +33,7 @@ def leftovers(folder: Path) -> list[str]:
     private = folder / "private"
     database = Database(private / "catalog.sqlite", str(folder))
     needed = {f"{sha256}.parquet" for sha256 in database.read(referenced_blobs)}
-    assert database.read(current_people) is not None
+    assert database.read(current_people)
     found = {path.name for path in (private / "blobs").iterdir()}
     assert needed <= found
     beside = {path.name for path in private.iterdir()} - {"catalog.sqlite", "lock", "blobs", "staging"}
@@ -44,7 +44,7 @@ def without_index(files: dict[str, bytes]) -> dict[str, bytes]:
     return {name: content for name, content in files.items() if not name.endswith("-shm")}
 
 
-@pytest.mark.parametrize("job", ["commit", "amend", "forget"])
+@pytest.mark.parametrize("job", ["commit", "amend", "forget", "merge"])
 def test_as_it_was_or_complete(job: str, base: Path, quick_path: Path) -> None:
     finished = quick_path / "finished"
     shutil.copytree(base, finished)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from ledger_story import AMENDED, POLICY, entry, files_under, series, state
+from ledger_story import AMENDED, KEPT_TABLE, POLICY, entry, facts, files_under, series, state
 from polars.testing import assert_frame_equal
 
 from reissue.errors import (
@@ -23,6 +23,7 @@ from reissue.errors import (
     StaleDraft,
 )
 from reissue.ledger import Entry, Ledger, verify
+from reissue.memory import KEPT
 
 
 @pytest.fixture
@@ -42,14 +43,12 @@ def test_what_was_committed_is_read_back(clinic: Path) -> None:
         assert second.path == clinic.resolve() / "public" / "0002"
         for number in (1, 2):
             expected = entry(number)
-            for name, frame in expected.private.items():
+            for name, frame in {**expected.private, "kept": KEPT_TABLE}.items():
                 assert_frame_equal(ledger.table(number, name), frame)
             for stem, frame in expected.public.items():
                 assert_frame_equal(ledger.public_table(number, stem), frame)
-            assert ledger.table_names(number) == sorted(expected.private)
-        people = entry(2).people
-        assert people is not None
-        assert_frame_equal(ledger.people(), people)
+            assert list(ledger.tables(number)) == sorted(expected.private)
+        assert_frame_equal(ledger.people(), pl.concat([entry(1).people, entry(2).people]))
 
 
 def test_release_json_can_be_recomputed_by_anybody(clinic: Path) -> None:
@@ -61,9 +60,9 @@ def test_release_json_can_be_recomputed_by_anybody(clinic: Path) -> None:
         assert text == json.dumps(record, sort_keys=True, indent=2) + "\n"
         assert set(record) == {"number", "time", "method", "parameters", "rows", "files", "previous", "chain"}
         assert record["time"] == f"2026-01-0{number + 1}T00:00:00Z"
-        for name, facts in record["files"].items():
+        for name, recorded in record["files"].items():
             content = (folder / name).read_bytes()
-            assert facts == {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+            assert recorded == {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
         assert sorted(record["files"]) == ["extra.parquet", "table.parquet"]
         assert record["previous"] == chain
         rest = {key: value for key, value in record.items() if key != "chain"}
@@ -74,7 +73,7 @@ def test_release_json_can_be_recomputed_by_anybody(clinic: Path) -> None:
 
 def test_private_digests_stay_private(clinic: Path) -> None:
     private = {path.stem for path in (clinic / "private" / "blobs").iterdir()}
-    assert len(private) == 4  # two snapshots, one shared memory, one table of ids
+    assert len(private) == 6  # two snapshots, one shared memory, one kept table, two parts of the table of ids
     for content in files_under(clinic / "public").values():
         assert not any(digest.encode() in content for digest in private)
 
@@ -160,7 +159,7 @@ def test_forgetting(clinic: Path) -> None:
         assert ledger.forget([]) == 0
         assert [event.detail for event in ledger.events() if event.kind == "forgot"] == ["2 ids", "1 id"]
         before = ledger.people()
-        for unknown in ([40, 41], [-1, 2, -7], [2**40, 2**41, 3]):
+        for unknown in ([80, 81], [-1, 2, -7], [2**40, 2**41, 3]):
             with pytest.raises(ParameterError, match=f"2 person numbers of {len(unknown)}"):
                 ledger.forget(unknown)
         assert_frame_equal(ledger.people(), before)
@@ -175,7 +174,7 @@ def test_unknown_releases_and_tables(clinic: Path) -> None:
                 ledger.public_table(number, "table")
         with pytest.raises(ParameterError, match="no private table") as private:
             ledger.table(1, "people")
-        assert "'memory', 'snapshot'" in str(private.value)
+        assert "'kept', 'memory', 'snapshot'" in str(private.value)
         with pytest.raises(ParameterError, match="no public table"):
             ledger.public_table(1, "snapshot")
 
@@ -204,7 +203,7 @@ def test_a_damaged_file_is_named(clinic: Path) -> None:
 
 
 def broken(**changes: object) -> Entry:
-    return replace(entry(1), **changes)  # type: ignore[arg-type]
+    return replace(entry(3), **changes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -216,6 +215,10 @@ def broken(**changes: object) -> Entry:
         ({"manifest": {"chain": 1, "files": 2}}, "own fields: chain, files"),
         ({"time": datetime(2026, 1, 1)}, "no time zone"),
         ({"people": pl.DataFrame({"id": ["a"]})}, "'number' and 'id'"),
+        ({"people": pl.DataFrame({"number": [], "id": []})}, "is empty"),
+        ({"people": pl.DataFrame({"number": [0, 2], "id": ["a", "b"]})}, "leaves out numbers"),
+        ({"people": pl.DataFrame({"number": [1, 0], "id": ["a", "b"]})}, "not sorted"),
+        ({"people": pl.DataFrame({"number": [0, None], "id": ["a", "b"]})}, "leaves out numbers"),
     ],
 )
 def test_entries_that_cannot_be(changes: dict[str, object], message: str) -> None:
@@ -342,3 +345,61 @@ def test_reprs_show_no_secrets(clinic: Path) -> None:
         shown = repr([ledger, ledger.releases(), ledger.policies(), ledger.events(), entry(1)])
     for secret in ("canary", "seed-", "waiting", "patient"):
         assert secret not in shown
+
+
+def test_kept_tables_are_neither_read_nor_written(clinic: Path) -> None:
+    blobs = clinic / "private" / "blobs"
+    with Ledger.open(clinic) as ledger:
+        written = {path: path.stat().st_mtime_ns for path in blobs.iterdir()}
+        kept = next(path for path in written if pl.read_parquet(path).columns == KEPT_TABLE.columns)
+        content = kept.read_bytes()
+        kept.write_bytes(b"")  # whoever reads it now fails, and whoever writes it repairs it
+        for number in (3, 4):
+            ledger.commit(replace(entry(number), private={"kept": KEPT, "memory": KEPT}), parent=number - 1)
+        assert kept.read_bytes() == b""
+        kept.write_bytes(content)
+        for number in range(1, 5):
+            assert_frame_equal(ledger.table(number, "kept"), KEPT_TABLE)
+        assert list(ledger.tables(4)) == ["kept", "memory"]
+        new = [path for path in blobs.iterdir() if path not in written]
+        assert sorted(pl.read_parquet(path)["number"].min() for path in new) == [80, 120]  # ids alone
+        # A name that the parent has not is nothing that could be kept, even if an older release had it.
+        for names in (["snapshot"], ["kept", "unheard-of"], ["snapshot", "unheard-of"]):
+            before = files_under(clinic)
+            lacking = len(set(names) - {"kept"})
+            with pytest.raises(InternalError, match=f"{lacking} tables? cannot be kept: release 4 has no"):
+                ledger.commit(replace(entry(5), private=dict.fromkeys(names, KEPT)), parent=4)
+            assert files_under(clinic) == before
+        # What nobody keeps any more still belongs to the releases that had it.
+        ledger.commit(replace(entry(5), private={}), parent=4)
+        assert_frame_equal(ledger.table(4, "kept"), KEPT_TABLE)
+    assert verify(clinic) == []
+
+
+def test_nothing_to_keep_before_the_first_release(tmp_path: Path) -> None:
+    with Ledger.create(tmp_path / "clinic", POLICY) as ledger, pytest.raises(InternalError, match="cannot be kept"):
+        ledger.commit(replace(entry(1), private={"kept": KEPT}), parent=0)
+
+
+def test_tables_are_read_when_they_are_asked_for(clinic: Path) -> None:
+    with Ledger.open(clinic) as ledger:
+        tables = ledger.tables(2)
+        for path in (clinic / "private" / "blobs").iterdir():
+            path.unlink()
+        assert list(tables) == ["kept", "memory", "snapshot"]
+        assert len(tables) == 3 and "memory" in tables and "unheard-of" not in tables
+        assert list(tables.beginning("me")) == ["mory"]
+        assert repr(tables.beginning("s")) == "Tables(napshot)"
+        with pytest.raises(KeyError):
+            tables["unheard-of"]
+        with pytest.raises(SeriesDamaged, match="is missing"):
+            tables["memory"]
+
+
+def test_the_last_release(clinic: Path, tmp_path: Path) -> None:
+    with Ledger.open(clinic) as ledger:
+        last = ledger.last()
+        assert last is not None
+        assert (facts(last), last.path, last.mark) == [(facts(r), r.path, r.mark) for r in ledger.releases()][-1]
+    with Ledger.create(tmp_path / "new", POLICY) as ledger:
+        assert ledger.last() is None

@@ -1,4 +1,4 @@
-"""Who may look where, and where ids are: in one private file, and nowhere after they were forgotten."""
+"""Who may look where, and where ids are: each in one private file, and nowhere after it was forgotten."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from ledger_story import POLICY, entry, files_under
 
-from reissue.ledger import Ledger
+from reissue.ledger import Ledger, people
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
@@ -57,18 +57,28 @@ def files_that_hold(text: str, folder: Path) -> list[str]:
     return found
 
 
-def test_ids_live_in_one_private_file(tmp_path: Path) -> None:
+def test_every_id_lives_in_one_private_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "clinic"
+    monkeypatch.setattr(people, "MANY", 3)
     with Ledger.create(folder, POLICY) as ledger:
-        for number in (1, 2, 3):
+        parts = []
+        for number in range(1, 9):
             ledger.commit(entry(number), parent=number - 1)
-            (place,) = files_that_hold("canary-", folder)
-            assert place.startswith("private/blobs/")
-            assert files_that_hold(f"canary-{number - 1}-", folder) == []  # the file before is gone
-        ledger.commit(entry(4, people=False), parent=3)
+            places = files_that_hold("canary-", folder)
+            assert all(place.startswith("private/blobs/") for place in places)
+            parts.append(len(places))
+            for known in range(1, number + 1):  # also when files were merged the old ones are gone
+                for person in (0, 7, 39):
+                    assert len(files_that_hold(f"canary-{known}-{person}", folder)) == 1
+        # Four files of 40, merged into one; three more, of which the first of 160 stays for being larger; then
+        # two more, after which none is as large as the rest.
+        assert parts == [1, 2, 3, 1, 2, 3, 2, 3]
+        ledger.commit(entry(9, people=False), parent=8)
         assert len(files_that_hold("canary-3-7", folder)) == 1
-        ledger.forget([7])
+        later = files_that_hold("canary-7-", folder)
+        ledger.forget([2 * 40 + 7])
         assert files_that_hold("canary-3-7", folder) == []
         assert len(files_that_hold("canary-3-8", folder)) == 1
-        ledger.forget(range(40))
+        assert files_that_hold("canary-7-", folder) == later  # only the file that had to be is rewritten
+        ledger.forget(range(8 * 40))
     assert files_that_hold("canary", folder) == []

@@ -16,9 +16,10 @@ SOURCE = Path(ri.__file__).parent
 PROJECT = SOURCE.parent.parent
 
 PUBLIC = [
-    "Categorical", "Draft", "EntropyDiverse", "Hierarchy", "Ids", "KAnonymous", "KEAnonymous", "LDiverse", "Mondrian",
-    "Numeric", "Policy", "Published", "RecursiveDiverse", "Release", "Schema", "Series", "ShareDiverse", "TClose",
-    "Workload", "errors", "estimate", "open",
+    "Categorical", "Draft", "EEquivalence", "EntropyDiverse", "EquivalenceSafe", "Hierarchy", "Ids", "KAnonymous",
+    "KEAnonymous", "LDiverse", "MInvariance", "MInvariant", "MUnique", "Mondrian", "Numeric", "Policy", "Published",
+    "RecursiveDiverse", "Release", "Schema", "Series", "ShareDiverse", "TClose", "WeakMInvariant", "Workload", "errors",
+    "estimate", "open",
 ]  # fmt: skip
 
 

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from reissue.grouping import Grouping
+from reissue.grouping import HELD_BACK, Grouping
 from reissue.hierarchy import Hierarchy
 from reissue.kernels.queries import LANES
 from reissue.snapshot import Column, Labels, Leaves, Levels, Numbers
-from reissue.utility import Workload, certainty_penalty, distortion, information_loss, query_error
+from reissue.utility import Workload, certainty_penalty, discernibility, distortion, information_loss, query_error
 from reissue.utility.queries import Form
+from reissue.utility.rows import Flags
 from reissue.utility.workload import Batch, Queries
 
 TREE_CHILDREN = {"*": ["left", "right", "g"], "left": ["a", "b"], "right": ["inner", "f"], "inner": ["c", "d", "e"]}
@@ -64,6 +65,26 @@ def tables(draw: st.DrawFn) -> tuple[list[Column], Column, Grouping]:
     drawn = draw(st.lists(st.integers(0, 4), min_size=rows, max_size=rows))
     used, group = np.unique(drawn, return_inverse=True)
     return columns[:-1], columns[-1], Grouping(group.astype(np.int32), used.size)
+
+
+@st.composite
+def mixed_tables(draw: st.DrawFn) -> tuple[list[Column], Column, Grouping, set[int]]:
+    """A table with people held back, and the rows that are counterfeits; at least one row is published."""
+    quasi, values, grouping = draw(tables())
+    rows = grouping.group.size
+    sorts = draw(st.lists(st.sampled_from("ppppch"), min_size=rows, max_size=rows))
+    assume(set(sorts) != {"h"})
+    held = np.flatnonzero(np.array(sorts) == "h")
+    group = grouping.group.copy()
+    used, renumbered = np.unique(np.delete(group, held), return_inverse=True)
+    group[np.delete(np.arange(rows), held)] = renumbered
+    group[held] = HELD_BACK
+    reasons = {"one": held[: held.size // 2], "another": held[held.size // 2 :]}
+    return quasi, values, Grouping(group, used.size, held_back=reasons), {n for n, s in enumerate(sorts) if s == "c"}
+
+
+def flags(nobody: set[int], grouping: Grouping) -> Flags:
+    return np.isin(np.arange(grouping.group.size), list(nobody))
 
 
 def asked(queries: Queries, batch: Batch, lane: int) -> list[set[int] | None]:
@@ -124,8 +145,15 @@ def share(column: Column, members: list[int], codes: set[int] | None) -> float:
 
 
 def by_hand(
-    quasi: list[Column], values: Column, grouping: Grouping, query: list[set[int] | None], form: Form
+    quasi: list[Column],
+    values: Column,
+    grouping: Grouping,
+    query: list[set[int] | None],
+    form: Form,
+    nobody: set[int],
 ) -> tuple[int, float]:
+    """The people who match, published or not, and the estimate from what was published, counterfeits included."""
+
     def admits(column: Column, codes: set[int] | None, row: int) -> bool:
         return codes is None or int(column.codes[row]) in codes
 
@@ -142,7 +170,7 @@ def by_hand(
             estimated += right * math.prod(
                 share(column, members, codes) for column, codes in zip(quasi, query, strict=False)
             )
-    return sum(a and b for a, b in zip(matching, valued, strict=True)), float(estimated)
+    return sum(matching[row] and valued[row] for row in rows if row not in nobody), float(estimated)
 
 
 def askable(columns: list[Column]) -> int:
@@ -169,7 +197,37 @@ def test_answers_are_those_of_plain_counting(
     quasi, values, grouping = table
     assume(dimensions <= askable(quasi))
     workload = Workload(dimensions, selectivity, count=20, seed=seed, sensitive=sensitive)
-    found = query_error(quasi, values, grouping, workload, form)
+    compare(quasi, values, grouping, set(), workload, form)
+
+
+@pytest.mark.parametrize("form", ["generalised", "anatomised"])
+@settings(max_examples=100, deadline=None)
+@given(
+    table=mixed_tables(),
+    dimensions=st.integers(1, 3),
+    selectivity=st.sampled_from([0.02, 0.2, 0.5, 1.0]),
+    seed=st.integers(0, 1000),
+    sensitive=st.booleans(),
+)
+def test_actual_counts_are_of_people_and_estimates_of_what_was_published(
+    form: Form,
+    table: tuple[list[Column], Column, Grouping, set[int]],
+    dimensions: int,
+    selectivity: float,
+    seed: int,
+    sensitive: bool,
+) -> None:
+    quasi, values, grouping, nobody = table
+    assume(dimensions <= askable(quasi))
+    workload = Workload(dimensions, selectivity, count=20, seed=seed, sensitive=sensitive)
+    compare(quasi, values, grouping, nobody, workload, form)
+
+
+def compare(
+    quasi: list[Column], values: Column, grouping: Grouping, nobody: set[int], workload: Workload, form: Form
+) -> None:
+    flagged = flags(nobody, grouping) if nobody else None
+    found = query_error(quasi, values, grouping, workload, form, counterfeit=flagged)
     queries = Queries(quasi, values, workload)
     expected: list[tuple[int, float]] = []
     redrawn = 0
@@ -177,7 +235,7 @@ def test_answers_are_those_of_plain_counting(
         batch = queries.draw(number)
         for lane in range(LANES):
             if len(expected) < workload.count:
-                actual, estimated = by_hand(quasi, values, grouping, asked(queries, batch, lane), form)
+                actual, estimated = by_hand(quasi, values, grouping, asked(queries, batch, lane), form, nobody)
                 redrawn += actual == 0
                 expected += [(actual, estimated)] if actual else []
     assert found.redrawn == redrawn
@@ -209,18 +267,44 @@ def amount(column: Column, members: list[int]) -> tuple[float, float]:
 @given(table=tables())
 def test_losses_are_those_of_plain_counting(table: tuple[list[Column], Column, Grouping]) -> None:
     quasi, _, grouping = table
+    compare_losses(quasi, grouping, set())
+
+
+@settings(max_examples=100, deadline=None)
+@given(table=mixed_tables())
+def test_losses_are_of_people_in_the_regions_that_were_published(
+    table: tuple[list[Column], Column, Grouping, set[int]],
+) -> None:
+    quasi, _, grouping, nobody = table
+    assume(np.count_nonzero(grouping.group != HELD_BACK) > len(nobody))
+    compare_losses(quasi, grouping, nobody)
+
+
+def compare_losses(quasi: list[Column], grouping: Grouping, nobody: set[int]) -> None:
     rows = range(grouping.group.size)
     cells = [
         amount(column, [other for other in rows if grouping.group[other] == grouping.group[row]])
         for row in rows
+        if row not in nobody and grouping.group[row] != HELD_BACK
         for column in quasi
     ]
     total = math.fsum(first for first, _ in cells)
-    assert information_loss(quasi, grouping).total == pytest.approx(total)
-    assert distortion(quasi, grouping) == pytest.approx(total / len(cells))
-    assert certainty_penalty(quasi, grouping).total == pytest.approx(
+    flagged = flags(nobody, grouping) if nobody else None
+    assert information_loss(quasi, grouping, counterfeit=flagged).total == pytest.approx(total)
+    assert distortion(quasi, grouping, counterfeit=flagged) == pytest.approx(total / len(cells))
+    assert certainty_penalty(quasi, grouping, counterfeit=flagged).total == pytest.approx(
         math.fsum(second for _, second in cells) / len(cells)
     )
+
+
+@settings(max_examples=100, deadline=None)
+@given(table=mixed_tables())
+def test_discernibility_is_that_of_plain_counting(table: tuple[list[Column], Column, Grouping, set[int]]) -> None:
+    _, _, grouping, nobody = table
+    group = grouping.group.tolist()
+    people = len(group) - len(nobody)
+    alike = sum(people if mine == HELD_BACK else group.count(mine) for mine in group)
+    assert discernibility(grouping, counterfeit=flags(nobody, grouping)) == alike
 
 
 @settings(max_examples=50, deadline=None)

@@ -13,13 +13,17 @@ from reissue.errors import ParameterError
 from reissue.guarantees import (
     GUARANTEES,
     EntropyDiverse,
+    EquivalenceSafe,
     KAnonymous,
     KEAnonymous,
     LDiverse,
+    MInvariant,
+    MUnique,
     RecursiveDiverse,
     ShareDiverse,
     TClose,
     Verdict,
+    WeakMInvariant,
     build,
 )
 from reissue.reasoning import diversity
@@ -324,6 +328,10 @@ EXAMPLES = [
     ShareDiverse(1.5),
     TClose(0.2, distance="ordered"),
     KEAnonymous(3, 100.0),
+    MUnique(4),
+    MInvariant(4),
+    WeakMInvariant(4, per="record"),
+    EquivalenceSafe(3),
 ]
 
 

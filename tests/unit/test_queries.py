@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from reissue.errors import InternalError, ParameterError
-from reissue.grouping import Grouping
+from reissue.grouping import HELD_BACK, Grouping
 from reissue.hierarchy import Hierarchy
 from reissue.kernels.queries import LANES
 from reissue.snapshot import Column, Labels, Leaves, Levels, Numbers
@@ -80,6 +80,29 @@ def test_how_many_values_a_predicate_admits(
 ) -> None:
     workload = Workload(dimensions, selectivity, seed=1, sensitive=sensitive)
     assert workload.admitted(domain) == expected
+
+
+def test_a_number_of_sensitive_values_leaves_the_rest_to_the_quasi_identifiers() -> None:
+    quasi, values = domains()
+    # A share of 0.002 of the rows: one of 50 values matches 0.02 of them, so two ranges are to match 0.1.
+    workload = Workload(2, 0.002, seed=3, sensitive_values=1)
+    expected = [25, 1, 6, 19]  # 79, 3, 17 and 57 values times the square root of 0.1, rounded up
+    assert [workload.admitted(size, 50) for size in (79, 3, 17, 57)] == expected
+    queries = Queries(quasi, values, workload)
+    asked_for = set()
+    for number in range(BATCHES):
+        batch = queries.draw(number)
+        for lane in range(LANES):
+            codes = [admitted(queries, batch, position, lane) for position in range(5)]
+            assert len(codes[-1]) == 1
+            asked_for.add(codes[-1][0])
+            restricted = [position for position in range(4) if len(codes[position]) == expected[position]]
+            assert len(restricted) == 2
+            assert all(len(codes[n]) == (79, 3, 18, 57)[n] for n in range(4) if n not in restricted)
+    assert asked_for == set(range(50))
+    numeric = Queries(quasi, column("pay", [0], whole(5, 8)), Workload(1, 0.25, seed=3, sensitive_values=1))
+    batch = numeric.draw(0)
+    assert {tuple(admitted(numeric, batch, 4, lane)) for lane in range(LANES)} == {(0,), (1,), (2,), (3,)}
 
 
 @pytest.mark.parametrize("sensitive", [True, False])
@@ -194,6 +217,61 @@ def test_anatomised_estimates_by_hand() -> None:
     assert set(found.queries.select("actual", "estimated").iter_rows()) == expected
 
 
+# The pairs of before; beside them a counterfeit of age 22 with value y in group 0, and two people of age 22 with value
+# y held back.
+MORE_AGES = column("age", [0, 2, 3, 2, 0, 1, 2], whole(20, 23))
+MORE_VALUES = column("value", [0, 1, 1, 1, 0, 0, 1], labels(2))
+MIXED = Grouping(
+    np.array([0, 0, 0, HELD_BACK, 1, 1, HELD_BACK], dtype=np.int32), 2, held_back={"changed": np.array([3, 6])}
+)
+NOBODY = np.array([False, True, False, False, False, False, False])
+
+
+def test_estimates_with_counterfeits_and_people_held_back_by_hand() -> None:
+    found = query_error([MORE_AGES], MORE_VALUES, MIXED, ASKED, "generalised", counterfeit=NOBODY)
+    # Group 0 is [20, 23] with x, y, y; group 1 is [20, 21] with x, x.
+    assert set(found.queries.select("actual", "estimated").iter_rows()) == {
+        (3, 0.5 * 1 + 1.0 * 2),  # ages 20 and 21, value x
+        (1, 0.5 * 1 + 0.5 * 2),  # ages 21 and 22, value x
+        (2, 0.5 * 2 + 0.5 * 0),  # ages 21 and 22, value y: only the two held back
+        (3, 0.5 * 2 + 0.0 * 0),  # ages 22 and 23, value y: one published and the two held back
+    }
+    found = query_error([MORE_AGES], MORE_VALUES, MIXED, ASKED, "anatomised", counterfeit=NOBODY)
+    assert set(found.queries.select("actual", "estimated").iter_rows()) == {
+        (3, 1 * 1 / 3 + 2 * 2 / 2),
+        (1, 1 * 1 / 3 + 1 * 2 / 2),
+        (2, 1 * 2 / 3),
+        (3, 2 * 2 / 3),
+    }
+
+
+def test_a_query_that_only_a_counterfeit_matches_is_drawn_again() -> None:
+    published = [0, 1, 2, 4, 5]
+    ages, values = (column(c.name, c.codes[published].tolist(), c.levels) for c in (MORE_AGES, MORE_VALUES))
+    grouping = Grouping(MIXED.group[published], 2)
+    for form in FORMS:
+        found = query_error([ages], values, grouping, ASKED, form, counterfeit=NOBODY[published])
+        # Ages 21 and 22 with value y are the counterfeit's alone: what is left are the queries of the pairs.
+        assert sorted(set(found.queries["actual"])) == [1, 3]
+        assert found.redrawn == query_error([AGES], VALUES, PAIRS, ASKED, form).redrawn
+
+
+def test_merging_balanced_groups_changes_no_anatomised_estimate() -> None:
+    # He et al. 2011, Proposition 1 (1): groups that hold each value of one signature equally often.
+    rng = np.random.default_rng(4)
+    age = column("age", rng.integers(0, 30, 240).tolist(), whole(20, 49))
+    place = column("place", rng.integers(0, 8, 240).tolist(), tree(8))
+    value = column("value", [number % 4 for number in range(240)], labels(6))
+    fine = Grouping(np.arange(240, dtype=np.int32) // 4, 60)
+    merged = Grouping(np.zeros(240, dtype=np.int32), 1)
+    for selectivity in (0.01, 0.1):
+        asked = Workload(2, selectivity, count=300, seed=5, sensitive_values=1)
+        one, other = (query_error([age, place], value, groups, asked, "anatomised") for groups in (fine, merged))
+        assert other.queries["estimated"].to_list() == pytest.approx(one.queries["estimated"].to_list())
+        assert other.queries["actual"].to_list() == one.queries["actual"].to_list()
+        assert one.queries["error"].max() > 0
+
+
 def test_median_and_mean_are_those_of_the_errors() -> None:
     found = query_error([AGES], VALUES, PAIRS, ASKED, "anatomised")
     errors = sorted(found.queries["error"].to_list())
@@ -303,6 +381,17 @@ def test_parameters_are_checked() -> None:
     ):
         with pytest.raises(ParameterError, match=message):
             Workload(**{"dimensions": 1, "selectivity": 0.1, **arguments})  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="'sensitive_values' parameter of Workload must be a whole number"):
+        Workload(1, 0.1, sensitive_values=0)
+    with pytest.raises(ParameterError, match="'sensitive_values' parameter of Workload must be left out"):
+        Workload(1, 0.1, sensitive=False, sensitive_values=1)
+    with pytest.raises(ParameterError, match=r"Workload\.admitted must be given"):
+        Workload(1, 0.1, sensitive_values=1).admitted(79)
+    with pytest.raises(ParameterError, match=r"must be at most 2, since 'value' has .* Got 3 instead"):
+        query_error([AGES], VALUES, PAIRS, Workload(1, 0.1, sensitive_values=3))
+    with pytest.raises(ParameterError, match=r"must be at most 0\.5 where a query asks for 1 of 2 sensitive values"):
+        query_error([AGES], VALUES, PAIRS, Workload(1, 0.6, sensitive_values=1))
+    assert query_error([AGES], VALUES, PAIRS, Workload(1, 0.5, count=5, sensitive_values=1)).answered == 5
     with pytest.raises(ParameterError, match="'form' parameter of query_error"):
         query_error([AGES], VALUES, PAIRS, ASKED, "shuffled")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="must be at most 1"):

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from reissue.errors import InternalError, ParameterError
-from reissue.grouping import Grouping
+from reissue.grouping import HELD_BACK, Counterfeits, Grouping
 from reissue.hierarchy import Hierarchy
 from reissue.snapshot import Column, Labels, Leaves, Numbers
 from reissue.utility import (
@@ -45,6 +45,13 @@ def leaves(name: str, labels: Sequence[str], hierarchy: Hierarchy) -> Column:
 
 def groups(*numbers: int) -> Grouping:
     return Grouping(np.array(numbers, dtype=np.int32), max(numbers) + 1)
+
+
+# Rows 0 and 4 are held back, row 3 is a counterfeit in group 1.
+MIXED = Grouping(
+    np.array([HELD_BACK, 0, 0, 1, HELD_BACK, 0, 1], dtype=np.int32), 2, held_back={"too many alike": np.array([0, 4])}
+)
+NOBODY = np.array([False, False, False, True, False, False, False])
 
 
 # Wong et al., Definition 5: coverage["university"] = 2 and base = 9.
@@ -170,18 +177,36 @@ def test_weights_are_checked_together() -> None:
 
 def test_discernibility() -> None:
     assert discernibility(GROUPING) == 9 + 4
-    # two rows held back: each costs the whole table of seven
-    assert discernibility(GROUPING, suppressed=2) == 13 + 2 * 7
-    with pytest.raises(ParameterError, match=r"whole number of at least 0\. Got -1 instead"):
-        discernibility(GROUPING, suppressed=-1)
+    # groups of 3 and 2 rows, of which one is a counterfeit, and two people held back: a table of six
+    assert discernibility(MIXED, counterfeit=NOBODY) == 9 + 4 + 2 * 6
 
 
 def test_average_class_size() -> None:
     assert average_class_size(GROUPING) == 2.5
+    assert average_class_size(MIXED) == 2.5
     assert normalised_class_size(GROUPING, k=2) == 1.25
     for wrong in (0, True, 2.0):
         with pytest.raises(ParameterError, match="'k' parameter of normalised_class_size"):
             normalised_class_size(GROUPING, k=wrong)  # type: ignore[arg-type]
+
+
+def test_a_counterfeit_costs_nothing_itself_but_widens_the_region_for_others() -> None:
+    age = whole("age", [60, 20, 25, 40, 20, 28, 30], 20, 60)  # group 0: 20 to 28; group 1: 30, and 40 made up
+    sex = labelled("sex", "faffmaf", "fmac")  # group 0: {a, f}; group 1: {f}
+    loss = information_loss([age, sex], MIXED, counterfeit=NOBODY)
+    # three people in group 0, one in group 1
+    assert loss.total == pytest.approx(3 * (8 / 40 + 1 / 3) + 1 * (10 / 40))
+    assert loss.average == pytest.approx(loss.total / 4)
+    assert loss.attributes["age"] == pytest.approx((3 * 8 / 40 + 10 / 40) / 4)
+    assert distortion([age, sex], MIXED, counterfeit=NOBODY) == pytest.approx(loss.average / 2)
+    assert certainty_penalty([age, sex], MIXED, counterfeit=NOBODY).attributes["sex"] == pytest.approx(3 * 0.5 / 4)
+    # taken for people, both rows of group 1 count
+    assert information_loss([age], MIXED).total == pytest.approx(3 * 8 / 40 + 2 * 10 / 40)
+
+
+def test_a_release_of_counterfeits_alone_has_no_loss_to_average() -> None:
+    with pytest.raises(ParameterError, match="only counterfeits"):
+        information_loss([AGE], GROUPING, counterfeit=np.ones(5, dtype=np.bool_))
 
 
 def test_nothing_to_measure_is_said() -> None:
@@ -197,6 +222,19 @@ def test_a_broken_grouping_is_our_own_mistake() -> None:
         information_loss([AGE], groups(0, 0))
     with pytest.raises(InternalError, match="empty group"):
         information_loss([whole("age", [20, 21], 20, 60)], groups(0, 2))
+    for wrong in (NOBODY, np.array([0, 1, 0, 0, 0])):
+        with pytest.raises(InternalError, match="one flag for each row"):
+            discernibility(GROUPING, counterfeit=wrong)
+    with pytest.raises(InternalError, match="a counterfeit is held back"):
+        discernibility(MIXED, counterfeit=~NOBODY)
+
+
+def test_counterfeits_beside_the_rows_are_not_passed_over() -> None:
+    made = Counterfeits(np.array([1]), np.array([0], dtype=np.int32), pl.DataFrame({"age": [20]}))
+    beside = Grouping(GROUPING.group, 2, made)
+    for call in (lambda: information_loss([AGE], beside), lambda: discernibility(beside)):
+        with pytest.raises(InternalError, match="as rows among the others"):
+            call()
 
 
 def test_report_of_a_generalised_release() -> None:
@@ -207,7 +245,7 @@ def test_report_of_a_generalised_release() -> None:
     assert utility.distortion == distortion([AGE, SEX, SCHOOL], GROUPING)
     assert utility.query_error is not None
     read = json.loads(json.dumps(utility.to_dict(), allow_nan=False))
-    assert (read["rows"], read["groups"]) == (5, 2)
+    assert (read["rows"], read["groups"], read["counterfeits"], read["held_back"]) == (5, 2, 0, 0)
     assert read["information_loss"]["attributes"]["sex"] == pytest.approx(0.2)
     assert read["certainty_penalty"]["total"] == pytest.approx(utility.certainty_penalty.total)
     assert (read["discernibility"], read["normalised_class_size"]) == (13, 1.25)
@@ -220,12 +258,31 @@ def test_report_of_a_generalised_release() -> None:
 
 
 def test_report_of_an_anatomised_release_has_no_loss() -> None:
-    utility = measure([AGE, SEX], VALUES, GROUPING, form="anatomised", suppressed=1)
+    utility = measure([AGE, SEX], VALUES, GROUPING, form="anatomised")
     assert utility.information_loss is utility.distortion is utility.certainty_penalty is None
     assert utility.frame()["measure"].to_list() == ["discernibility", "average class size"]
-    assert utility.discernibility == 13 + 6
+    assert utility.discernibility == 13
     assert utility.to_dict()["query_error"] is None
     assert repr(utility) == "Utility(anatomised: 5 rows in 2 groups, average class size 2.50)"
+
+
+def test_report_with_counterfeits_and_people_held_back() -> None:
+    age = whole("age", [60, 20, 25, 40, 20, 28, 30], 20, 60)
+    values = labelled("disease", "xyzxyzx", "xyz")
+    asked = Workload(dimensions=1, selectivity=1.0, count=3, seed=1)
+    utility = measure([age], values, MIXED, form="generalised", k=2, workload=asked, counterfeit=NOBODY)
+    assert (utility.rows, utility.groups, utility.counterfeits, utility.held_back) == (5, 2, 1, 2)
+    assert utility.information_loss == information_loss([age], MIXED, counterfeit=NOBODY)
+    assert utility.discernibility == 9 + 4 + 2 * 6
+    assert utility.normalised_class_size == 1.25
+    # Every query asks for everything: six people in the table, five rows published.
+    assert utility.query_error is not None
+    assert set(utility.query_error.queries.iter_rows()) == {(6, 5.0, 1 / 6)}
+    shown = dict(utility.frame().select("measure", "value").iter_rows())
+    assert (shown["counterfeits"], shown["held back"]) == (1, 2)
+    read = json.loads(json.dumps(utility.to_dict(), allow_nan=False))
+    assert (read["rows"], read["counterfeits"], read["held_back"]) == (5, 1, 2)
+    assert repr(utility).startswith("Utility(generalised: 5 rows in 2 groups, 1 counterfeit, 2 held back, certainty")
 
 
 def test_report_checks_its_parameters() -> None:

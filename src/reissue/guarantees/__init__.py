@@ -7,6 +7,13 @@
     ShareDiverse       share-l-diversity         no value or protected set has more than 1/l
     TClose             t-closeness               distributed like the whole release, up to t
     KEAnonymous        ke-anonymity              at least k distinct numbers over a range of at least e
+    MUnique            m-uniqueness              at least m members, all with different values
+    MInvariant         m-invariance              m-unique, and everybody keeps one set of values (a signature)
+    WeakMInvariant     weak-m-invariance         at least m values equally often, and everybody keeps one signature
+    EquivalenceSafe    equivalence-safety        no two sets of fewer than e people are found to have the same values
+
+MInvariant, WeakMInvariant and EquivalenceSafe judge the releases of a series together, the others every group by
+itself.
 
 `build` makes one from its name in a policy file. Other packages add their own under the entry point group
 `reissue.guarantees`, with the name in a policy file as the entry point's name.
@@ -16,29 +23,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reissue.guarantees.base import GroupGuarantee, Guarantee, Measure, Verdict
+from reissue.guarantees.base import GroupGuarantee, Groupwise, Guarantee, Measure, SeriesGuarantee, Verdict
 from reissue.guarantees.distinct_diversity import LDiverse
 from reissue.guarantees.entropy_diversity import EntropyDiverse
+from reissue.guarantees.equivalence_safety import EquivalenceSafe
 from reissue.guarantees.k_anonymity import KAnonymous
 from reissue.guarantees.ke_anonymity import KEAnonymous
+from reissue.guarantees.m_invariance import MInvariant
+from reissue.guarantees.m_uniqueness import MUnique
 from reissue.guarantees.recursive_diversity import RecursiveDiverse
 from reissue.guarantees.share_diversity import ShareDiverse
 from reissue.guarantees.t_closeness import TClose
+from reissue.guarantees.weak_m_invariance import WeakMInvariant
 from reissue.plugins import make
 
 __all__ = [
     "GUARANTEES",
     "EntropyDiverse",
+    "EquivalenceSafe",
     "GroupGuarantee",
+    "Groupwise",
     "Guarantee",
     "KAnonymous",
     "KEAnonymous",
     "LDiverse",
+    "MInvariant",
+    "MUnique",
     "Measure",
     "RecursiveDiverse",
+    "SeriesGuarantee",
     "ShareDiverse",
     "TClose",
     "Verdict",
+    "WeakMInvariant",
     "build",
 ]
 
@@ -50,6 +67,10 @@ GUARANTEES: Mapping[str, type[Guarantee]] = {
     ShareDiverse.name: ShareDiverse,
     TClose.name: TClose,
     KEAnonymous.name: KEAnonymous,
+    MUnique.name: MUnique,
+    MInvariant.name: MInvariant,
+    WeakMInvariant.name: WeakMInvariant,
+    EquivalenceSafe.name: EquivalenceSafe,
 }
 """The guarantees by their names in a policy file."""
 

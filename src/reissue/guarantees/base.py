@@ -1,4 +1,10 @@
-"""What a guarantee is, and what those that judge every group by itself have in common."""
+"""What a guarantee is, and what its sorts have in common.
+
+Guarantee                 anything with a name, parameters and a check
+├── Groupwise             judges every group of every release by itself
+│   └── GroupGuarantee    ... and stays true when groups are merged
+└── SeriesGuarantee       judges the releases of a series together
+"""
 
 from __future__ import annotations
 
@@ -12,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.errors import ParameterError, count_of
+from reissue.memory import Memory, Remembered
 from reissue.release import Published, PublishedGroups
 
 
@@ -62,15 +69,55 @@ class Measure:
     """What there is to say of the group at a position: `has 4 members, at least 10 are needed`."""
 
 
-@dataclass(frozen=True)
-class GroupGuarantee(ABC):
-    """A promise that holds when it holds in every group of every release by itself.
+class Tally:
+    """Adds up what was measured, release by release, to one verdict."""
 
-    It says nothing about what several releases reveal together.
-    """
+    def __init__(self, title: str, *, low_is_worse: bool = True) -> None:
+        self._title = title
+        self._low_is_worse = low_is_worse
+        self._groups = self._violations = 0
+        self._worst: tuple[float, int, int, str] | None = None
+
+    def add(self, release: PublishedGroups, measure: Measure) -> None:
+        """Take in the figures of one release."""
+        if not release.group_count:
+            return
+        broken = np.flatnonzero(~measure.kept)
+        self._groups += release.group_count
+        if self._violations and not broken.size:
+            return
+        # Once a group has failed, only groups that fail can be the worst.
+        pool = broken if broken.size else np.arange(release.group_count)
+        pick = np.argmin if self._low_is_worse else np.argmax
+        at = int(pool[int(pick(measure.figure[pool]))])
+        figure = float(measure.figure[at])
+        first_failure = bool(broken.size) and not self._violations
+        if self._worst is None or first_failure or self._worse(figure, self._worst[0]):
+            self._worst = (figure, release.number, at + 1, measure.words(at))
+        self._violations += broken.size
+
+    def verdict(self) -> Verdict:
+        """What was found in all of them."""
+        if self._worst is None:
+            return Verdict(True, self._title, math.nan, None, None, 0, 0, "There are no groups to check.")
+        figure, number, group, words = self._worst
+        violations, groups = self._violations, self._groups
+        place = f"group {group:,} of release {number:,}, {words}"
+        if violations:
+            explanation = f"{violations:,} of {count_of(groups, 'group')} break it. The worst, {place}."
+        else:
+            explanation = f"It holds in all of {count_of(groups, 'group')}. The closest to the limit, {place}."
+        return Verdict(not violations, self._title, figure, number, group, violations, groups, explanation)
+
+    def _worse(self, figure: float, than: float) -> bool:
+        return figure < than if self._low_is_worse else figure > than
+
+
+@dataclass(frozen=True)
+class _Parametrised(ABC):
+    """A guarantee whose parameters are its fields."""
 
     name: ClassVar[str]
-    low_is_worse: ClassVar[bool] = True
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -83,44 +130,40 @@ class GroupGuarantee(ABC):
         shown = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
         return f"{self.name} ({shown})"
 
+
+@dataclass(frozen=True)
+class Groupwise(_Parametrised):
+    """A promise that holds when it holds in every group of every release by itself.
+
+    It says nothing about what several releases reveal together.
+    """
+
+    low_is_worse: ClassVar[bool] = True
+
     @abstractmethod
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """The figures of one release."""
 
+    def check(self, published: Published, secret: object = None) -> Verdict:
+        """Judge every group. `secret` is not needed: these promises are visible from outside."""
+        tally = Tally(self.title, low_is_worse=self.low_is_worse)
+        for release in published.releases:
+            if release.group_count:
+                tally.add(release, self.measure(published, release))
+        return tally.verdict()
+
+
+@dataclass(frozen=True)
+class GroupGuarantee(Groupwise):
+    """A promise about every group by itself that stays true when groups are merged.
+
+    So no grouping of a table keeps it when the whole table, as one group, breaks it, and what the whole
+    table lacks is what the user must hear.
+    """
+
     @abstractmethod
     def remedy(self, published: Published) -> str:
         """For a view of one group that breaks the promise: what is missing and what would do."""
-
-    def check(self, published: Published, secret: object = None) -> Verdict:
-        """Judge every group. `secret` is not needed: these promises are visible from outside."""
-        groups = violations = 0
-        worst: tuple[float, int, int, str] | None = None
-        for release in published.releases:
-            if not release.group_count:
-                continue
-            measure = self.measure(published, release)
-            broken = np.flatnonzero(~measure.kept)
-            groups += release.group_count
-            if violations and not broken.size:
-                continue
-            # Once a group has failed, only groups that fail can be the worst.
-            pool = broken if broken.size else np.arange(release.group_count)
-            pick = np.argmin if self.low_is_worse else np.argmax
-            at = int(pool[int(pick(measure.figure[pool]))])
-            figure = float(measure.figure[at])
-            first_failure = bool(broken.size) and not violations
-            if worst is None or first_failure or self._worse(figure, worst[0]):
-                worst = (figure, release.number, at + 1, measure.words(at))
-            violations += broken.size
-        if worst is None:
-            return Verdict(True, self.title, math.nan, None, None, 0, 0, "There are no groups to check.")
-        figure, number, group, words = worst
-        place = f"group {group:,} of release {number:,}, {words}"
-        if violations:
-            explanation = f"{violations:,} of {count_of(groups, 'group')} break it. The worst, {place}."
-        else:
-            explanation = f"It holds in all of {count_of(groups, 'group')}. The closest to the limit, {place}."
-        return Verdict(not violations, self.title, figure, number, group, violations, groups, explanation)
 
     def advice(self, published: Published) -> str:
         """For a view of one group (a whole table): which figure is missing, and what would satisfy it."""
@@ -133,8 +176,26 @@ class GroupGuarantee(ABC):
             return f"the table as a whole satisfies {self.title}"
         return self.remedy(published)
 
-    def _worse(self, figure: float, than: float) -> bool:
-        return figure < than if self.low_is_worse else figure > than
+
+@dataclass(frozen=True)
+class SeriesGuarantee(_Parametrised):
+    """A promise about what the releases of a series reveal together.
+
+    Whoever publishes release after release follows the series: each release is judged in the light of
+    those before, of which nothing but the state is kept.
+    """
+
+    @abstractmethod
+    def check(self, published: Published, secret: object = None) -> Verdict:
+        """Judge a whole series from its first release on: what `follow` finds in all of its releases."""
+
+    @abstractmethod
+    def follow(self, published: Published, state: Memory, secret: object = None) -> tuple[Verdict, Remembered]:
+        """Judge the next release, the only one in the view.
+
+        `state` is what the call for the release before returned, and empty for the first release. The
+        verdict is about this release; a change is a change against those before.
+        """
 
 
 EXACT = 2**31

@@ -178,6 +178,22 @@ def generalised(
 
 
 @njit(nogil=True, cache=True)
+def matching(cells: Small, ranged: Flags, begin: Small, width: Small, table: Bytes, found: Ints) -> None:
+    """How many rows match each query of a batch, values included; `found` is filled."""
+    match = np.empty(LANES, dtype=np.uint8)
+    found[:] = 0
+    for row in range(cells.shape[0]):
+        match[:] = 1
+        for attribute in range(cells.shape[1]):
+            if ranged[attribute]:
+                _keep_ranged(cells[row, attribute], attribute, begin, width, match)
+            else:
+                _keep_listed(cells[row, attribute], table, match)
+        for lane in range(LANES):
+            found[lane] += match[lane]
+
+
+@njit(nogil=True, cache=True)
 def node_shares(starts: Ints, lines: Small, table: Bytes, shares: Floats) -> None:
     """For each node the share of its leaves that each query of the batch admits.
 

@@ -52,11 +52,11 @@ blobs = sa.Table(
     sa.Column("sha256", sa.Text, nullable=False),
 )
 
-# One row, or none before the first release: the one file that holds people's ids.
+# The files that hold people's ids: each those from its first number up to the first of the next file.
 people = sa.Table(
     "people",
     metadata,
-    sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("first_number", sa.Integer, primary_key=True, autoincrement=False),
     sa.Column("sha256", sa.Text, nullable=False),
 )
 
@@ -103,6 +103,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             kind TEXT NOT NULL,
             detail TEXT NOT NULL
         )""",
+    ),
+    # The table of ids comes in parts; the one file there was holds everybody, beginning with number 0.
+    (
+        "ALTER TABLE people RENAME COLUMN place TO first_number",
+        "UPDATE people SET first_number = 0",
     ),
 )
 

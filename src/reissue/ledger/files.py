@@ -131,6 +131,7 @@ def sha256_of(path: Path) -> str:
 def names_in(folder: Path) -> list[str]:
     """The names in a folder, sorted; none when there is no such folder."""
     try:
-        return sorted(entry.name for entry in folder.iterdir())
+        with os.scandir(folder) as entries:
+            return sorted(entry.name for entry in entries)
     except FileNotFoundError:
         return []

@@ -11,7 +11,7 @@ or complete:
 Dying before the end of 2 leaves files that nobody refers to, which the next writer sweeps. Dying after
 it leaves a release whose move the next one to open the series finishes; until then it is read where it lies.
 
-`forget` removes an id from the only file that holds ids. It does not overwrite the medium: copies in
+`forget` removes an id from the only file that holds it. It does not overwrite the medium: copies in
 backups, in file system snapshots and in blocks that the disk has not reused are beyond its reach.
 """
 
@@ -43,16 +43,18 @@ from reissue.ledger.creation import create_series, migrate, refuse_unless_series
 from reissue.ledger.files import PRIVATE_FILE, storage, sync_folder, write_text
 from reissue.ledger.layout import PARQUET, Layout
 from reissue.ledger.lock import WriterLock
-from reissue.ledger.parquet import read
-from reissue.ledger.record import OWN_FIELDS, Entry, Event, PolicyVersion, Record, canonical, utc_time
+from reissue.ledger.people import Ids
+from reissue.ledger.record import ID, NUMBER, OWN_FIELDS, Entry, Event, PolicyVersion, Record, canonical, utc_time
 from reissue.ledger.recovery import leftovers, policy_on_disk, recover, refuse_if_ahead
 from reissue.ledger.sqlite import Database
 from reissue.ledger.staging import new_staging_folder, stage_people, stage_release
+from reissue.ledger.tables import TableFiles, Tables
 from reissue.ledger.transactions import (
     add_release,
     amend_policy,
+    blobs_of,
     check_parent,
-    current_people,
+    kept_blobs,
     last_release,
     replace_people,
     rows_of,
@@ -71,6 +73,8 @@ class Ledger:
         self._read_only = read_only
         self._database = Database(self._layout.catalog, shown, read_only=read_only)
         self._lock = WriterLock(self._layout.lock, shown)
+        self._files = TableFiles(self._layout, shown)
+        self._ids = Ids(self._files, self._database)
 
     def __repr__(self) -> str:
         return f"Ledger('{self._shown}')"
@@ -106,8 +110,9 @@ class Ledger:
         return ledger
 
     def close(self) -> None:
-        """Be done with the series; nothing is kept open between calls, so this only ends them."""
+        """Be done with the series; nothing is kept open between calls, only ids that were read are in memory."""
         self._database.close()
+        self._ids.let_go()
 
     def __enter__(self) -> Self:
         return self
@@ -181,6 +186,12 @@ class Ledger:
         rows = self._database.read(rows_of(sa.select(catalog.releases).order_by(catalog.releases.c.number)))
         return [self._record(row) for row in rows]
 
+    def last(self) -> Record | None:
+        """The last release, without reading of the others; None before the first."""
+        latest = sa.select(catalog.releases).order_by(catalog.releases.c.number.desc()).limit(1)
+        rows = self._database.read(rows_of(latest))
+        return self._record(rows[0]) if rows else None
+
     def commit(self, entry: Entry, *, parent: int) -> Record:
         """Make a release durable, entirely or not at all.
 
@@ -192,7 +203,9 @@ class Ledger:
 
         def prepare() -> Change:
             previous = self._database.read(partial(check_parent, parent=parent, policy=entry.policy_version))
-            staged = stage_release(self._layout, entry, number, previous)
+            kept = self._database.read(partial(kept_blobs, number=parent, names=entry.kept))
+            people = None if entry.people is None else self._ids.with_new(entry.people)
+            staged = stage_release(self._layout, entry, number, previous, kept=kept, people=people)
             return partial(add_release, entry=entry, parent=parent, staged=staged, summary=summary)
 
         self._change(
@@ -209,20 +222,16 @@ class Ledger:
             raise ParameterError(
                 f"Release {number} has no private table of this name.", hint=f"it has {listed(sorted(shas))}."
             )
-        return self._read([self._layout.blob(shas[name])])
+        return self._files.read(self._layout.blob(shas[name]))
 
-    def table_names(self, number: int) -> list[str]:
-        """The names of the private tables of a release."""
-        return sorted(self._blobs(number))
+    def tables(self, number: int) -> Tables:
+        """The private tables of a release, each read when it is asked for."""
+        return Tables(self._files, {name: self._layout.blob(sha) for name, sha in sorted(self._blobs(number).items())})
 
     def _blobs(self, number: int) -> dict[str, str]:
         """The hash of each private table of a release, by its name."""
         self._release_row(number)
-        columns = catalog.blobs.c
-        rows = self._database.read(
-            rows_of(sa.select(columns.name, columns.sha256).where(columns.release_number == number))
-        )
-        return {row.name: row.sha256 for row in rows}
+        return self._database.read(partial(blobs_of, number=number))
 
     def public_table(self, number: int, stem: str) -> pl.DataFrame:
         """A published table of a release."""
@@ -233,7 +242,7 @@ class Ledger:
             raise ParameterError(
                 f"Release {number} has no public table of this name.", hint=f"it has {listed(sorted(known))}."
             )
-        return self._read([folder / file for folder in self._places(row)])
+        return self._files.read(*(folder / file for folder in self._places(row)))
 
     def check_public(self, number: int) -> None:
         """Raise SeriesDamaged unless the public files of a release are as they were committed."""
@@ -280,18 +289,16 @@ class Ledger:
 
     def people(self) -> pl.DataFrame:
         """The table of ids: `number`, and `id`, null for a person who was forgotten."""
-        seen = None
-        while True:
-            current = self._database.read(current_people)
-            if current is None:
-                return pl.DataFrame(schema={"number": pl.UInt32, "id": pl.String})
-            # A writer may replace the file after the catalog has been read; then there is a new one.
-            try:
-                return self._read([self._layout.blob(current)])
-            except SeriesDamaged:
-                if current == seen:
-                    raise
-                seen = current
+        ids = self.ids()
+        return pl.DataFrame([pl.int_range(ids.len(), dtype=pl.UInt32, eager=True).alias(NUMBER), ids.alias(ID)])
+
+    def ids(self) -> pl.Series:
+        """The id of everybody, in the order of their numbers from 0; null for a person who was forgotten."""
+        return self._ids.all()
+
+    def next_number(self) -> int:
+        """The number that the next new person gets."""
+        return self._ids.next_number()
 
     def forget(self, numbers: Sequence[int]) -> int:
         """Erase the ids of people, who keep their numbers; gives how many ids were erased.
@@ -302,17 +309,10 @@ class Ledger:
 
         def prepare() -> Change | None:
             nonlocal erased
-            people = self.people()
-            asked = pl.Series(numbers, dtype=pl.Int64).unique()
-            chosen = people["number"].cast(pl.Int64).is_in(asked.implode())
-            unknown = len(asked) - int(chosen.sum())
-            if unknown:
-                raise ParameterError(f"{count_of(unknown, 'person number')} of {len(asked)} are not in the series.")
-            erased = int((chosen & people["id"].is_not_null()).sum())
+            parts, erased = self._ids.without(numbers)
             if not erased:
                 return None
-            kept = people.with_columns(pl.when(~chosen).then("id").alias("id"))
-            return partial(replace_people, sha256=stage_people(self._layout, kept), erased=erased)
+            return partial(replace_people, parts=stage_people(self._layout, parts), erased=erased)
 
         self._change(
             prepare,
@@ -379,16 +379,3 @@ class Ledger:
             )
         with self.writing():
             migrate(self._database)
-
-    def _read(self, places: Sequence[Path]) -> pl.DataFrame:
-        shown = self._layout.relative(places[0])
-        with storage(f"The file {shown} could not be read"):
-            for place in places:
-                try:
-                    return read(place, shown)
-                except FileNotFoundError:
-                    continue
-        raise SeriesDamaged(
-            f"The file {shown} of the series in '{self._shown}' is missing.",
-            hint="run `reissue log --verify` to see what else is missing, then restore it from a backup.",
-        )

@@ -9,6 +9,7 @@ columns of labels are written as plain strings.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -52,10 +53,30 @@ def read(path: Path, shown: str) -> pl.DataFrame:
     try:
         return pl.read_parquet(path, glob=False, hive_partitioning=False)
     except pl.exceptions.PolarsError:
-        raise SeriesDamaged(
-            f"The file {shown} cannot be read as Parquet.",
-            hint="run `reissue log --verify` to see what else has changed, then restore the file from a backup.",
-        ) from None
+        raise _unreadable(shown) from None
+
+
+def rows_in(path: Path, shown: str) -> int:
+    """The number of rows, from the footer; errors as with `read`."""
+    try:
+        return int(pl.scan_parquet(path, glob=False, hive_partitioning=False).select(pl.len()).collect().item())
+    except pl.exceptions.PolarsError:
+        raise _unreadable(shown) from None
+
+
+def read_column(paths: Sequence[Path], name: str) -> pl.Series | None:
+    """One column of many files, which are read at the same time; None if any cannot be read."""
+    try:
+        return pl.read_parquet(list(paths), columns=[name], glob=False, hive_partitioning=False)[name]
+    except (OSError, pl.exceptions.PolarsError):
+        return None
+
+
+def _unreadable(shown: str) -> SeriesDamaged:
+    return SeriesDamaged(
+        f"The file {shown} cannot be read as Parquet.",
+        hint="run `reissue log --verify` to see what else has changed, then restore the file from a backup.",
+    )
 
 
 def _write(frame: pl.LazyFrame, path: Path, *, compression: Literal["zstd", "lz4"], mode: int) -> FileFacts:

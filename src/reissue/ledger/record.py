@@ -20,8 +20,12 @@ import polars as pl
 
 from reissue.errors import InternalError
 from reissue.ledger.parquet import FileFacts
+from reissue.memory import Kept, Remembered
 
 OWN_FIELDS = frozenset({"number", "time", "files", "previous", "chain"})
+
+NUMBER, ID = "number", "id"
+"""The columns of the table of ids."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
@@ -36,10 +40,11 @@ class Entry:
     """Public facts for release.json: method, parameters, rows, groups ... as JSON values."""
     public: Mapping[str, pl.DataFrame]
     """The published tables, by the stem of their file name."""
-    private: Mapping[str, pl.DataFrame]
-    """The private tables of the release, by name. They speak of people by number only."""
+    private: Remembered
+    """The private tables of the release, by name. They speak of people by number only. For `KEPT` the release
+    refers to the table that its parent has under the name."""
     people: pl.DataFrame | None
-    """The complete new table of ids (`number`, `id`), or None when nobody is new."""
+    """Those who are new: `number`, going on from the people known without gaps, and `id`; None when nobody is."""
     summary: Mapping[str, object]
     """Private facts as JSON values."""
     seed: str
@@ -59,13 +64,33 @@ class Entry:
             problems.append(f"the manifest uses the ledger's own fields: {', '.join(sorted(taken))}")
         if self.time.tzinfo is None:
             problems.append("the time has no time zone")
-        if self.people is not None and set(self.people.columns) != {"number", "id"}:
-            problems.append("the table of people must have the columns 'number' and 'id'")
+        if self.people is not None:
+            problems += _problems_of_people(self.people)
         if problems:
             raise InternalError("This entry cannot be committed.", problems=problems)
 
     def __repr__(self) -> str:
         return f"Entry({len(self.public)} public and {len(self.private)} private tables)"
+
+    @property
+    def written(self) -> dict[str, pl.DataFrame]:
+        """The private tables that are not kept from the parent."""
+        return {name: table for name, table in self.private.items() if not isinstance(table, Kept)}
+
+    @property
+    def kept(self) -> set[str]:
+        """The names of the private tables that are kept from the parent."""
+        return {name for name, table in self.private.items() if isinstance(table, Kept)}
+
+
+def _problems_of_people(people: pl.DataFrame) -> list[str]:
+    if set(people.columns) != {NUMBER, ID}:
+        return [f"the table of people must have the columns '{NUMBER}' and '{ID}'"]
+    if people.height == 0:
+        return ["the table of people is empty"]
+    if not (people[NUMBER].cast(pl.Int64).diff().drop_nulls() == 1).all() or people[NUMBER].has_nulls():
+        return ["the table of people leaves out numbers or is not sorted by them"]
+    return []
 
 
 @dataclass(frozen=True, repr=False)

@@ -43,22 +43,23 @@ class Known:
     @classmethod
     def read(cls, connection: sa.Connection) -> Known:
         """Read it from the catalog."""
-        columns = catalog.releases.c
-        releases = {
-            release_name(row.number): row.staged
-            for row in connection.execute(sa.select(columns.number, columns.staged))
-        }
         versions = catalog.policies.c
         policy = connection.scalar(sa.select(versions.staged).order_by(versions.version.desc()).limit(1))
-        return cls(releases, policy or "", referenced_blobs(connection))
+        return cls(_releases(connection), policy or "", referenced_blobs(connection))
+
+
+def _releases(connection: sa.Connection) -> dict[str, str]:
+    columns = catalog.releases.c
+    rows = connection.execute(sa.select(columns.number, columns.staged))
+    return {release_name(number): staged for number, staged in rows}
 
 
 def refuse_if_ahead(layout: Layout, database: Database, shown: str) -> None:
     """Raise SeriesDamaged if public/ holds releases that the catalog does not know."""
     # First the folder, then the catalog: a writer that commits in between cannot make us see a ghost.
     present = [name for name in names_in(layout.public) if name.isdecimal()]
-    known = database.read(Known.read)
-    ahead = [f"public/{name}" for name in present if name not in known.releases]
+    known = database.read(_releases)
+    ahead = [f"public/{name}" for name in present if name not in known]
     if ahead:
         raise SeriesDamaged(
             f"The series in '{shown}' has public releases that its catalog does not know: {listed(ahead)}.",
@@ -76,8 +77,7 @@ def leftovers(layout: Layout, database: Database) -> bool:
     if names_in(layout.staging):
         return True
     present = names_in(layout.blobs)
-    needed = database.read(Known.read).blobs
-    return any(is_blob_name(name) and name.partition(".")[0] not in needed for name in present)
+    return bool(_superfluous(present, database.read(referenced_blobs)))
 
 
 def recover(layout: Layout, database: Database) -> None:
@@ -111,8 +111,7 @@ def _finish_moves(layout: Layout, known: Known) -> None:
     """Move committed files from staging/ to their place."""
     present = set(names_in(layout.public))
     for name, staged in known.releases.items():
-        source = layout.staged_release(staged)
-        if name not in present and source.is_dir():
+        if name not in present and (source := layout.staged_release(staged)).is_dir():
             move(source, layout.public / name)
     amended = layout.staged_policy(known.policy)
     if known.policy and amended.is_file():
@@ -126,6 +125,10 @@ def _sweep(layout: Layout, known: Known) -> None:
         remove_tree(layout.staging / name)
     if abandoned:
         sync_folder(layout.staging)
-    for name in names_in(layout.blobs):
-        if is_blob_name(name) and name.partition(".")[0] not in known.blobs:
-            remove_file(layout.blobs / name)
+    for name in _superfluous(names_in(layout.blobs), known.blobs):
+        remove_file(layout.blobs / name)
+
+
+def _superfluous(names: list[str], needed: set[str]) -> list[str]:
+    """The files of blobs that nothing refers to."""
+    return [name for name in names if name.partition(".")[0] not in needed and is_blob_name(name)]

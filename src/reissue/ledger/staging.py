@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -21,22 +20,8 @@ from reissue.ledger.files import (
 )
 from reissue.ledger.layout import PARQUET, RECORD, Layout
 from reissue.ledger.parquet import FileFacts, write_private, write_public
-from reissue.ledger.record import Entry, release_json
-
-
-@dataclass(frozen=True, repr=False)
-class Staged:
-    """Files that are complete and durable, and that nothing refers to yet."""
-
-    folder: str
-    """The name of the folder in staging/."""
-    record: str
-    """The text of release.json."""
-    chain: str
-    tables: dict[str, str]
-    """The SHA-256 of each private table."""
-    people: str | None
-    """The SHA-256 of the table of ids, if there is a new one."""
+from reissue.ledger.record import NUMBER, Entry, release_json
+from reissue.ledger.transactions import Part, Staged
 
 
 def new_staging_folder(layout: Layout) -> Path:
@@ -46,16 +31,28 @@ def new_staging_folder(layout: Layout) -> Path:
     return folder
 
 
-def stage_release(layout: Layout, entry: Entry, number: int, previous: str | None) -> Staged:
-    """Write every file of a release: public ones into a folder ready to be moved, private ones as blobs."""
+def stage_release(
+    layout: Layout,
+    entry: Entry,
+    number: int,
+    previous: str | None,
+    *,
+    kept: Mapping[str, str],
+    people: pl.DataFrame | None,
+) -> Staged:
+    """Write every file of a release: public ones into a folder ready to be moved, private ones as blobs.
+
+    `kept` has the SHA-256 of the private tables that are not written anew; `people` is the new part of the table
+    of ids.
+    """
     _refuse_other_device(layout)
     folder = new_staging_folder(layout)
     public = layout.staged_release(folder.name)
     new_folder(public, PUBLIC_FOLDER)
     # Keyed by kind and name, because a private table may well be called "people".
-    frames = {("table", name): frame for name, frame in entry.private.items()}
-    if entry.people is not None:
-        frames["people", ""] = entry.people
+    frames = {("table", name): frame for name, frame in entry.written.items()}
+    if people is not None:
+        frames["people", ""] = people
     # Compressing keeps one core busy and the disk waits for syncs; the two kinds of files do not meet.
     with ThreadPoolExecutor(1, "reissue-private-files") as pool:
         private = pool.submit(_write_all_private, frames, folder)
@@ -69,14 +66,15 @@ def stage_release(layout: Layout, entry: Entry, number: int, previous: str | Non
         sync_folder(changed)
     shas = adopt_blobs(layout, written)
     tables = {name: sha256 for (kind, name), sha256 in shas.items() if kind == "table"}
-    return Staged(folder.name, record, chain, tables, shas.get(("people", "")))
+    part = None if people is None else Part(people[NUMBER][0], shas["people", ""])
+    return Staged(folder.name, record, chain, {**kept, **tables}, part)
 
 
-def stage_people(layout: Layout, people: pl.DataFrame) -> str:
-    """Write a new table of ids as a blob and give its SHA-256."""
+def stage_people(layout: Layout, parts: Sequence[pl.DataFrame]) -> list[Part]:
+    """Write parts of the table of ids as blobs."""
     folder = new_staging_folder(layout)
-    written = _write_all_private({("people", ""): people}, folder)
-    return adopt_blobs(layout, written)["people", ""]
+    written = _write_all_private({("people", str(part[NUMBER][0])): part for part in parts}, folder)
+    return [Part(int(first), sha256) for (_, first), sha256 in adopt_blobs(layout, written).items()]
 
 
 Key = tuple[str, str]

@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from reissue.errors import StaleDraft, count_of
+from reissue.errors import InternalError, StaleDraft, count_of
 from reissue.ledger import catalog
 from reissue.ledger.record import Entry, now, utc_text
-from reissue.ledger.staging import Staged
+
+
+class Part(NamedTuple):
+    """A file with the ids of the people from a number on."""
+
+    first: int
+    sha256: str
+
+
+@dataclass(frozen=True, repr=False)
+class Staged:
+    """Files that are complete and durable, and that nothing refers to yet."""
+
+    folder: str
+    """The name of the folder in staging/."""
+    record: str
+    """The text of release.json."""
+    chain: str
+    tables: dict[str, str]
+    """The SHA-256 of each private table."""
+    people: Part | None
+    """The ids of the new people; it takes the place of all parts that begin at its first number or later."""
 
 
 def rows_of(query: sa.Select[Any]) -> Callable[[sa.Connection], Sequence[sa.Row[Any]]]:
@@ -25,22 +47,43 @@ def add_event(connection: sa.Connection, kind: str, detail: str) -> None:
     connection.execute(catalog.events.insert().values(values))
 
 
-def current_people(connection: sa.Connection) -> str | None:
-    """The SHA-256 of the table of ids, or None before the first release."""
-    return connection.scalar(sa.select(catalog.people.c.sha256))
+def current_people(connection: sa.Connection) -> list[Part]:
+    """The files that hold people's ids, in the order of the numbers."""
+    columns = catalog.people.c
+    rows = connection.execute(sa.select(columns.first_number, columns.sha256).order_by(columns.first_number))
+    return [Part(row.first_number, row.sha256) for row in rows]
 
 
-def set_people(connection: sa.Connection, sha256: str) -> None:
-    """Make a blob the table of ids."""
-    connection.execute(catalog.people.delete())
-    connection.execute(catalog.people.insert().values(place=1, sha256=sha256))
+def add_people(connection: sa.Connection, part: Part) -> None:
+    """Make a blob the last part of the table of ids, in place of those that begin with it or later."""
+    columns = catalog.people.c
+    connection.execute(catalog.people.delete().where(columns.first_number >= part.first))
+    connection.execute(catalog.people.insert().values(first_number=part.first, sha256=part.sha256))
+
+
+def blobs_of(connection: sa.Connection, number: int) -> dict[str, str]:
+    """The SHA-256 of each private table of a release, by its name."""
+    columns = catalog.blobs.c
+    rows = connection.execute(sa.select(columns.name, columns.sha256).where(columns.release_number == number))
+    return {row.name: row.sha256 for row in rows}
+
+
+def kept_blobs(connection: sa.Connection, number: int, names: set[str]) -> dict[str, str]:
+    """The SHA-256 of the private tables that the release after this one keeps; it must have them all."""
+    found = blobs_of(connection, number)
+    lacking = names - set(found)
+    if lacking:
+        raise InternalError(
+            f"{count_of(len(lacking), 'table')} cannot be kept: release {number} has no private tables of these names."
+        )
+    return {name: found[name] for name in names}
 
 
 def referenced_blobs(connection: sa.Connection) -> set[str]:
     """The SHA-256 of every private file that is still needed."""
-    found = set(connection.scalars(sa.select(catalog.blobs.c.sha256)))
-    current = current_people(connection)
-    return found if current is None else found | {current}
+    # Distinct, because most releases refer to tables that they kept.
+    tables = connection.scalars(sa.select(catalog.blobs.c.sha256).distinct())
+    return {*tables, *connection.scalars(sa.select(catalog.people.c.sha256))}
 
 
 def last_release(connection: sa.Connection) -> tuple[int, str | None]:
@@ -98,7 +141,7 @@ def add_release(connection: sa.Connection, entry: Entry, parent: int, staged: St
     if tables:
         connection.execute(catalog.blobs.insert(), tables)
     if staged.people is not None:
-        set_people(connection, staged.people)
+        add_people(connection, staged.people)
 
 
 def amend_policy(connection: sa.Connection, toml: str, reason: str, staged: str) -> None:
@@ -108,7 +151,9 @@ def amend_policy(connection: sa.Connection, toml: str, reason: str, staged: str)
     add_event(connection, "amended", f"policy version {number}")
 
 
-def replace_people(connection: sa.Connection, sha256: str, erased: int) -> None:
-    """Make a table with fewer ids the table of ids, and record how many were erased."""
-    set_people(connection, sha256)
+def replace_people(connection: sa.Connection, parts: Sequence[Part], erased: int) -> None:
+    """Replace parts of the table of ids by parts with fewer ids, and record how many were erased."""
+    columns = catalog.people.c
+    for part in parts:
+        connection.execute(catalog.people.update().where(columns.first_number == part.first).values(sha256=part.sha256))
     add_event(connection, "forgot", count_of(erased, "id"))

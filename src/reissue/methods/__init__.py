@@ -9,13 +9,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reissue.methods.base import Constraint, Memory, Method, Promise, Takes
+from reissue.memory import Memory
+from reissue.methods.base import Constraint, Method, Promise, Takes
+from reissue.methods.e_equivalence import EEquivalence
+from reissue.methods.m_invariance import MInvariance
 from reissue.methods.mondrian import Mondrian
 from reissue.plugins import make
 
-__all__ = ["METHODS", "Constraint", "Memory", "Method", "Mondrian", "Promise", "Takes", "build"]
+__all__ = [
+    "METHODS",
+    "Constraint",
+    "EEquivalence",
+    "MInvariance",
+    "Memory",
+    "Method",
+    "Mondrian",
+    "Promise",
+    "Takes",
+    "build",
+]
 
-METHODS: Mapping[str, type[Method]] = {Mondrian.name: Mondrian}
+METHODS: Mapping[str, type[Method]] = {
+    Mondrian.name: Mondrian,
+    MInvariance.name: MInvariance,
+    EEquivalence.name: EEquivalence,
+}
 
 
 def build(name: str, /, **parameters: Any) -> Method:

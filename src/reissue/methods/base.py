@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-if TYPE_CHECKING:
-    import polars as pl
+from reissue.memory import Memory, Remembered
 
+if TYPE_CHECKING:
     from reissue.grouping import Grouping
     from reissue.schema import Schema
     from reissue.snapshot import Delta, Snapshot
-
-Memory = Mapping[str, "pl.DataFrame"]
-"""What a method wants to know again at the next release: named tables, committed with this one."""
 
 
 class Promise(NamedTuple):
@@ -72,8 +69,20 @@ class Method(ABC):
     def promises(self, schema: Schema) -> tuple[Promise, ...]:
         """The guarantees that hold for every release this method makes of such a table."""
 
+    def problems(self, schema: Schema, form: str) -> list[str]:
+        """Why this method cannot serve a table of this schema published in this form; nothing where it can."""
+        return []
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the public record must say about every release, in plain words."""
+        return ()
+
+    def remarks(self, form: str) -> tuple[str, ...]:
+        """What the publisher should know about releases in this form, in plain words."""
+        return ()
+
     @abstractmethod
     def group(
         self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
-    ) -> tuple[Grouping, Memory]:
+    ) -> tuple[Grouping, Remembered]:
         """Group the people of the snapshot; return the groups and what to remember."""

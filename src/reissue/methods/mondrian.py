@@ -41,9 +41,11 @@ import numpy.typing as npt
 
 from reissue.errors import ParameterError
 from reissue.grouping import Grouping
-from reissue.methods.base import Constraint, Memory, Method, Promise, Takes
-from reissue.schema import Categorical, Schema
-from reissue.snapshot import Column, Delta, Labels, Leaves, Levels, Numbers, Snapshot, strata
+from reissue.memory import Memory, Remembered
+from reissue.methods.axes import axis, ordered, places
+from reissue.methods.base import Constraint, Method, Promise, Takes
+from reissue.schema import Schema
+from reissue.snapshot import Delta, Labels, Leaves, Levels, Numbers, Snapshot, strata
 
 PARALLEL_FROM = 20_000
 """Tables with fewer rows are not worth a second thread."""
@@ -122,7 +124,7 @@ class Mondrian(Method):
 
     def group(
         self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
-    ) -> tuple[Grouping, Memory]:
+    ) -> tuple[Grouping, Remembered]:
         """Cut the table as long as every part satisfies the constraints."""
         attributes = _attributes(snapshot)
         used, values = _present(snapshot.values.codes)
@@ -144,27 +146,12 @@ class Mondrian(Method):
 
 def _cells(snapshot: Snapshot, values: npt.NDArray[np.uint32]) -> npt.NDArray[np.unsignedinteger]:
     """The quasi-identifiers and, last, the sensitive value: one row of codes for each person."""
-    columns = [*(_ordered(column, snapshot.schema) for column in snapshot.quasi), values]
+    columns = [*(ordered(column.codes, places(column, snapshot.schema)) for column in snapshot.quasi), values]
     wide = any(int(codes.max()) >= 1 << 16 for codes in columns)
     cells = np.empty((len(snapshot), len(columns)), dtype=np.uint32 if wide else np.uint16)
     for position, codes in enumerate(columns):
         cells[:, position] = codes
     return cells
-
-
-def _ordered(column: Column, schema: Schema) -> npt.NDArray[np.integer]:
-    """The codes in the order they are cut in.
-
-    Labels whose order was not declared are cut in the order of their frequency, the most frequent first:
-    rare ones then fall together in few groups, and published sets stay small.
-    """
-    kind = schema.kinds[column.name]
-    if not isinstance(column.levels, Labels) or (isinstance(kind, Categorical) and kind.values):
-        return column.codes
-    counts = np.bincount(column.codes, minlength=len(column.levels.labels))
-    place = np.empty(counts.size, dtype=np.uint32)
-    place[np.argsort(-counts, kind="stable")] = np.arange(counts.size, dtype=np.uint32)
-    return place[column.codes]
 
 
 def _present(codes: npt.NDArray[np.unsignedinteger]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
@@ -232,11 +219,10 @@ def _attributes(snapshot: Snapshot) -> Any:
     child_count = 0
     for column in snapshot.quasi:
         levels = column.levels
+        positions, width = axis(levels)
         is_tree.append(isinstance(levels, Leaves))
         if isinstance(levels, Leaves):
             tree = levels.hierarchy
-            axis = np.zeros(tree.base)
-            span = float(tree.base - 1)
             leaf_node.append(tree.leaf_nodes)
             parent.append(tree.parent)
             first.append(tree.first)
@@ -246,12 +232,11 @@ def _attributes(snapshot: Snapshot) -> Any:
             child_count += tree.children.size
             node_start.append(node_start[-1] + tree.parent.size)
         else:
-            axis, span = _axis(levels)
-            leaf_node.append(np.zeros(axis.size, dtype=np.int32))
+            leaf_node.append(np.zeros(positions.size, dtype=np.int32))
             node_start.append(node_start[-1])
-        position.append(axis)
-        scale.append(1.0 / span if span > 0 else 0.0)
-        code_start.append(code_start[-1] + axis.size)
+        position.append(positions)
+        scale.append(1.0 / width if width > 0 else 0.0)
+        code_start.append(code_start[-1] + positions.size)
 
     def flat(parts: list[npt.NDArray[np.int32]]) -> npt.NDArray[np.int32]:
         return np.concatenate(parts).astype(np.int32) if parts else np.empty(0, dtype=np.int32)
@@ -270,19 +255,6 @@ def _attributes(snapshot: Snapshot) -> Any:
         child_start=np.concatenate(child_start),
         children=flat(children),
     )
-
-
-def _axis(levels: Numbers | Labels) -> tuple[npt.NDArray[np.float64], float]:
-    """Where the codes lie on the attribute's axis, and how long the axis is."""
-    if isinstance(levels, Labels):
-        return np.arange(len(levels.labels), dtype=np.float64), float(len(levels.labels) - 1)
-    span = levels.high - levels.low
-    if not levels.missing:
-        return levels.values, span
-    # A group that mixes missing values with numbers counts as generalised over the whole domain.
-    axis = levels.values.copy()
-    axis[0] = levels.low - max(span, 1.0)
-    return axis, span
 
 
 def _rules(

@@ -1,5 +1,6 @@
 """Measures of group sizes alone: discernibility and average class size.
 
+Sizes are those published, counterfeits included.
 They do not look at what a group covers, so two equal rows in one group cost as much as two opposite ones.
 
 Bayardo, Agrawal: Data privacy through optimal k-anonymization, 2005 (discernibility).
@@ -12,24 +13,26 @@ import numpy as np
 
 from reissue.errors import ParameterError
 from reissue.grouping import Grouping
+from reissue.utility.rows import Flags, Tally
 
 
-def discernibility(grouping: Grouping, suppressed: int = 0) -> int:
+def discernibility(grouping: Grouping, *, counterfeit: Flags | None = None) -> int:
     """How many rows each row cannot be told from, itself included, summed over all rows.
 
-    A row of a group of n costs n, so a group costs n squared. Each of `suppressed` rows, held back
-    altogether, cannot be told from any row of the table and costs as many as that has, held back ones included.
+    A row of a group of n costs n, so a group costs n squared; nobody can tell counterfeits from people, so they
+    count as rows. Whoever is held back cannot be told from anybody and costs as many as there are people in the
+    private table, those held back included.
     """
-    check_whole("suppressed", "discernibility", suppressed, least=0)
+    tally = Tally.of(grouping, counterfeit)
     sizes = grouping.sizes()
-    return int(np.dot(sizes, sizes)) + suppressed * (grouping.group.size + suppressed)
+    return int(np.dot(sizes, sizes)) + tally.held_back * tally.people
 
 
 def average_class_size(grouping: Grouping) -> float:
-    """Rows per group."""
+    """Published rows per group."""
     if not grouping.count:
         raise ParameterError("There are no rows to measure.", hint="measure a release that published at least one row.")
-    return grouping.group.size / grouping.count
+    return Tally.of(grouping).published / grouping.count
 
 
 def normalised_class_size(grouping: Grouping, k: int) -> float:

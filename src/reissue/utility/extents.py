@@ -1,5 +1,7 @@
 """What each group covers of each quasi-identifier, measured from its members.
 
+Counterfeits are members like others here: whoever reads the release sees the region that they widened.
+
 A numeric attribute is published as the interval from the lowest to the highest member, a plain categorical
 one as the set of the members' labels, one with a hierarchy as the members' nearest common ancestor. A group
 that mixes numbers and missing values counts as the whole domain; one of nothing but missing values says exactly
@@ -16,43 +18,11 @@ import numpy.typing as npt
 
 from reissue.errors import InternalError, ParameterError, listed
 from reissue.grouping import Grouping
-from reissue.kernels.grouped import order_by_group
 from reissue.kernels.queries import distinct_codes
 from reissue.snapshot import Codes, Column, Labels, Leaves, Numbers
+from reissue.utility.rows import Flags, Ints, Rows
 
-Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, repr=False)
-class Rows:
-    """The rows of a table, group after group."""
-
-    order: Ints
-    """Row numbers in the order of their groups."""
-    starts: Ints
-    """Where each group begins in `order`; one entry more than there are groups."""
-
-    @classmethod
-    def of(cls, grouping: Grouping) -> Rows:
-        """Put the rows of a grouping in order."""
-        sizes = grouping.sizes()
-        if not sizes.size:
-            raise ParameterError(
-                "There are no rows to measure.", hint="measure a release that published at least one row."
-            )
-        if not sizes.all():
-            raise InternalError("a grouping has an empty group")
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        order = np.empty(grouping.group.size, dtype=np.int64)
-        order_by_group(grouping.group, starts, order)
-        return cls(order, starts)
-
-    @property
-    def sizes(self) -> Ints:
-        """How many rows each group holds."""
-        return np.diff(self.starts)
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,11 +100,26 @@ class Extents:
     rows: Rows
 
     @classmethod
-    def of(cls, quasi: Sequence[Column], grouping: Grouping) -> Extents:
+    def of(cls, quasi: Sequence[Column], grouping: Grouping, counterfeit: Flags | None = None) -> Extents:
         """Measure the members of each group."""
         check_lengths(quasi, grouping)
-        rows = Rows.of(grouping)
+        rows = Rows.of(grouping, counterfeit)
         return cls(tuple(column.name for column in quasi), tuple(_extent(column, rows) for column in quasi), rows)
+
+    @property
+    def people(self) -> int:
+        """How many people were published."""
+        return int(self.rows.people.sum())
+
+    def average(self, amounts: Floats) -> float:
+        """The average over the people published of an amount that each group has."""
+        people = self.people
+        if not people:
+            raise ParameterError(
+                "There are only counterfeits to measure, and no row of a person.",
+                hint="measure a release that published at least one person.",
+            )
+        return float(self.rows.people @ amounts) / people
 
     def __repr__(self) -> str:
         return f"Extents({len(self.names)} attributes of {self.rows.sizes.size:,} groups)"

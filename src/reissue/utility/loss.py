@@ -1,5 +1,8 @@
 """How much generalisation takes from the quasi-identifiers: the measures of Byun, Wong and Xu.
 
+They speak of the people who were published: a counterfeit's own cells cost nothing, but where it widens the region
+of its group, the people there pay for it; whoever is held back has no region.
+
 All run from nothing lost (every value published as it is) to everything (every value published as its whole
 domain). They agree on numbers: an interval [low, high] costs (high - low) / (domain high - domain low). They
 differ on categories, n published together out of N, and on how costs are summed up:
@@ -29,6 +32,7 @@ from reissue.errors import ParameterError, listed
 from reissue.grouping import Grouping
 from reissue.snapshot import Column
 from reissue.utility.extents import Extents
+from reissue.utility.rows import Flags
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,11 @@ class InformationLoss:
     """Byun's information loss."""
 
     total: float
-    """Summed over all groups: between 0 and rows times attributes."""
+    """Summed over all groups: between 0 and people published times attributes."""
     average: float
-    """Per row: between 0 and the number of attributes."""
+    """Per person: between 0 and the number of attributes."""
     attributes: Mapping[str, float]
-    """Per row, for each attribute alone: between 0 and 1."""
+    """Per person, for each attribute alone: between 0 and 1."""
 
 
 @dataclass(frozen=True)
@@ -53,25 +57,33 @@ class CertaintyPenalty:
     """The average over the rows for each attribute, between 0 and 1."""
 
 
-def information_loss(quasi: Sequence[Column], grouping: Grouping) -> InformationLoss:
+def information_loss(
+    quasi: Sequence[Column], grouping: Grouping, *, counterfeit: Flags | None = None
+) -> InformationLoss:
     """The information loss of a generalisation by Byun et al., Definition 7.
 
-    Each group costs its number of rows times the sum over the attributes of |G| / |D|, how much of the domain
+    Each group costs its number of people times the sum over the attributes of |G| / |D|, how much of the domain
     its region covers. The paper fixes |G| for numbers (the length of the interval) and leaves it open for
     categories: here it is one less than the number of labels published, or of leaves below the published
     node, and |D| likewise, so that a value published as it is costs nothing.
     """
-    return information_loss_of(Extents.of(quasi, grouping))
+    return information_loss_of(Extents.of(quasi, grouping, counterfeit))
 
 
 def information_loss_of(extents: Extents) -> InformationLoss:
     """The same from extents already measured."""
     attributes = _averages(extents)
     average = math.fsum(attributes.values())
-    return InformationLoss(average * extents.rows.order.size, average, attributes)
+    return InformationLoss(average * extents.people, average, attributes)
 
 
-def distortion(quasi: Sequence[Column], grouping: Grouping, weights: Mapping[str, float] | None = None) -> float:
+def distortion(
+    quasi: Sequence[Column],
+    grouping: Grouping,
+    weights: Mapping[str, float] | None = None,
+    *,
+    counterfeit: Flags | None = None,
+) -> float:
     """The information loss Dist(T, T*) by Wong et al., Definitions 5 and 6: between 0 and 1.
 
     `weights` gives each quasi-identifier its part, by name, and sums to 1; without it all weigh the same.
@@ -80,7 +92,7 @@ def distortion(quasi: Sequence[Column], grouping: Grouping, weights: Mapping[str
     published together. For labels that is the set; for whole numbers all from low to high, so that
     (coverage - 1) / (base - 1) is (high - low) / (domain high - domain low); other numbers take the same ratio.
     """
-    return distortion_of(Extents.of(quasi, grouping), weights)
+    return distortion_of(Extents.of(quasi, grouping, counterfeit), weights)
 
 
 def distortion_of(extents: Extents, weights: Mapping[str, float] | None = None) -> float:
@@ -92,26 +104,24 @@ def distortion_of(extents: Extents, weights: Mapping[str, float] | None = None) 
     return math.fsum(weights[name] * average for name, average in averages.items())
 
 
-def certainty_penalty(quasi: Sequence[Column], grouping: Grouping) -> CertaintyPenalty:
+def certainty_penalty(
+    quasi: Sequence[Column], grouping: Grouping, *, counterfeit: Flags | None = None
+) -> CertaintyPenalty:
     """The normalised certainty penalty of each attribute (NCP) and of the whole table (GCP)."""
-    return certainty_penalty_of(Extents.of(quasi, grouping))
+    return certainty_penalty_of(Extents.of(quasi, grouping, counterfeit))
 
 
 def certainty_penalty_of(extents: Extents) -> CertaintyPenalty:
     """The same from extents already measured."""
-    rows = extents.rows
     attributes = {
-        name: float(rows.sizes @ column.penalties()) / rows.order.size
-        for name, column in zip(extents.names, extents.columns, strict=True)
+        name: extents.average(column.penalties()) for name, column in zip(extents.names, extents.columns, strict=True)
     }
     return CertaintyPenalty(math.fsum(attributes.values()) / max(1, len(attributes)), attributes)
 
 
 def _averages(extents: Extents) -> dict[str, float]:
-    rows = extents.rows
     return {
-        name: float(rows.sizes @ column.amounts()) / rows.order.size
-        for name, column in zip(extents.names, extents.columns, strict=True)
+        name: extents.average(column.amounts()) for name, column in zip(extents.names, extents.columns, strict=True)
     }
 
 

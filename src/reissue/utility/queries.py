@@ -12,7 +12,10 @@ numbers, over the labels of a set, over the leaves below a node. A group of miss
 one that mixes numbers and missing values publishes the interval of the numbers but not how many are missing,
 so the estimate takes it for filled by numbers.
 
-A query that no row matches has no relative error: another is drawn in its place, and `redrawn` says how often
+The actual count is of the people of the private table: those held back count, counterfeits do not. An estimate is
+made from what was published: counterfeits count in it as anybody would, and those held back are not seen.
+
+A query that nobody matches has no relative error: another is drawn in its place, and `redrawn` says how often
 this happened.
 """
 
@@ -37,8 +40,9 @@ from reissue.grouping import Grouping
 from reissue.kernels import queries as kernels
 from reissue.kernels import warm_up
 from reissue.snapshot import Column
-from reissue.utility.extents import Extents, Rows, check_lengths
+from reissue.utility.extents import Extents, check_lengths
 from reissue.utility.regions import Regions
+from reissue.utility.rows import Flags, Rows
 from reissue.utility.workload import Batch, Queries, Workload
 
 Form = Literal["generalised", "anatomised"]
@@ -46,7 +50,7 @@ Progress = Callable[[int, int], None]
 Answers = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
 
 MOST_DRAWS = 10
-"""At most so many queries are drawn for each one asked for, before those that no row matches are given up."""
+"""At most so many queries are drawn for each one asked for, before those that nobody matches are given up."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,15 +62,15 @@ class QueryError:
     queries: pl.DataFrame
     """One row for each query: `actual`, `estimated`, `error` (relative)."""
     redrawn: int
-    """How many queries were drawn that no row matched; their error is undefined."""
+    """How many queries were drawn that nobody matched; their error is undefined."""
     median: float
-    """NaN where no query matched any row."""
+    """NaN where no query matched anybody."""
     mean: float
-    """NaN where no query matched any row."""
+    """NaN where no query matched anybody."""
 
     @property
     def answered(self) -> int:
-        """How many queries have an error: as many as were asked for, unless hardly any matches a row."""
+        """How many queries have an error: as many as were asked for, unless hardly any matches anybody."""
         return self.queries.height
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,6 +79,7 @@ class QueryError:
             "dimensions": self.workload.dimensions,
             "selectivity": self.workload.selectivity,
             "sensitive": self.workload.sensitive,
+            "sensitive_values": self.workload.sensitive_values,
             "seed": self.workload.seed,
             "asked": self.workload.count,
             "answered": self.answered,
@@ -96,15 +101,19 @@ def query_error(
     workload: Workload,
     form: Form = "generalised",
     progress: Progress | None = None,
+    *,
+    counterfeit: Flags | None = None,
 ) -> QueryError:
     """Ask the queries of a workload of the table and of its release in this form.
 
-    `progress`, if given, is called now and then with the queries answered and those asked for.
+    The columns and the grouping hold all rows: of people published, of people held back, and of counterfeits,
+    which `counterfeit` flags. `progress`, if given, is called now and then with the queries answered and those
+    asked for.
     """
     check_form("query_error", form)
     check_lengths([*quasi, values], grouping)
     queries = Queries(quasi, values, workload)
-    answer = _answerer(queries, quasi, grouping, form)
+    answer = _answerer(queries, quasi, grouping, form, counterfeit)
     warm_up(partial(answer, queries.draw(0), only=0))
     found: list[Answers] = []
     answered = redrawn = 0
@@ -144,17 +153,20 @@ def _summed_up(workload: Workload, form: Form, found: list[Answers], redrawn: in
     return QueryError(workload, form, frame, redrawn, median, mean)
 
 
-def _answerer(queries: Queries, quasi: Sequence[Column], grouping: Grouping, form: Form) -> Callable[..., Answers]:
+def _answerer(
+    queries: Queries, quasi: Sequence[Column], grouping: Grouping, form: Form, counterfeit: Flags | None
+) -> Callable[..., Answers]:
     """A function from a batch to what the table and the release say; safe to call from several threads."""
-    extents = Extents.of(quasi, grouping) if form == "generalised" else None
-    rows = extents.rows if extents else Rows.of(grouping)
+    extents = Extents.of(quasi, grouping, counterfeit) if form == "generalised" else None
+    rows = extents.rows if extents else Rows.of(grouping, counterfeit)
     regions = Regions.of(extents, queries.bases) if extents else None
-    cells = np.empty((rows.order.size, len(queries.columns)), dtype=np.uint32)
-    for position, column in enumerate(queries.columns):
-        # Codes of ranged attributes as they are, others by their line: their base is 0 or where they begin.
-        base = 0 if queries.ranged[position] else int(queries.bases[position])
-        cells[:, position] = column.codes[rows.order]
-        cells[:, position] += np.uint32(base)
+    cells = _cells(queries, rows.order)
+    # The pass over the published rows counts all of them as actual. These few are put right on their own.
+    corrections = [
+        (sign, _cells(queries, numbers))
+        for sign, numbers in ((-1, rows.counterfeits), (1, rows.held_back))
+        if numbers.size
+    ]
 
     def answer(batch: Batch, only: int | None = None) -> Answers:
         starts = rows.starts if only is None else rows.starts[: only + 1]
@@ -164,9 +176,24 @@ def _answerer(queries: Queries, quasi: Sequence[Column], grouping: Grouping, for
             kernels.anatomised(cells, starts, queries.ranged, batch.begin, batch.width, batch.table, actual, estimated)
         else:
             regions.answer(cells, starts, queries.ranged, batch, actual, estimated)
+        for sign, apart in corrections:
+            found = np.empty(kernels.LANES, dtype=np.int64)
+            kernels.matching(apart[:only], queries.ranged, batch.begin, batch.width, batch.table, found)
+            actual += sign * found
         return actual, estimated
 
     return answer
+
+
+def _cells(queries: Queries, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+    """The cells of some rows, as the kernels take them."""
+    cells = np.empty((rows.size, len(queries.columns)), dtype=np.uint32)
+    for position, column in enumerate(queries.columns):
+        # Codes of ranged attributes as they are, others by their line: their base is 0 or where they begin.
+        base = 0 if queries.ranged[position] else int(queries.bases[position])
+        cells[:, position] = column.codes[rows]
+        cells[:, position] += np.uint32(base)
+    return cells
 
 
 def _in_threads(queries: Queries, answer: Callable[[Batch], Answers]) -> Generator[Answers]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from reissue.errors import ParameterError
+from reissue.errors import ParameterError, count_of
 from reissue.grouping import Grouping
 from reissue.snapshot import Column
 from reissue.utility.classes import average_class_size, check_whole, discernibility, normalised_class_size
@@ -22,6 +22,7 @@ from reissue.utility.loss import (
     information_loss_of,
 )
 from reissue.utility.queries import Form, Progress, QueryError, check_form, query_error
+from reissue.utility.rows import Flags, Tally
 from reissue.utility.workload import Workload
 
 
@@ -31,7 +32,12 @@ class Utility:
 
     form: Form
     rows: int
+    """How many were published, counterfeits included."""
     groups: int
+    counterfeits: int
+    """How many of the rows are nobody."""
+    held_back: int
+    """How many people of the private table were not published."""
     information_loss: InformationLoss | None
     """Byun's; None in the anatomised form, which publishes quasi-identifiers exactly."""
     distortion: float | None
@@ -52,6 +58,8 @@ class Utility:
             "form": self.form,
             "rows": self.rows,
             "groups": self.groups,
+            "counterfeits": self.counterfeits,
+            "held_back": self.held_back,
             "information_loss": loss
             and {"total": loss.total, "average": loss.average, "attributes": dict(loss.attributes)},
             "distortion": self.distortion,
@@ -65,8 +73,9 @@ class Utility:
     def frame(self) -> pl.DataFrame:
         """One row for each figure there is: `measure`, `value`, `meaning`."""
         lines: list[tuple[str, float, str]] = [
+            *self._sorts(),
             *self._generalisation(),
-            ("discernibility", self.discernibility, "squares of the group sizes, added up"),
+            ("discernibility", self.discernibility, "how many rows each one cannot be told from, added up"),
             ("average class size", self.average_class_size, "rows per group"),
         ]
         if self.normalised_class_size is not None:
@@ -77,6 +86,13 @@ class Utility:
             lines += _query_lines(self.query_error)
         schema = {"measure": pl.String, "value": pl.Float64, "meaning": pl.String}
         return pl.DataFrame(lines, schema=schema, orient="row")
+
+    def _sorts(self) -> list[tuple[str, float, str]]:
+        sorts = [
+            ("counterfeits", self.counterfeits, f"of {self.rows:,} rows published; nobody's"),
+            ("held back", self.held_back, "people of the table who were not published"),
+        ]
+        return [line for line in sorts if line[1]]
 
     def _generalisation(self) -> list[tuple[str, float, str]]:
         loss, penalty = self.information_loss, self.certainty_penalty
@@ -95,6 +111,10 @@ class Utility:
 
     def __repr__(self) -> str:
         figures = [f"{self.rows:,} rows in {self.groups:,} groups"]
+        if self.counterfeits:
+            figures.append(count_of(self.counterfeits, "counterfeit"))
+        if self.held_back:
+            figures.append(f"{self.held_back:,} held back")
         if self.certainty_penalty is not None:
             figures.append(f"certainty penalty {self.certainty_penalty.total:.4f}")
         figures.append(f"average class size {self.average_class_size:.2f}")
@@ -112,13 +132,14 @@ def measure(
     k: int | None = None,
     weights: Mapping[str, float] | None = None,
     workload: Workload | None = None,
-    suppressed: int = 0,
+    counterfeit: Flags | None = None,
     progress: Progress | None = None,
 ) -> Utility:
     """Measure a release: what its groups cover, how large they are and, with a workload, the error of queries.
 
-    `k` normalises the class size, `weights` are Wong's, `suppressed` rows held back count in discernibility,
-    and `progress` is called while queries are asked.
+    The columns and the grouping hold all rows: of people published, of people held back, and of counterfeits,
+    which `counterfeit` flags. `k` normalises the class size, `weights` are Wong's, and `progress` is called while
+    queries are asked.
     """
     check_form("measure", form)
     if k is not None:
@@ -130,18 +151,21 @@ def measure(
                 "quasi-identifiers exactly, so that there is no loss to weigh."
             )
         check_weights("measure", weights, [column.name for column in quasi])
-    extents = Extents.of(quasi, grouping) if form == "generalised" else None
+    tally = Tally.of(grouping, counterfeit)
+    extents = Extents.of(quasi, grouping, counterfeit) if form == "generalised" else None
     error = None
     if workload is not None:
-        error = query_error(quasi, values, grouping, workload, form, progress)
+        error = query_error(quasi, values, grouping, workload, form, progress, counterfeit=counterfeit)
     return Utility(
         form=form,
-        rows=grouping.group.size,
+        rows=tally.published,
         groups=grouping.count,
+        counterfeits=tally.counterfeits,
+        held_back=tally.held_back,
         information_loss=None if extents is None else information_loss_of(extents),
         distortion=None if extents is None else distortion_of(extents, weights),
         certainty_penalty=None if extents is None else certainty_penalty_of(extents),
-        discernibility=discernibility(grouping, suppressed),
+        discernibility=discernibility(grouping, counterfeit=counterfeit),
         average_class_size=average_class_size(grouping),
         normalised_class_size=None if k is None else normalised_class_size(grouping, k),
         query_error=error,
@@ -162,5 +186,5 @@ def _query_lines(error: QueryError) -> list[tuple[str, float, str]]:
     return [
         *figures,
         ("queries answered", error.answered, f"of {workload.count:,} asked"),
-        ("queries redrawn", error.redrawn, "no row matched, so that they have no relative error"),
+        ("queries redrawn", error.redrawn, "nobody matched, so that they have no relative error"),
     ]

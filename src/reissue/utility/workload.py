@@ -6,6 +6,10 @@ values, so that a share s of the rows would match if attributes were independent
 Anatomy, 2006). |A| counts the values the column's codes stand for; a missing number is not among them, so no
 predicate on a numeric attribute admits it.
 
+With `sensitive_values` the predicate on the sensitive column S admits so many of its values, v, and those on the
+quasi-identifiers share the rest: b = ceil(|A| (s |S| / v)^(1 / dimensions)). With v = 1 these are the queries of He et
+al., 2011, Definition 8: ranges on quasi-identifiers, and one sensitive value.
+
 Differs from the paper: there every predicate is a set of b random values. Here one on a numeric attribute is
 a range of b neighbouring values, since "between" is what analysts ask of numbers (and He et al., 2011, section
 VII, measure range queries). Labels and leaves of a hierarchy are drawn as sets, as in the paper.
@@ -46,6 +50,8 @@ class Workload:
     """The same seed draws the same queries. None: a fresh one, which can then be read here."""
     sensitive: bool = True
     """Whether a query also restricts the sensitive column; without it b = ceil(|A| s^(1 / dimensions))."""
+    sensitive_values: int | None = None
+    """How many sensitive values a query asks for, 1 for "this value". None: as many as of any other attribute."""
 
     def __post_init__(self) -> None:
         check_whole("dimensions", "Workload", self.dimensions, least=1)
@@ -55,13 +61,30 @@ class Workload:
                 "The 'selectivity' parameter of Workload must be a number above 0 and at most 1. "
                 f"Got {self.selectivity!r} instead."
             )
+        if self.sensitive_values is not None:
+            check_whole("sensitive_values", "Workload", self.sensitive_values, least=1)
+            if not self.sensitive:
+                raise ParameterError(
+                    "The 'sensitive_values' parameter of Workload must be left out with sensitive=False, since no "
+                    "query then asks for a sensitive value."
+                )
         if self.seed is None:
             object.__setattr__(self, "seed", secrets.randbits(48))
         check_whole("seed", "Workload", self.seed, least=0)
 
-    def admitted(self, domain: int) -> int:
-        """How many values a predicate admits on an attribute with so many: b in the literature."""
-        share = float(self.selectivity ** (1 / (self.dimensions + self.sensitive)))
+    def admitted(self, domain: int, values: int | None = None) -> int:
+        """How many values a predicate admits on an attribute with so many: b in the literature.
+
+        With `sensitive_values` this is for quasi-identifiers, and `values` says how many the sensitive column has.
+        """
+        together, predicates = self.selectivity, self.dimensions + self.sensitive
+        if self.sensitive_values is not None:
+            if values is None:
+                raise ParameterError(
+                    "The 'values' parameter of Workload.admitted must be given for a workload with sensitive_values."
+                )
+            together, predicates = min(1.0, self.selectivity * values / self.sensitive_values), self.dimensions
+        share = float(together ** (1 / predicates))
         # The small step back keeps a product that is whole but for rounding from counting as one more.
         return max(1, math.ceil(domain * share - 1e-9))
 
@@ -99,6 +122,10 @@ class Queries:
         self._edges = [edges(column.levels) for column in self.columns]
         self._askable = np.array(self._codes) > np.array(self._firsts)
         self._check()
+        domains = [codes - first for codes, first in zip(self._codes, self._firsts, strict=True)]
+        self._admitted = [workload.admitted(domain, domains[-1]) for domain in domains]
+        if workload.sensitive_values is not None:
+            self._admitted[-1] = workload.sensitive_values
 
     def _check(self) -> None:
         workload, askable = self.workload, int(self._askable[:-1].sum())
@@ -112,6 +139,21 @@ class Queries:
             raise ParameterError(
                 f"No query can ask for a value of '{self.columns[-1].name}': all its values are missing.",
                 hint="give the Workload sensitive=False.",
+            )
+        if workload.sensitive_values is not None:
+            self._check_values(workload.sensitive_values, self._codes[-1] - self._firsts[-1])
+
+    def _check_values(self, asked: int, values: int) -> None:
+        if asked > values:
+            raise ParameterError(
+                f"The 'sensitive_values' parameter of Workload must be at most {values}, since "
+                f"'{self.columns[-1].name}' has no more values to ask for. Got {asked} instead."
+            )
+        if self.workload.selectivity * values > asked * (1 + 1e-9):
+            raise ParameterError(
+                f"The 'selectivity' parameter of Workload must be at most {asked / values:.4g} where a query asks for "
+                f"{asked} of {count_of(values, 'sensitive value')}. Got {self.workload.selectivity!r} instead.",
+                hint="ask for a smaller share, or for more sensitive_values.",
             )
 
     def draw(self, number: int) -> Batch:
@@ -129,7 +171,7 @@ class Queries:
             if not lanes.size:
                 continue
             first, codes = self._firsts[position], self._codes[position]
-            admitted = self.workload.admitted(codes - first)
+            admitted = self._admitted[position]
             if self.ranged[position]:
                 begins = rng.integers(first, codes - admitted + 1, size=lanes.size)
                 begin[position, lanes], width[position, lanes] = begins, admitted

@@ -1,0 +1,121 @@
+"""The counterfeits of a series: made-up rows that keep their identity while they are needed.
+
+A counterfeit takes all its quasi-identifiers from one row of the table, drawn at random: no combination of
+them is one that no person has, and their distribution is the table's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.memory import Memory
+from reissue.snapshot import Column, Leaves, Numbers, Snapshot
+
+Ints = npt.NDArray[np.int64]
+
+NUMBER, SIGNATURE, PLACE, CAME = "reissue.number", "reissue.signature", "reissue.place", "reissue.came"
+
+
+@dataclass(frozen=True, repr=False)
+class Made:
+    """Counterfeits with their signatures and quasi-identifiers."""
+
+    number: Ints
+    """Counted from 1, never given twice."""
+    signature: Ints
+    place: Ints
+    """Which value of the signature it has, in the signature's own order."""
+    came: Ints
+    """The release it was made for."""
+    cells: pl.DataFrame
+    """Its quasi-identifiers and columns published as they are."""
+    next_number: int = 1
+
+    def __len__(self) -> int:
+        return self.number.size
+
+    @classmethod
+    def read(cls, memory: Memory) -> Made:
+        """Those of the release before."""
+        if "counterfeits" not in memory:
+            nobody = np.empty(0, dtype=np.int64)
+            return cls(nobody, nobody, nobody, nobody, pl.DataFrame())
+        frame = memory["counterfeits"]
+        number, signature, place, came = (frame[name].to_numpy().astype(np.int64) for name in _OWN)
+        # The last row only tells the next number, so that a number is never given twice.
+        return cls(number[:-1], signature[:-1], place[:-1], came[:-1], frame.drop(_OWN)[:-1], int(number[-1]))
+
+    def table(self) -> pl.DataFrame:
+        """As it is remembered."""
+        own = {
+            NUMBER: np.append(self.number, self.next_number),
+            SIGNATURE: np.append(self.signature, 0),
+            PLACE: np.append(self.place, 0),
+            CAME: np.append(self.came, 0),
+        }
+        frame = pl.DataFrame({name: numbers.astype(np.uint32) for name, numbers in own.items()})
+        if not len(self):
+            return frame
+        nothing = pl.DataFrame({name: pl.Series([None], dtype=dtype) for name, dtype in self.cells.schema.items()})
+        return frame.hstack(pl.concat([self.cells, nothing]))
+
+    def only(self, rows: Ints) -> Made:
+        """Some of them."""
+        return Made(
+            self.number[rows],
+            self.signature[rows],
+            self.place[rows],
+            self.came[rows],
+            self.cells[rows] if len(self) else self.cells,
+            self.next_number,
+        )
+
+    def fitted(self, snapshot: Snapshot, rng: np.random.Generator) -> Made:
+        """With cells for exactly the columns of this snapshot; what does not fit is drawn anew."""
+        if not len(self):
+            return self
+        columns = (*snapshot.quasi, *snapshot.as_is)
+        cells = [
+            self.cells[column.name]
+            if column.name in self.cells.columns and _fits(self.cells[column.name], column)
+            else _drawn(column, rng.integers(len(snapshot), size=len(self)))
+            for column in columns
+        ]
+        return Made(self.number, self.signature, self.place, self.came, pl.DataFrame(cells), self.next_number)
+
+    def and_new(
+        self, signature: Ints, place: Ints, came: int, snapshot: Snapshot, donors: Ints, rng: np.random.Generator
+    ) -> Made:
+        """With new ones of these signatures and places, each drawn from one of the donors (rows of the snapshot)."""
+        if not signature.size:
+            return self
+        rows = donors[rng.integers(donors.size, size=signature.size)]
+        cells = pl.DataFrame([_drawn(column, rows) for column in (*snapshot.quasi, *snapshot.as_is)])
+        return Made(
+            np.concatenate([self.number, np.arange(self.next_number, self.next_number + signature.size)]),
+            np.concatenate([self.signature, signature]),
+            np.concatenate([self.place, place]),
+            np.concatenate([self.came, np.full(signature.size, came)]),
+            pl.concat([self.cells, cells]) if len(self) else cells,
+            self.next_number + signature.size,
+        )
+
+
+_OWN = (NUMBER, SIGNATURE, PLACE, CAME)
+
+
+def _drawn(column: Column, rows: Ints) -> pl.Series:
+    cells = column.levels.decode(column.codes[rows]).alias(column.name)
+    return cells.cast(pl.String) if isinstance(cells.dtype, pl.Enum) else cells
+
+
+def _fits(cells: pl.Series, column: Column) -> bool:
+    """Whether a column under the present policy can hold these cells."""
+    if isinstance(column.levels, Numbers):
+        return cells.dtype == column.levels.dtype
+    labels = column.levels.hierarchy.leaves if isinstance(column.levels, Leaves) else column.levels.labels
+    return cells.dtype == pl.String and set(cells.unique()).issubset(labels)

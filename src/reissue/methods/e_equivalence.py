@@ -1,0 +1,205 @@
+"""e-equivalence by min-cut (He, Barman & Naughton, ICDE 2011, sections IV to VI).
+
+Guarantee: weak m-invariance, so that nobody can be tied to a value with a probability above 1/m; and comparing
+releases, in whatever combination, never shows that two sets of fewer than e people have the same values. So somebody
+who learns the values of a few people learns nothing about others that way.
+
+What it does not protect against: someone who knows e or more values; someone who knows that a person is in the table
+and sees that he was held back. The second promise is about linear combinations of groups (Definition 10), which is all
+that the paper considers.
+
+| paper                                   | here                                                          |
+|-----------------------------------------|---------------------------------------------------------------|
+| merged partitions, bucket               | one group for each signature                                  |
+| Algorithm 1, BuildGraph                 | `reasoning.cut_graph`, `reasoning.cut_graphs`                 |
+| MinCut(newGraph) > 2 (e - 1)            | `CutGraphs.missing` is 0                                      |
+| Algorithm 2, Anonymize                  | `EEquivalence.group`                                          |
+| Algorithm 3, AnonymizeBucket            | `Buckets.balance`, `CutGraphs.missing`, `Buckets.add_sets`    |
+| counterfeits greedily marked as deleted | `Buckets.balance`: they stay only where no arrival would do   |
+
+Differs from the paper: buckets that only the last bucketisation touches, new ones too, are checked as well; a
+counterfeit that is still needed stays instead of being replaced, unless replacing it saves others; how many
+signature-sized sets are missing is computed from one flow instead of being tried; people who return are left out of the graphs, and one whose return cannot be certified
+without his old stay is held back; arrivals are put into shares that need no counterfeits for the cut, where there
+are such.
+
+Cost: the plan on counts, one flow at most for each bucket that changes; rows are moved in O(n).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from reissue.errors import ParameterError
+from reissue.grouping import Grouping
+from reissue.memory import Memory, Remembered
+from reissue.methods.base import Method, Promise, Takes
+from reissue.methods.buckets import Buckets
+from reissue.methods.invariance import Choice, Round, Shortage
+from reissue.methods.m_invariance import check_parameters, problems
+from reissue.reasoning.cut_graphs import Counts, CutGraphs, Turnover
+from reissue.schema import Schema
+from reissue.snapshot import Delta, Snapshot
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+RETURN = "return that could not be certified"
+
+
+@dataclass(frozen=True)
+class EEquivalence(Method):
+    """Merged buckets that change by so many tuples at a time that fewer than e people are never found equal."""
+
+    m: int
+    """Every group has at least m different values, each equally often."""
+    e: int
+    """No two sets of fewer than e people are found to have the same values; at most m."""
+    shortage: Shortage = "counterfeit"
+    """When more than 1/m of the arrivals have the same value: fill up with counterfeits, withhold all arrivals that
+    balancing did not use until more come, or refuse the release."""
+    choice: Choice = "random"
+    """Which arrivals come together: drawn at random, or near each other; the latter can be inverted by someone who
+    knows the program."""
+
+    name: ClassVar[str] = "EEquivalence"
+    protects_series: ClassVar[bool] = True
+    takes: ClassVar[Takes] = Takes(deletions=True, changes=True, returns=True)
+
+    def __post_init__(self) -> None:
+        check_parameters(self)
+        if not isinstance(self.e, int) or isinstance(self.e, bool) or self.e < 1:
+            raise ParameterError(
+                f"The 'e' parameter of EEquivalence must be a whole number of at least 1. Got {self.e!r} instead."
+            )
+        if self.e > self.m:
+            raise ParameterError(
+                f"The 'e' parameter of EEquivalence must be at most m = {self.m}. Got {self.e} instead.",
+                hint="two groups of m people with the same values are an equivalence of size m already (Lemma 3).",
+            )
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """m, e, and what happens in the cases that the paper leaves out."""
+        return {name: getattr(self, name) for name in ("m", "e", "shortage", "choice")}
+
+    def promises(self, schema: Schema) -> tuple[Promise, ...]:
+        """Weak m-invariance, and no equivalence below e."""
+        return Promise("weak-m-invariance", {"m": self.m}), Promise("equivalence-safety", {"e": self.e})
+
+    def problems(self, schema: Schema, form: str) -> list[str]:
+        """Columns published as they are would cut groups."""
+        return problems(self.name, schema, form)
+
+    def remarks(self, form: str) -> tuple[str, ...]:
+        """Merged buckets are large, so their regions are wide."""
+        if form == "anatomised":
+            return ()
+        return ('merged buckets have wide regions in the generalised form; form = "anatomised" keeps cells exact',)
+
+    def group(
+        self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
+    ) -> tuple[Grouping, Remembered]:
+        """Algorithm 2."""
+        release = Round.begin(snapshot, delta.since + 1, memory, self.m, rng)
+        graphs = CutGraphs.read(memory, self.e)
+        release.part_changed("withhold")
+        _admit(release, graphs)
+        buckets = release.divide()
+        flow = _Flow.of(release)
+
+        # Algorithm 3 for all buckets: balance, then signature-sized sets until every cut is large enough.
+        buckets.balance(unchanged=~flow.changed(buckets))
+        buckets.replace_kept(self._missing(graphs, buckets, flow) > 0)
+        buckets.add_sets(self._sets(graphs, buckets, flow))
+        # The last bucketisation, and once more a look at what it touched.
+        release.assign(buckets, self.shortage, least=graphs.threshold)
+        buckets.add_sets(self._sets(graphs, buckets, flow))
+        settled = release.settle(buckets, self.choice)
+        graphs.end(np.setdiff1d(graphs.living(), buckets.signature), release.number)
+        graphs.step(flow.turnover(buckets))
+        stays, _ = settled.step()
+        return settled.merged(), {**settled.memory(stays), **graphs.tables()}
+
+    def _sets(self, graphs: CutGraphs, buckets: Buckets, flow: _Flow) -> Ints:
+        """How many sets, one tuple of each value of the signature, every bucket needs."""
+        return -(-self._missing(graphs, buckets, flow) // buckets.per_bucket(np.ones_like(buckets.value)))
+
+    def _missing(self, graphs: CutGraphs, buckets: Buckets, flow: _Flow) -> Ints:
+        """How many tuples more must enter every bucket."""
+        turnover = flow.turnover(buckets)
+        missing = np.zeros(buckets.starts.size, dtype=np.int64)
+        signatures = buckets.signature[buckets.starts]
+        order = np.argsort(signatures)
+        at = order[np.searchsorted(signatures, turnover.signature, sorter=order)]
+        missing[at] = graphs.missing(turnover)
+        return missing
+
+
+def _admit(release: Round, graphs: CutGraphs) -> None:
+    """Take people who return out of the graphs; hold back those with whom no cut would be certain."""
+    stays = release.signatures.stays
+    rows = release.keeping
+    people = release.snapshot.people[rows]
+    rows = rows[~np.isin(people, stays.person, assume_unique=True)]
+    if not rows.size:
+        return
+    # In a random order: who comes first may return when not all can.
+    rows = release.rng.permutation(rows)
+    last = stays.last_stays(release.snapshot.people[rows])
+    first_time = np.flatnonzero(~last.again)
+    refused = ~graphs.admit(last.signature[first_time], last.came[first_time], last.left[first_time])
+    release.hold_back(RETURN, rows[first_time[refused]])
+
+
+@dataclass(frozen=True)
+class _Flow:
+    """Who of those known leaves the buckets or comes back, whatever is planned for the arrivals."""
+
+    release: Round
+    leaving: Counts
+    returners_leaving: Counts
+    returners_entering: Ints
+    """The signatures of people who return, one for each."""
+
+    @classmethod
+    def of(cls, release: Round) -> _Flow:
+        stays = release.signatures.stays
+        rows = release.keeping
+        people = np.sort(release.snapshot.people[rows])
+        at = np.minimum(np.searchsorted(people, stays.person), max(people.size - 1, 0))
+        left = people[at] != stays.person if people.size else np.ones(stays.person.size, dtype=np.bool_)
+        edge, other = left & ~stays.again, left & stays.again
+        back = rows[~np.isin(release.snapshot.people[rows], stays.person, assume_unique=True)]
+        return cls(
+            release,
+            Counts.of(stays.signature[edge], stays.came[edge]),
+            Counts.of(stays.signature[other], stays.came[other]),
+            release.before[back],
+        )
+
+    def changed(self, buckets: Buckets) -> Bools:
+        """The buckets that somebody leaves or comes back to."""
+        touched = np.concatenate([self.leaving.signature, self.returners_leaving.signature, self.returners_entering])
+        return np.isin(buckets.signature[buckets.starts], touched)
+
+    def turnover(self, buckets: Buckets) -> Turnover:
+        """With the arrivals and counterfeits as they are planned."""
+        signature = buckets.signature[buckets.starts]
+        order = np.argsort(signature)
+        signature = signature[order]
+        entering = buckets.per_bucket(buckets.fresh + buckets.made)[order]
+        dropped = self.release.dropped(buckets)
+        made = self.release.made
+        # Buckets that everybody leaves and nobody enters are gone: their graphs end.
+        leaving = self.leaving.only(signature).and_tuples(made.signature[dropped], made.came[dropped])
+        returners_leaving = self.returners_leaving.only(signature)
+        back = np.zeros(signature.size, dtype=np.int64)
+        np.add.at(back, np.searchsorted(signature, self.returners_entering), 1)
+        some = np.isin(signature, np.concatenate([leaving.signature, returners_leaving.signature]))
+        some |= (entering > 0) | (back > 0)
+        return Turnover(self.release.number, signature[some], entering[some], leaving, back[some], returners_leaving)

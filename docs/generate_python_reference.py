@@ -61,7 +61,8 @@ Each is a frozen value with the parameters below, for `Mondrian(constraints=[...
 [the table of constraints](../explanation/methods/mondrian.md#constraints).""",
     "Check what holds over a series": """\
 What [m-invariance](../explanation/methods/m-invariance.md) and [e-equivalence](../explanation/methods/e-equivalence.md)
-promise; each is checked before every release, and can be checked on any series: `MInvariant(4).check(series.published())`.
+promise. Each is checked before every release, and can be checked on any series:
+`MInvariant(4).check(series.published())`.
 """,
     "errors": """\
 The module with the exception tree; every exception is a `ri.errors.ReissueError`. See [Errors](errors.md).""",

@@ -21,6 +21,7 @@ from reissue.cli.log import log
 from reissue.cli.output import report_error
 from reissue.cli.publish import publish
 from reissue.cli.show import show
+from reissue.cli.study import study
 from reissue.cli.utility import utility
 from reissue.errors import InternalError, ReissueError, StorageError
 
@@ -33,7 +34,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 refused (it must not be published like this), 2 wrong usage or data.",
 )
 
-for command in (init, publish, log, show, utility, export, amend, forget, key, datasets, demo):
+for command in (init, publish, log, show, utility, export, amend, forget, key, datasets, demo, study):
     app.command()(command)
 
 

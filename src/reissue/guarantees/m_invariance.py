@@ -24,6 +24,7 @@ from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Validation, Verdict
 from reissue.guarantees.m_uniqueness import MUnique, need_one_value_each
 from reissue.memory import Memory, Remembered
+from reissue.reasoning.dense import ascending
 from reissue.reasoning.diversity import CountTable, Ints
 from reissue.reasoning.stays import Stays
 from reissue.release import Published, PublishedGroups
@@ -191,10 +192,10 @@ def _ascending(values: Ints, sizes: Ints) -> Ints:
 def _people_and_groups(release: PublishedGroups) -> tuple[Ints, Ints]:
     """The people of a release, ascending, and the group of each. Counterfeits are nobody."""
     group = np.repeat(np.arange(release.group_count), release.sizes)
-    order = np.argsort(release.members)
-    order = order[np.count_nonzero(release.members < 0) :]
+    order = ascending(release.members)
+    order = order[np.count_nonzero(release.members[order] < 0) :]
     people = release.members[order]
-    twice = np.unique(people[1:][people[1:] == people[:-1]]).size
+    twice = int(np.count_nonzero(release.members >= 0)) - people.size
     if twice:
         raise ParameterError(
             f"Release {release.number} has {count_of(twice, 'person', 'people')} in more than one place.",

@@ -19,9 +19,9 @@ that the paper considers.
 
 Differs from the paper: buckets that only the last bucketisation touches, new ones too, are checked as well; a
 counterfeit that is still needed stays instead of being replaced, unless replacing it saves others; how many
-signature-sized sets are missing is computed from one flow instead of being tried; people who return are left out of the graphs, and one whose return cannot be certified
-without his old stay is held back; arrivals are put into shares that need no counterfeits for the cut, where there
-are such.
+signature-sized sets are missing is computed from one flow instead of being tried; people who return are left out
+of the graphs, and one whose return cannot be certified without his old stay is held back; arrivals are put into
+shares that need no counterfeits for the cut, where there are such.
 
 Cost: the plan on counts, one flow at most for each bucket that changes; rows are moved in O(n).
 """
@@ -42,6 +42,7 @@ from reissue.methods.buckets import Buckets
 from reissue.methods.invariance import Choice, Round, Shortage
 from reissue.methods.m_invariance import check_parameters, problems
 from reissue.reasoning.cut_graphs import Counts, CutGraphs, Turnover
+from reissue.reasoning.dense import places
 from reissue.schema import Schema
 from reissue.snapshot import Delta, Snapshot
 
@@ -145,7 +146,7 @@ def _admit(release: Round, graphs: CutGraphs) -> None:
     stays = release.signatures.stays
     rows = release.keeping
     people = release.snapshot.people[rows]
-    rows = rows[~np.isin(people, stays.person, assume_unique=True)]
+    rows = rows[~stays.lives(people)]
     if not rows.size:
         return
     # In a random order: who comes first may return when not all can.
@@ -170,11 +171,12 @@ class _Flow:
     def of(cls, release: Round) -> _Flow:
         stays = release.signatures.stays
         rows = release.keeping
-        people = np.sort(release.snapshot.people[rows])
-        at = np.minimum(np.searchsorted(people, stays.person), max(people.size - 1, 0))
-        left = people[at] != stays.person if people.size else np.ones(stays.person.size, dtype=np.bool_)
+        people = release.snapshot.people[rows]
+        at = places(stays.person, people)
+        left = np.ones(stays.person.size, dtype=np.bool_)
+        left[at[at >= 0]] = False
         edge, other = left & ~stays.again, left & stays.again
-        back = rows[~np.isin(release.snapshot.people[rows], stays.person, assume_unique=True)]
+        back = rows[at < 0]
         return cls(
             release,
             Counts.of(stays.signature[edge], stays.came[edge]),

@@ -67,7 +67,7 @@ class Round:
         """Look up what is known about the people of a snapshot."""
         stays = Stays.read(memory)
         before = stays.known(snapshot.people)
-        used = np.unique(before[before >= 0])
+        used = np.flatnonzero(np.bincount(before[before >= 0]))
         narrow = sum(len(stays.signatures[signature]) < m for signature in used)
         if narrow:
             raise Refused(
@@ -84,7 +84,9 @@ class Round:
             row[order] = start + np.arange(order.size)
         slot = np.full(len(snapshot), -1, dtype=np.int64)
         known = np.flatnonzero(before >= 0)
-        slot[known] = table[np.searchsorted(used, before[known]), space.rows[known]]
+        row_of = np.zeros(len(stays.signatures), dtype=np.int64)
+        row_of[used] = np.arange(used.size)
+        slot[known] = table[row_of[before[known]], space.rows[known]]
         return cls(
             snapshot=snapshot,
             number=number,
@@ -269,10 +271,11 @@ class Settled:
 
     def merged(self) -> Grouping:
         """One group for each bucket."""
-        used, group = np.unique(self.signature, return_inverse=True)
-        held = int(used[0] == HELD_BACK)
-        of_made = np.searchsorted(used[held:], self.made.signature)
-        return self._grouping(group - held, of_made, used.size - held)
+        used = np.flatnonzero(np.bincount(self.signature[self.signature != HELD_BACK]))
+        # One place more, at the end, for rows that are held back.
+        group = np.full(int(used[-1]) + 2, HELD_BACK, dtype=np.int64)
+        group[used] = np.arange(used.size)
+        return self._grouping(group[self.signature], group[self.made.signature], used.size)
 
     def split(self) -> Grouping:
         """Phase four: groups in which every value of the signature occurs once."""

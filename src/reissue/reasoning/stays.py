@@ -31,6 +31,7 @@ import polars as pl
 
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.memory import KEPT, Kept, Memory, Remembered
+from reissue.reasoning.dense import places
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -158,16 +159,20 @@ class Stays:
 
     def known(self, people: Ints) -> Ints:
         """The id of each person's signature, the last one for those who are gone; -1 for never published."""
-        at = _places(self.person, people)
+        at = places(self.person, people)
         known = np.full(people.size, -1, dtype=np.int64)
         known[at >= 0] = self.signature[at[at >= 0]]
         gone = np.flatnonzero((at < 0) & self._ever.holds(people))
         known[gone] = self._gone.last_stays(people[gone]).signature
         return known
 
+    def lives(self, people: Ints) -> Bools:
+        """Who of these was published in the last release."""
+        return places(self.person, people) >= 0
+
     def last_stays(self, people: Ints) -> LastStays:
         """The last stays of people who are gone."""
-        if not (self._ever.holds(people) & (_places(self.person, people) < 0)).all():
+        if not (self._ever.holds(people) & (places(self.person, people) < 0)).all():
             raise InternalError("last stays were asked of people who are not gone")
         return self._gone.last_stays(people)
 
@@ -185,7 +190,7 @@ class Stays:
     def advance(self, number: int, people: Ints, signature: Ints) -> tuple[Stays, Step]:
         """Go on to a release in which these people were published, each with a signature of this id."""
         people, signature = self._checked(number, people, signature)
-        place = _places(self.person, people)
+        place = places(self.person, people)
         stays = place >= 0
         stays[stays] = self.signature[place[stays]] == signature[stays]
         goes_on = place[stays]
@@ -293,7 +298,7 @@ class _Gone:
             number, rows = next(parts, (0, None))
             if rows is None:
                 raise InternalError(f"the last stays of {count_of(wanted.size, 'person', 'people')} are not remembered")
-            at = _places(rows.person, people[wanted])
+            at = places(rows.person, people[wanted])
             found, at = wanted[at >= 0], at[at >= 0]
             signature[found], came[found], again[found] = rows.signature[at], rows.came[at], rows.again[at]
             left[found] = number
@@ -316,15 +321,6 @@ class _Gone:
 
 def _part(number: int) -> str:
     return f"{GONE}{number:06d}"
-
-
-def _places(people: Ints, wanted: Ints) -> Ints:
-    """Where each one wanted stands among people in ascending order; -1 for those who do not."""
-    if not people.size:
-        return np.full(wanted.size, -1, dtype=np.int64)
-    at = np.searchsorted(people, wanted)
-    at[at == people.size] = 0
-    return np.where(people[at] == wanted, at, -1)
 
 
 def _rows(table: pl.DataFrame) -> Rows:

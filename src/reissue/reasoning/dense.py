@@ -1,0 +1,37 @@
+"""Finding people by number in one pass: person numbers are dense, so a table of places does without sorting."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+
+ROOM = 64
+"""A table may have so many places for each number in it; sparser numbers are sorted."""
+
+
+def ascending(numbers: Ints) -> Ints:
+    """The positions of numbers in ascending order; of a number that occurs twice one position is lost."""
+    lowest, highest = int(numbers.min(initial=0)), int(numbers.max(initial=-1))
+    if highest - lowest > ROOM * numbers.size:
+        order = np.argsort(numbers, kind="stable")
+        return order[np.diff(numbers[order], append=highest + 1) > 0]
+    table = np.full(highest - lowest + 1, -1, dtype=np.int32)
+    table[numbers - lowest] = np.arange(numbers.size, dtype=np.int32)
+    return table[table >= 0].astype(np.int64)
+
+
+def places(numbers: Ints, wanted: Ints) -> Ints:
+    """Where each one wanted stands among ascending numbers; -1 for those that do not."""
+    if not numbers.size or not wanted.size:
+        return np.full(wanted.size, -1, dtype=np.int64)
+    lowest, highest = int(numbers[0]), int(numbers[-1])
+    if highest - lowest > ROOM * (numbers.size + wanted.size):
+        at = np.minimum(np.searchsorted(numbers, wanted), numbers.size - 1)
+        return np.where(numbers[at] == wanted, at, -1)
+    # One place more, before the lowest, for everybody who is outside.
+    table = np.full(highest - lowest + 2, -1, dtype=np.int32)
+    table[numbers - (lowest - 1)] = np.arange(numbers.size, dtype=np.int32)
+    inside = (wanted >= lowest) & (wanted <= highest)
+    return table[np.where(inside, wanted - (lowest - 1), 0)].astype(np.int64)

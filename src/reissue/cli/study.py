@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -68,7 +69,7 @@ def study(
     found: dict[int, pl.DataFrame] = {}
     with stages(sum(figure.steps(setting) for figure in chosen)) as progress:
         for figure in chosen:
-            measured = figure.measure(setting, lambda step, number=figure.number: progress(f"Figure {number}: {step}"))
+            measured = figure.measure(setting, _numbered(figure, progress))
             found[figure.number] = figure.summary(measured)
             chart = figure.draw(measured, setting)
             try:
@@ -87,6 +88,10 @@ def study(
         _print(figure, found[figure.number])
     for figure in chosen:
         say(f"wrote {_path(target, figure, 'html')}, .png and .parquet")
+
+
+def _numbered(figure: Figure, progress: Callable[[str], None]) -> Callable[[str], None]:
+    return lambda step: progress(f"Figure {figure.number}: {step}")
 
 
 def _path(target: Path, figure: Figure, ending: str) -> Path:
@@ -142,8 +147,5 @@ def _told(setting: Setting) -> dict[str, object]:
 
 
 def _print(figure: Figure, summary: pl.DataFrame) -> None:
-    """A table with the columns that say something."""
-    shown = summary[[name for name in summary.columns if summary[name].null_count() < summary.height]]
-    print_table(
-        f"Figure {figure.number}: {figure.title}", [name.replace("_", " ") for name in shown.columns], shown.rows()
-    )
+    for title, table in figure.tables(summary).items():
+        print_table(f"Figure {figure.number}, {figure.title}: {title}", table.columns, table.rows(), left=())

@@ -17,14 +17,15 @@ from reissue.studies.he_setting import Progress, Run, Setting
 
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "triangle-right")
-PLAIN = {"m-invariance": ("#000000", "cross"), "m-invariance, merged": ("#7F7F7F", "circle")}
+MERGED = "m-invariance, merged"
+PLAIN = {"m-invariance": ("#000000", "cross"), MERGED: ("#8C8C8C", "circle")}
 COURSES = 4
 """For so many of the largest skews Figure 8 shows every release."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What to run for a figure, how to draw it, and what to say about it in a few rows."""
+    """What to run for a figure, how to draw it, and what to say about it in few words."""
 
     number: int
     title: str
@@ -32,10 +33,23 @@ class Figure:
     measure: Callable[[Setting, Progress], pl.DataFrame]
     draw: Callable[[pl.DataFrame, Setting], Chart]
     summary: Callable[[pl.DataFrame], pl.DataFrame]
+    """One row for each run, or for each run and selectivity."""
+    rows: tuple[str, ...]
+    """What the rows of a printed table stand for; the columns are the methods."""
+    shown: Mapping[str, str]
+    """The columns of the summary that are printed, each as a table of its own with this title."""
 
     def steps(self, setting: Setting) -> int:
         """How often `measure` calls its progress: once for each release of each run."""
         return len(self.runs(setting)) * setting.releases
+
+    def tables(self, summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
+        """The summary for people: by title, a table with a column for each method."""
+        named = _named(summary, short=True)
+        return {
+            title: named.pivot("series", index=self.rows, values=column, maintain_order=True)
+            for column, title in self.shown.items()
+        }
 
 
 def require_charts() -> None:
@@ -59,9 +73,9 @@ def _said(setting: Setting, *more: str, m: str | None = None, e: str | None = No
     ]
 
 
-def _named(frame: pl.DataFrame) -> pl.DataFrame:
-    """With a column `series`: the method and its e, as the legend says it."""
-    with_e = pl.format("{}, e = {}", "method", "e")
+def _named(frame: pl.DataFrame, *, short: bool = False) -> pl.DataFrame:
+    """With a column `series`: the method and its e, as the legend says it, or in short."""
+    with_e = pl.format("e = {}", "e") if short else pl.format("{}, e = {}", "method", "e")
     return frame.with_columns(series=pl.when(pl.col("e").is_null()).then("method").otherwise(with_e))
 
 
@@ -85,10 +99,16 @@ def _lines(data: pl.DataFrame, x: Any, y: Any, *, title: str, width: int, height
         "series:N", legend=legend, scale=altair.Scale(domain=names, range=[looks[name][1] for name in names])
     )
     tooltip = [name for name in data.columns if name != "series"]
+    # Where m-invariance coincides with its merged form, the small black crosses lie on the large grey dots.
+    data = data.sort(pl.col("series") != MERGED, maintain_order=True)
     base = altair.Chart(altair.Data(values=data.to_dicts())).encode(x=x, y=y)
+    merged = altair.datum.series == MERGED
     lines = base.mark_line(strokeWidth=1.8).encode(color=colour, detail="series:N")
-    marks = base.mark_point(filled=True, size=45, opacity=1).encode(
-        color=colour, shape=shape, tooltip=[altair.Tooltip(f"{name}:N") for name in tooltip]
+    marks = base.mark_point(filled=True, opacity=1).encode(
+        color=colour,
+        shape=shape,
+        size=altair.condition(merged, altair.value(110), altair.value(45)),
+        tooltip=[altair.Tooltip(f"{name}:N") for name in tooltip],
     )
     return altair.layer(lines, marks).properties(width=width, height=height, title=_panel_title(title))
 
@@ -160,7 +180,9 @@ def selectivity(found: pl.DataFrame, setting: Setting) -> Chart:
     }
     shares = found["selectivity"].unique().sort().to_list()
     axis = altair.Axis(values=shares, format="~%", labelAngle=0)
-    x = altair.X("selectivity:Q", title="selectivity", scale=altair.Scale(type="log"), axis=axis)
+    x = altair.X(
+        "selectivity:Q", title="selectivity", scale=altair.Scale(type="log", nice=False, padding=12), axis=axis
+    )
     streams = found["skew"].unique(maintain_order=True).to_list()
     rows = []
     for skew in streams:
@@ -179,8 +201,8 @@ def selectivity(found: pl.DataFrame, setting: Setting) -> Chart:
         )  # fmt: skip
     said = _said(
         setting,
-        f"{int(found['answered'].to_numpy().max()):,} queries for each selectivity, the same for every method, on the last "
-        "release, anatomised: four quasi-identifiers and one sensitive value",
+        f"{int(found['answered'].to_numpy().max()):,} queries for each selectivity, the same for every method, on the "
+        "last release, anatomised: four quasi-identifiers and one sensitive value",
         "split or merged, m-invariance answers alike (Proposition 1)",
     )
     return Chart(found, _finished(altair.vconcat(*rows), 9, "Query error against selectivity", said))
@@ -193,38 +215,32 @@ def elapsed(found: pl.DataFrame, setting: Setting) -> Chart:
     panels = {"grouping": "method alone", "drafting": "whole draft"}
     sizes = totals["m"].unique(maintain_order=True).to_list()
     rows = [
-        altair.hconcat(
-            *(
-                _elapsed_panel(
-                    totals.filter(pl.col("m") == m), column, float(totals[column].to_numpy().max()), f"m = {m}; {title}"
-                )
-                for m in sizes
-            )
-        )
+        altair.hconcat(*(_elapsed_panel(totals, m, column, f"m = {m}; {title}") for m in sizes))
         for column, title in panels.items()
     ]
     said = _said(
         setting,
-        "wall time of one run each. Method alone: deciding and moving people, with the cut graphs; whole draft: reading "
-        "the table, grouping,",
-        "making the public tables and checking the promises, nothing written to disk. m-invariance has no e: its time is "
-        "drawn as a level",
+        "wall time of one run each. Method alone: who is published with whom, cut graphs included. Whole draft: reading",
+        "the table, grouping, making the public tables and checking the promises; nothing is written to disk.",
+        "m-invariance has no e: its time is drawn as a level",
         m=", ".join(map(str, sizes)),
         e=", ".join(map(str, totals["e"].drop_nulls().unique().sort().to_list())),
     )
     return Chart(found, _finished(altair.vconcat(*rows), 10, "Seconds for the whole series, random updates", said))
 
 
-def _elapsed_panel(totals: pl.DataFrame, column: str, high: float, title: str) -> Any:
+def _elapsed_panel(totals: pl.DataFrame, m: int, column: str, title: str) -> Any:
     altair = _altair()
-    es = totals["e"].drop_nulls().to_list()
+    es = totals["e"].drop_nulls().unique().sort().to_list()
+    high = float(totals[column].to_numpy().max())
+    same = totals.filter(pl.col("m") == m)
     # A level is a line from the first e to the last.
-    ends = pl.DataFrame({"at": [min(es), max(es)]}, schema={"at": pl.Int64})
-    levels = totals.filter(pl.col("e").is_null()).join(ends, how="cross")
-    data = pl.concat([levels, totals.drop_nulls("e").with_columns(at="e")])
-    axis = altair.Axis(values=sorted({*es}), format="d")
+    ends = pl.DataFrame({"at": [es[0], es[-1]]})
+    levels = same.filter(pl.col("e").is_null()).join(ends, how="cross")
+    data = pl.concat([levels, same.drop_nulls("e").with_columns(at="e")])
+    domain = altair.Scale(domain=[es[0], es[-1]], nice=False, padding=8)
     return _lines(
-        data, altair.X("at:Q", title="e", axis=axis, scale=altair.Scale(zero=False, nice=False, padding=12)),
+        data, altair.X("at:Q", title="e", axis=altair.Axis(values=es, format="d"), scale=domain),
         altair.Y(f"{column}:Q", title="seconds", scale=altair.Scale(domain=[0, high * 1.05])),
         title=title, width=170, height=190,
     )  # fmt: skip
@@ -233,6 +249,8 @@ def _elapsed_panel(totals: pl.DataFrame, column: str, high: float, title: str) -
 def _error_summary(found: pl.DataFrame) -> pl.DataFrame:
     return found.select(*he.RUN, "selectivity", "median", "mean", "median_ratio", "mean_ratio")
 
+
+COUNTED = {"largest": "most counterfeits in any release", "share": "as a share of the people"}
 
 FIGURES: Mapping[int, Figure] = {
     figure.number: figure
@@ -244,6 +262,8 @@ FIGURES: Mapping[int, Figure] = {
             lambda setting, progress: he.counterfeits(setting, progress=progress),
             random_updates,
             he.largest_counts,
+            ("m",),
+            COUNTED,
         ),
         Figure(
             8,
@@ -252,6 +272,8 @@ FIGURES: Mapping[int, Figure] = {
             lambda setting, progress: he.counterfeits(setting, setting.skews, progress=progress),
             skewed_updates,
             he.largest_counts,
+            ("skew",),
+            COUNTED,
         ),
         Figure(
             9,
@@ -260,6 +282,8 @@ FIGURES: Mapping[int, Figure] = {
             lambda setting, progress: he.query_errors(setting, _streams(setting), progress=progress),
             selectivity,
             _error_summary,
+            ("skew", "selectivity"),
+            {"median": "median relative error", "median_ratio": "median error, m-invariance = 1"},
         ),
         Figure(
             10,
@@ -268,6 +292,8 @@ FIGURES: Mapping[int, Figure] = {
             lambda setting, progress: he.times(setting, progress=progress),
             elapsed,
             he.series_times,
+            ("m",),
+            {"grouping": "method alone, seconds", "drafting": "whole draft, seconds"},
         ),
     )
 }

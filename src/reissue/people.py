@@ -1,21 +1,24 @@
 """Known people: from the ids of a table to the numbers of those who were in the series before.
 
 Everyone who ever was in a series is known, and most who are in a table were in the last release. So the
-ids of a table are matched with the people of the last release first, and only the rest is looked for
-among all: both times the hash table is made of few, however many there are to be gone through.
+ids of a table are matched with the people of the last release first. Only the rest is looked for among all:
+one pass over everybody lets through those who may be meant, and these are matched like the others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 Numbers = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.uint64]
+
+_BITS = range(10, 27)
+"""How large the table of bits for the pass over everybody may be, as a power of two."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,12 +36,11 @@ class KnownPeople:
         """The number of each id, each of which occurs once; -1 where nobody known has it."""
         everyone = self.ids().head(self.count)
         sought = ids.alias("id").to_frame()
-        found = _matched(sought, _among(everyone, self.last))
+        found = _matched(sought, _people(everyone, self.last.to_numpy()))
         rest = found < 0
         if rest.any():
             few = sought.filter(rest)
-            there = everyone.is_in(few["id"].implode()).arg_true()
-            found[rest] = _matched(few, _among(everyone, there))
+            found[rest] = _matched(few, _people(everyone, _candidates(everyone, few["id"])))
         return found
 
 
@@ -47,16 +49,36 @@ def _matched(sought: pl.DataFrame, people: pl.DataFrame) -> Numbers:
     return joined["number"].cast(pl.Int64).fill_null(-1).to_numpy().copy()
 
 
-def _among(everyone: pl.Series, numbers: pl.Series) -> pl.DataFrame:
+def _people(everyone: pl.Series, numbers: npt.NDArray[np.integer]) -> pl.DataFrame:
     """The people of these numbers: `number`, `id`."""
-    numbers = numbers.sort()
+    numbers = np.sort(numbers)
     # Chunk by chunk: to gather from many chunks of text at once takes many times as long.
-    chunks = everyone.get_chunks()
-    ends = np.cumsum([chunk.len() for chunk in chunks])
-    cuts = [0, *numbers.search_sorted(ends).to_list()]
     ids = [
-        chunk.gather(numbers[low:high] - (end - chunk.len()))
-        for chunk, end, (low, high) in zip(chunks, ends, pairwise(cuts), strict=True)
-        if high > low
+        chunk.gather(numbers[slice(*np.searchsorted(numbers, [start, start + chunk.len()]))] - start)
+        for start, chunk in _chunks(everyone)
     ]
-    return pl.DataFrame({"number": numbers, "id": pl.concat(ids, rechunk=True) if ids else everyone.clear()})
+    return pl.DataFrame({"number": numbers, "id": pl.concat(ids, rechunk=True) if ids else everyone})
+
+
+def _candidates(everyone: pl.Series, few: pl.Series) -> npt.NDArray[np.integer]:
+    """The numbers of all whose ids are among the few, and of some others."""
+    from reissue.kernels.sieve import sieve
+
+    bits = min(max(few.len().bit_length() + 6, _BITS.start), _BITS.stop - 1)
+    sought = _codes(few)
+    found = [sieve(_codes(chunk), sought, bits).astype(np.int64) + start for start, chunk in _chunks(everyone)]
+    return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+
+
+def _chunks(everyone: pl.Series) -> Iterator[tuple[int, pl.Series]]:
+    """The pieces that a series has in memory, each with the number of its first person."""
+    start = 0
+    for chunk in everyone.get_chunks() if everyone.len() else []:
+        yield start, chunk
+        start += chunk.len()
+
+
+def _codes(ids: pl.Series) -> Codes:
+    """A number for each id: itself or its hash. Those who were forgotten get that of somebody else."""
+    whole = ids.fill_null(0).reinterpret(signed=False) if ids.dtype == pl.Int64 else ids.hash()
+    return whole.to_numpy()

@@ -25,6 +25,7 @@ _SENSITIVE = (
     r"salary|income|wage",
 )
 """Names of sensitive columns; what comes earlier counts more."""
+_USUAL_M = 4
 _FEW = 400
 """A column with more distinct labels is hardly a quasi-identifier as it stands."""
 
@@ -108,13 +109,27 @@ def propose_policy(frame: pl.DataFrame, source: str, labels: Collection[str] = (
     lines.append(_missing_line(sensitive.column in missing))
     lines += [
         "",
-        "[method]",
-        'name = "Mondrian"  # protects each release alone, not the series',
-        "k = 10  # GUESS: at least 10 people in a group",
-        f"l = {_largest_l(frame[sensitive.column])}  # GUESS: so many distinct sensitive values in a group",
+        *_method_lines(frame[sensitive.column]),
         "",
     ]
     return "\n".join(lines)
+
+
+def _method_lines(values: pl.Series) -> list[str]:
+    """A method that protects a series, where the table has enough different values for one."""
+    m = min(_USUAL_M, values.len() // int(values.value_counts()["count"].max()))  # type: ignore[arg-type]
+    if m < 2:
+        return [
+            "[method]",
+            'name = "Mondrian"  # protects each release alone: one value is too frequent for MInvariance',
+            "k = 10  # GUESS: at least 10 people in a group",
+            f"l = {_largest_l(values)}  # GUESS: so many distinct sensitive values in a group",
+        ]
+    return [
+        "[method]",
+        'name = "MInvariance"  # protects the series: everybody keeps one set of m values in all releases',
+        f"m = {m}  # GUESS: nobody can be tied to a value with more than 1/m; at most 1/m of people may share a value",
+    ]
 
 
 def _missing_line(has_missing: bool) -> str:

@@ -22,8 +22,9 @@ def demo(
 ) -> None:
     """Publish a small hospital over several months; show what each release reveals and costs.
 
-    The hospital is made up. Its method, Mondrian, protects each release alone: watch what the releases
-    betray together. Everything stays in FOLDER for you to look at.
+    The hospital is made up. It is published twice: with Mondrian, which protects each release alone, so that you can
+    watch what the releases betray together; and with MInvariance, which protects the series. Everything stays in
+    FOLDER for you to look at.
 
     Example:
 
@@ -39,46 +40,52 @@ def demo(
         )
     folder.mkdir(parents=True)
     tables = list(hospital(months))
-    with stages(len(tables)) as progress, open_series(folder / "series", _policy()) as series:
+    naive, protected = _policies()
+    with (
+        stages(2 * len(tables)) as progress,
+        open_series(folder / "series", naive) as series,
+        open_series(folder / "protected", protected) as safe,
+    ):
         for number, table in enumerate(tables, start=1):
             table.write_csv(folder / f"month-{number}.csv")
             progress(f"Publishing month {number}")
             series.publish(table, seed=number)
-        told = _told(series, folder)
+            progress(f"Publishing month {number}, protected")
+            safe.publish(table, seed=number)
+        told = _told(series, safe, folder)
     if as_json:
         print_json(told)
         return
     _print(told, folder)
 
 
-def _policy() -> Any:
-    from reissue.methods import Mondrian
+def _policies() -> tuple[Any, Any]:
+    """One for single releases, whose risk is accepted, and one for the series."""
+    from reissue.methods import MInvariance, Mondrian
     from reissue.policy import Policy
     from reissue.schema import Categorical, Numeric, Schema
 
-    return Policy(
-        Schema(
-            person="patient",
-            quasi={"age": Numeric(), "zip": Numeric(), "sex": Categorical()},
-            sensitive="diagnosis",
-        ),
-        Mondrian(k=4, l=3),
-        series="unprotected",
+    schema = Schema(
+        person="patient",
+        quasi={"age": Numeric(), "zip": Numeric(), "sex": Categorical()},
+        sensitive="diagnosis",
     )
+    return Policy(schema, Mondrian(k=4, l=3), series="unprotected"), Policy(schema, MInvariance(m=4))
 
 
-def _told(series: Series, folder: Path) -> dict[str, Any]:
+def _told(series: Series, safe: Series, folder: Path) -> dict[str, Any]:
     """Everything the demo has to say, as plain data."""
     from reissue.charts import over_releases
     from reissue.errors import MissingExtra
     from reissue.studies.leak import exposure, witness
 
     published = series.published()
-    exposed = exposure(published)
+    exposed, still_exposed = exposure(published), exposure(safe.published())["exposed"]
     releases = []
     for release, row in zip(series.releases, exposed.iter_rows(named=True), strict=True):
         changes = release.summary["changes"]
-        penalty = series.utility(release.number).certainty_penalty
+        number = release.number
+        penalty, safe_penalty = (one.utility(number).certainty_penalty for one in (series, safe))
         releases.append(
             {
                 "release": release.number,
@@ -88,6 +95,9 @@ def _told(series: Series, folder: Path) -> dict[str, Any]:
                 "gone": changes["gone"],
                 "information_loss": penalty.total if penalty else 0.0,
                 "exposed": row["exposed"],
+                "protected_exposed": still_exposed[number - 1],
+                "protected_information_loss": safe_penalty.total if safe_penalty else 0.0,
+                "counterfeits": safe.release(number).summary["counterfeits"],
             }
         )
     story = witness(published)
@@ -102,15 +112,15 @@ def _told(series: Series, folder: Path) -> dict[str, Any]:
         }
     import polars as pl
 
-    data = pl.DataFrame(releases).select("release", "exposed", "information_loss")
+    data = pl.DataFrame(releases).select("release", "exposed", "protected_exposed")
     try:
         chart = over_releases(
             data,
             {
-                "exposed": "People whose diagnosis is certain to anyone who kept all releases so far",
-                "information_loss": "What each release cost: share of the quasi-identifiers' detail lost",
+                "exposed": "Mondrian: people whose diagnosis is certain to anyone who kept all releases so far",
+                "protected_exposed": "MInvariance: the same",
             },
-            title="A hospital published month after month with a method for single releases",
+            title="A hospital published month after month, with a method for single releases and one for series",
         )
         told["chart"] = str(chart.save(folder / CHART))
     except MissingExtra as missing:
@@ -123,14 +133,11 @@ def _print(told: dict[str, Any], folder: Path) -> None:
 
     say("A small hospital publishes its patients every month; each release is 4-anonymous with 3 diagnoses a group.\n")
     print_rows("What the public sees of the first month (first rows)", pl.DataFrame(told["first_rows"]))
-    columns = {
+    naive = {
         "release": "release", "rows": "rows", "groups": "groups", "came": "came", "gone": "gone",
         "information_loss": "detail lost", "exposed": "people exposed so far",
     }  # fmt: skip
-    print_table(
-        "What each release costs, and what all releases so far reveal together", list(columns.values()),
-        [tuple(release[name] for name in columns) for release in told["releases"]],
-    )  # fmt: skip
+    _print_releases("With Mondrian, each release by itself", naive, told["releases"])
     story = told["witness"]
     if story is None:
         say("Nobody is exposed by comparing the groups of these releases.")
@@ -139,6 +146,15 @@ def _print(told: dict[str, Any], folder: Path) -> None:
         for group in story["groups"]:
             say(f"  release {group['release']}, group {group['group']}: {', '.join(group['diagnoses'])}")
         say(f"Only {story['diagnosis']} is in all of them: that is the diagnosis.\n")
+    protected = {
+        "release": "release", "counterfeits": "rows made up",
+        "protected_information_loss": "detail lost", "protected_exposed": "people exposed so far",
+    }  # fmt: skip
+    _print_releases("With MInvariance: everybody keeps one set of four diagnoses", protected, told["releases"])
     say(f"A chart to open in a browser: {told['chart']}" if told["chart"] else told["chart_missing"])
     series = folder / "series"
-    say(f"Look around: reissue log {series}; reissue show {series} 1; reissue utility {series}")
+    say(f"Look around: reissue log {series}; reissue show {series} 1; reissue utility {folder / 'protected'}")
+
+
+def _print_releases(title: str, columns: dict[str, str], releases: list[dict[str, Any]]) -> None:
+    print_table(title, list(columns.values()), [tuple(release[name] for name in columns) for release in releases])

@@ -56,6 +56,10 @@ def log(
         rows.append((record.number, when, summary["method"], summary["rows"], summary["groups"], *moved))
     columns = ("no.", "time (UTC)", "method", "rows", "groups", "came", "gone", "changed")
     print_table(f"Releases of {series}", columns, rows, left=(1, 2))
+    besides = [(r.number, *_besides(r.summary)) for r in releases]
+    if any(made or held for _, made, held, _ in besides):
+        columns = ("no.", "rows made up", "people held back", "longest wait (releases)")
+        print_table("What was made up or held back (private)", columns, besides)
     print_table(
         "Versions of the policy",
         ("version", "since (UTC)", "reason"),
@@ -66,6 +70,13 @@ def log(
         "What happened besides", ("time (UTC)", "what", "detail"),
         [(f"{event.time:%Y-%m-%d %H:%M}", event.kind, event.detail) for event in events], left=(0, 1, 2),
     )  # fmt: skip
+
+
+def _besides(summary: Any) -> tuple[int, int, int]:
+    """How many rows were made up, how many people held back, and for how many releases at most."""
+    held = summary.get("held_back", {}).values()
+    waits = [reason["longest_wait"] for reason in held]
+    return summary.get("counterfeits", 0), sum(reason["people"] for reason in held), max(waits, default=0)
 
 
 def _verify(series: object, as_json: bool) -> None:

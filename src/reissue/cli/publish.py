@@ -84,9 +84,12 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
     rows: list[tuple[str, object]] = [
         ("method", summary["method"]),
         ("form", summary["form"]),
-        ("rows", summary["rows"]),
+        ("people in the table", summary["people"]),
+        ("rows published", summary["rows"]),
+        ("of them made up", summary["counterfeits"]),
+        ("people held back", sum(held["people"] for held in summary["held_back"].values())),
         ("groups", summary["groups"]),
-        ("people in a group", _sizes(summary)),
+        ("rows in a group", _sizes(summary)),
     ]
     rows += [(name.replace("_", " "), summary["changes"][name]) for name in CHANGES]
     if "folder" in summary:

@@ -2,30 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_rows, print_table
+from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_rows, print_table, say
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def show(
     series: SeriesFolder,
     number: Number = None,
     rows: Annotated[int, typer.Option(min=0, max=100_000, help="How many rows of each public table to print.")] = 12,
+    held_back: Annotated[
+        bool, typer.Option("--held-back", help="Private: who was in the table and not in the release, and why.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a release told the public: its record and the first rows of its tables.
 
-    Example:
+    Examples:
 
       reissue show clinic 1 --rows 20
+
+      reissue show clinic --held-back
     """
     from reissue.cli.selecting import chosen
     from reissue.series import open as open_series
 
     with open_series(series) as opened:
         release = chosen(opened, number)
+        if held_back:
+            _show_held_back(opened.held_back(release.number), release.number, as_json)
+            return
         tables = release.tables
     if as_json:
         head = {name: frame.head(rows).to_dicts() for name, frame in tables.items()}
@@ -39,6 +50,7 @@ def show(
         *((f"  {name}", value) for name, value in method.items()),
         ("form", manifest["form"]),
         ("series", manifest["series"]),
+        *(("warning", warning) for warning in manifest.get("warnings", [])),
         ("guarantees", "; ".join(manifest["guarantees"]) or "none"),
         ("rows", manifest["rows"]),
         ("groups", manifest["groups"]),
@@ -47,3 +59,12 @@ def show(
     print_table(f"Release {release.number}", ("", ""), facts, left=(0, 1))
     for name, frame in tables.items():
         print_rows(f"{name}: the first {min(rows, frame.height)} of {frame.height:,} rows", frame.head(rows))
+
+
+def _show_held_back(held: pl.DataFrame, number: int, as_json: bool) -> None:
+    if as_json:
+        print_json({"number": number, "held_back": held.to_dicts()})
+    elif held.height:
+        print_rows(f"Held back from release {number} (private)", held)
+    else:
+        say(f"nobody was held back from release {number}")

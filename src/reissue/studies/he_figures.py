@@ -76,7 +76,8 @@ def _said(setting: Setting, *more: str, m: str | None = None, e: str | None = No
 def _named(frame: pl.DataFrame, *, short: bool = False) -> pl.DataFrame:
     """With a column `series`: the method and its e, as the legend says it, or in short."""
     with_e = pl.format("e = {}", "e") if short else pl.format("{}, e = {}", "method", "e")
-    return frame.with_columns(series=pl.when(pl.col("e").is_null()).then("method").otherwise(with_e))
+    without = pl.col("method").replace({MERGED: "m-inv. merged"}) if short else pl.col("method")
+    return frame.with_columns(series=pl.when(pl.col("e").is_null()).then(without).otherwise(with_e))
 
 
 def _looks(series: Sequence[str]) -> dict[str, tuple[str, str]]:
@@ -220,8 +221,8 @@ def elapsed(found: pl.DataFrame, setting: Setting) -> Chart:
     ]
     said = _said(
         setting,
-        "wall time of one run each. Method alone: who is published with whom, cut graphs included. Whole draft: reading",
-        "the table, grouping, making the public tables and checking the promises; nothing is written to disk.",
+        "wall time of one run each. Method alone: who is published with whom, cut graphs included. Whole draft:",
+        "reading the table, grouping, making the public tables and checking the promises; nothing is written to disk.",
         "m-invariance has no e: its time is drawn as a level",
         m=", ".join(map(str, sizes)),
         e=", ".join(map(str, totals["e"].drop_nulls().unique().sort().to_list())),

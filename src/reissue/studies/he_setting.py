@@ -145,13 +145,17 @@ class Setting:
             seed=self._seeds[1],
         )
 
+    def release_seed(self, number: int) -> int:
+        """The seed of the method's random choices for the release of this number."""
+        return self._seeds[2] + number
+
     def rehearse(self, run: Run, progress: Progress) -> Iterator[Timed]:
         """Publish the tables one after another by one method, in anatomised form, and check its promises."""
         series = Rehearsal(Policy(self.schema, run.method, form="anatomised"))
         for number, table in enumerate(self.states(run.skew), start=1):
             progress(f"{run.title}, release {number}")
             stopwatch = Stopwatch()
-            draft = series.publish(table, seed=self._seeds[2] + number, progress=stopwatch)
+            draft = series.publish(table, seed=self.release_seed(number), progress=stopwatch)
             yield Timed(draft, stopwatch.seconds())
 
 

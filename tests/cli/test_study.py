@@ -1,0 +1,199 @@
+"""`reissue study` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from reissue.cli import main, study
+from reissue.studies import he
+from reissue.studies.he import Setting
+
+SIZES = ("--rows", 700, "--initial", 300, "--turnover", 100, "--releases", 3, "--m", 4, "--e", "2,3")
+SETTING = Setting(rows=700, initial=300, turnover=100, releases=3, m=4, e=(2, 3))
+
+
+class Ran(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Run the command line in this process, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def call(*arguments: object) -> Ran:
+        monkeypatch.setattr(sys, "argv", ["reissue", *map(str, arguments)])
+        try:
+            main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail if anything is measured."""
+
+    def refuse(*arguments: object, **options: object) -> pl.DataFrame:
+        raise AssertionError("a run began")
+
+    for name in ("counterfeits", "query_errors", "times"):
+        monkeypatch.setattr(he, name, refuse)
+
+
+def test_all_figures_are_written(run: Run, tmp_path: Path) -> None:
+    ran = run("study", "he", *SIZES, "--json")
+    assert ran.code == 0, ran.err
+    folder = tmp_path / "study-he"
+    expected = [f"figure-{n}.{ending}" for n in (7, 8, 9, 10) for ending in ("html", "png", "parquet")]
+    assert [Path(name).name for name in ran.data["files"]] == expected
+    assert sorted(path.name for path in folder.iterdir()) == sorted(expected)
+    for number in (7, 8, 9, 10):
+        assert (folder / f"figure-{number}.png").read_bytes().startswith(b"\x89PNG")
+        page = (folder / f"figure-{number}.html").read_text()
+        assert f"Figure {number}." in page
+        assert "seed 1" in page
+        assert '<script src="http' not in page
+    assert_frame_equal(pl.read_parquet(folder / "figure-7.parquet"), he.counterfeits(SETTING))
+    assert_frame_equal(pl.read_parquet(folder / "figure-8.parquet"), he.counterfeits(SETTING, SETTING.skews))
+    errors = pl.read_parquet(folder / "figure-9.parquet")
+    assert_frame_equal(errors, he.query_errors(SETTING, (None, SETTING.skews[-2])))
+    times = pl.read_parquet(folder / "figure-10.parquet")
+    assert times.height == 22 * 3
+    told = ran.data
+    assert told["setting"]["initial"] == 300
+    assert told["setting"]["e"] == [2, 3]
+    for number in ("7", "8"):
+        counted = pl.read_parquet(folder / f"figure-{number}.parquet")
+        for row in told["figures"][number]:
+            mine = counted.filter(
+                pl.col("method") == row["method"],
+                pl.col("e").eq_missing(row["e"]),
+                pl.col("skew").eq_missing(row["skew"]),
+            )
+            assert mine.height == 3
+            assert row["largest"] == max(mine["counterfeits"].to_list())
+    assert len(told["figures"]["9"]) == errors.height
+    assert len(told["figures"]["10"]) == 22
+
+
+def test_chosen_figures_and_a_table_for_people(run: Run, tmp_path: Path) -> None:
+    ran = run("study", "he", "out", *SIZES, "--figures", 7, "--data", "sal", "--seed", 5)
+    assert ran.code == 0, ran.err
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "figure-7.html", "figure-7.parquet", "figure-7.png",
+    ]  # fmt: skip
+    setting = Setting(rows=700, initial=300, turnover=100, releases=3, m=4, e=(2, 3), seed=5, sensitive="salary")
+    found = he.counterfeits(setting)
+    assert_frame_equal(pl.read_parquet(tmp_path / "out" / "figure-7.parquet"), found)
+    most = [max(found.filter(pl.col("e").eq_missing(e))["counterfeits"].to_list()) for e in (None, 2, 3)]
+    line = next(line for line in ran.out.splitlines() if line.startswith("│"))
+    assert [cell.strip() for cell in line.strip("│").split("│")] == ["4", *map(str, most)]
+    assert "wrote out/figure-7.html" in ran.out
+
+
+def test_figures_are_not_replaced_unasked(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "study-he").mkdir()
+    old = tmp_path / "study-he" / "figure-7.png"
+    old.write_text("mine")
+    with monkeypatch.context() as patch:
+        patch.setattr(he, "counterfeits", lambda *a, **b: pytest.fail("a run began"))
+        ran = run("study", "he", *SIZES, "--figures", 7)
+    assert ran.code == 2
+    assert "already holds figure-7.png" in ran.err
+    assert "--force" in ran.err
+    assert old.read_text() == "mine"
+    assert [path.name for path in (tmp_path / "study-he").iterdir()] == ["figure-7.png"]
+    assert run("study", "he", *SIZES, "--figures", 7, "--force").code == 0
+    assert old.read_bytes().startswith(b"\x89PNG")
+
+
+def test_other_figures_may_be_there(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "study-he").mkdir()
+    (tmp_path / "study-he" / "figure-8.png").write_text("mine")
+    assert run("study", "he", *SIZES, "--figures", 7).code == 0
+    assert (tmp_path / "study-he" / "figure-8.png").read_text() == "mine"
+
+
+@pytest.mark.usefixtures("nothing_runs")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--figures", "6"), "--figures takes whole numbers among 7, 8, 9, 10, separated by commas. Got '6' instead."),
+        (("--figures", "seven"), "Got 'seven' instead."),
+        (("--figures", ""), "--figures takes whole numbers"),
+        (("--e", "3,x"), "--e takes whole numbers, separated by commas. Got '3,x' instead."),
+        (("--e", "3,11"), "The 'e' parameter of Setting must be different whole numbers from 1 to m = 10."),
+        (("--turnover", "20000", "--releases", "1"), "The 'turnover' parameter of Setting must be at most 10000"),
+        (("--releases", "30"), "The 'releases' parameter of Setting must be at most 21"),
+        (("--full", "--releases", "22"), "The 'releases' parameter of Setting must be at most 21"),
+        (("--rows", "-1"), "The 'rows' parameter of Setting must be a whole number of at least 1. Got -1 instead."),
+        (("--seed", "-1"), "The 'seed' parameter of Setting"),
+        (("--data", "ABC"), "--data"),
+    ],
+)
+def test_wrong_options_are_explained(run: Run, tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+    ran = run("study", "he", *options)
+    assert ran.code == 2
+    assert said in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("nothing_runs")
+def test_other_papers_and_a_file_in_the_way(run: Run, tmp_path: Path) -> None:
+    assert run("study", "she").code == 2
+    (tmp_path / "taken").write_text("mine")
+    ran = run("study", "he", "taken")
+    assert ran.code == 2
+    assert "'taken' is not a folder" in ran.err
+
+
+@pytest.mark.usefixtures("nothing_runs")
+def test_without_charts_nothing_begins(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "altair", None)
+    ran = run("study", "he")
+    assert ran.code == 2
+    assert "Charts need the package 'altair'" in ran.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_bar_knows_how_much_there_is_to_do(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    totals: list[int] = []
+    begun: list[str] = []
+
+    @contextmanager
+    def recorded(total: int) -> Iterator[Callable[[str], None]]:
+        totals.append(total)
+        yield begun.append
+
+    module = sys.modules[study.__module__]
+    monkeypatch.setattr(module, "stages", recorded)
+    assert run("study", "he", *SIZES, "--figures", "9,7", "--releases", 2).code == 0
+    # Figure 7: three methods, two releases; Figure 9: four methods, two streams, two releases.
+    assert totals == [3 * 2 + 4 * 2 * 2]
+    assert len(begun) == totals[0]
+    assert begun[0] == "Figure 9: m-invariance, m = 4, release 1"
+    assert begun[-1] == "Figure 7: e-equivalence, m = 4, e = 3, release 2"

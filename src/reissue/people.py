@@ -36,7 +36,7 @@ class KnownPeople:
         """The number of each id, each of which occurs once; -1 where nobody known has it."""
         everyone = self.ids().head(self.count)
         sought = ids.alias("id").to_frame()
-        found = _matched(sought, _people(everyone, self.last.to_numpy()))
+        found = _matched(sought, _people(everyone, self.last.sort()))
         rest = found < 0
         if rest.any():
             few = sought.filter(rest)
@@ -49,25 +49,24 @@ def _matched(sought: pl.DataFrame, people: pl.DataFrame) -> Numbers:
     return joined["number"].cast(pl.Int64).fill_null(-1).to_numpy().copy()
 
 
-def _people(everyone: pl.Series, numbers: npt.NDArray[np.integer]) -> pl.DataFrame:
-    """The people of these numbers: `number`, `id`."""
-    numbers = np.sort(numbers)
+def _people(everyone: pl.Series, numbers: pl.Series) -> pl.DataFrame:
+    """The people of these numbers, which are in ascending order: `number`, `id`."""
     # Chunk by chunk: to gather from many chunks of text at once takes many times as long.
-    ids = [
-        chunk.gather(numbers[slice(*np.searchsorted(numbers, [start, start + chunk.len()]))] - start)
-        for start, chunk in _chunks(everyone)
-    ]
+    ids = []
+    for start, chunk in _chunks(everyone):
+        low, high = np.searchsorted(numbers.to_numpy(), [start, start + chunk.len()])
+        ids.append(chunk.gather(numbers[low:high] - start))
     return pl.DataFrame({"number": numbers, "id": pl.concat(ids, rechunk=True) if ids else everyone})
 
 
-def _candidates(everyone: pl.Series, few: pl.Series) -> npt.NDArray[np.integer]:
-    """The numbers of all whose ids are among the few, and of some others."""
+def _candidates(everyone: pl.Series, few: pl.Series) -> pl.Series:
+    """The numbers of all whose ids are among the few, and of some others, in ascending order."""
     from reissue.kernels.sieve import sieve
 
     bits = min(max(few.len().bit_length() + 6, _BITS.start), _BITS.stop - 1)
     sought = _codes(few)
-    found = [sieve(_codes(chunk), sought, bits).astype(np.int64) + start for start, chunk in _chunks(everyone)]
-    return np.concatenate(found) if found else np.zeros(0, dtype=np.int64)
+    found = [sieve(_codes(chunk), sought, bits) + np.uint32(start) for start, chunk in _chunks(everyone)]
+    return pl.Series(np.concatenate(found) if found else [], dtype=pl.UInt32)
 
 
 def _chunks(everyone: pl.Series) -> Iterator[tuple[int, pl.Series]]:

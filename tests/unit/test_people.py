@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import reissue as ri
 from reissue.domain import PERSON
 from reissue.errors import TableError
+from reissue.kernels.sieve import sieve
 from reissue.ledger import Ledger, people
 from reissue.people import KnownPeople
 
@@ -38,6 +39,21 @@ def test_numbers_against_a_dictionary(data: st.DataObject, whole: bool) -> None:
     known = KnownPeople(lambda: ids, len(everyone), pl.Series(sorted(last, reverse=True), dtype=pl.UInt32))
     expected = {person: number for number, person in enumerate(kept) if person is not None}
     assert known.numbers(spelt(table)).tolist() == [expected.get(person, -1) for person in table]
+
+
+@pytest.mark.parametrize("bits", [10, 16, 22])
+def test_the_sieve_holds_nobody_back_and_most_others(bits: int) -> None:
+    rng = np.random.default_rng(7)
+    numbers = rng.integers(0, 2**64, size=100_000, dtype=np.uint64)
+    numbers[:1000] = np.arange(1000)  # ids are often counted
+    sought = np.concatenate([numbers[::977], np.array([0, 999, 2**64 - 1], dtype=np.uint64)])
+    passed = sieve(numbers, sought, bits)
+    assert np.all(np.diff(passed.astype(np.int64)) > 0)
+    wanted = np.flatnonzero(np.isin(numbers, sought))
+    assert set(wanted) <= set(passed)
+    # Each number sought takes one place of 2^bits; others get through by chance.
+    chance = sought.size / 2**bits
+    assert passed.size - wanted.size <= 100_000 * chance * 1.2 + 20
 
 
 def test_ids_are_not_read_for_a_table_that_does_not_fit(

@@ -58,8 +58,11 @@ def log(
     print_table(f"Releases of {series}", columns, rows, left=(1, 2))
     besides = [(r.number, *_besides(r.summary)) for r in releases]
     if any(made or held for _, made, held, _ in besides):
-        columns = ("no.", "rows made up", "people held back", "longest wait (releases)")
-        print_table("What was made up or held back (private)", columns, besides)
+        print_table(
+            "What was made up or held back (private)",
+            ("no.", "rows made up", "people held back", "longest wait (releases)"),
+            besides,
+        )
     print_table(
         "Versions of the policy",
         ("version", "since (UTC)", "reason"),

@@ -18,6 +18,7 @@ from reissue.errors import ParameterError, count_of
 from reissue.guarantees.m_invariance import signatures_of
 from reissue.memory import Memory, Remembered
 from reissue.reasoning.cut_graphs import Counts, CutGraphs, Turnover
+from reissue.reasoning.dense import ascending
 from reissue.reasoning.stays import Stays, Step
 from reissue.release import Published, PublishedGroups
 
@@ -52,7 +53,7 @@ def follow_cuts(e: int, published: Published, state: Memory) -> tuple[Doubt | No
     if several:
         words = f"{count_of(several, 'bucket')} of release {release.number:,} are split into several groups"
         return Doubt(words, several), _doubted(release.number, release)
-    doubt = _step(graphs, step, np.unique(stays.signature))
+    doubt = _step(graphs, step, np.flatnonzero(np.bincount(stays.signature)))
     if doubt is not None:
         return doubt, _doubted(release.number, release)
     return None, {**stays.tables(), **graphs.tables()}
@@ -69,7 +70,7 @@ def _advanced(stays: Stays, published: Published, release: PublishedGroups) -> t
     id_of[used] = ids
     members = np.where(release.members < 0, COUNTERFEITS - release.members, release.members)
     beyond = int(np.count_nonzero(release.members >= COUNTERFEITS))
-    twice = members.size - np.unique(members).size
+    twice = members.size - ascending(members).size
     if beyond or twice:
         raise ParameterError(
             f"Release {release.number} has {count_of(twice, 'member')} in more than one place "

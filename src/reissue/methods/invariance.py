@@ -77,7 +77,7 @@ class Round:
             )
         space = ValueSpace.of(snapshot.values, [stays.signatures[signature] for signature in used])
         signatures = Signatures(stays, space)
-        orders = [signatures.order(signature) for signature in used]
+        orders = [signatures.order(signature) for signature in used.tolist()]
         sizes = np.array([order.size for order in orders], dtype=np.int64)
         table = np.full((used.size, len(space)), -1, dtype=np.int64)
         for row, start, order in zip(table, np.cumsum(sizes) - sizes, orders, strict=True):

@@ -14,9 +14,10 @@ If it is not zero, one of these cuts is not, so |W.S| >= T; and W.U = 0 makes |W
 
 One flow for each release. Merge the node t of a new release with 0, and the graph is the one of before: a cut that does
 not part t from 0 is an old one. So if the old graph was safe, the new one is if the flow between t and 0 is 0 or at
-least T, and every further tuple that enters adds 1 to it. A flow of 0 means that the part of t has come loose; that
-part and the rest were both merged into the old graph without new cuts, and are safe. The same holds when everybody
-leaves: 0 becomes t, a new 0 stands alone, and releases without the bucket need no node, their row of S is zero.
+least T, and every further tuple that enters adds 1 to it. A flow of 0 means that the part of t has come loose: exchange
+the two sides of a cut within that part, which does not change its weight, and t and 0 are on one side, so it is an old
+one too. The same holds when everybody leaves: 0 becomes t, a new 0 stands alone, and releases without the bucket need
+no node, their row of S is zero.
 
 People who return have several stays and are not one edge (counting the stays as edges overstates the cut). They are
 left out of the graph. That can only lower |W.S|, but an attack could be zero on everybody else and not on them; it
@@ -151,7 +152,8 @@ class CutGraph:
         self.edges = {
             (pair if pair[0] != OUTSIDE else ordered(pair[1], number)): count for pair, count in self.edges.items()
         }
-        self.watched.update(ordered(node, number) for node in self.staying)
+        # A part without 0 gets no new nodes, so nothing in it can come apart any more.
+        self.watched.clear()
         self.staying.clear()
         self._contract_if_due()
 

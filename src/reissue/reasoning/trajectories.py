@@ -77,7 +77,7 @@ class Trajectories:
         for steps in np.split(order, starts)[1:]:
             groups, row = np.unique(self.groups[steps], return_inverse=True)
             passing, column = np.unique(trajectory[steps], return_inverse=True)
-            yield Bucket(groups, self.release[groups], self.people[passing], moves[passing], row, column)
+            yield Bucket(groups, self.people[passing], moves[passing], row, column)
 
     def presence(self) -> Ints:
         """Groups by trajectories, 1 where one passes through the other."""
@@ -96,8 +96,6 @@ class Bucket:
 
     groups: Ints
     """Which groups, ascending."""
-    release: Ints
-    """The release of each."""
     people: Ints
     """How many members have each trajectory."""
     moves: Bools
@@ -128,11 +126,11 @@ class Bucket:
         is a potential on the nodes, zero outside, that has integer differences along the edges; so the sum of |y|
         is a sum of cuts. People with several stays, or with stays in other buckets, are not one edge. They are left
         out; then an attack might show in them alone, but not if the two ends of each of their stays hang together.
+        A stay is a run of rows, whatever their releases: so it holds for split buckets too, but says little there,
+        where few people are in a run.
         """
         import igraph
 
-        if (np.diff(self.release) == 0).any():
-            return 1
         begins = np.append(True, (np.diff(self.column) != 0) | (np.diff(self.row) != 1))
         came, left = self.row[begins], self.row[np.append(begins[1:], True)] + 1
         who = self.column[begins]

@@ -10,6 +10,7 @@ import polars as pl
 
 from reissue.grouping import Grouping
 from reissue.kernels import grouped
+from reissue.reasoning.dense import ascending
 from reissue.release import PublishedGroups
 
 Ints = npt.NDArray[np.int64]
@@ -51,10 +52,7 @@ class Counted:
 
     def view(self, people: Ints, number: int, region: pl.DataFrame | None = None) -> PublishedGroups:
         """The groups as an outsider sees them; members in the order of their numbers, which tells nothing."""
-        lowest = min(int(people.min(initial=0)), 0)  # counterfeits have negative numbers
-        place = np.full(int(people.max(initial=0)) - lowest + 1, -1, dtype=np.int64)
-        place[people - lowest] = np.arange(people.size)
-        by_number = place[place >= 0]
+        by_number = ascending(people)
         order = np.empty(people.size, dtype=np.int64)
         grouped.order_by_group(self.grouping.group[by_number], self.starts, order)
         return PublishedGroups(

@@ -416,6 +416,8 @@ def _check_feasible(snapshot: Snapshot, guarantees: tuple[Any, ...]) -> None:
     Columns published as they are keep their values apart, so there each combination is a table of its own.
     """
     groupwise = [guarantee for guarantee in guarantees if isinstance(guarantee, GroupGuarantee)]
+    if not groupwise:
+        return
     stratum = strata(snapshot)
     view = whole(snapshot, stratum)
     failed = {g: verdict for g in groupwise if not (verdict := g.check(view)).holds}

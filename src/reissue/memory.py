@@ -38,6 +38,9 @@ class Prefixed(Mapping[str, "pl.DataFrame"]):
     def __getitem__(self, name: str) -> pl.DataFrame:
         return self._memory[self._prefix + name]
 
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._prefix + name in self._memory
+
     def __iter__(self) -> Iterator[str]:
         return (name.removeprefix(self._prefix) for name in self._memory if name.startswith(self._prefix))
 

@@ -53,10 +53,12 @@ def _people(everyone: pl.Series, numbers: pl.Series) -> pl.DataFrame:
     """The people of these numbers, which are in ascending order: `number`, `id`."""
     # Chunk by chunk: to gather from many chunks of text at once takes many times as long.
     ids = []
+    places = numbers.to_numpy()
     for start, chunk in _chunks(everyone):
-        low, high = np.searchsorted(numbers.to_numpy(), [start, start + chunk.len()])
-        ids.append(chunk.gather(numbers[low:high] - start))
-    return pl.DataFrame({"number": numbers, "id": pl.concat(ids, rechunk=True) if ids else everyone})
+        low, high = np.searchsorted(places, np.array([start, start + chunk.len()], dtype=places.dtype))
+        if high > low:
+            ids.append(chunk.gather(places[low:high] - places.dtype.type(start)))
+    return pl.DataFrame({"number": numbers, "id": pl.concat(ids, rechunk=True) if ids else everyone.clear()})
 
 
 def _candidates(everyone: pl.Series, few: pl.Series) -> pl.Series:
@@ -79,5 +81,7 @@ def _chunks(everyone: pl.Series) -> Iterator[tuple[int, pl.Series]]:
 
 def _codes(ids: pl.Series) -> Codes:
     """A number for each id: itself or its hash. Those who were forgotten get that of somebody else."""
-    whole = ids.fill_null(0).reinterpret(signed=False) if ids.dtype == pl.Int64 else ids.hash()
-    return whole.to_numpy()
+    if ids.dtype != pl.Int64:
+        return ids.hash().to_numpy()
+    whole = ids.fill_null(0) if ids.has_nulls() else ids  # without nulls nothing is copied
+    return whole.to_numpy().view(np.uint64)

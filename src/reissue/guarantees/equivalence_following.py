@@ -51,7 +51,7 @@ def follow_cuts(e: int, published: Published, state: Memory) -> tuple[Doubt | No
     _need_order(release.number, stays.number)
     stays, step, several = _advanced(stays, published, release)
     if several:
-        words = f"{count_of(several, 'bucket')} of release {release.number:,} are split into several groups"
+        words = f"release {release.number:,} has {count_of(several, 'bucket')} split into several groups"
         return Doubt(words, several), _doubted(release.number, release)
     doubt = _step(graphs, step, np.flatnonzero(np.bincount(stays.signature)))
     if doubt is not None:
@@ -93,9 +93,8 @@ def _step(graphs: CutGraphs, step: Step, present: Ints) -> Doubt | None:
     admitted = graphs.admit(back.last.signature[first], back.last.came[first], left[first])
     if not admitted.all():
         refused = np.unique(back.last.signature[first][~admitted]).size
-        words = (
-            f"members returned to release {step.number:,} who had been needed as gone in {count_of(refused, 'bucket')}"
-        )
+        where = count_of(refused, "bucket")
+        words = f"release {step.number:,} has people again whose former stays the cut needs in {where}"
         return Doubt(words, refused)
     graphs.end(np.setdiff1d(graphs.living(), present), step.number)
     turnover = _turnover(step, back.person[first & moved], present)

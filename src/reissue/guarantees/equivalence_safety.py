@@ -119,10 +119,10 @@ class EquivalenceSafe(SeriesGuarantee):
         distinct = diversity.distinct(ways)
         uneven = int(np.count_nonzero(diversity.largest(ways) * distinct != diversity.totals(ways)))
         if uneven:
-            return f"{uneven:,} of {count_of(distinct.size, 'group')} do not hold all their values equally often"
+            return f"values are not all equally often in {uneven:,} of {count_of(distinct.size, 'group')}"
         moving = int(ways.people[ways.moves(signature)].sum())
         if moving:
-            return f"{count_of(moving, 'member')} of {int(ways.people.sum()):,} change their signature"
+            return f"the signature changes for {moving:,} of {count_of(int(ways.people.sum()), 'member')}"
         m = min(values.size for values in sets if values.size)
         if self.e > m and not _independent(sets):
             return f"e is more than the {count_of(m, 'value')} of the smallest signature"
@@ -167,7 +167,7 @@ class EquivalenceSafe(SeriesGuarantee):
             violations = sum(finding.used.size for finding in broken)
             words = worst.words(ways)
             if len(findings) > 1:
-                words += f" {len(broken):,} of {count_of(len(findings), 'bucket')} are open to attacks below {self.e}."
+                words += f" Open to attacks below {self.e}: {len(broken):,} of {count_of(len(findings), 'bucket')}."
             first = int(used[0])
             at = int(ways.release[first]), int(ways.group[first])
             return Verdict(False, self.title, float(worst.bound), *at, violations, groups, words)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,7 @@ from reissue.methods.counts import Share, assignment, completed, joining, most_t
 from reissue.methods.signatures import Signatures
 
 Ints = npt.NDArray[np.int64]
+Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass
@@ -71,7 +73,7 @@ class Buckets:
         """Sums over the slots of each bucket."""
         return np.add.reduceat(numbers, self.starts) if numbers.size else numbers
 
-    def spread(self, numbers: Ints) -> Ints:
+    def spread(self, numbers: npt.NDArray[Number]) -> npt.NDArray[Number]:
         """A number of each bucket, for each of its slots."""
         return np.repeat(numbers, np.diff(self.starts, append=self.signature.size))
 

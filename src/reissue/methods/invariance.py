@@ -205,26 +205,36 @@ class Round:
         return Settled(self, signature, *self._counterfeits(buckets, published))
 
     def _placed(self, buckets: Buckets, choice: Choice) -> tuple[Ints, Ints]:
-        """Which arrival goes to which slot: of each value as many as planned, at random or along a curve."""
-        rows = self.arriving
-        if choice == "near":
-            from reissue.kernels.curve import near_order
-            from reissue.methods.splitting import Space
-
-            space = Space.of(self.snapshot.quasi, self.snapshot.schema)
-            cells = space.cells([column.codes[rows] for column in self.snapshot.quasi])
-            rows = rows[near_order(cells, self.space.rows[rows], space.lines, self.rng)]
-        else:
-            rows = self.rng.permutation(rows)
+        """Which arrival goes to which slot: of each value as many as planned, at random or evenly along a curve."""
+        rows = self.rng.permutation(self.arriving)
         value = self.space.rows[rows]
-        by_value = np.argsort(value, kind="stable")
+        rows = rows[np.argsort(value, kind="stable")]
         have = np.bincount(value, minlength=buckets.values)
         slot_by_value = np.argsort(buckets.value, kind="stable")
         slots = np.repeat(slot_by_value, buckets.fresh[slot_by_value])
         need = np.bincount(buckets.value[slots], minlength=buckets.values)
-        # The first rows of each value go to its slots; rows beyond them wait.
+        # The first rows of each value go to its slots; rows beyond them wait, whoever that is.
         rank = np.arange(rows.size) - np.repeat(np.cumsum(have) - have, have)
-        return rows[by_value[rank < np.repeat(need, have)]], slots
+        rows = rows[rank < np.repeat(need, have)]
+        return (rows, slots) if choice == "random" else self._along_a_curve(rows, slots, buckets)
+
+    def _along_a_curve(self, rows: Ints, slots: Ints, buckets: Buckets) -> tuple[Ints, Ints]:
+        """Both in the order of values, and within a value so that every bucket gets rows at even distances.
+
+        Then the i-th rows of all values of a bucket lie near each other. Where a bucket begins is drawn at random.
+        """
+        from reissue.kernels.curve import near_order
+        from reissue.methods.splitting import Space
+
+        space = Space.of(self.snapshot.quasi, self.snapshot.schema)
+        cells = space.cells([column.codes[rows] for column in self.snapshot.quasi])
+        rows = rows[near_order(cells, self.space.rows[rows], space.lines, self.rng)]
+        rows = rows[np.argsort(self.space.rows[rows], kind="stable")]
+        first = buckets.spread(self.rng.random(buckets.starts.size))
+        run = np.concatenate([[0], np.flatnonzero(np.diff(slots)) + 1]).astype(np.int64) if slots.size else slots
+        within = np.arange(slots.size) - np.repeat(run, np.diff(run, append=slots.size))
+        distance = (within + first[slots]) / np.maximum(buckets.fresh[slots], 1)
+        return rows, slots[np.lexsort((distance, buckets.value[slots]))]
 
     def _kept(self, buckets: Buckets) -> tuple[Ints, Ints]:
         """The counterfeits of the release before that stay, the oldest of each slot, and the slot of each."""

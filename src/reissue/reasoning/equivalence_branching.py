@@ -19,9 +19,10 @@ from reissue.reasoning.elimination import Whole, passed
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-LARGE = 2.0**40
 UNIT = 2**20
 """Multipliers are rounded to this fraction of 1 before a bound is evaluated with them."""
+LARGE = 2.0**40
+"""Multipliers beyond this are cut off, so that they fit into 64 bits when rounded."""
 
 
 class Branching:

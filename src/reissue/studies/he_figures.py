@@ -103,12 +103,12 @@ def _lines(data: pl.DataFrame, x: Any, y: Any, *, title: str, width: int, height
     # Where m-invariance coincides with its merged form, the small black crosses lie on the large grey dots.
     data = data.sort(pl.col("series") != MERGED, maintain_order=True)
     base = altair.Chart(altair.Data(values=data.to_dicts())).encode(x=x, y=y)
-    merged = altair.datum.series == MERGED
+    beneath = altair.datum.series == (MERGED if "m-invariance" in looks else "")
     lines = base.mark_line(strokeWidth=1.8).encode(color=colour, detail="series:N")
     marks = base.mark_point(filled=True, opacity=1).encode(
         color=colour,
         shape=shape,
-        size=altair.condition(merged, altair.value(110), altair.value(45)),
+        size=altair.condition(beneath, altair.value(110), altair.value(45)),
         tooltip=[altair.Tooltip(f"{name}:N") for name in tooltip],
     )
     return altair.layer(lines, marks).properties(width=width, height=height, title=_panel_title(title))
@@ -133,7 +133,10 @@ def _finished(drawing: Any, number: int, title: str, lines: Sequence[str]) -> An
 
 def _release_axis() -> Any:
     altair = _altair()
-    return altair.X("release:O", title="release", axis=altair.Axis(labelAngle=0, labelOverlap=True))
+    return altair.X(
+        "release:Q", title="release", axis=altair.Axis(tickMinStep=1, format="d", grid=False),
+        scale=altair.Scale(zero=False, nice=False, padding=8),
+    )  # fmt: skip
 
 
 def random_updates(found: pl.DataFrame, setting: Setting) -> Chart:
@@ -150,7 +153,7 @@ def skewed_updates(found: pl.DataFrame, setting: Setting) -> Chart:
     """Figure 8: the most counterfeits of any release against the skew, and every release for the largest skews."""
     altair = _altair()
     largest = _lines(
-        _named(he.largest_counts(found)), altair.X("skew:Q", title="skewness s"),
+        _named(he.largest_counts(found)), altair.X("skew:Q", title="skewness s", scale=altair.Scale(padding=8)),
         altair.Y("largest:Q", title="counterfeits"), title="Most counterfeits in any release", width=380, height=300,
     )  # fmt: skip
     skews = found["skew"].unique().sort().to_list()[-COURSES:]
@@ -193,7 +196,7 @@ def selectivity(found: pl.DataFrame, setting: Setting) -> Chart:
             altair.hconcat(
                 *(
                     _lines(
-                        same, x, altair.Y(f"{column}:Q", title=None, scale=altair.Scale(zero=True)),
+                        same, x, altair.Y(f"{column}:Q", title=None, scale=_error_scale(same[column])),
                         title=f"{title}; {updates}", width=290, height=220,
                     )
                     for column, title in panels.items()
@@ -207,6 +210,14 @@ def selectivity(found: pl.DataFrame, setting: Setting) -> Chart:
         "split or merged, m-invariance answers alike (Proposition 1)",
     )
     return Chart(found, _finished(altair.vconcat(*rows), 9, "Query error against selectivity", said))
+
+
+def _error_scale(errors: pl.Series) -> Any:
+    """From 0; a ratio near 1 from 0.8 to 1.2, or as far as it goes."""
+    if not errors.name.endswith("_ratio"):
+        return _altair().Scale(zero=True)
+    ratios = errors.filter(errors.is_finite()).to_list()
+    return _altair().Scale(domain=[min(0.8, *ratios, 1), max(1.2, *ratios, 1)], nice=True)
 
 
 def elapsed(found: pl.DataFrame, setting: Setting) -> Chart:

@@ -243,7 +243,9 @@ def _continues(method: Method, guarantees: tuple[Guarantee, ...], history: Histo
     if not history.number or history.method != method.name:
         return not history.number
     following = [guarantee for guarantee in guarantees if isinstance(guarantee, SeriesGuarantee)]
-    return all(any(name.startswith(f"{g.name}_") for name in history.checks) for g in following)
+    # Once somebody has begun anew, no promise about persons can be made any more.
+    per_record = any(g.parameters.get("per") == "person" and f"{g.name}_anew" in history.checks for g in following)
+    return not per_record and all(any(name.startswith(f"{g.name}_") for name in history.checks) for g in following)
 
 
 def _check(
@@ -386,8 +388,8 @@ def _check_protection(policy: Policy, history: History, protected: bool) -> None
         hint = "choose a method that protects a series, or accept the risk:"
     else:
         problem = (
-            f"{policy.method.name} protects a series from its first release on, and {history.number} were made another "
-            "way already: whoever is in both could be betrayed by comparing them."
+            f"{policy.method.name} protects a series from its first release on, but earlier releases (the last is "
+            f"{history.number}) were made another way: whoever is in both could be betrayed by comparing them."
         )
         hint = "go back to the method and the form of its promises of before, or accept the risk:"
     raise Unprotected(

@@ -49,7 +49,7 @@ def estimate(
                 hint="pass hierarchies={...}; series.policy.schema.quasi holds it for those who may see it.",
             )
     tables = release.tables if isinstance(release, Release) else release
-    frames = {name: read_table(table)[0] for name, table in tables.items()}
+    frames = {name: read_table(table)[0] for name, table in tables.items() if name != "counterfeits"}
     if set(frames) == {"table"}:
         return _generalised(frames["table"], where, hierarchies, kinds)
     if set(frames) == {"quasi", "sensitive"}:

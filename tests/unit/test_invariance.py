@@ -259,3 +259,26 @@ def test_the_same_seed_gives_the_same_release(chain, method):
 def test_merged_buckets_in_the_generalised_form_are_remarked_on(chain):
     draft = chain(policy(ri.EEquivalence(2, 2))).publish(people(FOUR))
     assert any("wide regions" in note for note in draft.notes)
+
+
+def test_who_began_anew_has_done_so_for_ever(folder: Path):
+    """A promise per record cannot be turned back into one per person, once it was made use of."""
+    record, person = policy(ri.MInvariance(2, changed="reinsert")), policy(ri.MInvariance(2))
+    with ri.open(folder, record) as series:
+        series.publish(people(FOUR))
+        series.amend(person, "nobody began anew")
+        assert series.publish(people(FOUR)).manifest["guarantees"] == ["m-invariance (m = 2)"]
+        series.amend(record, "and back")
+        outside = {**FOUR, 0: "scabies", 4: "mumps"}
+        series.publish(people(outside))
+        assert not ri.MInvariant(2).check(series.published()).holds
+        series.amend(person, "too late")
+        with pytest.raises(Unprotected):
+            series.publish(people(outside))
+
+
+def test_estimates_of_a_release_that_discloses_its_counterfeits(folder: Path):
+    with ri.open(folder, policy(ri.MInvariance(2), form="anatomised", disclose=["counterfeits"])) as series:
+        series.publish(people(FOUR))
+        release = series.publish(people({person: FOUR[person] for person in (0, 1, 2)}))
+        assert ri.estimate(release, {"age": (0, 200)}) == 4

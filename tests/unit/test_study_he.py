@@ -145,20 +145,22 @@ def test_largest_counts_and_times_add_up_by_hand() -> None:
     )
     assert he.largest_counts(counted).rows() == [("a", 4, None, None, 7, 0.06, 7), ("b", 4, 2, 1.0, 9, 0.09, 3)]
     stages = {name: pl.Series([1.0, 2.0, 4.0, 8.0]) for name in ("reading", "grouping", "recoding", "checking")}
-    timed = pl.DataFrame(keys, schema=schema).with_columns(**stages, drafting=pl.Series([4.0, 8.0, 16.0, 32.0]))
+    whole = {name: pl.Series([4.0, 8.0, 16.0, 32.0]) for name in ("drafting", "grouping_cpu", "drafting_cpu")}
+    timed = pl.DataFrame(keys, schema=schema).with_columns(**stages, **whole)
     assert he.series_times(timed).rows() == [
-        ("a", 4, None, None, 3.0, 3.0, 3.0, 3.0, 12.0),
-        ("b", 4, 2, 1.0, 12.0, 12.0, 12.0, 12.0, 48.0),
+        ("a", 4, None, None, 3.0, 3.0, 3.0, 3.0, 12.0, 12.0, 12.0),
+        ("b", 4, 2, 1.0, 12.0, 12.0, 12.0, 12.0, 48.0, 48.0, 48.0),
     ]
 
 
 def test_a_stage_lasts_until_the_next_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter([10.0, 13.0, 20.0])
+    clock, processor = iter([10.0, 13.0, 20.0]), iter([1.0, 6.0, 7.5])
     monkeypatch.setattr(he_setting.time, "perf_counter", lambda: next(clock))
+    monkeypatch.setattr(he_setting.time, "process_time", lambda: next(processor))
     stopwatch = Stopwatch()
     stopwatch("reading")
     stopwatch("grouping")
-    assert stopwatch.seconds() == {"reading": 3.0, "grouping": 7.0}
+    assert stopwatch.laps() == {"reading": (3.0, 5.0), "grouping": (7.0, 1.5)}
 
 
 def test_times_cover_every_release_of_every_method() -> None:

@@ -19,6 +19,7 @@ from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Validation, Verdict
@@ -28,6 +29,9 @@ from reissue.reasoning.dense import ascending
 from reissue.reasoning.diversity import CountTable, Ints
 from reissue.reasoning.stays import Stays
 from reissue.release import Published, PublishedGroups
+
+ANEW = "anew"
+"""The table that counts who began anew: the promise then holds per record, for ever."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class SameSignature(SeriesGuarantee):
         tally = Tally(self.title)
         stays = Stays.read({})
         for release in published.releases:
-            measure, stays = self._judge(published, release, stays, secret)
+            measure, stays, _ = self._judge(published, release, stays, secret)
             tally.add(release, measure)
         return tally.verdict()
 
@@ -78,14 +82,24 @@ class SameSignature(SeriesGuarantee):
                 hint="use check for a whole series.",
             )
         release = published.releases[0]
-        measure, stays = self._judge(published, release, Stays.read(state), secret)
+        measure, stays, anew = self._judge(published, release, Stays.read(state), secret)
         tally = Tally(self.title)
         tally.add(release, measure)
-        return tally.verdict(), stays.tables()
+        verdict = tally.verdict()
+        before = int(state[ANEW]["people"][0]) if ANEW in state else 0
+        if before and self.per == "person":
+            people = count_of(before, "person", "people")
+            words = f"{people} began anew in earlier releases: the promise holds per record."
+            verdict = replace(verdict, holds=False, explanation=words)
+        remembered = dict(stays.tables())
+        if before + anew:
+            remembered[ANEW] = pl.DataFrame({"people": [before + anew]}, schema={"people": pl.UInt32})
+        return verdict, remembered
 
     def _judge(
         self, published: Published, release: PublishedGroups, stays: Stays, secret: object
-    ) -> tuple[Measure, Stays]:
+    ) -> tuple[Measure, Stays, int]:
+        """Judge one release; also the stays with it, and how many people began anew in it as they may."""
         need_one_value_each(self, published)
         if release.number <= stays.number:
             raise ParameterError(
@@ -104,6 +118,7 @@ class SameSignature(SeriesGuarantee):
 
         back = step.returned
         changed = back.person[back.signature != back.last.signature]
+        anew = np.intersect1d(changed, self._may_begin_anew(release.number, secret)).size
         changed = np.setdiff1d(changed, self._may_begin_anew(release.number, secret))
         others = np.bincount(group[np.searchsorted(people, changed)], minlength=release.group_count)
         measure = self.measure(published, release)
@@ -114,7 +129,7 @@ class SameSignature(SeriesGuarantee):
                 return told
             return f"{told}; {count_of(int(others[at]), 'person', 'people')} in it had another signature before"
 
-        return replace(measure, kept=measure.kept & (others == 0), words=words), stays
+        return replace(measure, kept=measure.kept & (others == 0), words=words), stays, anew
 
     def _may_begin_anew(self, number: int, secret: object) -> Ints:
         nobody = np.zeros(0, dtype=np.int64)

@@ -6,7 +6,7 @@ is, for each value of each bucket; then rows are moved once.
 | paper                  | here                                                                    |
 |------------------------|-------------------------------------------------------------------------|
 | signature, bucket      | a run of slots                                                          |
-| division               | `Buckets.of`: the rows of people published before, by slot              |
+| division               | `Round.divide`: the rows of people published before, by slot            |
 | balancing              | `Buckets.balance`                                                       |
 | assignment             | `Buckets.assign`                                                        |
 | counterfeit            | `kept` (one of the release before stays) or `made`                      |

@@ -64,8 +64,8 @@ class EEquivalence(Method):
     """When more than 1/m of the arrivals have the same value: fill up with counterfeits, withhold all arrivals that
     balancing did not use until more come, or refuse the release."""
     choice: Choice = "random"
-    """Which arrivals come together: drawn at random, or near each other; the latter can be inverted by someone who
-    knows the program."""
+    """Which arrivals come together: drawn at random, or evenly along a curve through the quasi-identifiers; the latter
+    can be inverted by someone who knows the program."""
 
     name: ClassVar[str] = "EEquivalence"
     protects_series: ClassVar[bool] = True

@@ -71,8 +71,8 @@ class Round:
         narrow = sum(len(stays.signatures[signature]) < m for signature in used)
         if narrow:
             raise Refused(
-                f"m = {m} is more than this series began with: {count_of(narrow, 'signature')} that people were "
-                "published with have fewer values, and a signature never changes.",
+                f"m = {m} is more than this series began with: people of this table were published with "
+                f"{count_of(narrow, 'signature')} of fewer values, and a signature never changes.",
                 hint="go back to the m of before.",
             )
         space = ValueSpace.of(snapshot.values, [stays.signatures[signature] for signature in used])

@@ -23,7 +23,7 @@ does somebody whose value changed within it; arrivals are chosen for balancing f
 arrival goes to which bucket is drawn at random, because a choice that looks at quasi-identifiers can be inverted.
 
 Cost: the plan is made on counts, one for each value of each signature; rows are then moved in O(n), and cut in
-O(n d log n) for d attributes.
+O(n d^2 log h) for d attributes and buckets of h tuples a value.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class MInvariance(Method):
     """People whose value has changed to one outside their signature: withhold them, or publish them as if they were
     new; the bound then holds for each record, not for the person."""
     choice: Choice = "random"
-    """Which arrivals come together: drawn at random, or near each other, for narrower groups; the latter can be
-    inverted by someone who knows the program."""
+    """Which arrivals come together: drawn at random, or evenly along a curve through the quasi-identifiers, for groups
+    that are a little narrower; the latter can be inverted by someone who knows the program."""
 
     name: ClassVar[str] = "MInvariance"
     protects_series: ClassVar[bool] = True

@@ -156,7 +156,7 @@ class Setting:
             progress(f"{run.title}, release {number}")
             stopwatch = Stopwatch()
             draft = series.publish(table, seed=self.release_seed(number), progress=stopwatch)
-            yield Timed(draft, stopwatch.seconds())
+            yield Timed(draft, stopwatch.laps())
 
 
 Compared = MInvariance | EEquivalence
@@ -198,27 +198,45 @@ class Run:
 RUN_COLUMNS: dict[str, type[pl.DataType]] = {"method": pl.String, "m": pl.Int64, "e": pl.Int64, "skew": pl.Float64}
 
 
+class Lap(NamedTuple):
+    """How long something took."""
+
+    wall: float
+    """Seconds on the clock."""
+    cpu: float
+    """Seconds of all processors together, which say less about what else the machine was doing."""
+
+
 class Timed(NamedTuple):
-    """A draft, and the seconds that each stage of it took."""
+    """A draft, and how long each stage of it took."""
 
     draft: Draft
-    seconds: dict[str, float]
+    laps: dict[str, Lap]
 
 
 class Stopwatch:
     """Takes the time of stages: to be called with the name of each as it begins."""
 
     def __init__(self) -> None:
-        self._stages: list[tuple[str, float]] = []
+        self._stages: list[str] = []
+        self._begun: list[Lap] = []
 
     def __call__(self, stage: str) -> None:
         """Begin a stage."""
-        self._stages.append((stage, time.perf_counter()))
+        self._stages.append(stage)
+        self._begun.append(_now())
 
-    def seconds(self) -> dict[str, float]:
+    def laps(self) -> dict[str, Lap]:
         """How long each stage took; the last one ends now."""
-        ends = [begun for _, begun in self._stages[1:]] + [time.perf_counter()]
-        return {stage: end - begun for (stage, begun), end in zip(self._stages, ends, strict=True)}
+        ends = [*self._begun[1:], _now()]
+        return {
+            stage: Lap(end.wall - begun.wall, end.cpu - begun.cpu)
+            for stage, begun, end in zip(self._stages, self._begun, ends, strict=True)
+        }
+
+
+def _now() -> Lap:
+    return Lap(time.perf_counter(), time.process_time())
 
 
 FULL = Setting(rows=600_000, initial=200_000, turnover=PAPER_TURNOVER, releases=21)

@@ -53,6 +53,7 @@ bench: $(VENV)-bench/.ready
 	$(VENV)-bench/bin/python benchmarks/publish.py
 	$(VENV)-bench/bin/python benchmarks/quality.py
 	$(VENV)-bench/bin/python benchmarks/queries.py
+	$(VENV)-bench/bin/python benchmarks/series.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-bench build .mypy_cache .pytest_cache .ruff_cache

@@ -13,7 +13,11 @@ is, for each value of each bucket; then rows are moved once.
 
 Differs from the paper: a person who returns keeps the signature of before, and so does one whose value has
 changed within it: forgetting it would let the two signatures be compared. Which arrivals are used for
-balancing is decided for all buckets together (`counts.most_taken`).
+balancing is decided for all buckets together (`counts.most_taken`). Arrivals that remain join the buckets there are as
+far as they can (`counts.joining`), and form new ones only for the rest: in the paper every release makes about a dozen
+new signatures, and since a small bucket hardly ever loses height, over hundreds of releases a table falls apart into
+buckets of a few people and mostly counterfeits. When there are many small ones already, what is left is put into
+existing ones with counterfeits beside it (`counts.covering`): they are gone with the next release or two.
 """
 
 from __future__ import annotations
@@ -25,11 +29,15 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from reissue.methods.counts import Share, assignment, completed, joining, most_taken, roomy_assignment
+from reissue.methods.counts import Share, assignment, completed, covering, joining, most_taken, roomy_assignment
 from reissue.methods.signatures import Signatures
 
 Ints = npt.NDArray[np.int64]
 Number = TypeVar("Number", bound=np.generic)
+
+MANY = 64
+CROWD = 15
+"""From MANY buckets on, with fewer than CROWD * m tuples each, no new ones are made where it can be helped."""
 
 
 @dataclass
@@ -131,12 +139,38 @@ class Buckets:
         """The counterfeits that would make the remaining arrivals m-eligible; None where none would."""
         return completed(self.arrivals, self.m, familiar)
 
+    @property
+    def crowded(self) -> bool:
+        """Whether there are so many small buckets that a further one is better avoided."""
+        buckets = self.starts.size
+        tuples = int(self.holding.sum() + self.arrivals.sum())
+        return buckets >= MANY and tuples < CROWD * self.m * (buckets + 1)
+
     def join(self) -> None:
         """Let as many of the remaining arrivals as can join the buckets there are, a set for each, m-eligibly."""
+        self._add(self.spread(joining(self.arrivals, self.m, self._existing())))
+
+    def cover(self, *, partly: bool) -> None:
+        """Put the remaining arrivals into the buckets there are, with counterfeits beside them.
+
+        Those whose values are in no signature remain; unless `partly`, nothing is done where there are such.
+        """
+        existing = self._existing()
+        each = covering(self.arrivals, existing, np.maximum.reduceat(self.holding, self.starts))
+        if partly or (each @ existing >= self.arrivals).all():
+            self._add(self.spread(each))
+
+    def _existing(self) -> npt.NDArray[np.bool_]:
+        """For each bucket which values are in its signature."""
         existing = np.zeros((self.starts.size, self.values), dtype=np.bool_)
         existing[self.spread(np.arange(self.starts.size)), self.value] = True
-        fresh = self.spread(joining(self.arrivals, self.m, existing))
+        return existing
+
+    def _add(self, wanted: Ints) -> None:
+        """Fill so many places more of each slot with arrivals, and with counterfeits where there are no more."""
+        fresh = _first_served(self.value, wanted, self.arrivals)
         self.fresh += fresh
+        self.made += wanted - fresh
         self.arrivals = self.arrivals - np.bincount(self.value, weights=fresh, minlength=self.values).astype(np.int64)
 
     def assign(self, counterfeits: Ints, numbers: Signatures, least: int) -> None:
@@ -145,11 +179,7 @@ class Buckets:
         shares = divide(self.arrivals + counterfeits, self.m, least)
         if not shares:
             return
-        wanted = self._place(shares, numbers)
-        fresh = _first_served(self.value, wanted, self.arrivals)
-        self.fresh += fresh
-        self.made += wanted - fresh
-        self.arrivals = np.zeros_like(self.arrivals)
+        self._add(self._place(shares, numbers))
 
     def _place(self, shares: Sequence[Share], numbers: Signatures) -> Ints:
         """How many tuples the shares bring to each slot; slots for new signatures are added."""

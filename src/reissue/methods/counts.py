@@ -19,6 +19,8 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 _AT_ONCE = 1024
+TALL = 3
+"""A bucket with so many tuples of each value loses some of its height with nearly every release."""
 
 
 def eligible(counts: Ints, m: int) -> bool:
@@ -109,6 +111,28 @@ def joining(counts: Ints, m: int, existing: Bools) -> Ints:
         if (each >= 0).all() and (left >= 0).all() and eligible(left, m):
             return each
     raise InternalError("a batch that is not m-eligible was to join buckets")
+
+
+def covering(counts: Ints, existing: Bools, heights: Ints) -> Ints:
+    """Sets of tuples for existing signatures that hold all of a batch, together with counterfeits; a greedy choice.
+
+    How many tuples of each of its values every signature gets. Again and again the signature is chosen of whose
+    values the largest share still has tuples; the taller of several, because the height of a large bucket falls by
+    itself when people leave, and with it what was added. Values that no signature has remain.
+    """
+    each, remaining = np.zeros(existing.shape[0], dtype=np.int64), counts.copy()
+    breadth = existing.sum(axis=1)
+    preference = np.where(heights >= TALL, 1.0, 0.001)
+    while remaining.any():
+        hit = (existing & (remaining > 0)).sum(axis=1)
+        best = int(np.argmax(preference * hit / breadth + 1e-4 * np.log1p(heights) * (hit > 0)))
+        if not hit[best]:
+            break
+        values = np.flatnonzero(existing[best])
+        number = int(remaining[values][remaining[values] > 0].min())
+        each[best] += number
+        remaining[values] = np.maximum(remaining[values] - number, 0)
+    return each
 
 
 def assignment(counts: Ints, m: int, least: int = 1) -> list[Share]:

@@ -157,10 +157,15 @@ class Round:
 
     def assign(self, buckets: Buckets, shortage: Shortage, *, least: int = 1) -> None:
         """Phase three: buckets for the arrivals that balancing did not use; what to do if they are not m-eligible."""
+        fits = eligible(buckets.arrivals, self.m)
+        if fits:
+            buckets.join()
+        if buckets.crowded and (fits or shortage == "counterfeit"):
+            # What remained of an eligible batch might not be: then somebody would wait for having a certain value.
+            buckets.cover(partly=shortage == "counterfeit")
         if not buckets.arrivals.any():
             return
         if eligible(buckets.arrivals, self.m):
-            buckets.join()
             buckets.assign(np.zeros(buckets.values, dtype=np.int64), self.signatures, least)
             return
         if shortage == "refuse":

@@ -20,7 +20,7 @@ import polars as pl
 from reissue.errors import InternalError, Refused
 from reissue.memory import Memory
 from reissue.reasoning.cut_graph import OUTSIDE, CutGraph
-from reissue.reasoning.cut_tables import EDGES, NODES, TUPLES, from_tables, to_tables
+from reissue.reasoning.cut_tables import EDGES, NODES, TUPLES, from_rows, to_rows, to_tables
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -116,11 +116,8 @@ class CutGraphs:
     def graph(self, signature: int) -> CutGraph:
         """One graph, to be looked at or changed."""
         if signature not in self._open:
-            rows = {
-                "nodes": _frame(self._nodes[:, _of(self._nodes, signature)], NODES),
-                "edges": _frame(self._edges[:, _of(self._edges, signature)], EDGES),
-            }
-            self._open[signature] = from_tables(rows, self.e).get(signature) or CutGraph(self.e)
+            nodes, edges = (table[:, _of(table, signature)].T.tolist() for table in (self._nodes, self._edges))
+            self._open[signature] = from_rows(nodes, edges, self.e).get(signature) or CutGraph(self.e)
         return self._open[signature]
 
     def admit(self, signature: Ints, came: Ints, left: Ints) -> Bools:
@@ -156,8 +153,7 @@ class CutGraphs:
         for at in np.flatnonzero(slow).tolist():
             self.graph(int(turnover.signature[at])).step(**_arguments(turnover, at))
         self._gain(turnover, ~slow)
-        if turnover.number % CutGraph.EVERY == 0:
-            self._contract()
+        self._contract(turnover.number)
         self._close()
 
     def end(self, signatures: Ints, number: int) -> None:
@@ -202,25 +198,22 @@ class CutGraphs:
         grown = np.stack([keys >> 2 * _BITS, kind, (keys >> _BITS) & low, keys & low, counts])
         self._edges = _sorted(np.concatenate([grown, others], axis=1))
 
-    def _contract(self) -> None:
-        """Merge nodes in the graphs that have come to have many."""
-        u, v = self._edges[2], self._edges[3]
-        nodes = np.unique(np.concatenate([(self._edges[0] << _BITS) | u, (self._edges[0] << _BITS) | v]))
+    def _contract(self, number: int) -> None:
+        """Merge nodes in graphs that have come to have many; every release looks at one in eight of them."""
+        rows = self._edges[:, self._edges[0] % CutGraph.EVERY == number % CutGraph.EVERY]
+        nodes = np.unique(np.concatenate([(rows[0] << _BITS) | rows[2], (rows[0] << _BITS) | rows[3]]))
         signature, count = np.unique(nodes >> _BITS, return_counts=True)
-        for one in signature[count >= CutGraph.ROOM].tolist():
-            if one not in self._open:
-                self.graph(one).contract()
+        for one in signature[count >= CutGraph.LIMIT].tolist():
+            self.graph(one).contract()
 
     def _close(self) -> None:
         """Put the open graphs back into rows."""
         if not self._open:
             return
         opened = np.array(list(self._open), dtype=np.int64)
-        back = to_tables(self._open)
-        for name, schema in (("_nodes", NODES), ("_edges", EDGES)):
-            rows = getattr(self, name)
-            new = np.stack([_ints(back[name.removeprefix("_")], column) for column in schema])
-            setattr(self, name, _sorted(np.concatenate([rows[:, ~np.isin(rows[0], opened)], new], axis=1)))
+        nodes, edges = to_rows(self._open)
+        self._nodes = _replaced(self._nodes, opened, nodes)
+        self._edges = _replaced(self._edges, opened, edges)
         self._open = {}
 
     def _node_of(self, signature: Ints, release: Ints) -> Ints:
@@ -274,6 +267,12 @@ def _summed(signature: Ints, node: Ints, count: Ints) -> tuple[Ints, Ints, Ints]
 def _of(rows: Ints, signature: int) -> slice:
     """Where the rows of a signature stand; rows are sorted by it."""
     return slice(*np.searchsorted(rows[0], [signature, signature + 1]))
+
+
+def _replaced(rows: Ints, signatures: Ints, new: list[tuple[int, ...]]) -> Ints:
+    """Rows with those of some signatures replaced."""
+    made = np.array(new, dtype=np.int64).reshape(-1, rows.shape[0]).T
+    return _sorted(np.concatenate([rows[:, ~np.isin(rows[0], signatures)], made], axis=1))
 
 
 def _sorted(rows: Ints) -> Ints:

@@ -180,9 +180,10 @@ def make_draft(
     """Read, code, group, recode and check a table; raise if it cannot or must not be published."""
     method = policy.method
     guarantees = policy.guarantees()
-    continues = _continues(method, guarantees, history)
+    obstacles = _obstacles(method, guarantees, history)
+    continues = not obstacles
     protected = method.protects_series and continues and (history.protected or not history.number)
-    _check_protection(policy, history, protected)
+    _check_protection(policy, history, protected, obstacles)
     coded, library = _read(table, policy.schema, history, show_values, progress)
     snapshot = coded.snapshot
     rows = snapshot.frame()
@@ -191,7 +192,7 @@ def make_draft(
     snapshot = snapshot.for_form(policy.form)
     _check_feasible(snapshot, guarantees)
     progress("Grouping people")
-    if seed is not None and (not isinstance(seed, int) or seed < 0):
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
         raise ParameterError(f"The 'seed' parameter must be a whole number of at least 0. Got {seed!r} instead.")
     sequence = np.random.SeedSequence(seed)
     rng = np.random.default_rng(sequence)
@@ -238,14 +239,15 @@ def make_draft(
     )
 
 
-def _continues(method: Method, guarantees: tuple[Guarantee, ...], history: History) -> bool:
-    """Whether what the method and its checkers remember reaches back to the first release they are to protect."""
-    if not history.number or history.method != method.name:
-        return not history.number
+def _obstacles(method: Method, guarantees: tuple[Guarantee, ...], history: History) -> list[str]:
+    """Why the method and its checkers cannot go on from what they remember, if they cannot."""
+    if not history.number:
+        return []
+    if history.method != method.name:
+        return [f"release {history.number} was made by {history.method}"]
     following = [guarantee for guarantee in guarantees if isinstance(guarantee, SeriesGuarantee)]
-    # Once somebody has begun anew, no promise about persons can be made any more.
-    per_record = any(g.parameters.get("per") == "person" and f"{g.name}_anew" in history.checks for g in following)
-    return not per_record and all(any(name.startswith(f"{g.name}_") for name in history.checks) for g in following)
+    found = [guarantee.obstacle(Prefixed(history.checks, f"{guarantee.name}_")) for guarantee in following]
+    return [obstacle for obstacle in found if obstacle]
 
 
 def _check(
@@ -377,7 +379,7 @@ def _notes(
     return tuple(notes)
 
 
-def _check_protection(policy: Policy, history: History, protected: bool) -> None:
+def _check_protection(policy: Policy, history: History, protected: bool, obstacles: list[str]) -> None:
     if not history.number or protected or policy.series == "unprotected":
         return
     if not policy.method.protects_series:
@@ -388,12 +390,13 @@ def _check_protection(policy: Policy, history: History, protected: bool) -> None
         hint = "choose a method that protects a series, or accept the risk:"
     else:
         problem = (
-            f"{policy.method.name} protects a series from its first release on, but earlier releases (the last is "
-            f"{history.number}) were made another way: whoever is in both could be betrayed by comparing them."
+            f"{policy.method.name} protects a series from its first release on, and under this policy it cannot: "
+            "whoever is in earlier releases too could be betrayed by comparing them."
         )
-        hint = "go back to the method and the form of its promises of before, or accept the risk:"
+        hint = "go back to the method and parameters of before, or accept the risk:"
     raise Unprotected(
         problem,
+        problems=obstacles if policy.method.protects_series else [],
         hint=f'{hint} set series = "unprotected" in the policy and record that with `reissue amend`; the public '
         "record then says so.",
     )

@@ -91,7 +91,7 @@ class Policy:
 
     def __post_init__(self) -> None:
         problems = []
-        if isinstance(self.disclose, str) or not set(self.disclose) <= set(DISCLOSURES):
+        if not isinstance(self.disclose, list | tuple) or any(word not in DISCLOSURES for word in self.disclose):
             problems.append(f"'disclose' must be a list of some of {listed(DISCLOSURES)}")
         else:
             object.__setattr__(self, "disclose", tuple(self.disclose))

@@ -74,7 +74,7 @@ def guess_roles(frame: pl.DataFrame, labels: Collection[str] = ()) -> list[Guess
 def propose_policy(frame: pl.DataFrame, source: str, labels: Collection[str] = ()) -> str:
     """A policy file with the guesses in it, ready to be read, corrected and used."""
     guesses = guess_roles(frame, labels)
-    missing = {series.name for series in frame if series.null_count()}
+    missing = {s.name for s in frame if s.null_count() or (s.dtype.is_float() and s.is_nan().any())}
     by_role = {role: [g for g in guesses if g.role == role] for role in ("person", "quasi", "sensitive", "drop")}
     (person,), (sensitive,) = by_role["person"], by_role["sensitive"]
     lines = [

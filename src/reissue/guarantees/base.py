@@ -197,6 +197,10 @@ class SeriesGuarantee(_Parametrised):
         verdict is about this release; a change is a change against those before.
         """
 
+    def obstacle(self, state: Memory) -> str | None:
+        """Why the promise cannot be made for releases after those that left this state, in a few words."""
+        return None if len(state) else f"nobody has checked {self.name} from the first release on"
+
 
 EXACT = 2**31
 """Up to here a whole parameter times a count of rows stays within 64 bits, so that they compare exactly."""

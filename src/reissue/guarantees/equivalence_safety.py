@@ -43,6 +43,7 @@ from reissue.guarantees.m_invariance import signatures_of
 from reissue.guarantees.m_uniqueness import need_one_value_each
 from reissue.memory import Memory, Remembered
 from reissue.reasoning import diversity
+from reissue.reasoning.cut_graphs import CUTS
 from reissue.reasoning.elimination import echelon
 from reissue.reasoning.equivalence import Attack, Search, minimum_attack, minimum_attack_of_matrices
 from reissue.reasoning.trajectories import Bucket, Trajectories
@@ -113,6 +114,12 @@ class EquivalenceSafe(SeriesGuarantee):
         number = published.releases[0].number
         words = f"Not certified: {doubt.words}. {_NOT_BROKEN}"
         return Verdict(False, self.title, 1.0, number, None, doubt.groups, groups, words), remembered
+
+    def obstacle(self, state: Memory) -> str | None:
+        """Graphs are kept for the e of the first release; what is safe for it is safe for less."""
+        if CUTS in state and self.e > (began := int(state[CUTS]["e"][0])):
+            return f"e = {self.e} is more than the e = {began} that the series began with, and what is out stays out"
+        return super().obstacle(state)
 
     def _obstacle(self, ways: Trajectories, signature: Ints, sets: list[Ints]) -> str | None:
         """Why buckets cannot be judged one by one, if they cannot (Lemma 3)."""

@@ -30,6 +30,8 @@ from reissue.reasoning.diversity import CountTable, Ints
 from reissue.reasoning.stays import Stays
 from reissue.release import Published, PublishedGroups
 
+LEAST = "least"
+"""The table with the smallest m so far: the promise cannot be larger than that any more."""
 ANEW = "anew"
 """The table that counts who began anew: the promise then holds per record, for ever."""
 
@@ -92,9 +94,22 @@ class SameSignature(SeriesGuarantee):
             words = f"{people} began anew in earlier releases: the promise holds per record."
             verdict = replace(verdict, holds=False, explanation=words)
         remembered = dict(stays.tables())
+        least = min(self.m, int(state[LEAST]["m"][0])) if LEAST in state else self.m
+        remembered[LEAST] = pl.DataFrame({"m": [least]}, schema={"m": pl.UInt32})
+        if self.m > least:
+            words = f"Earlier releases were made for m = {least}: what is out cannot be made safer."
+            verdict = replace(verdict, holds=False, explanation=words)
         if before + anew:
             remembered[ANEW] = pl.DataFrame({"people": [before + anew]}, schema={"people": pl.UInt32})
         return verdict, remembered
+
+    def obstacle(self, state: Memory) -> str | None:
+        """Signatures that are too small are out, or somebody has begun anew."""
+        if self.per == "person" and ANEW in state:
+            return "people whose value changed were published as new records, so the promise holds per record for ever"
+        if LEAST in state and self.m > (least := int(state[LEAST]["m"][0])):
+            return f"m = {self.m} is more than the m = {least} of an earlier release, and what is out stays out"
+        return super().obstacle(state)
 
     def _judge(
         self, published: Published, release: PublishedGroups, stays: Stays, secret: object

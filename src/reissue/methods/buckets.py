@@ -35,9 +35,10 @@ from reissue.methods.signatures import Signatures
 Ints = npt.NDArray[np.int64]
 Number = TypeVar("Number", bound=np.generic)
 
-MANY = 64
+MANY, MOST = 64, 320
 CROWD = 15
-"""From MANY buckets on, with fewer than CROWD * m tuples each, no new ones are made where it can be helped."""
+"""No new buckets are made, where it can be helped, from MANY on with fewer than CROWD * m tuples each, and from MOST
+on. Found by trying: more buckets cost more counterfeits later, fewer cost more now."""
 
 
 @dataclass
@@ -144,7 +145,7 @@ class Buckets:
         """Whether there are so many small buckets that a further one is better avoided."""
         buckets = self.starts.size
         tuples = int(self.holding.sum() + self.arrivals.sum())
-        return buckets >= MANY and tuples < CROWD * self.m * (buckets + 1)
+        return buckets >= MOST or (buckets >= MANY and tuples < CROWD * self.m * (buckets + 1))
 
     def join(self) -> None:
         """Let as many of the remaining arrivals as can join the buckets there are, a set for each, m-eligibly."""

@@ -18,7 +18,8 @@ from reissue.errors import InternalError
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-_AT_ONCE = 1024
+_CELLS = 1 << 16
+"""Totals are tried by so many counts at once."""
 TALL = 3
 """A bucket with so many tuples of each value loses some of its height with nearly every release."""
 
@@ -38,8 +39,9 @@ def most_taken(available: Ints, wanted: Ints, m: int) -> Ints | None:
     (g - T) / m, so at least the others of it must be taken; the largest T for which this adds up is sought.
     """
     rest, most = int(available.sum()), np.minimum(available, wanted)
-    for highest in range(int(most.sum()), -1, -_AT_ONCE):
-        totals = np.arange(highest, max(highest - _AT_ONCE, -1), -1, dtype=np.int64)
+    at_once = max(1, _CELLS // max(available.size, 1))
+    for highest in range(int(most.sum()), -1, -at_once):
+        totals = np.arange(highest, max(highest - at_once, -1), -1, dtype=np.int64)
         least = np.maximum(available[None, :] - ((rest - totals) // m)[:, None], 0)
         fits = (least <= most[None, :]).all(axis=1) & (least.sum(axis=1) <= totals)
         if fits.any():
@@ -50,9 +52,11 @@ def most_taken(available: Ints, wanted: Ints, m: int) -> Ints | None:
 
 def _spread(least: Ints, most: Ints, available: Ints, total: int) -> Ints:
     """From `least` up to `total` in all, without exceeding `most`, from the most frequent values first."""
+    order = np.argsort(-(available - least), kind="stable")
+    room = (most - least)[order]
+    before = np.cumsum(room) - room
     taken = least.copy()
-    for value in np.argsort(-(available - least), kind="stable"):
-        taken[value] += min(int(most[value] - least[value]), total - int(taken.sum()))
+    taken[order] += np.clip(total - int(least.sum()) - before, 0, room)
     return taken
 
 

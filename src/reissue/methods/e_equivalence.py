@@ -80,7 +80,8 @@ class EEquivalence(Method):
         if self.e > self.m:
             raise ParameterError(
                 f"The 'e' parameter of EEquivalence must be at most m = {self.m}. Got {self.e} instead.",
-                hint="two groups of m people with the same values are an equivalence of size m already (Lemma 3).",
+                hint="choose a smaller e or a larger m: two groups of m people with the same values are an equivalence "
+                "of size m already (Lemma 3).",
             )
 
     @property

@@ -141,9 +141,15 @@ def warnings(changed: Changed) -> tuple[str, ...]:
 
 def problems(name: str, schema: Schema, form: str) -> list[str]:
     """Columns published as they are would have to be constant within groups, which follow values alone."""
+    found = []
+    if schema.protect:
+        found.append(
+            f"{name} does nothing for protected sets, whose values may make up a whole signature: leave 'protect' out"
+        )
     if form == "anatomised" or not schema.as_is:
-        return []
+        return found
     return [
+        *found,
         f"{name} in the generalised form cannot publish columns as they are ({', '.join(map(repr, schema.as_is))}): "
-        'make them quasi-identifiers or drop them, or set form = "anatomised"'
+        'make them quasi-identifiers or drop them, or set form = "anatomised"',
     ]

@@ -158,9 +158,7 @@ class CutGraph:
         self._contract_if_due()
 
     def contract(self) -> None:
-        """Merge nodes where there are many: with a reserve first, without one if there are far too many."""
-        if self.nodes < self.ROOM:
-            return
+        """Merge nodes: with a reserve where that can be done, without one if there are far too many."""
         self._merge_neighbours(reserve=self.threshold, goal=0)
         self._merge_loose(reserve=self.threshold)
         if self.nodes < self.LIMIT:
@@ -253,7 +251,7 @@ class CutGraph:
         )
 
     def _contract_if_due(self) -> None:
-        if self.nodes % self.EVERY == 0:
+        if self.nodes >= self.ROOM and self.nodes % self.EVERY == 0:
             self.contract()
 
     def _merge_neighbours(self, *, reserve: int, goal: int) -> None:

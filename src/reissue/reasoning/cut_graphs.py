@@ -25,6 +25,10 @@ from reissue.reasoning.cut_tables import EDGES, NODES, TUPLES, from_rows, to_row
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
+CUTS = "cuts"
+"""The table with the e that graphs are kept for."""
+EARLY = 8
+"""From so many nodes on those are merged that are tied by many tuples."""
 _TABLES = ("nodes", "edges")
 _BITS = 20
 """Releases and nodes are numbered below 2^20, signatures below 2^23."""
@@ -93,9 +97,9 @@ class CutGraphs:
     @classmethod
     def read(cls, memory: Memory, e: int) -> Self:
         """What `tables` gave."""
-        if "cuts" not in memory:
+        if CUTS not in memory:
             return cls(e)
-        began = int(memory["cuts"]["e"][0])
+        began = int(memory[CUTS]["e"][0])
         if e > began:
             raise Refused(
                 f"e = {e} is more than this series began with ({began}): what is out cannot be made safer.",
@@ -108,7 +112,7 @@ class CutGraphs:
         """What to remember."""
         self._close()
         return {
-            "cuts": pl.DataFrame({"e": [self.e]}, schema={"e": pl.UInt32}),
+            CUTS: pl.DataFrame({"e": [self.e]}, schema={"e": pl.UInt32}),
             "nodes": _frame(self._nodes, NODES),
             "edges": _frame(self._edges, EDGES),
         }
@@ -199,11 +203,19 @@ class CutGraphs:
         self._edges = _sorted(np.concatenate([grown, others], axis=1))
 
     def _contract(self, number: int) -> None:
-        """Merge nodes in graphs that have come to have many; every release looks at one in eight of them."""
-        rows = self._edges[:, self._edges[0] % CutGraph.EVERY == number % CutGraph.EVERY]
+        """Merge nodes in graphs that have come to have many; every release looks at one in eight of them.
+
+        Where past releases are tied by many tuples each, merging is easy and saves much, so it is done early.
+        """
+        rows = self._edges[:, (self._edges[0] % CutGraph.EVERY == number % CutGraph.EVERY) & (self._edges[1] == TUPLES)]
         nodes = np.unique(np.concatenate([(rows[0] << _BITS) | rows[2], (rows[0] << _BITS) | rows[3]]))
         signature, count = np.unique(nodes >> _BITS, return_counts=True)
-        for one in signature[count >= CutGraph.LIMIT].tolist():
+        past = rows[:, rows[2] != OUTSIDE]
+        place = np.searchsorted(signature, past[0])
+        pairs = np.bincount(place, minlength=signature.size)
+        tied = np.bincount(place, weights=past[4], minlength=signature.size) >= self.threshold * pairs
+        due = (count >= CutGraph.LIMIT) | (tied & (count >= EARLY))
+        for one in signature[due].tolist():
             self.graph(one).contract()
 
     def _close(self) -> None:

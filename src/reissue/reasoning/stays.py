@@ -13,6 +13,7 @@ What is remembered, as named tables:
     living        person, signature, came, again      everyone published in the last release
     ever          first, last                         everyone published so far, as ranges of person numbers
     gone-000007   person, signature, came, again      the stays that were over in release 7
+    gone-000008-1 the same, and left                  the last stays of those over in several releases, up to 8
 
 Positions of values shift when a new value appears in a series, so signatures are remembered by value:
 labels as text, numbers as 64-bit floats, a missing value as null.
@@ -21,8 +22,9 @@ labels as text, numbers as 64-bit floats, a missing value as null.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -39,6 +41,8 @@ Value = str | float | None
 Signature = tuple[Value, ...]
 
 RELEASE, SIGNATURES, LIVING, EVER, GONE = "release", "signatures", "living", "ever", "gone-"
+TOGETHER = 8
+"""So many parts of a size become one, so that there are never many."""
 
 
 class Rows(NamedTuple):
@@ -139,7 +143,7 @@ class Stays:
             _signatures(memory[SIGNATURES]),
             *_rows(memory[LIVING]),
             _Ranges(_ints(ever["first"]), _ints(ever["last"])),
-            _Gone(memory, tuple(int(name.removeprefix(GONE)) for name in memory if name.startswith(GONE))),
+            _Gone(memory, tuple(name for name in memory if name.startswith(GONE))),
             frozenset((RELEASE, SIGNATURES, LIVING, EVER)),
         )
 
@@ -180,7 +184,7 @@ class Stays:
         """The ids of sets of values, in whatever order; sets not seen before are added."""
         known = {signature: at for at, signature in enumerate(self.signatures)}
         # A set that is new gets the next number, also when it occurs twice.
-        ids = [known.setdefault(_in_order(values), len(known)) for values in sets]
+        ids = [known.setdefault(in_order(values), len(known)) for values in sets]
         if len(known) == len(self.signatures):
             return self, np.array(ids, dtype=np.int64)
         grown = replace(self, signatures=tuple(known), _unchanged=self._unchanged - {SIGNATURES})
@@ -274,53 +278,102 @@ class _Ranges:
         return pl.DataFrame({"first": self.first.astype(np.uint32), "last": self.last.astype(np.uint32)})
 
 
+class _Part(NamedTuple):
+    """Stays that are over, ascending by person."""
+
+    rows: Rows
+    left: Ints
+    """The release in which each was over."""
+
+    @classmethod
+    def read(cls, name: str, table: pl.DataFrame) -> _Part:
+        rows = _rows(table)
+        left = _ints(table["left"]) if "left" in table.columns else np.full(rows.person.size, _number(name))
+        return cls(rows, left)
+
+    @classmethod
+    def of_all(cls, parts: Sequence[_Part]) -> _Part:
+        """Several parts as one, the oldest first; of a person who is in several only the last stay matters."""
+        rows = Rows(*(np.concatenate(columns) for columns in zip(*(part.rows for part in parts), strict=True)))
+        left = np.concatenate([part.left for part in parts])
+        order = np.lexsort((left, rows.person))
+        last = order[np.diff(rows.person[order], append=-1) != 0]
+        return cls(Rows(*(column[last] for column in rows)), left[last])
+
+    def table(self) -> pl.DataFrame:
+        return _table(self.rows).with_columns(left=pl.Series(self.left.astype(np.uint32)))
+
+
 @dataclass(frozen=True)
 class _Gone:
-    """The stays that are over, in parts by the release in which they were."""
+    """The stays that are over, in parts: one for each release, and every eight of a size become one of the next."""
 
     memory: Memory = field(default_factory=dict)
-    stored: tuple[int, ...] = ()
-    """The releases whose parts lie in the memory."""
-    added: Mapping[int, Rows] = field(default_factory=dict)
+    stored: tuple[str, ...] = ()
+    """The parts in the memory, by name."""
+    added: Mapping[str, _Part] = field(default_factory=dict)
     """The parts that came since the memory was read."""
-    seen: dict[int, Rows] = field(default_factory=dict)
+    seen: dict[str, _Part] = field(default_factory=dict)
     """Parts of the memory that have been read: whoever is looked for is often looked for twice."""
 
     def joined(self, number: int, rows: Rows) -> _Gone:
-        return replace(self, added={**self.added, number: rows}) if rows.person.size else self
+        if not rows.person.size:
+            return self
+        return replace(self, added={**self.added, _name(number, 0): _Part(rows, np.full(rows.person.size, number))})
 
     def last_stays(self, people: Ints) -> LastStays:
         signature, came, left = (np.full(people.size, -1, dtype=np.int64) for _ in range(3))
         again = np.zeros(people.size, dtype=np.bool_)
         wanted = np.arange(people.size)
-        parts = self._newest_first()
+        parts = iter(sorted((*self.stored, *self.added), key=_number, reverse=True))
         while wanted.size:
-            number, rows = next(parts, (0, None))
-            if rows is None:
+            name = next(parts, None)
+            if name is None:
                 raise InternalError(f"the last stays of {count_of(wanted.size, 'person', 'people')} are not remembered")
+            rows, over = self._part(name)
             at = places(rows.person, people[wanted])
             found, at = wanted[at >= 0], at[at >= 0]
             signature[found], came[found], again[found] = rows.signature[at], rows.came[at], rows.again[at]
-            left[found] = number
+            left[found] = over[at]
             wanted = wanted[left[wanted] < 0]
         return LastStays(signature, came, left, again)
 
     def tables(self) -> dict[str, pl.DataFrame | Kept]:
-        kept: dict[str, pl.DataFrame | Kept] = {_part(number): KEPT for number in self.stored}
-        return kept | {_part(number): _table(rows) for number, rows in self.added.items()}
+        tables: dict[str, pl.DataFrame | Kept] = dict.fromkeys(self.stored, KEPT)
+        # As they come, a part has the rows of one release, and no column for it.
+        tables |= {name: _table(part.rows) for name, part in self.added.items()}
+        parts = sorted(tables, key=_number)
+        for level in count():
+            alike = [name for name in parts if _level(name) == level]
+            if len(alike) < TOGETHER:
+                break
+            merged = _Part.of_all([self._part(name) for name in alike])
+            name = _name(_number(alike[-1]), level + 1)
+            self.seen[name] = merged
+            parts = [other for other in parts if other not in alike] + [name]
+            tables = {other: table for other, table in tables.items() if other not in alike} | {name: merged.table()}
+        return tables
 
-    def _newest_first(self) -> Iterator[tuple[int, Rows]]:
-        for number in sorted((*self.stored, *self.added), reverse=True):
-            if number in self.added:
-                yield number, self.added[number]
-                continue
-            if number not in self.seen:
-                self.seen[number] = _rows(self.memory[_part(number)])
-            yield number, self.seen[number]
+    def _part(self, name: str) -> _Part:
+        if name in self.added:
+            return self.added[name]
+        if name not in self.seen:
+            self.seen[name] = _Part.read(name, self.memory[name])
+        return self.seen[name]
 
 
-def _part(number: int) -> str:
-    return f"{GONE}{number:06d}"
+def _name(number: int, level: int) -> str:
+    """`gone-000007`; `gone-000007-1` for a part that was made of several."""
+    return f"{GONE}{number:06d}" + (f"-{level}" if level else "")
+
+
+def _number(name: str) -> int:
+    """The last release of a part."""
+    return int(name.removeprefix(GONE).split("-")[0])
+
+
+def _level(name: str) -> int:
+    return int([*name.removeprefix(GONE).split("-"), "0"][1])
 
 
 def _rows(table: pl.DataFrame) -> Rows:
@@ -365,7 +418,7 @@ def _value_type(signatures: tuple[Signature, ...]) -> type[pl.String | pl.Float6
     return pl.Float64 if float in kinds else pl.String
 
 
-def _in_order(values: Sequence[object]) -> Signature:
+def in_order(values: Sequence[object]) -> Signature:
     """A set of values as it is remembered."""
     if not values:
         raise InternalError("a group without values has no signature")

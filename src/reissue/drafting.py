@@ -29,6 +29,8 @@ from reissue.schema import Numeric, Schema
 from reissue.showing import shown
 from reissue.snapshot import Delta, Labels, Snapshot, strata
 
+MANY_MADE_UP = 0.05
+"""From this share of counterfeits on, the publisher is told what to do about it."""
 Progress = Callable[[str], None]
 """Called with the name of each stage when it begins."""
 
@@ -357,6 +359,9 @@ def _notes(
     notes = [*method.warnings(), *method.remarks(form)]
     if counterfeits is not None:
         notes.append(f"{count_of(counterfeits.height, 'counterfeit row')} made up in place of values that were missing")
+        share = counterfeits.height / (counterfeits.height + len(snapshot))
+        if share > MANY_MADE_UP:
+            notes.append(f"{share:.0%} of the rows are made up: a smaller m, or more people, would need fewer")
     if held_back is not None:
         for reason, people in held_back["reason"].value_counts().sort("reason").iter_rows():
             notes.append(f"{count_of(people, 'person', 'people')} held back: {reason}")

@@ -9,7 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.methods.counts import assignment, completed, eligible, most_taken
+from reissue.methods.counts import (
+    assignment,
+    completed,
+    covering,
+    eligible,
+    joining,
+    most_taken,
+    roomy_assignment,
+)
 
 
 def by_hand(counts, m):
@@ -103,3 +111,76 @@ def test_counterfeits_complete_a_batch_with_as_few_as_can_be(counts, familiar, m
     assert by_hand((batch + added).tolist(), m)
     # Whatever is added, the most frequent value stays, and m times as many tuples are needed.
     assert added.sum() == max(m * int(batch.max()) - int(batch.sum()), 0)
+
+
+def signatures(rng, m, count, values=5):
+    """Some signatures of at least m values, as rows of truth values."""
+    rows = {tuple(sorted(rng.choice(values, size=rng.integers(m, values + 1), replace=False))) for _ in range(count)}
+    existing = np.zeros((len(rows), values), dtype=np.bool_)
+    for row, held in zip(existing, sorted(rows), strict=True):
+        row[list(held)] = True
+    return existing
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_as_many_as_can_join_existing_buckets(m):
+    rng = np.random.default_rng(m)
+    for _ in range(150):
+        counts = rng.integers(0, 6, size=5)
+        if not by_hand(counts.tolist(), m):
+            continue
+        existing = signatures(rng, m, 3)
+        each = joining(counts, m, existing)
+        left = counts - each @ existing
+        assert (each >= 0).all() and (left >= 0).all()
+        assert by_hand(left.tolist(), m)
+        best = max(
+            int((np.array(tried) @ existing).sum())
+            for tried in product(range(6), repeat=len(existing))
+            if (rest := counts - np.array(tried) @ existing).min() >= 0 and by_hand(rest.tolist(), m)
+        )
+        # Rounding down loses less than one set for each signature.
+        assert best - existing.sum() < (each @ existing).sum() <= best
+
+
+def test_nobody_joins_where_there_is_no_bucket():
+    assert joining(np.array([2, 2]), 2, np.zeros((0, 2), dtype=np.bool_)).size == 0
+    assert joining(np.array([0, 0]), 2, np.ones((1, 2), dtype=np.bool_)).tolist() == [0]
+
+
+def test_covering_leaves_only_values_that_no_signature_has():
+    rng = np.random.default_rng(11)
+    for _ in range(300):
+        counts = rng.integers(0, 6, size=5)
+        existing = signatures(rng, 2, int(rng.integers(1, 4)))
+        each = covering(counts, existing, rng.integers(1, 9, size=len(existing)))
+        held = existing.any(axis=0)
+        assert ((each @ existing)[held] >= counts[held]).all()
+        # No set is added in which nobody has a place.
+        assert all(counts[existing[at]].any() for at in np.flatnonzero(each))
+
+
+def test_covering_prefers_tall_buckets():
+    existing = np.array([[True, True, False], [True, True, False], [False, True, True]])
+    assert covering(np.array([2, 2, 0]), existing, np.array([4, 9, 50])).tolist() == [0, 2, 0]
+    # A bucket of one tuple a value is taken only when no other has the value.
+    assert covering(np.array([1, 1, 0]), existing, np.array([1, 1, 50])).tolist()[2] == 1
+
+
+@pytest.mark.parametrize("least", [5, 7, 13])
+def test_roomy_shares_hold_everything_too(least):
+    rng = np.random.default_rng(least)
+    for _ in range(100):
+        counts = rng.integers(0, 9, size=8)
+        if not counts.any() or not by_hand(counts.tolist(), 3):
+            continue
+        shares, plain = roomy_assignment(counts, 3, least), assignment(counts, 3, least)
+        total = np.zeros(8, dtype=np.int64)
+        for share in shares:
+            total[list(share.values)] += share.each
+        assert total.tolist() == counts.tolist()
+
+        def cramped(found):
+            return sum(size for share in found if (size := len(share.values) * share.each) < least)
+
+        assert cramped(shares) <= cramped(plain)

@@ -43,8 +43,9 @@ WAYS: dict[str, tuple[ri.EEquivalence | ri.MInvariance, str, float]] = {
 
 def policy(method: ri.EEquivalence | ri.MInvariance, form: str) -> ri.Policy:
     """The census table under a method for series."""
-    quasi: dict[str, Any] = {name: ri.Categorical() for name in QUASI} | {"age": ri.Numeric()}
-    return ri.Policy(ri.Schema(person="person", quasi=quasi, sensitive=SENSITIVE), method, form=form)
+    labels = ri.Categorical(new="accept")  # small tables do not have them all from the start
+    quasi: dict[str, Any] = dict.fromkeys(QUASI, labels) | {"age": ri.Numeric(wider="accept")}
+    return ri.Policy(ri.Schema(person="person", quasi=quasi, sensitive={SENSITIVE: labels}), method, form=form)
 
 
 def write_stream(folder: Path, *, initial: int, turnover: int, releases: int) -> list[Path]:

@@ -272,6 +272,7 @@ class Series:
         `person` is null for someone forgotten and for a made-up row; `counterfeit` is the number of such a row, the
         same in every release as long as it lives, and null for people. Who was held back is not in it.
         """
+        self._record(number)
         rows, made = self._rows(number)
         people = self._named(rows.select(pl.col(PERSON).alias("number"), pl.col(GROUP).alias("group")).drop_nulls())
         nobody = pl.lit(None, dtype=pl.UInt32).alias("counterfeit")
@@ -454,7 +455,6 @@ class Series:
 
     def _rows(self, number: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         """The people of a release with their groups, null for those held back, and its counterfeits."""
-        self._record(number)
         tables = self._ledger.tables(number)
         return tables[SNAPSHOT], tables.get(COUNTERFEITS)
 

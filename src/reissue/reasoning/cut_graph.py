@@ -307,9 +307,12 @@ class CutGraph:
         self._relabel()
 
     def _relabel(self) -> None:
-        edges: Counter[Pair] = Counter()
-        for pair, count in self.edges.items():
-            edges[self._pair(*pair)] += count
-        self.edges = {(u, v): count for (u, v), count in edges.items() if u != v}
+        root = {node: self.merges.node_of(node) for node in {node for pair in self.edges for node in pair}}
+        edges: dict[Pair, int] = {}
+        for (u, v), count in self.edges.items():
+            pair = ordered(root[u], root[v])
+            if pair[0] != pair[1]:
+                edges[pair] = edges.get(pair, 0) + count
+        self.edges = edges
         self.watched = {(u, v) for u, v in (self._pair(*pair) for pair in self.watched) if u != v}
         self.staying = self._by_node(self.staying)

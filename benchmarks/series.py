@@ -171,7 +171,7 @@ def main() -> int:
     with scratch(given.folder) as folder:
         results = {"series": beside_the_floor(folder, given.repeats, given.initial, given.turnover, given.releases)}
         if given.long:
-            results["over_time"] = over_time(folder, given.long, given.initial // 10, given.turnover // 10)
+            results["over_time"] = over_time(folder, given.long, given.initial, given.turnover)
         if given.large:
             results["large"] = large(folder, given.large)
     save(given.json, results)
@@ -187,7 +187,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--initial", type=positive, default=200_000, help="rows of the first table (default 200000)")
     parser.add_argument("--turnover", type=positive, default=20_000, help="rows in and out (default 20000)")
     parser.add_argument("--releases", type=positive, default=20, help="releases of the series (default 20)")
-    parser.add_argument("--long", type=int, default=0, help="also a series of so many releases, a tenth as large")
+    parser.add_argument("--long", type=int, default=0, help="also a series of so many releases")
     parser.add_argument("--large", type=int, default=0, help="also two releases of a table of so many rows")
     parser.add_argument("--check", action="store_true", help="end with status 1 when a target is missed")
     return parser.parse_args()

@@ -235,7 +235,7 @@ def make_draft(
         counterfeits=counterfeits,
         held_back=held_back,
         verdicts=verdicts,
-        notes=_notes(method, snapshot, delta, counterfeits, held_back, policy.form),
+        notes=_notes(method, snapshot, delta, counterfeits, held_back, form=policy.form, protected=protected),
         seed=str(sequence.entropy),
         library=library,
     )
@@ -353,10 +353,14 @@ def _notes(
     delta: Delta,
     counterfeits: pl.DataFrame | None,
     held_back: pl.DataFrame | None,
+    *,
     form: str,
+    protected: bool,
 ) -> tuple[str, ...]:
     """A state published twice gives two views of it. A protected value nobody has may be spelt wrong."""
     notes = [*method.warnings(), *method.remarks(form)]
+    if delta.since and not protected:
+        notes.append("the series is unprotected: comparing releases may betray people; the public record says so")
     if counterfeits is not None:
         notes.append(f"{count_of(counterfeits.height, 'counterfeit row')} made up in place of values that were missing")
         share = counterfeits.height / (counterfeits.height + len(snapshot))

@@ -92,7 +92,7 @@ class Policy:
     def __post_init__(self) -> None:
         problems = []
         if not isinstance(self.disclose, list | tuple) or any(word not in DISCLOSURES for word in self.disclose):
-            problems.append(f"'disclose' must be a list of some of {listed(DISCLOSURES)}")
+            problems.append(f"'disclose' must be a list; what it can hold is {listed(DISCLOSURES)}")
         else:
             object.__setattr__(self, "disclose", tuple(self.disclose))
         if not isinstance(self.method, Method):

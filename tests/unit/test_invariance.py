@@ -299,3 +299,23 @@ def test_estimates_of_a_release_that_discloses_its_counterfeits(folder: Path):
         series.publish(people(FOUR))
         release = series.publish(people({person: FOUR[person] for person in (0, 1, 2)}))
         assert ri.estimate(release, {"age": (0, 200)}) == 4
+
+
+def test_a_counterfeit_is_no_copy_of_somebody_in_its_own_bucket(chain):
+    """Beside its own copy a person could stand in a group whose region is a single point."""
+    base = {number: "abcd"[number % 4] for number in range(40)}
+    for seed in range(15):
+        series = chain(policy(ri.MInvariance(2)))
+        series.publish(people(base), seed=seed)
+        draft = series.publish(people({person: value for person, value in base.items() if person % 4}), seed=seed)
+        rows = draft.rows.join(draft.memory["living"], left_on="reissue.person", right_on="person")
+        memory = draft.memory["counterfeits"]
+        for signature, age in memory.select("reissue.signature", "age")[:-1].rows():
+            donors = rows.filter(pl.col("age") == age)["signature"].to_list()
+            assert any(donor != signature for donor in donors)
+
+
+def test_an_unprotected_series_is_noted_with_every_release(chain):
+    series = chain(policy(ri.Mondrian(k=2), series="unprotected"))
+    assert series.publish(people(FOUR)).notes == ()
+    assert any("unprotected" in note for note in series.publish(people(FOUR)).notes)

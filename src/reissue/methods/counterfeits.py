@@ -1,7 +1,7 @@
 """The counterfeits of a series: made-up rows that keep their identity while they are needed.
 
-A counterfeit takes all its quasi-identifiers from one row of the table, drawn at random: no combination of
-them is one that no person has, and their distribution is the table's.
+A counterfeit takes all its quasi-identifiers from one row of another bucket, drawn at random: no combination of
+them is one that no person has, and their distribution is nearly the table's.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from reissue.snapshot import Column, Leaves, Numbers, Snapshot
 
 Ints = npt.NDArray[np.int64]
 
+REDRAWS = 30
+"""So often a row is drawn again while it is of the counterfeit's own bucket; there may be no other bucket."""
 NUMBER, SIGNATURE, PLACE, CAME = "reissue.number", "reissue.signature", "reissue.place", "reissue.came"
 
 
@@ -88,12 +90,20 @@ class Made:
         return Made(self.number, self.signature, self.place, self.came, pl.DataFrame(cells), self.next_number)
 
     def and_new(
-        self, signature: Ints, place: Ints, came: int, snapshot: Snapshot, donors: Ints, rng: np.random.Generator
+        self, signature: Ints, place: Ints, came: int, snapshot: Snapshot, published: Ints, rng: np.random.Generator
     ) -> Made:
-        """With new ones of these signatures and places, each drawn from one of the donors (rows of the snapshot)."""
+        """With new ones of these signatures and places; `published` is the signature of each row, -1 for none.
+
+        A row to copy is drawn from another bucket, where there is one: beside its own copy somebody could come to
+        stand in a group whose region is a single point.
+        """
         if not signature.size:
             return self
+        donors = np.flatnonzero(published >= 0)
         rows = donors[rng.integers(donors.size, size=signature.size)]
+        for _ in range(REDRAWS):
+            own = np.flatnonzero(published[rows] == signature)
+            rows[own] = donors[rng.integers(donors.size, size=own.size)]
         cells = pl.DataFrame([_drawn(column, rows) for column in (*snapshot.quasi, *snapshot.as_is)])
         return Made(
             np.concatenate([self.number, np.arange(self.next_number, self.next_number + signature.size)]),

@@ -201,13 +201,12 @@ class Round:
         arriving = self.arriving
         self.hold_back(WAITING, arriving[signature[arriving] == HELD_BACK])
         self.anew = self.anew[signature[self.anew] != HELD_BACK]
-        published = np.flatnonzero(signature != HELD_BACK)
-        if not published.size:
+        if (signature == HELD_BACK).all():
             raise Infeasible(
                 f"Nobody can be published: {count_of(len(self.snapshot), 'row')} would all be held back.",
                 hint='publish when more people have arrived, lower m, or set shortage = "counterfeit".',
             )
-        return Settled(self, signature, *self._counterfeits(buckets, published))
+        return Settled(self, signature, *self._counterfeits(buckets, signature))
 
     def _placed(self, buckets: Buckets, choice: Choice) -> tuple[Ints, Ints]:
         """Which arrival goes to which slot: of each value as many as planned, at random or evenly along a curve."""
@@ -255,13 +254,13 @@ class Round:
         there, _ = self._slots_of_made(buckets)
         return np.setdiff1d(there, self._kept(buckets)[0], assume_unique=True)
 
-    def _counterfeits(self, buckets: Buckets, donors: Ints) -> tuple[Made, Ints]:
+    def _counterfeits(self, buckets: Buckets, published: Ints) -> tuple[Made, Ints]:
         """The counterfeits of this release, and the value of each."""
         old, slot = self._kept(buckets)
         fresh = np.repeat(np.arange(buckets.signature.size), buckets.made)
         place = np.arange(buckets.signature.size) - buckets.spread(buckets.starts)
         made = self.made.only(old).and_new(
-            buckets.signature[fresh], place[fresh], self.number, self.snapshot, donors, self.rng
+            buckets.signature[fresh], place[fresh], self.number, self.snapshot, published, self.rng
         )
         return made, buckets.value[np.concatenate([slot, fresh])]
 

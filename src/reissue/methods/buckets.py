@@ -39,6 +39,8 @@ MANY, MOST = 64, 320
 CROWD = 15
 """No new buckets are made, where it can be helped, from MANY on with fewer than CROWD * m tuples each, and from MOST
 on. Found by trying: more buckets cost more counterfeits later, fewer cost more now."""
+LEFT = 0.25
+"""Unless more than this share of a batch would have to go to them."""
 
 
 @dataclass
@@ -67,6 +69,7 @@ class Buckets:
 
     def __post_init__(self) -> None:
         self.before, self.fresh, self.kept, self.made = (np.zeros_like(self.real) for _ in range(4))
+        self._batch = int(self.arrivals.sum())
 
     @property
     def starts(self) -> Ints:
@@ -142,10 +145,15 @@ class Buckets:
 
     @property
     def crowded(self) -> bool:
-        """Whether there are so many small buckets that a further one is better avoided."""
-        buckets = self.starts.size
-        tuples = int(self.holding.sum() + self.arrivals.sum())
-        return buckets >= MOST or (buckets >= MANY and tuples < CROWD * self.m * (buckets + 1))
+        """Whether there are so many small buckets that a further one is better avoided.
+
+        Not when much of the batch is left: then it is too unlike the buckets there are, and putting it into them would
+        take many counterfeits.
+        """
+        buckets, left = self.starts.size, int(self.arrivals.sum())
+        tuples = int(self.holding.sum()) + left
+        many = buckets >= MOST or (buckets >= MANY and tuples < CROWD * self.m * (buckets + 1))
+        return many and left <= LEFT * self._batch
 
     def join(self) -> None:
         """Let as many of the remaining arrivals as can join the buckets there are, a set for each, m-eligibly."""

@@ -33,7 +33,8 @@ class Chart:
         return self.drawing._repr_mimebundle_(*arguments, **options)
 
 
-def _altair() -> Any:
+def load_altair() -> Any:
+    """Altair, where it is installed."""
     try:
         import altair
     except ImportError as error:
@@ -49,7 +50,7 @@ def over_releases(data: pl.DataFrame, panels: dict[str, str], *, title: str) -> 
 
     `data` has a column `release`; `panels` gives the title of each panel.
     """
-    altair = _altair()
+    altair = load_altair()
     base = altair.Chart(altair.Data(values=data.to_dicts())).mark_bar(size=32, color="#35618f")
     rows = [
         base.encode(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -357,3 +359,28 @@ def test_a_dry_run_leaves_a_series_without_releases_as_it_is(run: Run, files: Pa
     assert [entry["version"] for entry in log["policies"]] == [1, 2]
     assert log["releases"][0]["policy_version"] == 2
     assert log["releases"][0]["method"]["k"] == 3
+
+
+def test_a_reader_who_has_seen_enough_is_no_refusal(files: Path) -> None:
+    """Exit code 1 means that nothing was published; this was."""
+    command = [sys.executable, "-c", "from reissue.cli import main; main()", "publish", "clinic", "january.csv"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        ended = subprocess.run([*command, "--policy", "policy.toml"], stdout=closed, cwd=files, check=False)
+    assert ended.returncode == 0
+    assert (files / "clinic" / "public" / "0001").is_dir()
+
+
+def test_people_held_back_are_shown_on_request(run: Run, files: Path) -> None:
+    table = pl.DataFrame({"patient": ["a", "b", "c", "d"], "age": [1, 2, 3, 4], "diagnosis": ["w", "x", "y", "z"]})
+    schema = ri.Schema(person="patient", quasi={"age": ri.Numeric()}, sensitive="diagnosis")
+    (files / "protected.toml").write_text(ri.Policy(schema, ri.MInvariance(4)).to_toml())
+    table.write_csv(files / "one.csv")
+    table.vstack(table[:1].with_columns(patient=pl.lit("e"))).write_csv(files / "two.csv")
+    assert run("publish", "ward", "one.csv", "--policy", "protected.toml").code == 0
+    assert "nobody was held back" in run("show", "ward", "--held-back").out
+    assert run("publish", "ward", "two.csv").code == 0
+    logged = run("log", "ward").out
+    assert "rows made up" in logged
+    assert run("show", "ward", "--held-back", "--json").data == {"number": 2, "held_back": []}

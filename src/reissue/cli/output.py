@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,7 +32,13 @@ def console(*, errors: bool = False) -> Console:
     """A rich console on standard output or standard error."""
     from rich.console import Console
 
-    return Console(stderr=errors, highlight=False)
+    class Patient(Console):
+        """Whoever reads, as `head` does, has seen enough: what was done is done, so that is no failure."""
+
+        def on_broken_pipe(self) -> None:
+            os._exit(0)
+
+    return Console(stderr=True, highlight=False) if errors else Patient(highlight=False)
 
 
 def say(text: str, *, heading: str = "", style: str = "bold") -> None:

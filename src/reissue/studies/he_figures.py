@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from reissue.charts import Chart, _altair
+from reissue.charts import Chart, load_altair
 from reissue.studies import he
 from reissue.studies.he_setting import Progress, Run, Setting
 
@@ -54,7 +54,7 @@ class Figure:
 
 def require_charts() -> None:
     """Refuse at once if charts cannot be drawn, before anything takes time."""
-    _altair()
+    load_altair()
 
 
 def _streams(setting: Setting) -> tuple[float | None, float | None]:
@@ -89,7 +89,7 @@ def _looks(series: Sequence[str]) -> dict[str, tuple[str, str]]:
 
 def _lines(data: pl.DataFrame, x: Any, y: Any, *, title: str, width: int, height: int) -> Any:
     """Lines with marks, one for each series."""
-    altair = _altair()
+    altair = load_altair()
     looks = _looks(data["series"].unique(maintain_order=True).to_list())
     names = list(looks)
     legend = altair.Legend(title=None, orient="top", labelLimit=0, symbolSize=80, columns=0)
@@ -115,11 +115,11 @@ def _lines(data: pl.DataFrame, x: Any, y: Any, *, title: str, width: int, height
 
 
 def _panel_title(text: str) -> Any:
-    return _altair().TitleParams(text, anchor="start", fontSize=12, fontWeight="normal")
+    return load_altair().TitleParams(text, anchor="start", fontSize=12, fontWeight="normal")
 
 
 def _finished(drawing: Any, number: int, title: str, lines: Sequence[str]) -> Any:
-    heading = _altair().TitleParams(
+    heading = load_altair().TitleParams(
         f"Figure {number}. {title}",
         subtitle=list(lines),
         anchor="start",
@@ -132,7 +132,7 @@ def _finished(drawing: Any, number: int, title: str, lines: Sequence[str]) -> An
 
 
 def _release_axis() -> Any:
-    altair = _altair()
+    altair = load_altair()
     return altair.X(
         "release:Q", title="release", axis=altair.Axis(tickMinStep=1, format="d", grid=False),
         scale=altair.Scale(zero=False, nice=False, padding=8),
@@ -142,7 +142,7 @@ def _release_axis() -> Any:
 def random_updates(found: pl.DataFrame, setting: Setting) -> Chart:
     """Figure 7: counterfeits in every release."""
     drawing = _lines(
-        _named(found), _release_axis(), _altair().Y("counterfeits:Q", title="counterfeits"),
+        _named(found), _release_axis(), load_altair().Y("counterfeits:Q", title="counterfeits"),
         title="Counterfeits published in each release", width=560, height=300,
     )  # fmt: skip
     said = _said(setting, "buckets of m-invariance are merged; to split them takes the same counterfeits")
@@ -151,7 +151,7 @@ def random_updates(found: pl.DataFrame, setting: Setting) -> Chart:
 
 def skewed_updates(found: pl.DataFrame, setting: Setting) -> Chart:
     """Figure 8: the most counterfeits of any release against the skew, and every release for the largest skews."""
-    altair = _altair()
+    altair = load_altair()
     largest = _lines(
         _named(he.largest_counts(found)),
         altair.X("skew:Q", title="skewness s", scale=altair.Scale(nice=False, padding=8)),
@@ -177,7 +177,7 @@ def skewed_updates(found: pl.DataFrame, setting: Setting) -> Chart:
 
 def selectivity(found: pl.DataFrame, setting: Setting) -> Chart:
     """Figure 9: the error of queries against how many rows they select."""
-    altair = _altair()
+    altair = load_altair()
     panels = {
         "median": "Median relative error",
         "mean": "Mean relative error",
@@ -216,14 +216,14 @@ def selectivity(found: pl.DataFrame, setting: Setting) -> Chart:
 def _error_scale(errors: pl.Series) -> Any:
     """From 0; a ratio near 1 from 0.8 to 1.2, or as far as it goes."""
     if not errors.name.endswith("_ratio"):
-        return _altair().Scale(zero=True)
+        return load_altair().Scale(zero=True)
     ratios = errors.filter(errors.is_finite()).to_list()
-    return _altair().Scale(domain=[min(0.8, *ratios, 1), max(1.2, *ratios, 1)], nice=True)
+    return load_altair().Scale(domain=[min(0.8, *ratios, 1), max(1.2, *ratios, 1)], nice=True)
 
 
 def elapsed(found: pl.DataFrame, setting: Setting) -> Chart:
     """Figure 10: seconds for the whole series against e, for each m."""
-    altair = _altair()
+    altair = load_altair()
     totals = he.series_times(found).with_columns(series=pl.col("method"))
     panels = {"grouping": "method alone", "drafting": "whole draft", "drafting_cpu": "whole draft, CPU"}
     sizes = totals["m"].unique(maintain_order=True).to_list()
@@ -243,7 +243,7 @@ def elapsed(found: pl.DataFrame, setting: Setting) -> Chart:
 
 
 def _elapsed_panel(totals: pl.DataFrame, m: int, column: str, title: str) -> Any:
-    altair = _altair()
+    altair = load_altair()
     es = totals["e"].drop_nulls().unique().sort().to_list()
     high = float(totals[column].to_numpy().max())
     same = totals.filter(pl.col("m") == m)

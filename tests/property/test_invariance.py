@@ -137,7 +137,7 @@ streams = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.integers(0, 2**32),
     streams,
@@ -177,7 +177,7 @@ def test_reinserted_people_keep_the_bound_for_each_record(chain, seed, shape, m)
         assert "per record" in draft.manifest["guarantees"][0]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(
     st.integers(0, 2**32), streams, st.integers(2, 4), st.integers(1, 4), st.sampled_from(["counterfeit", "withhold"])
 )

@@ -26,6 +26,7 @@ from reissue.frames import Library, to_library
 from reissue.grouping import HELD_BACK, Counterfeits, Grouping
 from reissue.identities import plain_id, pseudonym, read_key
 from reissue.ledger import Entry, Finding, Ledger, PolicyVersion, Record
+from reissue.memory import Prefixed
 from reissue.people import KnownPeople
 from reissue.policy import Policy
 from reissue.release import Published, Release
@@ -438,8 +439,8 @@ class Series:
             next_number=known,
             last=rows,
             domain=Domain.from_frame(tables[DOMAIN]),
-            memory=tables.beginning(MEMORY),
-            checks=tables.beginning(CHECKS),
+            memory=Prefixed(tables, MEMORY),
+            checks=Prefixed(tables, CHECKS),
             method=_method_name(record),
             protected=record.manifest["series"] == "protected",
             held_back=tables.get(HELD),

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 from reissue.charts import Chart
-from reissue.cli import main, study
+from reissue.cli import study
 from reissue.studies import he
 from reissue.studies.he import Setting
 
@@ -22,36 +21,7 @@ SIZES = ("--rows", 700, "--initial", 300, "--turnover", 100, "--releases", 2, "-
 SETTING = Setting(rows=700, initial=300, turnover=100, releases=2, m=4, e=(3,))
 
 
-class Ran(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-    @property
-    def data(self) -> Any:
-        return json.loads(self.out)
-
-
-Run = Callable[..., Ran]
-
-
-@pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Run the command line in this process, in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*arguments: object) -> Ran:
-        monkeypatch.setattr(sys, "argv", ["reissue", *map(str, arguments)])
-        try:
-            main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        captured = capsys.readouterr()
-        return Ran(code, captured.out, captured.err)
-
-    return call
+Run = Callable[..., Any]
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from reissue.errors import (
     StaleDraft,
 )
 from reissue.ledger import Entry, Ledger, verify
-from reissue.memory import KEPT
+from reissue.memory import KEPT, Prefixed
 
 
 @pytest.fixture
@@ -388,8 +388,8 @@ def test_tables_are_read_when_they_are_asked_for(clinic: Path) -> None:
             path.unlink()
         assert list(tables) == ["kept", "memory", "snapshot"]
         assert len(tables) == 3 and "memory" in tables and "unheard-of" not in tables
-        assert list(tables.beginning("me")) == ["mory"]
-        assert repr(tables.beginning("s")) == "Tables(napshot)"
+        assert list(Prefixed(tables, "me")) == ["mory"]
+        assert repr(tables) == "Tables(kept, memory, snapshot)"
         with pytest.raises(KeyError):
             tables["unheard-of"]
         with pytest.raises(SeriesDamaged, match="is missing"):

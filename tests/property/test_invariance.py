@@ -203,6 +203,8 @@ def test_fifty_releases_of_a_tiny_table(chain, method):
         draft = series.publish(table(state, rng))
         check_release(draft, series, state)
     check_invariance(series, 3, unique=getattr(method, "split", False))
+    if isinstance(method, ri.EEquivalence):
+        assert smallest_attack(series, 3) is None
 
 
 @pytest.mark.parametrize("method", [ri.MInvariance(2), ri.EEquivalence(2, 2)])

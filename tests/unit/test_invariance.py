@@ -319,3 +319,23 @@ def test_an_unprotected_series_is_noted_with_every_release(chain):
     series = chain(policy(ri.Mondrian(k=2), series="unprotected"))
     assert series.publish(people(FOUR)).notes == ()
     assert any("unprotected" in note for note in series.publish(people(FOUR)).notes)
+
+
+@pytest.mark.parametrize("first", [90, None])
+def test_counterfeits_do_not_stand_out_after_a_policy_changed(folder: Path, first):
+    """A counterfeit that is older than the declared range, or has no age where one is needed, would be known."""
+
+    def ages(**limits: object) -> ri.Policy:
+        schema = ri.Schema(person="person", quasi={"age": ri.Numeric(**limits)}, sensitive="illness")
+        return ri.Policy(schema, ri.MInvariance(2), form="anatomised")
+
+    def aged(age: int | None, count: int) -> pl.DataFrame:
+        cells = pl.Series([age] * count, dtype=pl.Int64)
+        return pl.DataFrame({"person": list("abcdef")[:count], "age": cells, "illness": (["flu", "gout"] * 3)[:count]})
+
+    with ri.open(folder, ages(missing="value")) as series:
+        series.publish(aged(first, 6))
+        assert series.publish(aged(first, 5)).tables["quasi"]["age"].to_list() == [first] * 6
+        series.amend(ages(low=0, high=50), "another range")
+        assert series.publish(aged(40, 5)).tables["quasi"]["age"].to_list() == [40] * 6
+        assert series.members(3)["counterfeit"].drop_nulls().to_list() == [1]

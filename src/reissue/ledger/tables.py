@@ -61,11 +61,6 @@ class Tables(Mapping[str, pl.DataFrame]):
         self._files = files
         self._paths = paths
 
-    def beginning(self, prefix: str) -> Tables:
-        """The tables whose names begin with a prefix, by the rest of their names."""
-        chosen = {name: path for name, path in self._paths.items() if name.startswith(prefix)}
-        return Tables(self._files, {name.removeprefix(prefix): path for name, path in chosen.items()})
-
     def __getitem__(self, name: str) -> pl.DataFrame:
         return self._files.read(self._paths[name])
 

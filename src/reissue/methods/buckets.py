@@ -93,13 +93,10 @@ class Buckets:
         """The first slot of each bucket, by signature."""
         return dict(zip(self.signature[self.starts].tolist(), self.starts.tolist(), strict=True))
 
-    def balance(self, unchanged: npt.NDArray[np.bool_] | None = None) -> bool:
-        """Fill every slot up to the fullest of its bucket; buckets marked as unchanged stay as they were.
-
-        Returns whether what remains of the arrivals is m-eligible.
-        """
+    def balance(self, unchanged: npt.NDArray[np.bool_] | None = None) -> None:
+        """Fill every slot up to the fullest of its bucket; buckets marked as unchanged stay as they were."""
         if not self.real.size:
-            return most_taken(self.arrivals, np.zeros(self.values, dtype=np.int64), self.m) is not None
+            return
         height = self.spread(np.maximum.reduceat(self.real, self.starts))
         missing = height - self.real
         if unchanged is not None:
@@ -109,7 +106,7 @@ class Buckets:
             still = self.spread((unchanged & even).astype(np.int64)) > 0
             self.kept[still] = self.before[still]
             missing[still] = 0
-        return self._fill(missing, self.before)
+        self._fill(missing, self.before)
 
     def replace_kept(self, which: npt.NDArray[np.bool_]) -> None:
         """In these buckets let new counterfeits take the place of old ones: as many rows, but more that change."""
@@ -121,12 +118,11 @@ class Buckets:
         """Put so many tuples more into every slot of each bucket, arrivals first."""
         self._fill(self.spread(sets), np.zeros_like(self.before))
 
-    def _fill(self, missing: Ints, spare: Ints) -> bool:
+    def _fill(self, missing: Ints, spare: Ints) -> None:
         """Fill slots with arrivals, then with counterfeits that are there already, then with new ones."""
         wanted = np.bincount(self.value, weights=missing, minlength=self.values).astype(np.int64)
         taken = most_taken(self.arrivals, wanted, self.m)
-        rest_is_eligible = taken is not None
-        if taken is None:
+        if taken is None:  # whatever is taken, the rest is not eligible
             taken = np.minimum(self.arrivals, wanted)
         # Where an old counterfeit would do, an arrival saves less than where a new one would have to be made.
         stays = np.minimum(missing, spare)
@@ -137,7 +133,6 @@ class Buckets:
         self.fresh += fresh
         self.kept += kept
         self.made += missing - fresh - kept
-        return rest_is_eligible
 
     def complete(self, familiar: Ints) -> Ints | None:
         """The counterfeits that would make the remaining arrivals m-eligible; None where none would."""

@@ -6,13 +6,15 @@ them is one that no person has, and their distribution is nearly the table's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.hierarchy import MISSING
 from reissue.memory import Memory
+from reissue.schema import Kind, Numeric
 from reissue.snapshot import Column, Leaves, Numbers, Snapshot
 
 Ints = npt.NDArray[np.int64]
@@ -77,17 +79,17 @@ class Made:
         )
 
     def fitted(self, snapshot: Snapshot, rng: np.random.Generator) -> Made:
-        """With cells for exactly the columns of this snapshot; what does not fit is drawn anew."""
+        """With cells for exactly the columns of this snapshot; all are drawn anew when a policy has changed them."""
         if not len(self):
             return self
         columns = (*snapshot.quasi, *snapshot.as_is)
-        cells = [
-            self.cells[column.name]
-            if column.name in self.cells.columns and _fits(self.cells[column.name], column)
-            else _drawn(column, rng.integers(len(snapshot), size=len(self)))
-            for column in columns
-        ]
-        return Made(self.number, self.signature, self.place, self.came, pl.DataFrame(cells), self.next_number)
+        names = [column.name for column in columns]
+        known = self.cells.columns
+        if all(c.name in known and _fits(self.cells[c.name], c, snapshot.schema.kinds[c.name]) for c in columns):
+            return replace(self, cells=self.cells.select(names))
+        # All cells of one row together: no combination of them is one that nobody has.
+        rows = rng.integers(len(snapshot), size=len(self))
+        return replace(self, cells=pl.DataFrame([_drawn(column, rows) for column in columns]))
 
     def and_new(
         self, signature: Ints, place: Ints, came: int, snapshot: Snapshot, published: Ints, rng: np.random.Generator
@@ -123,9 +125,15 @@ def _drawn(column: Column, rows: Ints) -> pl.Series:
     return cells.cast(pl.String) if isinstance(cells.dtype, pl.Enum) else cells
 
 
-def _fits(cells: pl.Series, column: Column) -> bool:
-    """Whether a column under the present policy can hold these cells."""
-    if isinstance(column.levels, Numbers):
-        return cells.dtype == column.levels.dtype
-    labels = column.levels.hierarchy.leaves if isinstance(column.levels, Leaves) else column.levels.labels
-    return cells.dtype == pl.String and set(cells.unique()).issubset(labels)
+def _fits(cells: pl.Series, column: Column, kind: Kind) -> bool:
+    """Whether a column under the present policy can hold these cells: others would give themselves away."""
+    levels = column.levels
+    if isinstance(levels, Numbers):
+        if cells.dtype != levels.dtype or (cells.null_count() and kind.missing == "refuse"):
+            return False
+        low, high = (kind.low, kind.high) if isinstance(kind, Numeric) else (None, None)
+        numbers = cells.drop_nulls().to_physical()
+        return not ((low is not None and (numbers < low).any()) or (high is not None and (numbers > high).any()))
+    labels = levels.hierarchy.leaves if isinstance(levels, Leaves) else levels.labels
+    refused = {MISSING} if kind.missing == "refuse" else set()
+    return cells.dtype == pl.String and set(cells.unique()) <= set(labels) - refused

@@ -124,8 +124,7 @@ class EEquivalence(Method):
         settled = release.settle(buckets, self.choice)
         graphs.end(np.setdiff1d(graphs.living(), buckets.signature), release.number)
         graphs.step(flow.turnover(buckets))
-        stays, _ = settled.step()
-        return settled.merged(), {**settled.memory(stays), **graphs.tables()}
+        return settled.merged(), {**settled.memory(), **graphs.tables()}
 
     def _sets(self, graphs: CutGraphs, buckets: Buckets, flow: _Flow) -> Ints:
         """How many sets, one tuple of each value of the signature, every bucket needs."""

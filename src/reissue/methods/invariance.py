@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.errors import Infeasible, Refused, count_of
+from reissue.errors import Infeasible, count_of
 from reissue.grouping import HELD_BACK, Counterfeits, Grouping
 from reissue.memory import Memory, Remembered
 from reissue.methods.buckets import Buckets
@@ -21,7 +21,7 @@ from reissue.methods.counterfeits import Made
 from reissue.methods.counts import eligible
 from reissue.methods.signatures import Signatures
 from reissue.methods.value_space import ValueSpace
-from reissue.reasoning.stays import Stays, Step
+from reissue.reasoning.stays import Stays
 from reissue.showing import shown
 from reissue.snapshot import Snapshot
 
@@ -68,13 +68,6 @@ class Round:
         stays = Stays.read(memory)
         before = stays.known(snapshot.people)
         used = np.flatnonzero(np.bincount(before[before >= 0]))
-        narrow = sum(len(stays.signatures[signature]) < m for signature in used)
-        if narrow:
-            raise Refused(
-                f"m = {m} is more than this series began with: people of this table were published with "
-                f"{count_of(narrow, 'signature')} of fewer values, and a signature never changes.",
-                hint="go back to the m of before.",
-            )
         space = ValueSpace.of(snapshot.values, [stays.signatures[signature] for signature in used])
         signatures = Signatures(stays, space)
         orders = [signatures.order(signature) for signature in used.tolist()]
@@ -277,11 +270,12 @@ class Settled:
     made_value: Ints
     """The place of each one's value."""
 
-    def step(self) -> tuple[Stays, Step]:
-        """What this release adds to everybody's stays."""
+    def memory(self) -> Remembered:
+        """What to know again at the next release: everybody's stays, this release included, and the counterfeits."""
         published = np.flatnonzero(self.signature != HELD_BACK)
         people = self.round.snapshot.people[published]
-        return self.round.signatures.stays.advance(self.round.number, people, self.signature[published])
+        stays, _ = self.round.signatures.stays.advance(self.round.number, people, self.signature[published])
+        return {**stays.tables(), "counterfeits": self.made.table()}
 
     def merged(self) -> Grouping:
         """One group for each bucket."""
@@ -312,7 +306,3 @@ class Settled:
             values = values.cast(pl.String) if isinstance(values.dtype, pl.Enum) else values
             made = Counterfeits(self.made.number, of_made.astype(np.int32), self.made.cells.with_columns(values))
         return Grouping(group.astype(np.int32), count, made, self.round.held_back, self.round.anew)
-
-    def memory(self, stays: Stays) -> Remembered:
-        """What to know again at the next release."""
-        return {**stays.tables(), "counterfeits": self.made.table()}

@@ -97,8 +97,7 @@ class MInvariance(Method):
     ) -> tuple[Grouping, Remembered]:
         """Division, balancing, assignment, split."""
         settled = self._settled(Round.begin(snapshot, delta.since + 1, memory, self.m, rng))
-        stays, _ = settled.step()
-        return settled.split() if self.split else settled.merged(), settled.memory(stays)
+        return settled.split() if self.split else settled.merged(), settled.memory()
 
     def _settled(self, release: Round) -> Settled:
         release.part_changed(self.changed)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.errors import InternalError, Refused
+from reissue.errors import InternalError
 from reissue.memory import Memory
 from reissue.reasoning.cut_graph import OUTSIDE, CutGraph
 from reissue.reasoning.cut_tables import EDGES, NODES, TUPLES, from_rows, to_rows, to_tables
@@ -101,10 +101,7 @@ class CutGraphs:
             return cls(e)
         began = int(memory[CUTS]["e"][0])
         if e > began:
-            raise Refused(
-                f"e = {e} is more than this series began with ({began}): what is out cannot be made safer.",
-                hint=f"go back to e = {began} or less.",
-            )
+            raise InternalError(f"graphs that are kept for e = {began} say nothing about e = {e}")
         # Graphs are kept for the e they began with: what is safe for it is safe for less.
         return cls(began, {name: memory[name] for name in _TABLES})
 

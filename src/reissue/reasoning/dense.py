@@ -7,14 +7,14 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 
-ROOM = 64
-"""A table may have so many places for each number in it; sparser numbers are sorted."""
+ROOM, MOST = 64, 1 << 28
+"""A table may have so many places for each number in it, and in all; sparser numbers are sorted."""
 
 
 def ascending(numbers: Ints) -> Ints:
     """The positions of numbers in ascending order; of a number that occurs twice one position is lost."""
     lowest, highest = int(numbers.min(initial=0)), int(numbers.max(initial=-1))
-    if highest - lowest > ROOM * numbers.size:
+    if highest - lowest > min(ROOM * numbers.size, MOST):
         order = np.argsort(numbers, kind="stable")
         return order[np.diff(numbers[order], append=highest + 1) > 0]
     table = np.full(highest - lowest + 1, -1, dtype=np.int32)
@@ -27,7 +27,7 @@ def places(numbers: Ints, wanted: Ints) -> Ints:
     if not numbers.size or not wanted.size:
         return np.full(wanted.size, -1, dtype=np.int64)
     lowest, highest = int(numbers[0]), int(numbers[-1])
-    if highest - lowest > ROOM * (numbers.size + wanted.size):
+    if highest - lowest > min(ROOM * (numbers.size + wanted.size), MOST):
         at = np.minimum(np.searchsorted(numbers, wanted), numbers.size - 1)
         return np.where(numbers[at] == wanted, at, -1)
     # One place more, before the lowest, for everybody who is outside.

@@ -15,34 +15,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, get_args
 
-import numpy as np
 import polars as pl
 
-from reissue.coding import check_key, restore
-from reissue.domain import COUNTERFEIT, GROUP, PERSON, Domain
+from reissue import archive
+from reissue.coding import check_key
+from reissue.domain import COUNTERFEIT, GROUP, PERSON
 from reissue.drafting import Draft, History, Progress, make_draft
 from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, count_of, listed
 from reissue.frames import Library, to_library
-from reissue.grouping import HELD_BACK, Counterfeits, Grouping
 from reissue.identities import plain_id, pseudonym, read_key
-from reissue.ledger import Entry, Finding, Ledger, PolicyVersion, Record
-from reissue.memory import Prefixed
-from reissue.people import KnownPeople
+from reissue.ledger import Finding, Ledger, PolicyVersion, Record
 from reissue.policy import Policy
 from reissue.release import Published, Release
-from reissue.showing import with_counterfeits
-from reissue.snapshot import Snapshot
 from reissue.views import published_view
 
 if TYPE_CHECKING:
     from reissue.utility import Utility, Workload
-
-SNAPSHOT = "snapshot"
-DOMAIN = "domain"
-COUNTERFEITS = "counterfeits"
-HELD = "held-back"
-MEMORY = "memory-"
-CHECKS = "check-"
 
 
 def open(folder: str | Path, policy: Policy | str | Path | None = None, *, frames: Library = "polars") -> Series:
@@ -183,24 +171,7 @@ class Series:
             raise ParameterError("The 'time' parameter of commit must have a time zone.")
         # The policies are the same; a first draft may have been made before the series knew this one.
         draft = replace(draft, policy_version=self._policy_version.version)
-        entry = Entry(
-            policy_version=draft.policy_version,
-            manifest=draft.manifest,
-            public=draft.tables,
-            private={
-                SNAPSHOT: draft.rows,
-                DOMAIN: draft.domain.frame(),
-                **({} if draft.counterfeits is None else {COUNTERFEITS: draft.counterfeits}),
-                **({} if draft.held_back is None else {HELD: draft.held_back}),
-                **{MEMORY + name: table for name, table in draft.memory.items()},
-                **{CHECKS + name: table for name, table in draft.checks.items()},
-            },
-            # The ids of others do not come from the draft: who was forgotten since it was made stays forgotten.
-            people=draft.new_people if draft.new_people.height else None,
-            summary=draft.summary,
-            seed=draft.seed,
-            time=time or datetime.now(UTC),
-        )
+        entry = archive.entry(draft, time or datetime.now(UTC))
         return self._ledger.commit(entry, parent=draft.parent)
 
     def writing(self) -> AbstractContextManager[None]:
@@ -235,7 +206,7 @@ class Series:
 
     def published(self) -> Published:
         """The outsider's view of the whole series, in person numbers."""
-        kept = [(release, *self._rows(release.number)) for release in self.releases]
+        kept = [(release, *archive.rows(self._ledger, release.number)) for release in self.releases]
         return published_view(kept, self._policy.schema)
 
     def utility(
@@ -249,8 +220,8 @@ class Series:
         """What a release cost: information loss, class sizes and, given a workload, query error."""
         from reissue.utility import measure
 
-        snapshot, grouping = self._snapshot(number)
         policy = self._policy_of(number)
+        snapshot, grouping = archive.snapshot(self._ledger, number, policy)
         promises: Any = policy.method.promises(policy.schema)
         sizes: list[int] = [promise.parameters["k"] for promise in promises if promise.name == "k-anonymity"]
         return measure(
@@ -274,7 +245,7 @@ class Series:
         same in every release as long as it lives, and null for people. Who was held back is not in it.
         """
         self._record(number)
-        rows, made = self._rows(number)
+        rows, made = archive.rows(self._ledger, number)
         people = self._named(rows.select(pl.col(PERSON).alias("number"), pl.col(GROUP).alias("group")).drop_nulls())
         nobody = pl.lit(None, dtype=pl.UInt32).alias("counterfeit")
         frame = people.select("person", "group", nobody)
@@ -289,11 +260,7 @@ class Series:
         `reason` says why, `since` is the release from which on the person has been held back without a break.
         """
         self._record(number)
-        tables = self._ledger.tables(number)
-        if HELD in tables:
-            held = tables[HELD].rename({"person": "number"})
-        else:
-            held = pl.DataFrame(schema={"number": pl.UInt32, "reason": pl.String, "since": pl.UInt32})
+        held = archive.held_back(self._ledger, number)
         frame = self._named(held).select("person", "reason", "since").sort("since", "reason", "person")
         return to_library(frame, self._frames)
 
@@ -313,7 +280,7 @@ class Series:
         records = self._ledger.releases()
         if not records:
             return text
-        known = Domain.from_frame(self._ledger.table(records[-1].number, DOMAIN)).columns[PERSON].type
+        known = archive.domain(self._ledger, records[-1].number).columns[PERSON].type
         if known == "whole numbers" and re.fullmatch(r"\s*-?[0-9]{1,18}\s*", text):
             return int(text)
         return text
@@ -390,7 +357,7 @@ class Series:
         """The key of a new policy must be there, and be the key of this series."""
         key, records = _key(policy, self.folder), self._ledger.releases()
         if key is not None and records:
-            check_key(key, Domain.from_frame(self._ledger.table(records[-1].number, DOMAIN)))
+            check_key(key, archive.domain(self._ledger, records[-1].number))
 
     def _require(self, policy: Policy) -> None:
         differences = self._policy.differences(policy)
@@ -424,28 +391,7 @@ class Series:
         return Release(record.number, record.time, record.path, record.manifest, record.summary, read)
 
     def _history(self) -> History:
-        record = self._ledger.last()
-        version = self._policy_version.version
-        if record is None:
-            return History(policy_version=version, key=_key(self._policy, self.folder))
-        tables = self._ledger.tables(record.number)
-        rows = tables[SNAPSHOT].drop(GROUP)
-        known = self._ledger.next_number()
-        return History(
-            number=record.number,
-            mark=record.mark,
-            policy_version=version,
-            people=KnownPeople(self._ledger.ids, known, rows[PERSON]),
-            next_number=known,
-            last=rows,
-            domain=Domain.from_frame(tables[DOMAIN]),
-            memory=Prefixed(tables, MEMORY),
-            checks=Prefixed(tables, CHECKS),
-            method=_method_name(record),
-            protected=record.manifest["series"] == "protected",
-            held_back=tables.get(HELD),
-            key=_key(self._policy, self.folder),
-        )
+        return archive.history(self._ledger, self._policy_version.version, _key(self._policy, self.folder))
 
     def _policy_of(self, number: int) -> Policy:
         version = self._record(number).policy_version
@@ -453,29 +399,3 @@ class Series:
             if policy.version == version:
                 return Policy.from_toml(policy.toml)
         raise SeriesDamaged(f"Release {number} was made under policy version {version}, which is not recorded.")
-
-    def _rows(self, number: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:
-        """The people of a release with their groups, null for those held back, and its counterfeits."""
-        tables = self._ledger.tables(number)
-        return tables[SNAPSHOT], tables.get(COUNTERFEITS)
-
-    def _snapshot(self, number: int) -> tuple[Snapshot, Grouping]:
-        """The people of a release, then its counterfeits, with their groups as they were."""
-        policy = self._policy_of(number)
-        rows, made = self._rows(number)
-        group = rows[GROUP].cast(pl.Int64).fill_null(0).to_numpy().astype(np.int32) - 1
-        domain = Domain.from_frame(self._ledger.table(number, DOMAIN))
-        snapshot = restore(rows, policy.schema, domain).for_form(policy.form)
-        if made is not None:
-            groups = made[GROUP].to_numpy().astype(np.int32) - 1
-            numbers = made[COUNTERFEIT].to_numpy().astype(np.int64)
-            snapshot = with_counterfeits(snapshot, Counterfeits(numbers, groups, made.drop(COUNTERFEIT, GROUP)))
-            group = np.concatenate([group, groups])
-        held = np.flatnonzero(group == HELD_BACK)
-        return snapshot, Grouping(group, int(group.max()) + 1, held_back={"held back": held} if held.size else {})
-
-
-def _method_name(record: Record) -> str | None:
-    method: Any = record.manifest["method"]
-    name: str | None = method.get("name")
-    return name

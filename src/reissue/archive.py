@@ -1,0 +1,108 @@
+"""What the ledger keeps of a draft, and the way back: its rows, its snapshot, the history it leaves."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue.coding import restore
+from reissue.domain import COUNTERFEIT, GROUP, PERSON, Domain
+from reissue.drafting import Draft, History
+from reissue.grouping import HELD_BACK, Counterfeits, Grouping
+from reissue.ledger import Entry, Ledger
+from reissue.memory import Prefixed
+from reissue.people import KnownPeople
+from reissue.policy import Policy
+from reissue.showing import with_counterfeits
+from reissue.snapshot import Snapshot
+
+SNAPSHOT = "snapshot"
+DOMAIN = "domain"
+COUNTERFEITS = "counterfeits"
+HELD = "held-back"
+MEMORY = "memory-"
+CHECKS = "check-"
+
+
+def entry(draft: Draft, time: datetime) -> Entry:
+    """A draft as the ledger takes it."""
+    return Entry(
+        policy_version=draft.policy_version,
+        manifest=draft.manifest,
+        public=draft.tables,
+        private={
+            SNAPSHOT: draft.rows,
+            DOMAIN: draft.domain.frame(),
+            **({} if draft.counterfeits is None else {COUNTERFEITS: draft.counterfeits}),
+            **({} if draft.held_back is None else {HELD: draft.held_back}),
+            **{MEMORY + name: table for name, table in draft.memory.items()},
+            **{CHECKS + name: table for name, table in draft.checks.items()},
+        },
+        # The ids of others do not come from the draft: who was forgotten since it was made stays forgotten.
+        people=draft.new_people if draft.new_people.height else None,
+        summary=draft.summary,
+        seed=draft.seed,
+        time=time,
+    )
+
+
+def history(ledger: Ledger, policy_version: int, key: bytes | None) -> History:
+    """What the next draft goes on from."""
+    record = ledger.last()
+    if record is None:
+        return History(policy_version=policy_version, key=key)
+    tables = ledger.tables(record.number)
+    rows = tables[SNAPSHOT].drop(GROUP)
+    known = ledger.next_number()
+    method: Any = record.manifest["method"]
+    return History(
+        number=record.number,
+        mark=record.mark,
+        policy_version=policy_version,
+        people=KnownPeople(ledger.ids, known, rows[PERSON]),
+        next_number=known,
+        last=rows,
+        domain=Domain.from_frame(tables[DOMAIN]),
+        memory=Prefixed(tables, MEMORY),
+        checks=Prefixed(tables, CHECKS),
+        method=method.get("name"),
+        protected=record.manifest["series"] == "protected",
+        held_back=tables.get(HELD),
+        key=key,
+    )
+
+
+def domain(ledger: Ledger, number: int) -> Domain:
+    """The labels and bounds known when a release was made."""
+    return Domain.from_frame(ledger.table(number, DOMAIN))
+
+
+def rows(ledger: Ledger, number: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """The people of a release with their groups, null for those held back, and its counterfeits."""
+    tables = ledger.tables(number)
+    return tables[SNAPSHOT], tables.get(COUNTERFEITS)
+
+
+def held_back(ledger: Ledger, number: int) -> pl.DataFrame:
+    """Person `number`, `reason` and `since` of those held back from a release."""
+    tables = ledger.tables(number)
+    if HELD in tables:
+        return tables[HELD].rename({"person": "number"})
+    return pl.DataFrame(schema={"number": pl.UInt32, "reason": pl.String, "since": pl.UInt32})
+
+
+def snapshot(ledger: Ledger, number: int, policy: Policy) -> tuple[Snapshot, Grouping]:
+    """The people of a release, then its counterfeits, with their groups as they were."""
+    people, made = rows(ledger, number)
+    group = people[GROUP].cast(pl.Int64).fill_null(0).to_numpy().astype(np.int32) - 1
+    restored = restore(people, policy.schema, domain(ledger, number)).for_form(policy.form)
+    if made is not None:
+        groups = made[GROUP].to_numpy().astype(np.int32) - 1
+        numbers = made[COUNTERFEIT].to_numpy().astype(np.int64)
+        restored = with_counterfeits(restored, Counterfeits(numbers, groups, made.drop(COUNTERFEIT, GROUP)))
+        group = np.concatenate([group, groups])
+    held = np.flatnonzero(group == HELD_BACK)
+    return restored, Grouping(group, int(group.max()) + 1, held_back={"held back": held} if held.size else {})

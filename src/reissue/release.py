@@ -11,13 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from reissue.errors import ParameterError
+
+if TYPE_CHECKING:
+    from reissue.regions import Regions
 
 Ints = npt.NDArray[np.int64]
 
@@ -70,6 +73,13 @@ class PublishedGroups:
     """Where each group begins in `values` and `counts`."""
     region: pl.DataFrame | None = None
     """One row for each group: the quasi-identifiers as published. None where there are none."""
+    sure: npt.NDArray[np.bool_] | None = None
+    """Which entries of `members` are certainly in their group. The others may be in it: they can be listed in
+    several groups of the release, and may be absent from it altogether. None: all are certain."""
+    present: Ints | None = None
+    """Those of the uncertain who are certainly in one of the groups that list them, ascending."""
+    space: Regions | None = None
+    """The regions in a form in which they can be compared, where it is not known who the members are."""
 
     @property
     def group_count(self) -> int:
@@ -78,8 +88,13 @@ class PublishedGroups:
 
     @property
     def sizes(self) -> Ints:
-        """How many rows each group holds."""
+        """How many members each group has, or may have where some are not certain."""
         return np.diff(self.member_starts)
+
+    @property
+    def rows(self) -> Ints:
+        """How many values each group publishes."""
+        return np.diff(np.concatenate([[0], np.cumsum(self.counts)])[self.value_starts])
 
     def __repr__(self) -> str:
         return f"PublishedGroups(release {self.number}: {self.members.size:,} rows, {self.group_count:,} groups)"
@@ -103,15 +118,28 @@ class Published:
         if not self.single:
             return
         for release in self.releases:
-            running = np.concatenate([[0], np.cumsum(release.counts)])
-            held = np.diff(running[release.value_starts])
-            unequal = int(np.count_nonzero(held != release.sizes))
+            held = release.rows
+            if release.sure is None:
+                unequal = int(np.count_nonzero(held != release.sizes))
+                what = "publish a different number of values than they have members"
+            else:
+                certain = np.diff(np.concatenate([[0], np.cumsum(release.sure)])[release.member_starts])
+                unequal = int(np.count_nonzero((held > release.sizes) | (held < certain)))
+                what = "publish more values than may be their members, or fewer than are"
             if unequal:
                 raise ParameterError(
-                    f"Release {release.number}: {unequal} of {release.group_count} groups publish a different "
-                    "number of values than they have members.",
+                    f"Release {release.number}: {unequal} of {release.group_count} groups {what}.",
                     hint="pass single=False if a member may have several values or none.",
                 )
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is known for every row of every release who it is among the members of its group."""
+        return all(release.sure is None and release.space is None for release in self.releases)
+
+    def name(self, person: int) -> str | int:
+        """The name of a person, or the number where the view was not built from names."""
+        return person if self.people is None else self.people[person]
 
     def __repr__(self) -> str:
         return f"Published({len(self.releases)} releases, {len(self.values)} distinct sensitive values)"

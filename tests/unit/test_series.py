@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import reissue as ri
+from reissue import archive
 from reissue.series import draft
 
 
@@ -188,7 +189,7 @@ def test_what_is_kept_gives_the_same_snapshot_back(folder: Path, form: str) -> N
     with ri.open(folder, policy) as series:
         made = series.draft(table, seed=1)
         series.commit(made)
-        snapshot, grouping = series._snapshot(1)
+        snapshot, grouping = archive.snapshot(series._ledger, 1, series.policy)
         columns = [*snapshot.quasi, *snapshot.as_is, snapshot.values]
         drafted = [*made.snapshot.quasi, *made.snapshot.as_is, made.snapshot.values]
         for kept, was in zip(columns, drafted, strict=True):

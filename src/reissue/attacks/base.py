@@ -1,0 +1,220 @@
+"""What an attack is, and what it finds.
+
+Attack        `run(published, knowledge)` looks at what an outsider sees, and returns Findings
+Findings      what one attack found; `judge(limits)` says whether that is within limits, beyond them or undecided
+Finding       one thing found about somebody, with its Witness
+Witness       a short derivation that a person can follow
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal, Protocol
+
+import polars as pl
+
+from reissue.knowledge import Knowledge
+from reissue.release import Published
+
+Kind = Literal["exact", "bounded", "sampled", "undecided"]
+"""How sure a number is: computed exactly, a proven bound, an estimate with a standard error, or not known."""
+
+POSTERIORS = pl.Schema(
+    {
+        "person": pl.String,
+        "value": pl.String,
+        "probability": pl.Float64,
+        "kind": pl.String,
+        "low": pl.Float64,
+        "high": pl.Float64,
+        "standard_error": pl.Float64,
+        "fraction": pl.String,
+    }
+)
+"""The columns of `Findings.posteriors`. `person` holds numbers (Int64) where the view was not built from names.
+`probability` is the figure itself where `kind` is exact, the estimate where it is sampled, and otherwise the
+largest it can be; `low` and `high` are proven bounds; `fraction` is the exact figure, as in `6/7`."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """A person, in a witness."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Value:
+    """A sensitive value by its position in the view, in a witness."""
+
+    position: int
+
+
+@dataclass(frozen=True)
+class Place:
+    """A group of a release, counted from 1, in a witness."""
+
+    release: int
+    group: int
+
+
+Part = str | Person | Value | Place
+
+
+@dataclass(frozen=True, repr=False)
+class Witness:
+    """Why something follows: sentences whose people, values and places can be shown or hidden."""
+
+    sentences: tuple[tuple[Part, ...], ...]
+
+    def __repr__(self) -> str:
+        return f"Witness({len(self.sentences)} sentences)"
+
+    def text(self, published: Published, *, name: Callable[[int], str] | None = None, show_values: bool = True) -> str:
+        """The derivation in words.
+
+        `name` says how people are called; by default as in the view, by name or as `person 17`. Values that are
+        not shown are lettered: value A, value B.
+        """
+        letters: dict[int, str] = {}
+
+        def told(part: Part) -> str:
+            if isinstance(part, Person):
+                return (name or _called(published))(part.number)
+            if isinstance(part, Place):
+                return f"release {part.release:,} group {part.group:,}"
+            if isinstance(part, Value):
+                if show_values:
+                    return str(published.values[part.position])
+                return f"value {letters.setdefault(part.position, _letter(len(letters)))}"
+            return part
+
+        return " ".join("".join(told(part) for part in sentence) for sentence in self.sentences)
+
+
+def _called(published: Published) -> Callable[[int], str]:
+    def called(number: int) -> str:
+        if number < 0:
+            return f"made-up row {-number}"
+        return f"person {number}" if published.people is None else published.people[number]
+
+    return called
+
+
+def _letter(number: int) -> str:
+    """A, B, ... Z, AA, AB, ..."""
+    letters = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, 26)
+        letters = chr(ord("A") + rest) + letters
+    return letters
+
+
+def enumeration(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Parts of a sentence as `a, b and c`."""
+    told: list[Part] = []
+    for at, part in enumerate(parts):
+        if at:
+            told.append(" and " if at == len(parts) - 1 else ", ")
+        told.append(part)
+    return tuple(told)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much may be learnt. What is None is not asked."""
+
+    probability: Fraction | None = None
+    """The largest probability with which anybody may be tied to a value."""
+    equivalence: int | None = None
+    """The smallest size of two sets of people that may be found to have the same values."""
+    diversity: int | None = None
+    """The smallest number of values that may be left for anybody who compares two releases."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing found about somebody."""
+
+    attack: str
+    what: str
+    """`value`: tied to a value; `excluded`: values are ruled out; `equivalence`, `correlation`, `channel`."""
+    people: tuple[int, ...]
+    """The people concerned by number, the most exposed first."""
+    release: int | None
+    """The release that completes it, where that is known."""
+    value: int | None
+    """The position of the value in the view, where it is about one."""
+    probability: float | None
+    """With what probability, where it is about one."""
+    kind: Kind
+    witness: Witness
+
+    @property
+    def person(self) -> int:
+        """The most exposed."""
+        return self.people[0]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What an attack found, held against limits."""
+
+    status: Literal["within", "beyond", "undecided", "sampled", "not asked"]
+    """`within` needs a proof; `sampled` is within by estimate only; `beyond` is proven too."""
+    words: str
+    """The finding in plain words, with counts."""
+    findings: tuple[Finding, ...] = ()
+    """What is beyond the limits, the worst first; at most as many as were asked for."""
+    count: int = 0
+    """How many there are in all."""
+
+
+class Findings(ABC):
+    """What one attack found."""
+
+    attack: ClassVar[str]
+    published: Published
+    searched: tuple[str, ...]
+    """What was searched completely, in plain words."""
+    undecided: tuple[str, ...]
+    """What was not, and why."""
+
+    @property
+    def posteriors(self) -> pl.DataFrame:
+        """For each person and value still possible how likely it is; see `POSTERIORS`. Empty where not computed."""
+        return pl.DataFrame(schema=POSTERIORS)
+
+    @property
+    def certain(self) -> dict[str | int, object]:
+        """The people who can have one value only, with that value: proven. By name, or by number."""
+        return {}
+
+    @property
+    def excluded(self) -> dict[str | int, list[object]]:
+        """For people the values that one of their groups shows and that they cannot have: proven."""
+        return {}
+
+    @property
+    @abstractmethod
+    def witnesses(self) -> tuple[Witness, ...]:
+        """Why the worst of it follows, the worst first."""
+
+    @abstractmethod
+    def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
+        """Hold what was found against limits; return at most so many findings."""
+
+
+class Attack(Protocol):
+    """Something that looks at releases as an outsider does."""
+
+    @property
+    def name(self) -> str:
+        """Its name in a policy file and in reports."""
+
+    def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
+        """Attack a series."""

@@ -1,0 +1,79 @@
+"""Knowledge: what an adversary has beside the releases.
+
+knowledge = ri.Knowledge(compromised={"Bob": "flu"})
+
+Values are taken to be static: who is in several releases has the same value in all of them, as in the papers
+of He, Riboni and Byun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from reissue.errors import ParameterError, count_of
+from reissue.release import Published
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class Knowledge:
+    """What the adversary knows before he looks at the releases.
+
+    People are given as they are called in the view: by name where it was built from names, else by number.
+    """
+
+    compromised: Mapping[str | int, object] = field(default_factory=dict)
+    """People whose value he knows already, with their values."""
+    waiting: Mapping[int, Collection[str | int]] = field(default_factory=dict)
+    """For releases by number: people known to be in the table and not in the release (waiting, held back)."""
+    method: str | None = None
+    """The name of the method that made the releases, where he knows it."""
+
+    def __repr__(self) -> str:
+        parts = [f"{count_of(len(self.compromised), 'person', 'people')} compromised"]
+        waiting = sum(len(people) for people in self.waiting.values())
+        parts += [f"{waiting:,} known to wait"] if waiting else []
+        parts += [f"method {self.method}"] if self.method else []
+        return f"Knowledge({', '.join(parts)})"
+
+    def known_values(self, published: Published) -> tuple[Ints, Ints]:
+        """The compromised people by number, ascending, and the positions of their values in the view."""
+        numbers = _numbers(published, list(self.compromised), "compromised")
+        place = {value: position for position, value in enumerate(published.values)}
+        unknown = sum(value not in place for value in self.compromised.values())
+        if unknown:
+            raise ParameterError(
+                f"{count_of(unknown, 'compromised person', 'compromised people')} of {len(self.compromised):,} with a "
+                "value that no release publishes.",
+                hint="spell values as they are published.",
+            )
+        values = np.array([place[value] for value in self.compromised.values()], dtype=np.int64)
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], values[order]
+
+    def waiting_people(self, published: Published) -> dict[int, Ints]:
+        """For each release the numbers of those known to wait, ascending."""
+        return {
+            release: np.sort(_numbers(published, list(people), "waiting")) for release, people in self.waiting.items()
+        }
+
+
+def _numbers(published: Published, people: list[str | int], what: str) -> Ints:
+    """People as they are called in the view, by number."""
+    if published.people is None:
+        known = {int(number) for release in published.releases for number in release.members.tolist()}
+        place: dict[str | int, int] = {number: number for number in known}
+    else:
+        place = {name: number for number, name in enumerate(published.people)}
+    missing = sum(person not in place for person in people)
+    if missing:
+        raise ParameterError(
+            f"{count_of(missing, f'{what} person', f'{what} people')} of {len(people):,} are in none of the releases.",
+            hint="people are called as in the view: by name where it was built from names, else by number.",
+        )
+    return np.array([place[person] for person in people], dtype=np.int64)

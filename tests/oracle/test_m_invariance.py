@@ -12,9 +12,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from reissue.errors import ParameterError
-from reissue.guarantees import GroupGuarantee, MInvariant, MUnique, SeriesGuarantee, WeakMInvariant, build, m_invariance
-from reissue.guarantees.m_invariance import SameSignature, signatures_of
+from reissue.guarantees import GroupGuarantee, MInvariant, MUnique, SeriesGuarantee, WeakMInvariant, build
+from reissue.guarantees.m_invariance import SameSignature
 from reissue.memory import Kept, Memory, Remembered
+from reissue.reasoning import signatures
+from reissue.reasoning.signatures import signatures_of
 from reissue.release import Published, PublishedGroups
 
 Group = tuple[list[int], list[str]]
@@ -224,14 +226,14 @@ def test_signatures(groups: list[list[str]]) -> None:
     ],
 )
 def test_signatures_whose_hashes_collide(bits: list[int], groups: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    right = m_invariance._mixed
+    right = signatures._mixed
     asked = []
 
     def poor(values: np.ndarray, salt: int) -> np.ndarray:
         asked.append(salt)
         return right(values, salt) if salt > 1 else np.array(bits, dtype=np.uint64)[values]
 
-    monkeypatch.setattr(m_invariance, "_mixed", poor)
+    monkeypatch.setattr(signatures, "_mixed", poor)
     published = view([[(list(range(len(held))), list(held)) for held in groups]])
     found = signatures_of(published.releases[0])
     sets = ["".join(str(published.values[code]) for code in codes.tolist()) for codes in found.sets]

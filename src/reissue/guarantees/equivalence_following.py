@@ -15,10 +15,10 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.errors import ParameterError, count_of
-from reissue.guarantees.m_invariance import signatures_of
 from reissue.memory import Memory, Remembered
 from reissue.reasoning.cut_graphs import Counts, CutGraphs, Turnover
 from reissue.reasoning.dense import ascending
+from reissue.reasoning.signatures import signatures_of
 from reissue.reasoning.stays import Stays, Step
 from reissue.release import Published, PublishedGroups
 

@@ -39,13 +39,13 @@ import numpy.typing as npt
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import SeriesGuarantee, Validation, Verdict
 from reissue.guarantees.equivalence_following import follow_cuts
-from reissue.guarantees.m_invariance import signatures_of
 from reissue.guarantees.m_uniqueness import need_one_value_each
 from reissue.memory import Memory, Remembered
 from reissue.reasoning import diversity
 from reissue.reasoning.cut_graphs import CUTS
 from reissue.reasoning.elimination import echelon
 from reissue.reasoning.equivalence import Attack, Search, minimum_attack, minimum_attack_of_matrices
+from reissue.reasoning.signatures import signatures_of
 from reissue.reasoning.trajectories import Bucket, Trajectories
 from reissue.release import Published
 

@@ -15,10 +15,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, NamedTuple
+from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.errors import ParameterError, count_of
@@ -26,7 +25,8 @@ from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Validation,
 from reissue.guarantees.m_uniqueness import MUnique, need_one_value_each
 from reissue.memory import Memory, Remembered
 from reissue.reasoning.dense import ascending
-from reissue.reasoning.diversity import CountTable, Ints
+from reissue.reasoning.diversity import Ints
+from reissue.reasoning.signatures import signatures_of
 from reissue.reasoning.stays import Stays
 from reissue.release import Published, PublishedGroups
 
@@ -170,53 +170,6 @@ class MInvariant(SameSignature):
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """m-uniqueness."""
         return MUnique(self.m).measure(published, release)
-
-
-class Signatures(NamedTuple):
-    """The signatures of the groups of a release."""
-
-    number: Ints
-    """For each group a position in `sets`."""
-    sets: list[Ints]
-    """Different sets of positions in `Published.values`, each ascending."""
-
-
-def signatures_of(table: CountTable) -> Signatures:
-    """Give groups with the same set of values the same number.
-
-    Groups are sorted by a hash of their sets, then every group is compared with the first that has its hash.
-    Should two different sets share one, another hash is taken: the result never depends on luck.
-    """
-    starts = table.value_starts
-    sizes = np.diff(starts)
-    values = _ascending(table.values, sizes)
-    salt = 0
-    while True:
-        running = np.concatenate(([np.uint64(0)], np.cumsum(_mixed(values, salt), dtype=np.uint64)))
-        # The sum of what its values were mixed to does not depend on their order; it may wrap around.
-        _, first, number = np.unique(running[starts[1:]] - running[starts[:-1]], return_index=True, return_inverse=True)
-        like = first[number]
-        if (sizes == sizes[like]).all():
-            there = np.arange(values.size) + np.repeat(starts[like] - starts[:-1], sizes)
-            if (values == values[there]).all():
-                return Signatures(number, [values[starts[at] : starts[at + 1]] for at in first.tolist()])
-        salt += 1
-
-
-def _mixed(values: Ints, salt: int) -> npt.NDArray[np.uint64]:
-    """64 bits for each value that look random (two rounds of multiplying and folding)."""
-    bits = values.astype(np.uint64) + np.uint64((0x9E3779B97F4A7C15 * (salt + 1)) % 2**64)
-    for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):
-        bits = (bits ^ (bits >> np.uint64(31))) * np.uint64(factor)
-    return bits ^ (bits >> np.uint64(32))
-
-
-def _ascending(values: Ints, sizes: Ints) -> Ints:
-    """The values of each group in ascending order; most tables are stored like that already."""
-    group = np.repeat(np.arange(sizes.size), sizes)
-    if ((values[1:] > values[:-1]) | (group[1:] != group[:-1])).all():
-        return values
-    return values[np.lexsort((values, group))]
 
 
 def _people_and_groups(release: PublishedGroups) -> tuple[Ints, Ints]:

@@ -17,7 +17,7 @@ $(VENV)/.ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[pandas,duckdb,charts]" --group test
+	$(BIN)/python -m pip install --quiet --editable ".[pandas,duckdb,charts,excel]" --group test
 	touch $@
 
 demo: $(VENV)/.ready
@@ -26,7 +26,7 @@ demo: $(VENV)/.ready
 	$(BIN)/reissue demo build/demo
 
 test: $(VENV)/.ready lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .
@@ -54,6 +54,7 @@ bench: $(VENV)-bench/.ready
 	$(VENV)-bench/bin/python benchmarks/quality.py
 	$(VENV)-bench/bin/python benchmarks/queries.py
 	$(VENV)-bench/bin/python benchmarks/series.py
+	$(VENV)-bench/bin/python benchmarks/audit.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-bench build .mypy_cache .pytest_cache .ruff_cache

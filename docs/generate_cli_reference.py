@@ -105,7 +105,11 @@ def _value(kind: Any, info: ParameterInfo) -> str:
         return "-"
     if get_origin(kind) is Literal:
         return " or ".join(f"`{choice}`" for choice in get_args(kind))
+    many = get_origin(kind) is list
+    if many:
+        (kind,) = get_args(kind)
     word = {int: "whole number", float: "number", str: "text", Path: "path"}[kind]
+    word += ", may be given several times" if many else ""
     limits = [f"at least {info.min:g}"] if info.min is not None else []
     limits += [f"at most {info.max:g}"] if info.max is not None else []
     return ", ".join([word, *limits])

@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+# Processes that compile at the same time can spoil numba's cache for each other, so each worker has its own.
+if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+    os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parents[1] / ".pytest_cache" / "numba" / worker)
+
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, settings

@@ -1,16 +1,18 @@
 """Reissue publishes a table about people again and again, without the releases betraying anyone together.
 
 Say what is in the table:
-    Schema, Numeric, Categorical, Hierarchy, Policy, Ids
+    Schema, Numeric, Categorical, Hierarchy, Policy, Ids, Gate
 Publish it:
-    open, Series, Draft, Release
+    open, adopt, Series, Draft, Release
     MInvariance, EEquivalence (a whole series), Mondrian (one release at a time)
 Ask for more in every group:
     KAnonymous, LDiverse, EntropyDiverse, RecursiveDiverse, ShareDiverse, TClose, KEAnonymous
 Check what holds over a series:
     MUnique, MInvariant, WeakMInvariant, EquivalenceSafe
-Look at what went out:
-    Published, Workload, estimate
+Attack what went out, here or elsewhere:
+    audit, AuditReport, attacks, Knowledge, Published, read_releases
+Look at what it is worth:
+    Workload, estimate
 When something is wrong:
     errors
 
@@ -23,9 +25,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reissue import errors
+    from reissue import attacks, errors
+    from reissue.adoption import adopt
+    from reissue.auditing.report import AuditReport
+    from reissue.auditing.running import audit
     from reissue.drafting import Draft
     from reissue.estimates import estimate
+    from reissue.foreign import read_releases
+    from reissue.gate import Gate
     from reissue.guarantees import (
         EntropyDiverse,
         EquivalenceSafe,
@@ -40,6 +47,7 @@ if TYPE_CHECKING:
         WeakMInvariant,
     )
     from reissue.hierarchy import Hierarchy
+    from reissue.knowledge import Knowledge
     from reissue.methods import EEquivalence, MInvariance, Mondrian
     from reissue.policy import Ids, Policy
     from reissue.release import Published, Release
@@ -50,15 +58,18 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AuditReport": "auditing.report",
     "Categorical": "schema",
     "Draft": "drafting",
     "EEquivalence": "methods",
     "EntropyDiverse": "guarantees",
     "EquivalenceSafe": "guarantees",
+    "Gate": "gate",
     "Hierarchy": "hierarchy",
     "Ids": "policy",
     "KAnonymous": "guarantees",
     "KEAnonymous": "guarantees",
+    "Knowledge": "knowledge",
     "LDiverse": "guarantees",
     "MInvariance": "methods",
     "MInvariant": "guarantees",
@@ -75,21 +86,28 @@ _HOMES = {
     "TClose": "guarantees",
     "WeakMInvariant": "guarantees",
     "Workload": "utility",
+    "adopt": "adoption",
+    "attacks": "",
+    "audit": "auditing.running",
     "errors": "",
     "estimate": "estimates",
     "open": "series",
+    "read_releases": "foreign",
 }
 
 __all__ = [
+    "AuditReport",
     "Categorical",
     "Draft",
     "EEquivalence",
     "EntropyDiverse",
     "EquivalenceSafe",
+    "Gate",
     "Hierarchy",
     "Ids",
     "KAnonymous",
     "KEAnonymous",
+    "Knowledge",
     "LDiverse",
     "MInvariance",
     "MInvariant",
@@ -106,17 +124,21 @@ __all__ = [
     "TClose",
     "WeakMInvariant",
     "Workload",
+    "adopt",
+    "attacks",
+    "audit",
     "errors",
     "estimate",
     "open",
+    "read_releases",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'reissue' has no attribute '{name}'")
-    if name == "errors":
-        return import_module("reissue.errors")
+    if not _HOMES[name]:
+        return import_module(f"reissue.{name}")
     value = getattr(import_module(f"reissue.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,10 @@ from reissue.domain import COUNTERFEIT, GROUP, PERSON, Domain
 from reissue.drafting import Draft, History
 from reissue.grouping import HELD_BACK, Counterfeits, Grouping
 from reissue.ledger import Entry, Ledger
-from reissue.memory import Prefixed
+from reissue.memory import KEPT, Prefixed
 from reissue.people import KnownPeople
 from reissue.policy import Policy
+from reissue.release import Release
 from reissue.showing import with_counterfeits
 from reissue.snapshot import Snapshot
 
@@ -25,10 +27,14 @@ COUNTERFEITS = "counterfeits"
 HELD = "held-back"
 MEMORY = "memory-"
 CHECKS = "check-"
+VALUES = "adopted-values"
+"""Of a release made elsewhere: how often each group has each value. Who has which is not known."""
+BARRED = "barred"
+"""Those who are never published again because of such releases."""
 
 
-def entry(draft: Draft, time: datetime) -> Entry:
-    """A draft as the ledger takes it."""
+def entry(draft: Draft, time: datetime, override: str | None = None) -> Entry:
+    """A draft as the ledger takes it; `override` is the reason why it passes a gate that did not let it."""
     return Entry(
         policy_version=draft.policy_version,
         manifest=draft.manifest,
@@ -38,14 +44,29 @@ def entry(draft: Draft, time: datetime) -> Entry:
             DOMAIN: draft.domain.frame(),
             **({} if draft.counterfeits is None else {COUNTERFEITS: draft.counterfeits}),
             **({} if draft.held_back is None else {HELD: draft.held_back}),
+            **({BARRED: KEPT} if draft.barred else {}),
             **{MEMORY + name: table for name, table in draft.memory.items()},
             **{CHECKS + name: table for name, table in draft.checks.items()},
         },
         # The ids of others do not come from the draft: who was forgotten since it was made stays forgotten.
         people=draft.new_people if draft.new_people.height else None,
-        summary=draft.summary,
+        summary=draft.summary if override is None else _overridden(draft, override),
         seed=draft.seed,
         time=time,
+        event=None if override is None else ("overrode", f"the gate of release {draft.number}"),
+    )
+
+
+def _overridden(draft: Draft, reason: str) -> dict[str, Any]:
+    gate = draft.policy.gate
+    never_run = {} if gate is None else {**gate.to_dict(), "verdict": "never run", "found": []}
+    return {**draft.summary, "gate": {**draft.summary.get("gate", never_run), "override": reason}}
+
+
+def as_release(draft: Draft) -> Release:
+    """A draft as if it had been committed, for a look at the series with it."""
+    return Release(
+        draft.number, datetime.now(UTC), Path(), draft.manifest, draft.summary, lambda: dict[str, Any](draft.tables)
     )
 
 
@@ -57,7 +78,7 @@ def history(ledger: Ledger, policy_version: int, key: bytes | None) -> History:
     tables = ledger.tables(record.number)
     rows = tables[SNAPSHOT].drop(GROUP)
     known = ledger.next_number()
-    method: Any = record.manifest["method"]
+    manifest: Any = record.manifest
     return History(
         number=record.number,
         mark=record.mark,
@@ -68,9 +89,12 @@ def history(ledger: Ledger, policy_version: int, key: bytes | None) -> History:
         domain=Domain.from_frame(tables[DOMAIN]),
         memory=Prefixed(tables, MEMORY),
         checks=Prefixed(tables, CHECKS),
-        method=method.get("name"),
-        protected=record.manifest["series"] == "protected",
+        # A method that adopted releases goes on from them as if it had made them.
+        method=str(record.summary.get("adopted_by", manifest["method"].get("name"))),
+        protected=manifest["series"] in ("protected", "adopted"),
         held_back=tables.get(HELD),
+        adopted=manifest.get("adopted", 0),
+        barred=tables.get(BARRED),
         key=key,
     )
 
@@ -84,6 +108,22 @@ def rows(ledger: Ledger, number: int) -> tuple[pl.DataFrame, pl.DataFrame | None
     """The people of a release with their groups, null for those held back, and its counterfeits."""
     tables = ledger.tables(number)
     return tables[SNAPSHOT], tables.get(COUNTERFEITS)
+
+
+def shown_rows(ledger: Ledger, number: int, sensitive: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """The rows of a release for the outsider's view, which tells how often a group has a value and not who has it.
+
+    Of a release made elsewhere that is all that is known: values are dealt out within each group as they come.
+    """
+    people, made = rows(ledger, number)
+    tables = ledger.tables(number)
+    return (dealt_out(people, tables[VALUES], sensitive) if VALUES in tables else people), made
+
+
+def dealt_out(people: pl.DataFrame, values: pl.DataFrame, sensitive: str) -> pl.DataFrame:
+    """People with the values of their groups, each as often as it was published, in no particular order."""
+    each = values.sort(GROUP, sensitive).select(pl.col(sensitive).repeat_by("count").explode())
+    return people.sort(GROUP, PERSON).with_columns(each[sensitive])
 
 
 def held_back(ledger: Ledger, number: int) -> pl.DataFrame:

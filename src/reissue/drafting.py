@@ -13,21 +13,24 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.barred import all_rows, without_barred
 from reissue.coding import Coded, code_table
 from reissue.domain import COUNTERFEIT, GROUP, Domain, sort_of
-from reissue.errors import GuaranteeBroken, Infeasible, ParameterError, Refused, Unprotected, count_of
+from reissue.errors import GuaranteeBroken, ParameterError, count_of
 from reissue.frames import Library, read_table
+from reissue.gate import Passage
 from reissue.grouping import HELD_BACK, Grouping
-from reissue.guarantees import GroupGuarantee, Guarantee, SeriesGuarantee, Verdict
+from reissue.guarantees import Guarantee, SeriesGuarantee, Verdict
 from reissue.memory import Kept, Memory, Prefixed, Remembered
 from reissue.methods.base import Method
 from reissue.people import KnownPeople
 from reissue.policy import Policy
-from reissue.recode import Recoded, anatomise, generalise, view_of, whole
+from reissue.recode import Recoded, anatomise, generalise, view_of
+from reissue.refusals import check_changes, check_feasible, check_protection
 from reissue.release import Published
 from reissue.schema import Numeric, Schema
 from reissue.showing import shown
-from reissue.snapshot import Delta, Labels, Snapshot, strata
+from reissue.snapshot import Delta, Labels, Snapshot
 
 MANY_MADE_UP = 0.05
 """From this share of counterfeits on, the publisher is told what to do about it."""
@@ -61,6 +64,10 @@ class History:
     """Whether all releases so far are protected together."""
     held_back: pl.DataFrame | None = None
     """Who was held back from the last release: `person` (a number), `reason`, `since`."""
+    adopted: int = 0
+    """How many releases, the first ones, were made elsewhere."""
+    barred: pl.DataFrame | None = None
+    """Those who are never published again because of them: `person` (a number)."""
     key: bytes | None = None
     """The key for hashed ids."""
 
@@ -100,6 +107,12 @@ class Draft:
     """What the publisher should look at before committing."""
     seed: str
     library: Library
+    adopted: int = 0
+    """How many releases, the first ones, were made elsewhere."""
+    barred: bool = False
+    """Whether there are people who are never published again because of them."""
+    passage: Passage | None = None
+    """What the policy's gate said; None where there is none, or it was not asked."""
 
     @property
     def number(self) -> int:
@@ -130,6 +143,7 @@ class Draft:
             "changes": self.delta.counts(),
             "guarantees": {verdict.guarantee: verdict.explanation for verdict in self.verdicts},
             "notes": list(self.notes),
+            **({} if self.passage is None else {"gate": self.passage.summary()}),
         }
 
     def _held_back(self) -> dict[str, dict[str, int]]:
@@ -157,8 +171,19 @@ class Draft:
             "policy_version": self.policy_version,
             "rows": int(self.recoded.groups.sizes.sum()),
             "groups": self.grouping.count,
-            **({"warnings": list(warnings)} if (warnings := self.policy.method.warnings()) else {}),
+            **({"adopted": self.adopted} if self.adopted else {}),
+            **({"warnings": warnings} if (warnings := self._warnings()) else {}),
         }
+
+    def _warnings(self) -> list[str]:
+        """What a reader of the public record must know about the promises."""
+        own = list(self.policy.method.warnings())
+        if self.adopted and self.protected:
+            own.append(
+                f"{count_of(self.adopted, 'release')} before the first one made here came from elsewhere: the promises "
+                "are for everybody who is in a release made here."
+            )
+        return own
 
     def published(self) -> Published:
         """The outsider's view of this release alone."""
@@ -185,20 +210,22 @@ def make_draft(
     obstacles = _obstacles(method, guarantees, history)
     continues = not obstacles
     protected = method.protects_series and continues and (history.protected or not history.number)
-    _check_protection(policy, history, protected, obstacles)
+    check_protection(policy, history, protected, obstacles)
     coded, library = _read(table, policy.schema, history, show_values, progress)
     snapshot = coded.snapshot
     rows = snapshot.frame()
     delta = Delta.between(history.last, rows, policy.schema.sensitive, known=history.next_number, since=history.number)
-    _check_changes(method, delta)
+    check_changes(method, delta)
     snapshot = snapshot.for_form(policy.form)
-    _check_feasible(snapshot, guarantees)
+    eligible, delta_of_eligible = without_barred(snapshot, delta, history.barred)
+    check_feasible(eligible, guarantees)
     progress("Grouping people")
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
         raise ParameterError(f"The 'seed' parameter must be a whole number of at least 0. Got {seed!r} instead.")
     sequence = np.random.SeedSequence(seed)
     rng = np.random.default_rng(sequence)
-    grouping, memory = method.group(snapshot, delta, history.memory if continues else {}, rng)
+    grouping, memory = method.group(eligible, delta_of_eligible, history.memory if continues else {}, rng)
+    grouping = all_rows(grouping, snapshot, eligible)
     progress("Recoding")
     recode = generalise if policy.form == "generalised" else anatomise
     released, groups = shown(snapshot, grouping)
@@ -238,6 +265,8 @@ def make_draft(
         notes=_notes(method, snapshot, delta, counterfeits, held_back, form=policy.form, protected=protected),
         seed=str(sequence.entropy),
         library=library,
+        adopted=history.adopted,
+        barred=history.barred is not None,
     )
 
 
@@ -386,69 +415,3 @@ def _notes(
             what = count_of(len(absent), "protected value")
             notes.append(f"{promise.name}: {what} occur nowhere in this table; check the spelling")
     return tuple(notes)
-
-
-def _check_protection(policy: Policy, history: History, protected: bool, obstacles: list[str]) -> None:
-    if not history.number or protected or policy.series == "unprotected":
-        return
-    if not policy.method.protects_series:
-        problem = (
-            f"{policy.method.name} protects each release alone, not the series, and release {history.number} is out "
-            "already: whoever is in both could be betrayed by comparing them."
-        )
-        hint = "choose a method that protects a series, or accept the risk:"
-    else:
-        problem = (
-            f"{policy.method.name} protects a series from its first release on, and under this policy it cannot: "
-            "whoever is in earlier releases too could be betrayed by comparing them."
-        )
-        hint = "go back to the method and parameters of before, or accept the risk:"
-    raise Unprotected(
-        problem,
-        problems=obstacles if policy.method.protects_series else [],
-        hint=f'{hint} set series = "unprotected" in the policy and record that with `reissue amend`; the public '
-        "record then says so.",
-    )
-
-
-def _check_changes(method: Method, delta: Delta) -> None:
-    problems = []
-    if delta.gone.size and not method.takes.deletions:
-        problems.append(f"{count_of(delta.gone.size, 'person', 'people')} gone since the last release")
-    if delta.returned.size and not method.takes.returns:
-        problems.append(f"{count_of(delta.returned.size, 'person', 'people')} came back")
-    changed = np.union1d(delta.changed_quasi, delta.changed_value).size
-    if changed and not method.takes.changes:
-        problems.append(f"{count_of(changed, 'person', 'people')} with changed columns")
-    if problems:
-        raise Refused(f"{method.name} cannot take what changed since the last release.", problems=problems)
-
-
-def _check_feasible(snapshot: Snapshot, guarantees: tuple[Any, ...]) -> None:
-    """What the whole table fails as one group, every grouping of it fails in some group.
-
-    Columns published as they are keep their values apart, so there each combination is a table of its own.
-    """
-    groupwise = [guarantee for guarantee in guarantees if isinstance(guarantee, GroupGuarantee)]
-    if not groupwise:
-        return
-    stratum = strata(snapshot)
-    view = whole(snapshot, stratum)
-    failed = {g: verdict for g in groupwise if not (verdict := g.check(view)).holds}
-    if not failed:
-        return
-    if view.releases[0].group_count == 1:
-        raise Infeasible(
-            f"No grouping of this table ({count_of(len(snapshot), 'row')}) can satisfy the policy.",
-            problems=[f"{g.title}: {g.advice(view)}" for g in failed],
-            hint="lower the parameters, or publish when there are more people.",
-        )
-    names = ", ".join(f"'{column.name}'" for column in snapshot.as_is)
-    raise Infeasible(
-        f"The columns published as they are ({names}) divide the table into parts that cannot satisfy the policy.",
-        problems=[
-            f"{g.title}: {v.violations:,} of {v.groups:,} combinations of their values fail, the worst with {v.worst:g}"
-            for g, v in failed.items()
-        ],
-        hint="make such a column a quasi-identifier or drop it, lower the parameters, or wait for more people.",
-    )

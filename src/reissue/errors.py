@@ -17,7 +17,8 @@
     │   ├── Infeasible            no grouping of this table can satisfy the constraints
     │   ├── Unprotected           the method does not protect a second release
     │   ├── StaleDraft            something was committed after the draft was made
-    │   └── GuaranteeBroken       a draft failed the check of a guarantee its method gave
+    │   ├── GuaranteeBroken       a draft failed the check of a guarantee its method gave
+    │   └── GateClosed            an attack found more than the policy's gate lets pass, or could not rule it out
     └── InternalError             a mistake of ours; please report it
 
 A message has up to four parts: what went wrong, where, why, and the next step. Parameter names, column
@@ -112,6 +113,10 @@ class StaleDraft(Refused):
 
 class GuaranteeBroken(Refused):
     """A draft failed the check of a guarantee its method gave."""
+
+
+class GateClosed(Refused):
+    """An attack found more than the policy's gate lets pass, or could not rule it out."""
 
 
 class InternalError(ReissueError):

@@ -66,14 +66,17 @@ class Knowledge:
 def _numbers(published: Published, people: list[str | int], what: str) -> Ints:
     """People as they are called in the view, by number."""
     if published.people is None:
-        known = {int(number) for release in published.releases for number in release.members.tolist()}
-        place: dict[str | int, int] = {number: number for number in known}
+        wanted = np.array([person if isinstance(person, int) else -1 for person in people], dtype=np.int64)
     else:
         place = {name: number for number, name in enumerate(published.people)}
-    missing = sum(person not in place for person in people)
+        wanted = np.array([place.get(str(person), -1) for person in people], dtype=np.int64)
+    there = np.zeros(wanted.size, dtype=bool)
+    for release in published.releases:
+        there |= np.isin(wanted, release.members) & (wanted >= 0)
+    missing = int(np.count_nonzero(~there))
     if missing:
         raise ParameterError(
             f"{count_of(missing, f'{what} person', f'{what} people')} of {len(people):,} are in none of the releases.",
             hint="people are called as in the view: by name where it was built from names, else by number.",
         )
-    return np.array([place[person] for person in people], dtype=np.int64)
+    return wanted

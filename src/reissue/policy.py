@@ -27,6 +27,12 @@ k = 10
 [[method.constraints]]
 name = "t-closeness"
 t = 0.2
+
+[gate]                          # optional: what every release must withstand, together with those before
+attacks = ["Worlds", "Equivalence"]
+limit = "1/4"                   # or 0.25; left out: what the method promises
+seconds = 60.0
+accept = []                     # ["undecided", "sampled"]: what may pass without a proof
 """
 
 from __future__ import annotations
@@ -43,6 +49,7 @@ import tomli_w
 
 from reissue import guarantees, methods
 from reissue.errors import HierarchyError, ParameterError, PolicyError, UserError, listed
+from reissue.gate import Gate
 from reissue.hierarchy import Hierarchy
 from reissue.methods.base import Method, Promise
 from reissue.schema import Categorical, Kind, Numeric, Schema
@@ -88,6 +95,9 @@ class Policy:
     """How ids are kept."""
     disclose: Sequence[str] = ()
     """What is published beside the tables: `"counterfeits"`, how many rows of each group are made up."""
+    gate: Gate | None = None
+    """The attacks that every release must withstand, together with those before; None: the method's promises are
+    checked, and no more."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -102,7 +112,7 @@ class Policy:
         if self.series not in ("protected", "unprotected"):
             problems.append(f"'series' must be 'protected' or 'unprotected', not {self.series!r}")
         if isinstance(self.method, Method):
-            problems += self._method_problems()
+            problems += [*self._method_problems(), *self._gate_problems()]
         if problems:
             raise PolicyError("The policy contradicts itself.", problems=problems)
 
@@ -124,6 +134,19 @@ class Policy:
                 )
             problems += self._protected_problems(promise)
         return problems
+
+    def _gate_problems(self) -> list[str]:
+        if self.gate is None:
+            return []
+        if not isinstance(self.gate, Gate):
+            return ['\'gate\' must be a gate, such as ri.Gate(attacks=["Worlds"], limit="1/4")']
+        from reissue.auditing.limits import limits_of
+
+        try:
+            limits_of(self.gate.probability, self.method.promises(self.schema))
+        except ParameterError:
+            return [f"{self.method.name} promises no bound on probabilities: the gate needs a 'limit', such as 0.25"]
+        return []
 
     def _protected_problems(self, promise: Promise) -> list[str]:
         sets: Any = promise.parameters.get("protect") or ()
@@ -170,6 +193,7 @@ class Policy:
             "people": people,
             "schema": schema,
             "method": {"name": self.method.name, **_plain(self.method.parameters)},
+            **({} if self.gate is None else {"gate": self.gate.to_dict()}),
         }
 
     def to_toml(self) -> str:
@@ -211,14 +235,15 @@ class _Reader:
         self.problems: list[str] = []
 
     def policy(self, data: Mapping[str, Any]) -> Policy:
-        self._known("the policy", data, ("series", "form", "disclose", "people", "schema", "method"))
+        self._known("the policy", data, ("series", "form", "disclose", "people", "schema", "method", "gate"))
         schema = self._schema(self._table("schema", data.get("schema")))
         method = self._method(self._table("method", data.get("method")))
         people = self._try("[people]", lambda: self._ids(self._table("people", data.get("people", {}))))
+        gate = self._gate(self._table("gate", data["gate"])) if "gate" in data else None
         if self.problems or schema is None or method is None or people is None:
             raise PolicyError("The policy cannot be used.", problems=self.problems)
         given = {name: data[name] for name in ("series", "form", "disclose") if name in data}
-        return Policy(schema, method, people=people, **given)
+        return Policy(schema, method, people=people, gate=gate, **given)
 
     def _schema(self, data: Mapping[str, Any]) -> Schema | None:
         names = ("person", "quasi", "sensitive", "as_is", "drop", "permanent", "protect")
@@ -288,6 +313,11 @@ class _Reader:
                 return None
             parameters["constraints"] = constraints
         return self._try("[method]", lambda: methods.build(data["name"], **parameters))
+
+    def _gate(self, entry: Mapping[str, Any]) -> Gate | None:
+        if not self._known("[gate]", entry, tuple(field.name for field in fields(Gate))):
+            return None
+        return self._try("[gate]", lambda: Gate(**entry))
 
     def _constraint(self, entry: object) -> guarantees.Guarantee | None:
         where = "[[method.constraints]]"

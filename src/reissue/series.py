@@ -7,7 +7,7 @@ release = series.publish(january)
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -23,13 +23,19 @@ from reissue.domain import COUNTERFEIT, GROUP, PERSON
 from reissue.drafting import Draft, History, Progress, make_draft
 from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, count_of, listed
 from reissue.frames import Library, to_library
+from reissue.gate import Gate, written_reason
 from reissue.identities import plain_id, pseudonym, read_key
+from reissue.inspection import Past, Sight, at_gate, drawn_knowledge, let_through
 from reissue.ledger import Finding, Ledger, PolicyVersion, Record
 from reissue.policy import Policy
 from reissue.release import Published, Release
-from reissue.views import published_view
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from reissue.attacks import Attack
+    from reissue.auditing.report import AuditReport
+    from reissue.knowledge import Knowledge
     from reissue.utility import Utility, Workload
 
 
@@ -47,7 +53,7 @@ def open(folder: str | Path, policy: Policy | str | Path | None = None, *, frame
     if isinstance(policy, str | Path):
         policy = Policy.read(policy)
     if policy is not None:
-        policy = _with_absolute_key(policy)
+        policy = with_absolute_key(policy)
     ledger = _open_or_create(folder, policy)
     try:
         series = Series(Path(folder), ledger, frames)
@@ -67,7 +73,7 @@ def _open_or_create(folder: str | Path, policy: Policy | None) -> Ledger:
     return Ledger.create(folder, policy.to_toml())
 
 
-def _with_absolute_key(policy: Policy) -> Policy:
+def with_absolute_key(policy: Policy) -> Policy:
     """The key must be found again from anywhere."""
     key_file = policy.people.key_file
     if key_file is None or key_file.startswith("~"):
@@ -78,20 +84,21 @@ def _with_absolute_key(policy: Policy) -> Policy:
 def draft(
     table: object,
     policy: Policy,
-    history: History | None = None,
     *,
     seed: int | None = None,
     show_values: bool = False,
+    gate: bool = True,
     progress: Progress = lambda stage: None,
 ) -> Draft:
-    """Compute a release of this table, by default the first of a series that need not exist yet."""
-    policy = _with_absolute_key(policy)
-    if history is None:
-        history = History(key=_key(policy, None))
-    return make_draft(table, policy, history, seed=seed, show_values=show_values, progress=progress)
+    """Compute a release of this table, the first of a series that need not exist yet."""
+    policy = with_absolute_key(policy)
+    history = History(key=key_of(policy, None))
+    made = make_draft(table, policy, history, seed=seed, show_values=show_values, progress=progress)
+    return let_through(at_gate(made, progress=progress)[0]) if gate else made
 
 
-def _key(policy: Policy, folder: Path | None) -> bytes | None:
+def key_of(policy: Policy, folder: Path | None) -> bytes | None:
+    """The key for hashed ids, from a file outside the folder of the series; None where ids are plain."""
     if policy.people.key_file is None:
         return None
     return read_key(policy.people.key_file, outside=folder)
@@ -136,29 +143,54 @@ class Series:
         *,
         seed: int | None = None,
         show_values: bool = False,
+        gate: bool = True,
         progress: Progress = lambda stage: None,
     ) -> Draft:
         """Compute the next release of this table without committing anything.
 
         The draft is private: it holds the table. `seed` makes the method's random choices repeatable; by
-        default they come from the operating system, which is what you want for a real release.
+        default they come from the operating system, which is what you want for a real release. Where the policy has a
+        gate, GateClosed is raised for a draft that it does not let pass; with `gate=False` it is not asked.
         """
-        self._current_policy()
+        policy = self._current_policy()
         if self._ledger.policy_file_differs():
             raise PolicyChanged(
                 f"The file policy.toml in '{self.folder}' is not the policy the series runs under.",
                 hint="record the change with series.amend(policy, reason) or `reissue amend`, or undo it.",
             )
-        history = self._history()
-        return draft(table, self._policy, history, seed=seed, show_values=show_values, progress=progress)
+        made = make_draft(table, policy, self._history(), seed=seed, show_values=show_values, progress=progress)
+        return let_through(self.at_gate(made, progress=progress)[0]) if gate else made
 
-    def commit(self, draft: Draft, *, time: datetime | None = None) -> Release:
-        """Make a draft durable, in one transaction or not at all."""
+    def at_gate(self, draft: Draft, *, progress: Progress = lambda stage: None) -> tuple[Draft, AuditReport | None]:
+        """A draft that remembers what the gate of the policy says about it, and the report; nothing is raised."""
+        self._check_continues(draft)
+        return at_gate(draft, self._past(), progress=progress)
+
+    def commit(self, draft: Draft, *, time: datetime | None = None, override: str | None = None) -> Release:
+        """Make a draft durable, in one transaction or not at all.
+
+        A draft that the gate of the policy did not let pass, or that was not shown to it, is refused unless
+        `override` says in words why it goes out all the same; the ledger keeps that.
+        """
+        reason = written_reason(override, draft.policy.gate)
         with self._ledger.writing():
-            return self._release(self._commit(draft, time), draft.library)
+            return self._release(self._commit(draft, time, reason), draft.library)
 
-    def _commit(self, draft: Draft, time: datetime | None) -> Record:
+    def _commit(self, draft: Draft, time: datetime | None, reason: str | None) -> Record:
         """As the only writer: check that the draft continues this very history, then make it durable."""
+        self._check_continues(draft)
+        if time is not None and time.tzinfo is None:
+            raise ParameterError("The 'time' parameter of commit must have a time zone.")
+        if draft.passage is not None and draft.passage.passed:
+            reason = None
+        elif reason is None:
+            let_through(draft)
+        # The policies are the same; a first draft may have been made before the series knew this one.
+        draft = replace(draft, policy_version=self._policy_version.version)
+        entry = archive.entry(draft, time or datetime.now(UTC), reason)
+        return self._ledger.commit(entry, parent=draft.parent)
+
+    def _check_continues(self, draft: Draft) -> None:
         last = self._ledger.last()
         parent = (last.number, last.mark) if last else (0, "")
         if (draft.parent, draft.parent_mark) != parent or draft.policy != self._current_policy():
@@ -167,12 +199,6 @@ class Series:
                 "was made for another series.",
                 hint="draft again.",
             )
-        if time is not None and time.tzinfo is None:
-            raise ParameterError("The 'time' parameter of commit must have a time zone.")
-        # The policies are the same; a first draft may have been made before the series knew this one.
-        draft = replace(draft, policy_version=self._policy_version.version)
-        entry = archive.entry(draft, time or datetime.now(UTC))
-        return self._ledger.commit(entry, parent=draft.parent)
 
     def writing(self) -> AbstractContextManager[None]:
         """Be the only writer of the series within a block, from before a draft until it is committed."""
@@ -185,13 +211,20 @@ class Series:
         seed: int | None = None,
         show_values: bool = False,
         time: datetime | None = None,
+        override: str | None = None,
         progress: Progress = lambda stage: None,
     ) -> Release:
-        """Draft and commit the next release, as the only writer from beginning to end."""
+        """Draft and commit the next release, as the only writer from beginning to end.
+
+        `override` is the written reason for publishing although the gate of the policy may be closed.
+        """
+        asked = written_reason(override, self._current_policy().gate) is None
         with self.writing():
-            draft = self.draft(table, seed=seed, show_values=show_values, progress=progress)
+            draft = self.draft(table, seed=seed, show_values=show_values, gate=asked, progress=progress)
+            if not asked:
+                draft, _ = self.at_gate(draft, progress=progress)
             progress("Committing")
-            return self.commit(draft, time=time)
+            return self.commit(draft, time=time, override=override)
 
     # What went out
 
@@ -206,8 +239,46 @@ class Series:
 
     def published(self) -> Published:
         """The outsider's view of the whole series, in person numbers."""
-        kept = [(release, *archive.rows(self._ledger, release.number)) for release in self.releases]
-        return published_view(kept, self._policy.schema)
+        return self._past().view(self._policy.schema)
+
+    def audit(
+        self,
+        knowledge: Knowledge | None = None,
+        *,
+        draft: Draft | None = None,
+        attacks: Iterable[Attack | str] | None = None,
+        limit: float | Fraction | None = None,
+        seconds: float | None = None,
+        compromised: float = 0.0,
+        seed: int | None = None,
+        accept: Iterable[str] | None = None,
+        threshold: float = 0.09,
+        progress: Progress | None = None,
+    ) -> AuditReport:
+        """Attack the series as an outsider would; see `ri.audit` for what is not said here.
+
+        `limit` is by default what has been promised about all releases together. At the rate `compromised` people are
+        drawn, with `seed`, whose true values the adversary knows. With a `draft`, the series together with it as
+        the gate sees it, and what is left out is as the gate says.
+        """
+        if draft is not None:
+            self._check_continues(draft)
+        past, schema = self._past(), self._policy.schema
+        sight = Sight.of_series(past, schema) if draft is None else Sight.of_draft(draft, past)
+        given = drawn_knowledge(knowledge, compromised, seed, lambda: past.true_values(schema, draft))
+        gate = (draft and draft.policy.gate) or Gate()
+        return sight.audit(
+            given,
+            attacks=gate.attacks if attacks is None else attacks,
+            limit=gate.probability if limit is None else limit,
+            seconds=gate.seconds if seconds is None else seconds,
+            accept=gate.accept if accept is None else accept,
+            threshold=threshold,
+            progress=progress,
+        )
+
+    def _past(self) -> Past:
+        return Past(self._ledger, self.releases, self._policy_of)
 
     def utility(
         self,
@@ -221,6 +292,8 @@ class Series:
         from reissue.utility import measure
 
         policy = self._policy_of(number)
+        if self._record(number).manifest["series"] == "adopted":
+            raise ParameterError(f"Release {number} was made elsewhere: its table is not known here.")
         snapshot, grouping = archive.snapshot(self._ledger, number, policy)
         promises: Any = policy.method.promises(policy.schema)
         sizes: list[int] = [promise.parameters["k"] for promise in promises if promise.name == "k-anonymity"]
@@ -287,7 +360,7 @@ class Series:
 
     def pseudonym(self, person: object) -> str:
         """The keyed hash that stands for an id in `members`, where the policy keeps hashes."""
-        key = _key(self._policy, self.folder)
+        key = key_of(self._policy, self.folder)
         if key is None:
             raise ParameterError("This series keeps ids as they are: there are no pseudonyms.")
         return pseudonym(plain_id(person), key)
@@ -310,7 +383,7 @@ class Series:
 
     def amend(self, policy: Policy | str | Path, reason: str) -> PolicyVersion:
         """Record a new version of the policy, with the reason for it; from now on it is the series' own."""
-        policy = _with_absolute_key(Policy.read(policy) if isinstance(policy, str | Path) else policy)
+        policy = with_absolute_key(Policy.read(policy) if isinstance(policy, str | Path) else policy)
         mine, theirs = self._policy, policy
         fixed = [
             what
@@ -355,7 +428,7 @@ class Series:
 
     def _check_key(self, policy: Policy) -> None:
         """The key of a new policy must be there, and be the key of this series."""
-        key, records = _key(policy, self.folder), self._ledger.releases()
+        key, records = key_of(policy, self.folder), self._ledger.releases()
         if key is not None and records:
             check_key(key, archive.domain(self._ledger, records[-1].number))
 
@@ -391,7 +464,7 @@ class Series:
         return Release(record.number, record.time, record.path, record.manifest, record.summary, read)
 
     def _history(self) -> History:
-        return archive.history(self._ledger, self._policy_version.version, _key(self._policy, self.folder))
+        return archive.history(self._ledger, self._policy_version.version, key_of(self._policy, self.folder))
 
     def _policy_of(self, number: int) -> Policy:
         version = self._record(number).policy_version

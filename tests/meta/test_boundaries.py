@@ -16,10 +16,11 @@ SOURCE = Path(ri.__file__).parent
 PROJECT = SOURCE.parent.parent
 
 PUBLIC = [
-    "Categorical", "Draft", "EEquivalence", "EntropyDiverse", "EquivalenceSafe", "Hierarchy", "Ids", "KAnonymous",
-    "KEAnonymous", "LDiverse", "MInvariance", "MInvariant", "MUnique", "Mondrian", "Numeric", "Policy", "Published",
-    "RecursiveDiverse", "Release", "Schema", "Series", "ShareDiverse", "TClose", "WeakMInvariant", "Workload", "errors",
-    "estimate", "open",
+    "AuditReport", "Categorical", "Draft", "EEquivalence", "EntropyDiverse", "EquivalenceSafe", "Gate",
+    "Hierarchy", "Ids", "KAnonymous", "KEAnonymous", "Knowledge", "LDiverse", "MInvariance", "MInvariant",
+    "MUnique", "Mondrian", "Numeric", "Policy", "Published", "RecursiveDiverse", "Release", "Schema", "Series",
+    "ShareDiverse", "TClose", "WeakMInvariant", "Workload", "adopt", "attacks", "audit", "errors", "estimate",
+    "open", "read_releases",
 ]  # fmt: skip
 
 

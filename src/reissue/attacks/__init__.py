@@ -1,1 +1,75 @@
-"""Attacks: what an outsider can work out. Each sees the published view and the adversary's knowledge only."""
+"""Attacks: what an outsider can work out. Each sees the published view and the adversary's knowledge only.
+
+    Worlds         all ways to give people values that agree with every release, and how likely each value is
+    Equivalence    sets of people who must have the same values (He, Barman & Naughton 2011)
+    Correlation    groups that differ in few people only, followed to the end (Riboni & Bettini 2009)
+    Channels       groups of two releases held against each other (Byun et al. 2006)
+
+`build` makes one from its name in a policy file. Other packages add their own under the entry point group
+`reissue.attacks`, with the name in a policy file as the entry point's name. Each attack is loaded when it is first
+used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, Witness
+from reissue.plugins import make
+
+if TYPE_CHECKING:
+    from reissue.attacks.channels import Channels
+    from reissue.attacks.correlation import Correlation
+    from reissue.attacks.equivalence import Equivalence
+    from reissue.attacks.worlds import Worlds
+
+__all__ = [
+    "ATTACKS",
+    "Attack",
+    "Channels",
+    "Correlation",
+    "Equivalence",
+    "Finding",
+    "Findings",
+    "Judgement",
+    "Limits",
+    "Witness",
+    "Worlds",
+    "build",
+]
+
+_HOMES = {"Worlds": "worlds", "Equivalence": "equivalence", "Correlation": "correlation", "Channels": "channels"}
+
+
+class _Known(Mapping[str, type[Attack]]):
+    """The attacks by name, each loaded when it is asked for."""
+
+    def __getitem__(self, name: str) -> type[Attack]:
+        module = import_module(f"reissue.attacks.{_HOMES[name]}")
+        return cast("type[Attack]", getattr(module, name))
+
+    def __contains__(self, name: object) -> bool:
+        return name in _HOMES
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_HOMES)
+
+    def __len__(self) -> int:
+        return len(_HOMES)
+
+
+ATTACKS: Mapping[str, type[Attack]] = _Known()
+"""The attacks by their names in a policy file."""
+
+
+def build(name: str, /, **parameters: object) -> Attack:
+    """Make an attack from its name and parameters, as a policy file gives them."""
+    return make("attack", name, parameters, known=ATTACKS, needs=("name", "run"))
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'reissue.attacks' has no attribute '{name}'")
+    return ATTACKS[name]

@@ -10,7 +10,9 @@ import sys
 
 import typer
 
+from reissue.cli.adopt import adopt
 from reissue.cli.amend import amend
+from reissue.cli.audit import audit
 from reissue.cli.datasets import datasets
 from reissue.cli.demo import demo
 from reissue.cli.export import export
@@ -31,10 +33,10 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    epilog="Exit codes: 0 done, 1 refused (it must not be published like this), 2 wrong usage or data.",
+    epilog="Exit codes: 0 done, 1 refused (not to be published like this, audit not passed), 2 wrong usage or data.",
 )
 
-for command in (init, publish, log, show, utility, export, amend, forget, key, datasets, demo, study):
+for command in (init, publish, audit, log, show, utility, export, adopt, amend, forget, key, datasets, demo, study):
     app.command()(command)
 
 

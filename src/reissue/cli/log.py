@@ -63,6 +63,14 @@ def log(
             ("no.", "rows made up", "people held back", "longest wait (releases)"),
             besides,
         )
+    gates = [(r.number, f"{r.time:%Y-%m-%d %H:%M}", *_gate(r.summary)) for r in releases if "gate" in r.summary]
+    if gates:
+        print_table(
+            "What the gate said (private)",
+            ("no.", "time (UTC)", "verdict", "overridden, because"),
+            gates,
+            left=(1, 2, 3),
+        )
     print_table(
         "Versions of the policy",
         ("version", "since (UTC)", "reason"),
@@ -80,6 +88,11 @@ def _besides(summary: Any) -> tuple[int, int, int]:
     held = summary.get("held_back", {}).values()
     waits = [reason["longest_wait"] for reason in held]
     return summary.get("counterfeits", 0), sum(reason["people"] for reason in held), max(waits, default=0)
+
+
+def _gate(summary: Any) -> tuple[str, str]:
+    """What the gate said about a release, and the reason why it went out all the same."""
+    return summary["gate"]["verdict"], summary["gate"].get("override", "-")
 
 
 def _verify(series: object, as_json: bool) -> None:

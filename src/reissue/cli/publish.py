@@ -12,6 +12,7 @@ from reissue.cli.output import AsJson, SeriesFolder, ShowValues, print_json, pri
 
 if TYPE_CHECKING:
     from reissue.drafting import Draft
+    from reissue.policy import Policy
     from reissue.series import Series
 
 CHANGES = ("arrived", "returned", "stayed", "gone", "changed_quasi", "changed_value")
@@ -27,6 +28,13 @@ def publish(
     seed: Annotated[
         int | None, typer.Option(min=0, help="Make random choices repeatable. Not for real releases.")
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", help="Private: write what the gate of the policy found to this HTML file."),
+    ] = None,
+    override: Annotated[
+        str | None, typer.Option("--override", help="Publish although the gate is closed: why; kept in the record.")
+    ] = None,
     show_values: ShowValues = False,
     as_json: AsJson = False,
 ) -> None:
@@ -39,29 +47,56 @@ def publish(
       reissue publish clinic january.csv --policy policy.toml
 
       reissue publish clinic february.csv --dry-run
+
+      reissue publish clinic february.csv --dry-run --report gate.html
     """
+    from reissue.inspection import at_gate, let_through
     from reissue.policy import Policy
     from reissue.series import draft as first_draft
     from reissue.series import open as open_series
 
     with stages(6) as progress, ExitStack() as stack:
+        given: Any = {"seed": seed, "show_values": show_values, "gate": False, "progress": progress}
         opened = _existing(series, policy)
         if opened is None and policy is not None:
             # A series comes into being with its first release: nothing is made for a table that does not fit.
-            made = first_draft(table, Policy.read(policy), seed=seed, show_values=show_values, progress=progress)
-            opened = None if dry_run else stack.enter_context(open_series(series, policy))
+            rules = Policy.read(policy)
+            reason = _asked(rules, report, override)
+            made, found = at_gate(first_draft(table, rules, **given), progress=progress)
         else:
             opened = stack.enter_context(opened or open_series(series))
+            reason = _asked(opened.policy, report, override)
             if not dry_run:
                 stack.enter_context(opened.writing())
-            made = opened.draft(table, seed=seed, show_values=show_values, progress=progress)
+            made, found = opened.at_gate(opened.draft(table, **given), progress=progress)
+        if report is not None and found is not None:
+            found.to_html(report)
+        if reason is None:
+            let_through(made)
+        if opened is None and not dry_run:
+            opened = stack.enter_context(open_series(series, policy))
         progress("Committing")
-        release = opened.commit(made) if opened is not None and not dry_run else None
+        release = opened.commit(made, override=reason) if opened is not None and not dry_run else None
     if release is None:
         _show(made.summary, as_json, committed=False)
         _show_rows(made, as_json)
     else:
         _show(dict(release.summary) | {"folder": str(release.folder)}, as_json, committed=True)
+
+
+def _asked(policy: Policy, report: Path | None, override: str | None) -> str | None:
+    """The reason for passing a closed gate, if one is given; a report needs a gate to report on."""
+    from reissue.errors import ParameterError
+    from reissue.gate import written_reason
+
+    if report is not None and policy.gate is None:
+        raise ParameterError(
+            "The policy has no gate, so there is nothing to report.",
+            hint="`reissue audit` reports on what is published.",
+        )
+    if report is not None and report.exists():
+        raise ParameterError(f"There is a file '{report}' already.", hint="name another one with --report.")
+    return written_reason(override, policy.gate)
 
 
 def _existing(series: Path, policy: Path | None) -> Series | None:
@@ -97,8 +132,18 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
     print_table(title, ("", ""), rows, left=(0, 1))
     for guarantee, explanation in summary["guarantees"].items():
         say(f"{guarantee}: {explanation}", heading="kept ", style="green")
+    if "gate" in summary:
+        _show_gate(summary["gate"])
     for note in summary["notes"]:
         say(note, heading="note ", style="yellow")
+
+
+def _show_gate(gate: dict[str, Any]) -> None:
+    style = "green" if gate["verdict"] == "passed" else "red"
+    for words in gate["found"]:
+        say(words, heading=f"gate {gate['verdict']} ", style=style)
+    if "override" in gate:
+        say(gate["override"], heading="gate overridden ", style="red")
 
 
 def _sizes(summary: dict[str, Any]) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import typer
 
@@ -13,59 +13,113 @@ from reissue.cli.output import AsJson, print_json, print_table, say, stages
 if TYPE_CHECKING:
     import polars as pl
 
-    from reissue.studies.he import Setting
-    from reissue.studies.he_figures import Figure
+    from reissue.charts import Chart
 
 ENDINGS = ("html", "png", "parquet")
+HE_ONLY = ("full", "releases", "m", "e")
+BYUN_ONLY = ("l",)
+
+
+class Figure(Protocol):
+    """What to run for a figure, how to draw it, and what to say about it in few words."""
+
+    @property
+    def number(self) -> int:
+        """Its number in the paper."""
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+
+    def steps(self, setting: Any) -> int:
+        """How often `measure` calls its progress."""
+
+    @property
+    def measure(self) -> Callable[[Any, Callable[[str], None]], pl.DataFrame]:
+        """Runs everything."""
+
+    @property
+    def draw(self) -> Callable[[pl.DataFrame, Any], Chart]:
+        """Draws what came out."""
+
+    @property
+    def summary(self) -> Callable[[pl.DataFrame], pl.DataFrame]:
+        """The gist of it."""
+
+    def tables(self, summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
+        """The gist for people, by title."""
 
 
 def study(
-    paper: Annotated[Literal["he"], typer.Argument(metavar="PAPER", help="Whose experiments: he (ICDE 2011).")],
+    paper: Annotated[
+        Literal["he", "byun"], typer.Argument(metavar="PAPER", help="Whose experiments: he (2011), byun (2006).")
+    ],
     folder: Annotated[
         Path | None, typer.Argument(metavar="FOLDER", help="Where to write the figures; study-PAPER by default.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="The size of the paper: takes many minutes.")] = False,
-    figures: Annotated[str, typer.Option(help="The figures to draw, separated by commas.")] = "7,8,9,10",
+    full: Annotated[bool, typer.Option("--full", help="he: the size of the paper, which takes many minutes.")] = False,
+    figures: Annotated[
+        str | None, typer.Option(help="The figures to draw, separated by commas; he: 6,7,8,9,10, byun: 8.")
+    ] = None,
     data: Annotated[
-        Literal["OCC", "SAL"], typer.Option(case_sensitive=False, help="What is sensitive: occupation or salary.")
-    ] = "OCC",
+        str | None,
+        typer.Option(help="he: OCC or SAL, what is sensitive. byun: UCI's adult.data; a census is generated without."),
+    ] = None,
     rows: Annotated[
-        int | None, typer.Option(help="How many people the pool has; 30,000, or 600,000 with --full.")
+        int | None, typer.Option(help="How many people there are in all; 30,000, or 600,000 with --full.")
     ] = None,
     initial: Annotated[
-        int | None, typer.Option(help="How many of them are in a release; 10,000, or 200,000 with --full.")
+        int | None, typer.Option(help="How many are in the first release; 10,000, or 200,000 with --full.")
     ] = None,
     turnover: Annotated[
-        int | None, typer.Option(help="How many leave and come each time; 1,000, or 20,000 with --full.")
+        int | None, typer.Option(help="How many come each time (he: and leave); 1,000, or 20,000 with --full.")
     ] = None,
-    releases: Annotated[int | None, typer.Option(help="How many releases; 10, or 21 with --full.")] = None,
-    m: Annotated[int, typer.Option(help="m in Figures 7 to 9.")] = 10,
-    e: Annotated[str, typer.Option(help="The values of e in Figures 7 to 9, separated by commas.")] = "3,5,7",
+    releases: Annotated[int | None, typer.Option(help="he: how many releases; 10, or 21 with --full.")] = None,
+    m: Annotated[int | None, typer.Option(help="he: m in Figures 6 to 9; 10 by default.")] = None,
+    e: Annotated[str | None, typer.Option(help="he: the values of e in Figures 7 to 9; 3,5,7 by default.")] = None,
+    l: Annotated[str | None, typer.Option("--l", help="byun: the values of l; 5,7 by default.")] = None,  # noqa: E741
     seed: Annotated[int, typer.Option(help="Draw the same tables, releases and queries again.")] = 1,
     force: Annotated[bool, typer.Option("--force", help="Replace figures that are there already.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run the experiments of a paper on a generated census, and draw its figures from what comes out.
+    """Run the experiments of a paper with this library, and draw its figures from what comes out.
 
-    he is Y. He, S. Barman, J. F. Naughton: Preventing Equivalence Attacks in Updated, Anonymized Data. Figures 7 and 8
-    count counterfeits, 9 measures the error of queries, 10 takes the time. Each is written as HTML and PNG, and its
-    numbers as Parquet.
+    he is Y. He, S. Barman, J. F. Naughton: Preventing Equivalence Attacks in Updated, Anonymized Data. Figure 6 counts
+    people compromised by equivalence attacks, 7 and 8 count counterfeits, 9 measures the error of queries, 10 takes the
+    time. byun is J.-W. Byun, Y. Sohn, E. Bertino, N. Li: Secure Anonymization for Incremental Datasets. Figure 8 counts
+    records that comparing releases makes vulnerable. Each is written as HTML and PNG, and its numbers as Parquet.
 
     Examples:
 
       reissue study he
 
       reissue study he occupations --full --figures 7,9
-    """
-    from reissue.errors import StorageError
-    from reissue.studies.he_figures import FIGURES, require_charts
 
-    chosen = [FIGURES[number] for number in _numbers("--figures", figures, among=list(FIGURES))]
-    sizes = {"rows": rows, "initial": initial, "turnover": turnover, "releases": releases}
-    setting = _setting(full, sizes, data, m, _numbers("--e", e), seed)
+      reissue study byun --data adult.data
+    """
+    from reissue.charts import load_altair
+    from reissue.errors import StorageError
+
+    given = {"full": full or None, "releases": releases, "m": m, "e": e, "l": l}
+    _check_options(paper, given)
+    sizes = {"rows": rows, "initial": initial, "turnover": turnover}
+    known: Mapping[int, Figure]
+    if paper == "he":
+        from reissue.studies.he_attack import FIGURE_6
+        from reissue.studies.he_figures import FIGURES as HE
+
+        known = {FIGURE_6.number: FIGURE_6, **HE}
+        setting = _he(full, {**sizes, "releases": releases, "m": m}, data, e, seed)
+    else:
+        from reissue.studies.byun_figures import FIGURES as BYUN
+
+        known = BYUN
+        setting = _byun(sizes, data, l, seed)
+    numbers = list(known) if figures is None else _numbers("--figures", figures, among=list(known))
+    chosen = [known[number] for number in numbers]
     target = folder or Path(f"study-{paper}")
     _check_free(target, chosen, force)
-    require_charts()
+    load_altair()  # refuse at once if charts cannot be drawn, before anything takes time
     found: dict[int, pl.DataFrame] = {}
     with stages(sum(figure.steps(setting) for figure in chosen)) as progress:
         for figure in chosen:
@@ -130,17 +184,41 @@ def _numbers(option: str, text: str, *, among: list[int] | None = None) -> tuple
     return numbers
 
 
-def _setting(full: bool, sizes: dict[str, int | None], data: str, m: int, e: tuple[int, ...], seed: int) -> Setting:
+def _check_options(paper: str, given: Mapping[str, object]) -> None:
+    from reissue.errors import ParameterError
+
+    others = BYUN_ONLY if paper == "he" else HE_ONLY
+    wrong = [f"--{name}" for name in others if given[name] is not None]
+    if wrong:
+        raise ParameterError(f"{', '.join(wrong)} has no meaning for the study {paper}.", hint="leave it out.")
+
+
+def _he(full: bool, sizes: dict[str, int | None], data: str | None, e: str | None, seed: int) -> Any:
     from dataclasses import replace
 
+    from reissue.errors import ParameterError
     from reissue.studies.he import FULL, Setting
 
+    sensitive: Any = {"OCC": "occupation", "SAL": "salary"}.get((data or "OCC").upper())
+    if sensitive is None:
+        raise ParameterError(f"--data of the study he is OCC or SAL. Got '{data}' instead.")
     given: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
-    sensitive: Any = {"OCC": "occupation", "SAL": "salary"}[data]
-    return replace(FULL if full else Setting(), **given, sensitive=sensitive, m=m, e=e, seed=seed)
+    if e is not None:
+        given["e"] = _numbers("--e", e)
+    return replace(FULL if full else Setting(), **given, sensitive=sensitive, seed=seed)
 
 
-def _told(setting: Setting) -> dict[str, object]:
+def _byun(sizes: dict[str, int | None], data: str | None, l: str | None, seed: int) -> Any:  # noqa: E741
+    from reissue.studies.byun import Setting
+
+    names = {"turnover": "step"}
+    given: dict[str, Any] = {names.get(name, name): size for name, size in sizes.items() if size is not None}
+    if l is not None:
+        given["l"] = _numbers("--l", l)
+    return Setting(**given, path=data, seed=seed)
+
+
+def _told(setting: Any) -> dict[str, object]:
     from dataclasses import asdict
 
     return asdict(setting)

@@ -2,8 +2,10 @@
 
 The private folder is built as `.creating` inside the folder of the series and renamed to `private`; the
 catalog in it is what makes a folder a series. `policy.toml` is then moved out of staging/ like that of any
-later version, or by whoever opens the series next. It is all built inside the folder, not beside it, so
-that the folder may be a mount point, a link or the current directory, and its parent need not be writable.
+later version, or by whoever opens the series next. A series that begins with releases made elsewhere is
+created with them: they wait in staging/ too, so that it has all of them or there is none. It is all built
+inside the folder, not beside it, so that the folder may be a mount point, a link or the current directory,
+and its parent need not be writable.
 Whoever creates holds a lock on the folder itself: a `.creating` that he finds belongs to a dead process.
 """
 
@@ -12,7 +14,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -35,21 +37,24 @@ from reissue.ledger.files import (
     write_text,
 )
 from reissue.ledger.layout import Layout
+from reissue.ledger.people import Ids
+from reissue.ledger.record import Entry, canonical
 from reissue.ledger.sqlite import Database
-from reissue.ledger.staging import new_staging_folder
-from reissue.ledger.transactions import add_event, add_policy
+from reissue.ledger.staging import new_staging_folder, stage_release
+from reissue.ledger.tables import TableFiles
+from reissue.ledger.transactions import add_event, add_policy, add_release, check_parent, kept_blobs
 
 CREATING = ".creating"
 
 
-def create_series(root: Path, shown: str, policy_toml: str) -> None:
-    """Make an empty series in a folder that is absent or empty."""
+def create_series(root: Path, shown: str, policy_toml: str, adopted: Sequence[Entry] = ()) -> None:
+    """Make a series in a folder that is absent or empty; it has no releases but those adopted."""
     with storage(f"The series in '{shown}' could not be created"):
         _make_root(root, shown)
         with _held(root, shown):
             _clear_leftovers(root)
             _refuse_unless_free(root, shown, policy_toml)
-            _build(Layout(root, root / CREATING), shown, policy_toml)
+            _build(Layout(root, root / CREATING), shown, policy_toml, adopted)
 
 
 def _make_root(root: Path, shown: str) -> None:
@@ -105,7 +110,7 @@ def _refuse_unless_free(root: Path, shown: str, policy_toml: str) -> None:
         )
 
 
-def _build(layout: Layout, shown: str, policy_toml: str) -> None:
+def _build(layout: Layout, shown: str, policy_toml: str, adopted: Sequence[Entry]) -> None:
     new_folder(layout.private, PRIVATE_FOLDER)
     new_folder(layout.blobs, PRIVATE_FOLDER)
     new_folder(layout.staging, PRIVATE_FOLDER)
@@ -118,6 +123,7 @@ def _build(layout: Layout, shown: str, policy_toml: str) -> None:
     migrate(database)
     database.write(partial(_first_rows, policy_toml=policy_toml, staged=folder.name))
     new_folder(layout.public, PUBLIC_FOLDER)
+    _adopt(layout, database, shown, adopted)
     for changed in (folder, layout.staging, layout.private, layout.root):
         sync_folder(changed)
     move(layout.private, Layout.of(layout.root).private)
@@ -126,6 +132,19 @@ def _build(layout: Layout, shown: str, policy_toml: str) -> None:
 def _first_rows(connection: sa.Connection, policy_toml: str, staged: str) -> None:
     add_policy(connection, 1, policy_toml, "created", staged)
     add_event(connection, "created", "policy version 1")
+
+
+def _adopt(layout: Layout, database: Database, shown: str, adopted: Sequence[Entry]) -> None:
+    """Record releases made elsewhere; their public files stay in staging/ until the series is opened."""
+    ids = Ids(TableFiles(layout, shown), database)
+    for parent, entry in enumerate(adopted):
+        previous = database.read(partial(check_parent, parent=parent, policy=entry.policy_version))
+        kept = database.read(partial(kept_blobs, number=parent, names=entry.kept))
+        people = None if entry.people is None else ids.with_new(entry.people)
+        staged = stage_release(layout, entry, parent + 1, previous, kept=kept, people=people)
+        database.write(
+            partial(add_release, entry=entry, parent=parent, staged=staged, summary=canonical(entry.summary))
+        )
 
 
 def migrate(database: Database) -> None:

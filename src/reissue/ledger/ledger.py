@@ -80,10 +80,13 @@ class Ledger:
         return f"Ledger('{self._shown}')"
 
     @classmethod
-    def create(cls, folder: str | os.PathLike[str], policy_toml: str) -> Ledger:
-        """Make a new series in a folder that is absent or empty, and open it."""
+    def create(cls, folder: str | os.PathLike[str], policy_toml: str, adopted: Sequence[Entry] = ()) -> Ledger:
+        """Make a new series in a folder that is absent or empty, and open it.
+
+        `adopted` are releases made elsewhere, which it begins with: it has all of them, or there is no series.
+        """
         shown = os.fspath(folder)
-        create_series(Path(folder).resolve(), shown, policy_toml)
+        create_series(Path(folder).resolve(), shown, policy_toml, adopted)
         return cls.open(folder)
 
     @classmethod

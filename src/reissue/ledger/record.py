@@ -51,6 +51,8 @@ class Entry:
     """The seed of the method's randomness; private."""
     time: datetime
     """When the release was made, with a time zone."""
+    event: tuple[str, str] | None = None
+    """Something else to be recorded with the release: its kind and detail, as of an `Event`."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -136,7 +138,7 @@ class Event:
 
     time: datetime
     kind: str
-    """`created`, `amended` or `forgot`."""
+    """`created`, `adopted`, `amended`, `forgot` or `overrode`."""
     detail: str
     """Counts and versions, never an id."""
 

@@ -142,6 +142,8 @@ def add_release(connection: sa.Connection, entry: Entry, parent: int, staged: St
         connection.execute(catalog.blobs.insert(), tables)
     if staged.people is not None:
         add_people(connection, staged.people)
+    if entry.event is not None:
+        add_event(connection, *entry.event)
 
 
 def amend_policy(connection: sa.Connection, toml: str, reason: str, staged: str) -> None:

@@ -37,12 +37,14 @@ import numpy.typing as npt
 from reissue.errors import ParameterError
 from reissue.grouping import Grouping
 from reissue.memory import Memory, Remembered
+from reissue.methods.adopting import adopted_cuts
 from reissue.methods.base import Method, Promise, Takes
 from reissue.methods.buckets import Buckets
 from reissue.methods.invariance import Choice, Round, Shortage
 from reissue.methods.m_invariance import check_parameters, problems
 from reissue.reasoning.cut_graphs import Counts, CutGraphs, Turnover
 from reissue.reasoning.dense import places
+from reissue.release import Published
 from reissue.schema import Schema
 from reissue.snapshot import Delta, Snapshot
 
@@ -125,6 +127,13 @@ class EEquivalence(Method):
         graphs.end(np.setdiff1d(graphs.living(), buckets.signature), release.number)
         graphs.step(flow.turnover(buckets))
         return settled.merged(), {**settled.memory(), **graphs.tables()}
+
+    def adopt(self, published: Published) -> tuple[Remembered, Ints]:
+        """Go on from releases made elsewhere: what to remember of them, and the people who cannot go on.
+
+        A bucket that was split into several groups, or changed by too few tuples at a time, cannot be certified.
+        """
+        return adopted_cuts(published, self.m, self.e)
 
     def _sets(self, graphs: CutGraphs, buckets: Buckets, flow: _Flow) -> Ints:
         """How many sets, one tuple of each value of the signature, every bucket needs."""

@@ -33,12 +33,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from reissue.errors import ParameterError
 from reissue.grouping import Grouping
 from reissue.memory import Memory, Remembered
+from reissue.methods.adopting import adopted_signatures
 from reissue.methods.base import Method, Promise, Takes
 from reissue.methods.invariance import Changed, Choice, Round, Settled, Shortage
+from reissue.release import Published
 from reissue.schema import Schema
 from reissue.snapshot import Delta, Snapshot
 
@@ -98,6 +101,13 @@ class MInvariance(Method):
         """Division, balancing, assignment, split."""
         settled = self._settled(Round.begin(snapshot, delta.since + 1, memory, self.m, rng))
         return settled.split() if self.split else settled.merged(), settled.memory()
+
+    def adopt(self, published: Published) -> tuple[Remembered, npt.NDArray[np.int64]]:
+        """Go on from releases made elsewhere: what to remember of them, and the people who cannot go on.
+
+        Where buckets are split, a group must hold each value once, as in those made here.
+        """
+        return adopted_signatures(published, self.m, most=1 if self.split else None)
 
     def _settled(self, release: Round) -> Settled:
         release.part_changed(self.changed)

@@ -39,6 +39,10 @@ class Trajectories:
     """The groups of each trajectory, ascending."""
     starts: Ints
     """Where each trajectory begins in `groups`."""
+    numbers: Ints
+    """The numbers of all members, ascending; those of counterfeits are below 0."""
+    of_member: Ints
+    """The trajectory of each of them."""
 
     def __repr__(self) -> str:
         return f"Trajectories({self.people.size:,} through {self.release.size:,} groups)"
@@ -47,9 +51,9 @@ class Trajectories:
     def of(cls, published: Published) -> Trajectories:
         """Follow everybody through a series in which nobody is in two places of a release."""
         releases = published.releases
-        _need_one_place_each(releases)
+        need_one_place_each(releases)
         sizes = [release.group_count for release in releases]
-        people, groups, starts = _ways(releases)
+        ways = _ways(releases)
         value_sizes = np.concatenate([np.zeros(1, dtype=np.int64), *(np.diff(r.value_starts) for r in releases)])
         none = np.zeros(0, dtype=np.int64)
         return cls(
@@ -58,9 +62,7 @@ class Trajectories:
             np.concatenate([none, *(release.values for release in releases)]),
             np.concatenate([none, *(release.counts for release in releases)]),
             np.cumsum(value_sizes),
-            people,
-            groups,
-            starts,
+            *ways,
         )
 
     def moves(self, signature: Ints) -> Bools:
@@ -144,8 +146,8 @@ class Bucket:
         return -(-min(cuts) // 2)
 
 
-def _ways(releases: tuple[PublishedGroups, ...]) -> tuple[Ints, Ints, Ints]:
-    """How many members have each trajectory, its groups, and where each one begins.
+def _ways(releases: tuple[PublishedGroups, ...]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """How many members have each trajectory, its groups, where each one begins; all members, and which one each has.
 
     Histories are refined release by release: whoever is in a release goes on from the history he had to the one
     that has his group in addition, so that equal histories have equal numbers and nothing is left to a hash.
@@ -164,7 +166,7 @@ def _ways(releases: tuple[PublishedGroups, ...]) -> tuple[Ints, Ints, Ints]:
         before.append(steps // max(release.group_count, 1))
         added.append(offset + steps % max(release.group_count, 1))
         known, offset, start = known + steps.size, offset + release.group_count, start + here.size
-    last, people = np.unique(history, return_counts=True)
+    last, of_member, people = np.unique(history, return_inverse=True, return_counts=True)
     parent, last_group = np.concatenate(before), np.concatenate(added)
 
     trajectory, groups = [none], [none]
@@ -177,10 +179,11 @@ def _ways(releases: tuple[PublishedGroups, ...]) -> tuple[Ints, Ints, Ints]:
     passed, through = np.concatenate(trajectory), np.concatenate(groups)
     order = np.lexsort((through, passed))
     starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(passed, minlength=last.size))])
-    return people.astype(np.int64), through[order], starts
+    return people.astype(np.int64), through[order], starts, numbers, of_member
 
 
-def _need_one_place_each(releases: tuple[PublishedGroups, ...]) -> None:
+def need_one_place_each(releases: tuple[PublishedGroups, ...]) -> None:
+    """Refuse releases that have somebody in two places."""
     problems = []
     for release in releases:
         numbers, places = np.unique(release.members, return_counts=True)

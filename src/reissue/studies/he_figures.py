@@ -1,11 +1,8 @@
-"""Figures 7 to 10 of He, Barman & Naughton (ICDE 2011), drawn from our own runs.
-
-Colours are those of Okabe and Ito, which colour-blind people can tell apart; shapes say the same once more.
-"""
+"""Figures 7 to 10 of He, Barman & Naughton (ICDE 2011), drawn from our own runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +10,9 @@ import polars as pl
 
 from reissue.charts import Chart, load_altair
 from reissue.studies import he
+from reissue.studies.drawing import MERGED, finished, lines, release_axis
 from reissue.studies.he_setting import Progress, Run, Setting
 
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
-SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "triangle-right")
-MERGED = "m-invariance, merged"
-PLAIN = {"m-invariance": ("#000000", "cross"), MERGED: ("#8C8C8C", "circle")}
 COURSES = 4
 """For so many of the largest skews Figure 8 shows every release."""
 
@@ -45,16 +39,11 @@ class Figure:
 
     def tables(self, summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
         """The summary for people: by title, a table with a column for each method."""
-        named = _named(summary, short=True)
+        named = with_series(summary, short=True)
         return {
             title: named.pivot("series", index=self.rows, values=column, maintain_order=True)
             for column, title in self.shown.items()
         }
-
-
-def require_charts() -> None:
-    """Refuse at once if charts cannot be drawn, before anything takes time."""
-    load_altair()
 
 
 def _streams(setting: Setting) -> tuple[float | None, float | None]:
@@ -62,7 +51,7 @@ def _streams(setting: Setting) -> tuple[float | None, float | None]:
     return None, setting.skews[-2] if len(setting.skews) > 1 else 0.0
 
 
-def _said(setting: Setting, *more: str, m: str | None = None, e: str | None = None) -> list[str]:
+def what_was_run(setting: Setting, *more: str, m: str | None = None, e: str | None = None) -> list[str]:
     """The lines below a title: what was run."""
     es = ", ".join(map(str, setting.e)) if e is None else e
     return [
@@ -73,106 +62,47 @@ def _said(setting: Setting, *more: str, m: str | None = None, e: str | None = No
     ]
 
 
-def _named(frame: pl.DataFrame, *, short: bool = False) -> pl.DataFrame:
+def with_series(frame: pl.DataFrame, *, short: bool = False) -> pl.DataFrame:
     """With a column `series`: the method and its e, as the legend says it, or in short."""
     with_e = pl.format("e = {}", "e") if short else pl.format("{}, e = {}", "method", "e")
     without = pl.col("method").replace({MERGED: "m-inv. merged"}) if short else pl.col("method")
     return frame.with_columns(series=pl.when(pl.col("e").is_null()).then(without).otherwise(with_e))
 
 
-def _looks(series: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """A colour and a shape for each series."""
-    others = [name for name in series if name not in PLAIN]
-    looks = {name: (COLOURS[at % len(COLOURS)], SHAPES[at % len(SHAPES)]) for at, name in enumerate(others)}
-    return {name: looks.get(name) or PLAIN[name] for name in series}
-
-
-def _lines(data: pl.DataFrame, x: Any, y: Any, *, title: str, width: int, height: int) -> Any:
-    """Lines with marks, one for each series."""
-    altair = load_altair()
-    looks = _looks(data["series"].unique(maintain_order=True).to_list())
-    names = list(looks)
-    legend = altair.Legend(title=None, orient="top", labelLimit=0, symbolSize=80, columns=0)
-    colour = altair.Color(
-        "series:N", legend=legend, scale=altair.Scale(domain=names, range=[looks[name][0] for name in names])
-    )
-    shape = altair.Shape(
-        "series:N", legend=legend, scale=altair.Scale(domain=names, range=[looks[name][1] for name in names])
-    )
-    tooltip = [name for name in data.columns if name != "series"]
-    # Where m-invariance coincides with its merged form, the small black crosses lie on the large grey dots.
-    data = data.sort(pl.col("series") != MERGED, maintain_order=True)
-    base = altair.Chart(altair.Data(values=data.to_dicts())).encode(x=x, y=y)
-    beneath = altair.datum.series == (MERGED if "m-invariance" in looks else "")
-    lines = base.mark_line(strokeWidth=1.8).encode(color=colour, detail="series:N")
-    marks = base.mark_point(filled=True, opacity=1).encode(
-        color=colour,
-        shape=shape,
-        size=altair.condition(beneath, altair.value(110), altair.value(45)),
-        tooltip=[altair.Tooltip(f"{name}:N") for name in tooltip],
-    )
-    return altair.layer(lines, marks).properties(width=width, height=height, title=_panel_title(title))
-
-
-def _panel_title(text: str) -> Any:
-    return load_altair().TitleParams(text, anchor="start", fontSize=12, fontWeight="normal")
-
-
-def _finished(drawing: Any, number: int, title: str, lines: Sequence[str]) -> Any:
-    heading = load_altair().TitleParams(
-        f"Figure {number}. {title}",
-        subtitle=list(lines),
-        anchor="start",
-        fontSize=15,
-        subtitleFontSize=11,
-        subtitleColor="#444444",
-        offset=14,
-    )
-    return drawing.properties(title=heading)
-
-
-def _release_axis() -> Any:
-    altair = load_altair()
-    return altair.X(
-        "release:Q", title="release", axis=altair.Axis(tickMinStep=1, format="d", grid=False),
-        scale=altair.Scale(zero=False, nice=False, padding=8),
-    )  # fmt: skip
-
-
 def random_updates(found: pl.DataFrame, setting: Setting) -> Chart:
     """Figure 7: counterfeits in every release."""
-    drawing = _lines(
-        _named(found), _release_axis(), load_altair().Y("counterfeits:Q", title="counterfeits"),
+    drawing = lines(
+        with_series(found), release_axis(), load_altair().Y("counterfeits:Q", title="counterfeits"),
         title="Counterfeits published in each release", width=560, height=300,
     )  # fmt: skip
-    said = _said(setting, "buckets of m-invariance are merged; to split them takes the same counterfeits")
-    return Chart(found, _finished(drawing, 7, "Counterfeits with random updates", said))
+    said = what_was_run(setting, "buckets of m-invariance are merged; to split them takes the same counterfeits")
+    return Chart(found, finished(drawing, 7, "Counterfeits with random updates", said))
 
 
 def skewed_updates(found: pl.DataFrame, setting: Setting) -> Chart:
     """Figure 8: the most counterfeits of any release against the skew, and every release for the largest skews."""
     altair = load_altair()
-    largest = _lines(
-        _named(he.largest_counts(found)),
+    largest = lines(
+        with_series(he.largest_counts(found)),
         altair.X("skew:Q", title="skewness s", scale=altair.Scale(nice=False, padding=8)),
         altair.Y("largest:Q", title="counterfeits"), title="Most counterfeits in any release", width=380, height=300,
     )  # fmt: skip
     skews = found["skew"].unique().sort().to_list()[-COURSES:]
-    named = _named(found)
+    named = with_series(found)
     high = max(int(named["counterfeits"].to_numpy().max()), 1)
     courses = [
-        _lines(
-            named.filter(pl.col("skew") == skew), _release_axis(),
+        lines(
+            named.filter(pl.col("skew") == skew), release_axis(),
             altair.Y("counterfeits:Q", title=None, scale=altair.Scale(domain=[0, high])),
             title=f"In each release, s = {skew:.3g}", width=250, height=115,
         )
         for skew in skews
     ]  # fmt: skip
     drawing = altair.hconcat(largest, altair.concat(*courses, columns=2))
-    said = _said(
+    said = what_was_run(
         setting, f"slopes of the paper made for this turnover; the largest possible is {setting.largest_skew:.4g}"
     )
-    return Chart(found, _finished(drawing, 8, "Counterfeits with skewed updates", said))
+    return Chart(found, finished(drawing, 8, "Counterfeits with skewed updates", said))
 
 
 def selectivity(found: pl.DataFrame, setting: Setting) -> Chart:
@@ -191,12 +121,12 @@ def selectivity(found: pl.DataFrame, setting: Setting) -> Chart:
     streams = found["skew"].unique(maintain_order=True).to_list()
     rows = []
     for skew in streams:
-        same = _named(found).filter(pl.col("skew").eq_missing(pl.lit(skew, dtype=pl.Float64)))
+        same = with_series(found).filter(pl.col("skew").eq_missing(pl.lit(skew, dtype=pl.Float64)))
         updates = "random updates" if skew is None else f"skewed updates, s = {skew:.3g}"
         rows.append(
             altair.hconcat(
                 *(
-                    _lines(
+                    lines(
                         same, x, altair.Y(f"{column}:Q", title=None, scale=_error_scale(same[column])),
                         title=f"{title}; {updates}", width=290, height=220,
                     )
@@ -204,13 +134,13 @@ def selectivity(found: pl.DataFrame, setting: Setting) -> Chart:
                 )
             )
         )  # fmt: skip
-    said = _said(
+    said = what_was_run(
         setting,
         f"{int(found['answered'].to_numpy().max()):,} queries for each selectivity, the same for every method, on the "
         "last release, anatomised: four quasi-identifiers and one sensitive value",
         "split or merged, m-invariance answers alike (Proposition 1)",
     )
-    return Chart(found, _finished(altair.vconcat(*rows), 9, "Query error against selectivity", said))
+    return Chart(found, finished(altair.vconcat(*rows), 9, "Query error against selectivity", said))
 
 
 def _error_scale(errors: pl.Series) -> Any:
@@ -231,7 +161,7 @@ def elapsed(found: pl.DataFrame, setting: Setting) -> Chart:
         altair.hconcat(*(_elapsed_panel(totals, m, column, f"m = {m}; {title}") for m in sizes))
         for column, title in panels.items()
     ]
-    said = _said(
+    said = what_was_run(
         setting,
         "one run each; wall time, and CPU time of all threads. Method alone: who is published with whom. Whole draft:",
         "reading the table, grouping, making the public tables and checking the promises; nothing is written to disk.",
@@ -239,7 +169,7 @@ def elapsed(found: pl.DataFrame, setting: Setting) -> Chart:
         m=", ".join(map(str, sizes)),
         e=", ".join(map(str, totals["e"].drop_nulls().unique().sort().to_list())),
     )
-    return Chart(found, _finished(altair.vconcat(*rows), 10, "Seconds for the whole series, random updates", said))
+    return Chart(found, finished(altair.vconcat(*rows), 10, "Seconds for the whole series, random updates", said))
 
 
 def _elapsed_panel(totals: pl.DataFrame, m: int, column: str, title: str) -> Any:
@@ -252,7 +182,7 @@ def _elapsed_panel(totals: pl.DataFrame, m: int, column: str, title: str) -> Any
     levels = same.filter(pl.col("e").is_null()).join(ends, how="cross")
     data = pl.concat([levels, same.drop_nulls("e").with_columns(at="e")])
     domain = altair.Scale(domain=[es[0], es[-1]], nice=False, padding=8)
-    return _lines(
+    return lines(
         data, altair.X("at:Q", title="e", axis=altair.Axis(values=es, format="d"), scale=domain),
         altair.Y(f"{column}:Q", title="seconds", scale=altair.Scale(domain=[0, high * 1.05])),
         title=title, width=170, height=190,

@@ -1,0 +1,365 @@
+"""Worlds: how likely each value is for each person when every release is taken together (random worlds).
+
+Who attacks: someone who knows who is in which group of every release (Published at its worst) and, if it is said,
+the values of some people. What he does: he considers all assignments of values to people that agree with every
+group of every release, each equally likely. What he learns is the probability of each value for each person; it
+is exact where it can be counted or follows from symmetry, a proven bound where it follows from flows in the groups,
+and otherwise an estimate with its standard error (`reasoning.posteriors` says how). Deciding whether somebody can
+have a value is NP-hard in general, so there is a time limit and an honest `undecided`.
+
+What it does not cover: somebody who knows how the method chose the groups (that is `Mechanism`), values that
+change, and prior beliefs other than that all worlds are equally likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, Witness
+from reissue.attacks.worlds_witness import Explainer
+from reissue.errors import ParameterError, count_of
+from reissue.knowledge import Knowledge
+from reissue.reasoning.candidates import candidates
+from reissue.reasoning.posteriors import EXACT, KINDS, SAMPLED, Effort, Posteriors, posteriors
+from reissue.reasoning.trajectories import need_one_place_each
+from reissue.reasoning.unsure import unsure_posteriors
+from reissue.release import Published
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+SURE = 4
+"""An estimate counts as beyond a limit when it is so many standard errors beyond it."""
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """All assignments of values to people that agree with everything published."""
+
+    name: ClassVar[str] = "Worlds"
+
+    seconds: float | None = 60.0
+    """The time for what symmetry does not settle; None: no limit."""
+    entries: int = 300_000
+    """How large the tables of one exact count may grow."""
+    draws: int = 2_000
+    """How many worlds are drawn where they cannot be counted."""
+    seed: int = 0
+    """Draws the same worlds again."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        if self.seconds is not None and not (isinstance(self.seconds, int | float) and self.seconds > 0):
+            problems.append("The 'seconds' parameter of Worlds must be a number above 0, or None.")
+        for name, least in (("entries", 1), ("draws", 0), ("seed", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                problems.append(f"The '{name}' parameter of Worlds must be a whole number of at least {least}.")
+        if problems:
+            raise ParameterError("These are no parameters for Worlds.", problems=problems)
+
+    def run(
+        self,
+        published: Published,
+        knowledge: Knowledge | None = None,
+        *,
+        progress: Callable[[str], None] = lambda stage: None,
+    ) -> WorldsFindings:
+        """Attack a series in which every member has one value."""
+        if not published.single:
+            raise ParameterError(
+                "Worlds needs a view in which every member has exactly one value.",
+                hint="say who is in which group, or give a registry; `Channels` compares regions without people.",
+            )
+        effort = Effort(self.seconds, self.entries, self.draws, self.seed)
+        people, values = (knowledge or Knowledge()).known_values(published)
+        if not published.exact:
+            return WorldsFindings(
+                published, unsure_posteriors(published, people, values, effort=effort), people, values
+            )
+        need_one_place_each(published.releases)
+        found = posteriors(published, people, values, effort=effort, progress=progress)
+        return WorldsFindings(published, found, people, values)
+
+
+class WorldsFindings(Findings):
+    """What random worlds leave of everybody's secrets."""
+
+    attack: ClassVar[str] = Worlds.name
+
+    def __init__(self, published: Published, found: Posteriors, known_people: Ints, known_values: Ints) -> None:
+        self.published = published
+        self.found = found
+        """The probabilities in their compact form."""
+        self.known_people, self.known_values = known_people, known_values
+        told = found.told
+        open_people = told.get("undecided", 0)
+        self.searched = tuple(
+            f"{count_of(told[way], 'person', 'people')} {words}"
+            for way, words in {
+                "known": "known to the adversary beforehand",
+                "by symmetry": "settled by symmetry: all their values are equally likely",
+                "by propagation": "examined by flows in their groups",
+                "counted": "settled by counting worlds exactly",
+                "sampled": "estimated by drawing worlds",
+            }.items()
+            if told.get(way)
+        )
+        self.undecided = (
+            (f"{count_of(open_people, 'person', 'people')} in parts too large to count or to sample: bounds only",)
+            if open_people
+            else ()
+        ) + (("the time ran out before flows had ruled out all they can",) if "propagation out of time" in told else ())
+
+    def __repr__(self) -> str:
+        return f"WorldsFindings({self.found.people.size:,} people, {len(self.certain_people):,} certain)"
+
+    # Everybody's worst
+
+    @cached_property
+    def worst(self) -> _Worst:
+        """For every unit the value most likely, by proven bounds and by what is known of it."""
+        return _Worst.of(self.found)
+
+    @cached_property
+    def risks(self) -> pl.DataFrame:
+        """For each person the largest probability of any value, as `kind` says; `low` and `high` are proven."""
+        worst, unit = self.worst, self.found.unit
+        return pl.DataFrame(
+            {
+                "person": self.found.people,
+                "probability": worst.probability[unit],
+                "kind": pl.Series(worst.kind[unit], dtype=pl.Int8).replace_strict(
+                    dict(enumerate(KINDS)), return_dtype=pl.String
+                ),
+                "low": worst.low[unit],
+                "high": worst.high[unit],
+            }
+        )
+
+    @cached_property
+    def certain_people(self) -> Ints:
+        """Those who can have one value only, known people left out."""
+        alone = np.diff(self.found.starts)[self.found.unit] == 1
+        return np.setdiff1d(self.found.people[alone], self.known_people)
+
+    def probability(self, person: str | int, value: object) -> Fraction | float:
+        """How likely a value is for a person: a fraction where that is exact, else as `posteriors` says."""
+        number = person if self.published.people is None else self.published.people.index(str(person))
+        place = int(np.searchsorted(self.found.people, number))
+        if place == self.found.people.size or self.found.people[place] != number:
+            raise ParameterError("There is no such person in the view.")
+        unit = int(self.found.unit[place])
+        code = self.published.values.index(value)
+        for entry in range(int(self.found.starts[unit]), int(self.found.starts[unit + 1])):
+            if self.found.values[entry] == code:
+                exact = self.found.fraction(entry)
+                return float(self.found.probability[entry]) if exact is None else exact
+        return Fraction(0)
+
+    @property
+    def certain(self) -> dict[str | int, object]:
+        """The people who can have one value only, with that value."""
+        name, values = self.published.name, self.published.values
+        units = self.found.unit[np.searchsorted(self.found.people, self.certain_people)]
+        codes = self.found.values[self.found.starts[units]]
+        return {
+            name(person): values[code]
+            for person, code in zip(self.certain_people.tolist(), codes.tolist(), strict=True)
+        }
+
+    @property
+    def excluded(self) -> dict[str | int, list[object]]:
+        """For people the values that one of their groups shows and that they cannot have."""
+        shown = _shown(self.published, self.found.people)
+        counts = np.diff(self.found.starts)[self.found.unit]
+        possible = pl.DataFrame(
+            {
+                "person": np.repeat(self.found.people, counts),
+                "value": self.found.values[_ranges(self.found.starts[self.found.unit], counts)],
+            }
+        )
+        known = pl.Series(self.known_people)
+        ruled_out = (
+            shown.join(possible, on=["person", "value"], how="anti")
+            .filter(~pl.col("person").is_in(known.implode()))
+            .sort("person", "value")
+            .group_by("person", maintain_order=True)
+            .agg("value")
+        )
+        name, values = self.published.name, self.published.values
+        return {name(person): [values[code] for code in codes] for person, codes in ruled_out.iter_rows()}
+
+    @cached_property
+    def _posteriors(self) -> pl.DataFrame:
+        found, published = self.found, self.published
+        counts = np.diff(found.starts)[found.unit]
+        entry = _ranges(found.starts[found.unit], counts)
+        labels = pl.Series([str(value) for value in published.values], dtype=pl.String)
+        fractions = np.array([str(found.fraction(at) or "") for at in range(found.values.size)], dtype=object)
+        person = pl.Series(np.repeat(found.people, counts))
+        if published.people is not None:
+            person = pl.Series(published.people, dtype=pl.String).gather(person)
+        return pl.DataFrame(
+            {
+                "person": person,
+                "value": labels.gather(found.values[entry]),
+                "probability": found.probability[entry],
+                "kind": pl.Series(KINDS, dtype=pl.String).gather(found.kind[entry].astype(np.int64)),
+                "low": found.low[entry],
+                "high": found.high[entry],
+                "standard_error": pl.Series(found.error[entry], nan_to_null=True),
+                "fraction": pl.Series(fractions[entry].tolist(), dtype=pl.String).replace("", None),
+            }
+        ).select(POSTERIORS.names())
+
+    @property
+    def posteriors(self) -> pl.DataFrame:
+        """For each person and value that is possible how likely it is."""
+        return self._posteriors
+
+    # Witnesses and judgement
+
+    @cached_property
+    def _explainer(self) -> Explainer:
+        return Explainer(self.published, self.known_people, self.known_values)
+
+    @cached_property
+    def witnesses(self) -> tuple[Witness, ...]:
+        """Why a hundred of those who are certain are, the easiest to follow first."""
+        places = np.searchsorted(self.found.people, self.certain_people)
+        easiest = self.certain_people[np.argsort(self._difficulty[places], kind="stable")][:100]
+        return tuple(self._explainer.certain(person) for person in easiest.tolist())
+
+    def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
+        """Whether it is proven that nobody is tied to a value with more than the limit."""
+        limit = limits.probability
+        if limit is None:
+            return Judgement("not asked", "No limit for probabilities was given.")
+        unknown = ~np.isin(self.found.people, self.known_people)
+        people, unit = self.found.people[unknown], self.found.unit[unknown]
+        worst = self.worst
+        beyond = worst.beyond(self.found, limit)
+        hit = np.flatnonzero(beyond[unit])
+        everybody = count_of(people.size, "person", "people")
+        if hit.size:
+            order = hit[np.lexsort((people[hit], self._difficulty[unknown][hit], -worst.probability[unit[hit]]))]
+            findings = tuple(self._finding(int(people[at]), int(unit[at])) for at in order[:most].tolist())
+            highest = float(worst.probability[unit[hit]].max())
+            words = (
+                f"{hit.size:,} of {everybody} can be tied to a value with more than {_told(limit)}; "
+                f"the highest probability is {highest:.3g}. {self.certain_people.size:,} are certain."
+            )
+            return Judgement("beyond", words, findings, int(hit.size))
+        unproven = worst.high[unit] > float(limit)
+        if not unproven.any():
+            highest = float(worst.high[unit].max(initial=0.0))
+            words = (
+                f"Nobody of {everybody} is tied to a value with more than {_told(limit)}; the highest is {highest:.3g}."
+            )
+            return Judgement("within", words)
+        sampled = worst.kind[unit[unproven]] == SAMPLED
+        status: Literal["sampled", "undecided"] = "sampled" if sampled.all() else "undecided"
+        words = (
+            f"Nobody is proven to be beyond {_told(limit)}, but for {int(unproven.sum()):,} of {everybody} it is not "
+            f"proven that they are within it ({int(sampled.sum()):,} of them are by estimate)."
+        )
+        return Judgement(status, words)
+
+    @cached_property
+    def _difficulty(self) -> Ints:
+        """For each person how many groups there are to intersect, or many where that alone does not expose him."""
+        if not self.published.exact:
+            return np.zeros(self.found.people.size, dtype=np.int64)
+        left = candidates(self.published)
+        often = np.zeros(left.people.size, dtype=np.int64)
+        for release in self.published.releases:
+            often[np.searchsorted(left.people, release.members[release.members >= 0])] += 1
+        return np.where(left.counts == 1, often, len(self.published.releases) + 1)
+
+    def _finding(self, person: int, unit: int) -> Finding:
+        entry = int(self.worst.entry[unit])
+        kind: Kind = "exact" if self.found.kind[entry] == EXACT else "sampled"
+        kind = "bounded" if self.found.kind[entry] not in (EXACT, SAMPLED) else kind
+        value = int(self.found.values[entry])
+        alone = self.found.starts[unit + 1] - self.found.starts[unit] == 1
+        figure = float(self.worst.probability[unit])
+        witness = (
+            self._explainer.certain(person)
+            if alone
+            else self._explainer.likely(person, value, self.found.fraction(entry), figure, kind)
+        )
+        release = self._explainer.last_release(person) if not alone else self._explainer.completed_by(person)
+        return Finding(self.attack, "value", (person,), release, value, figure, kind, witness)
+
+
+@dataclass(frozen=True, repr=False)
+class _Worst:
+    """For every unit its most exposed value."""
+
+    entry: Ints
+    low: Floats
+    high: Floats
+    probability: Floats
+    kind: npt.NDArray[np.int8]
+
+    @classmethod
+    def of(cls, found: Posteriors) -> _Worst:
+        low, high, figure = found.low, found.high, found.probability
+        starts = found.starts[:-1]
+        used = np.flatnonzero(np.diff(found.starts) > 0)
+        units = found.size.size
+        entry = np.zeros(units, dtype=np.int64)
+        lows, highs, figures = np.zeros(units), np.zeros(units), np.zeros(units)
+        kinds = np.zeros(units, dtype=np.int8)
+        if used.size:
+            owner = found.owner
+            lows[used] = np.maximum.reduceat(low, starts[used])
+            highs[used] = np.maximum.reduceat(high, starts[used])
+            figures[used] = np.maximum.reduceat(figure, starts[used])
+            # What is most likely is told by the proven part where there is one.
+            ranked = np.lexsort((-figure, -low, owner))
+            entry[used] = ranked[np.searchsorted(owner[ranked], used)]
+            kinds[used] = np.maximum.reduceat(found.kind, starts[used])
+        return cls(entry, lows, highs, figures, kinds)
+
+    def beyond(self, found: Posteriors, limit: Fraction) -> npt.NDArray[np.bool_]:
+        """The units with a value that is proven to be beyond the limit, or estimated to be far beyond it."""
+        bar = float(limit)
+        proven = self.low > bar
+        for at in np.flatnonzero(self.low == bar).tolist():
+            exact = found.fraction(int(self.entry[at]))
+            proven[at] = exact is not None and exact > limit
+        sampled = found.kind == SAMPLED
+        far = sampled & (np.nan_to_num(found.estimate) - SURE * np.nan_to_num(found.error) > bar)
+        return proven | (np.bincount(found.owner, far, minlength=proven.size) > 0)
+
+
+def _told(limit: Fraction) -> str:
+    return str(limit) if limit.denominator <= 1000 else f"{float(limit):g}"
+
+
+def _ranges(first: Ints, lengths: Ints) -> Ints:
+    """The numbers first, first + 1, ... for each pair, one after the other."""
+    total = int(lengths.sum())
+    return np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(total)
+
+
+def _shown(published: Published, people: Ints) -> pl.DataFrame:
+    """Each person with each value that one of its groups shows."""
+    frames = [pl.DataFrame(schema={"person": pl.Int64, "value": pl.Int64})]
+    for release in published.releases:
+        group = np.repeat(np.arange(release.group_count), release.sizes)
+        lengths = np.diff(release.value_starts)[group]
+        person = np.repeat(release.members, lengths)
+        value = release.values[_ranges(release.value_starts[group], lengths)]
+        frames.append(pl.DataFrame({"person": person, "value": value}))
+    return pl.concat(frames).filter(pl.col("person") >= 0).unique()

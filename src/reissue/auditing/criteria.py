@@ -1,0 +1,118 @@
+"""Singling out, linkability and inference: the three questions of the European opinion on anonymisation.
+
+Article 29 Data Protection Working Party, Opinion 05/2014 on Anonymisation Techniques (WP 216): can somebody's record be
+isolated, can two records of the same person be linked, can something be inferred about somebody? Each is answered
+from the figures of an audit; what they do not answer is undecided, never met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from reissue.attacks.base import Judgement, Limits
+from reissue.auditing.risks import Risks
+from reissue.errors import count_of
+
+Answer = Literal["met", "not met", "undecided"]
+
+ANATOMISED = (
+    "The releases are anatomised: they show the quasi-identifiers of every row exactly, so that this fails by "
+    "construction. The form is chosen because analysts get exact counts from it; what it protects is the tie between "
+    "a person and a sensitive value."
+)
+
+
+BOUND_NOTHING = ("Equivalence", "Correlation", "Channels")
+"""Attacks that look for one kind of leak: what they do not find, a stronger argument may."""
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """One of the three questions, answered."""
+
+    name: str
+    question: str
+    verdict: Answer
+    evidence: str
+    """Why, in a sentence or two, with counts."""
+
+
+def criteria_of(
+    risks: Risks, judgements: Sequence[tuple[str, Judgement]], limits: Limits, *, threshold: float, anatomised: bool
+) -> tuple[Criterion, ...]:
+    """Answer the three questions; `judgements` are those of the attacks, by name."""
+    return (
+        _singling_out(risks, threshold, anatomised),
+        _linkability(risks, anatomised),
+        _inference(judgements, limits),
+    )
+
+
+def _singling_out(risks: Risks, threshold: float, anatomised: bool) -> Criterion:
+    table = risks.table
+    verdict: Answer = "met"
+    if anatomised:
+        verdict, evidence = "not met", ANATOMISED
+    elif risks.alone:
+        verdict = "not met"
+        who = count_of(risks.alone, "row stands", "rows stand")
+        evidence = f"{who} alone in a group, so that whoever knows the quasi-identifiers finds the row."
+    elif table["rows"].sum() == 0:
+        verdict, evidence = "undecided", "The releases hold no rows."
+    else:
+        smallest: int = min(table["smallest_group"].drop_nulls().to_list())
+        at_risk: float = max(table["prosecutor_at_risk"].drop_nulls().to_list(), default=0.0)
+        evidence = (
+            f"No row stands alone: every group of every release has at least {smallest:,} that cannot be told apart. "
+            f"Guessing among them finds a row with a probability of {1 / smallest:.1%} at worst; {at_risk:.1%} of the "
+            f"rows of a release, at most, are above the threshold of {threshold:g}."
+        )
+    return Criterion("singling out", "Can the record of a person be isolated?", verdict, evidence)
+
+
+def _linkability(risks: Risks, anatomised: bool) -> Criterion:
+    question = "Can the records of one person in several releases be linked?"
+    if anatomised:
+        return Criterion("linkability", question, "not met", ANATOMISED)
+    if risks.table.height == 1:
+        evidence = (
+            "There is one release only, so that there is nothing to link within the series. Other tables were not "
+            "looked at."
+        )
+        return Criterion("linkability", question, "met", evidence)
+    if risks.followed is None:
+        evidence = "It is not known who is in which group, so that people cannot be followed through the releases."
+        return Criterion("linkability", question, "undecided", evidence)
+    alone, several = risks.followed
+    people = count_of(several, "person in several releases", "people in several releases")
+    if alone:
+        evidence = (
+            f"Of {people} {alone:,} went through a sequence of groups that nobody else went through: whoever knows "
+            "when they were there can follow them from release to release."
+        )
+        return Criterion("linkability", question, "not met", evidence)
+    evidence = f"Of {people} everybody shares the sequence of groups with somebody else."
+    return Criterion("linkability", question, "met", evidence)
+
+
+def _inference(judgements: Sequence[tuple[str, Judgement]], limits: Limits) -> Criterion:
+    question = "Can more be inferred about a person than the limits allow?"
+    asked = [(name, judgement) for name, judgement in judgements if judgement.status != "not asked"]
+
+    def told(*statuses: str) -> str:
+        return " ".join(_sentence(f"{name}: {one.words}") for name, one in asked if one.status in statuses)
+
+    if any(one.status == "beyond" for _, one in asked):
+        return Criterion("inference", question, "not met", told("beyond"))
+    if any(one.status != "within" for _, one in asked):
+        return Criterion("inference", question, "undecided", told("undecided", "sampled"))
+    if all(name in BOUND_NOTHING for name, _ in asked):
+        evidence = f"No attack was run that bounds the probability of a value (limit {limits.probability}) by proof."
+        return Criterion("inference", question, "undecided", " ".join([told("within"), evidence]).strip())
+    return Criterion("inference", question, "met", told("within"))
+
+
+def _sentence(text: str) -> str:
+    return text if text.endswith(".") else f"{text}."

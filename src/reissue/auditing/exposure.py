@@ -1,0 +1,162 @@
+"""What the possible worlds leave to guess: person by person, and group by group."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.attacks.base import Findings
+from reissue.reasoning import diversity
+from reissue.release import Published, PublishedGroups
+
+Ints = npt.NDArray[np.int64]
+
+TOLERANCE = 1e-12
+"""Probabilities come as floats here; one that cannot be told from the limit is on it. The attacks judge exactly."""
+
+PEOPLE = pl.Schema(
+    {"person": pl.Int64, "probability": pl.Float64, "kind": pl.String, "low": pl.Float64, "high": pl.Float64}
+)
+"""The columns of a table of people."""
+
+GROUPS = pl.Schema(
+    {
+        "release": pl.Int64,
+        "group": pl.Int64,
+        "people": pl.Int64,
+        "highest": pl.Float64,
+        "mean": pl.Float64,
+        "above": pl.Int64,
+    }
+)
+"""The columns of a table of groups."""
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """What can be learnt from all releases together."""
+
+    people: int
+    """How many people there are figures for; those whose value was known before are not among them."""
+    highest: float | None
+    """The largest probability with which anybody is tied to a value."""
+    kind: str | None
+    """How sure that figure is: exact, bounded, sampled or undecided."""
+    above: int
+    """How many are proven to be above the limit."""
+    open: int
+    """How many more are not proven to be within it."""
+    certain: int
+    """How many can have one value only."""
+    kinds: Mapping[str, int]
+    """How many people's figure is of each kind."""
+
+
+def worst_of(findings: Findings, known: Ints) -> pl.DataFrame:
+    """For each person but those known beforehand, by number: `probability` and `kind` of the likeliest value, and the
+    largest proven `low` and `high` of any value; see `PEOPLE`."""
+    told = getattr(findings, "risks", None)
+    frame = told if isinstance(told, pl.DataFrame) else _from_posteriors(findings)
+    unknown = ~pl.col("person").is_in(pl.Series(known, dtype=pl.Int64).implode())
+    return frame.select(*PEOPLE).filter(unknown & (pl.col("person") >= 0))
+
+
+def _from_posteriors(findings: Findings) -> pl.DataFrame:
+    posteriors, people = findings.posteriors, findings.published.people
+    if not posteriors.height:
+        return pl.DataFrame(schema=PEOPLE)
+    exact = pl.when(pl.col("kind") == "exact").then(pl.col("probability"))
+    likeliest = pl.col("probability").arg_max()
+    worst = (
+        posteriors.with_columns(
+            pl.coalesce("low", exact, pl.lit(0.0)).alias("low"), pl.coalesce("high", exact, pl.lit(1.0)).alias("high")
+        )
+        .group_by("person", maintain_order=True)
+        .agg(
+            pl.col("probability").get(likeliest),
+            pl.col("kind").get(likeliest),
+            pl.col("low").max(),
+            pl.col("high").max(),
+        )
+    )
+    if people is None:
+        return worst.with_columns(pl.col("person").cast(pl.Int64))
+    place = pl.DataFrame({"person": list(people), "number": pl.int_range(len(people), dtype=pl.Int64, eager=True)})
+    numbered = worst.join(place, on="person", how="inner", maintain_order="left")
+    return numbered.with_columns(pl.col("number").alias("person"))
+
+
+def disclosure_of(people: pl.DataFrame, limit: Fraction, certain: int) -> Disclosure:
+    """Sum up what `worst_of` gave."""
+    beyond = float(limit) + TOLERANCE
+    worst = people.row(int(people["probability"].arg_max() or 0), named=True) if people.height else None
+    return Disclosure(
+        people.height,
+        None if worst is None else worst["probability"],
+        None if worst is None else worst["kind"],
+        int((people["low"] > beyond).sum()),
+        int(((people["low"] <= beyond) & (people["high"] > beyond)).sum()),
+        certain,
+        dict(people.group_by("kind").len().sort("kind").iter_rows()),
+    )
+
+
+def exposed_groups(published: Published, people: pl.DataFrame, limit: Fraction, *, most: int = 15) -> pl.DataFrame:
+    """The groups whose members the series as a whole exposes most, the worst first; see `GROUPS`.
+
+    Without figures for people, or where it is not known who is in a group: the groups in which one value is most
+    frequent.
+    """
+    told = published.exact and people.height > 0
+    chances = _by_number(published, people) if told else None
+    frames = []
+    for release in published.releases:
+        frame = _alone(release) if chances is None else _of_members(release, chances, limit)
+        worst = frame.filter(pl.col("people") > 0).top_k(most, by=["above", "highest", "mean"])
+        frames.append(worst.with_columns(pl.lit(release.number, pl.Int64).alias("release")).select(*GROUPS))
+    ranked = pl.concat([pl.DataFrame(schema=GROUPS), *frames])
+    order = ["above", "highest", "mean", "release", "group"]
+    return ranked.sort(order, descending=[True, True, True, False, False]).head(most)
+
+
+def _by_number(published: Published, people: pl.DataFrame) -> npt.NDArray[np.float64]:
+    """The largest probability for each person number, not a number where there is none."""
+    size = max((int(release.members.max(initial=0)) for release in published.releases), default=0) + 1
+    chances = np.full(size, np.nan)
+    chances[people["person"].to_numpy()] = people["probability"].to_numpy()
+    return chances
+
+
+def _of_members(release: PublishedGroups, chances: npt.NDArray[np.float64], limit: Fraction) -> pl.DataFrame:
+    real = release.members >= 0
+    chance = np.full(release.members.size, np.nan)
+    chance[real] = chances[release.members[real]]
+    group = np.repeat(np.arange(1, release.group_count + 1), release.sizes)
+    rated = ~np.isnan(chance)
+    members = pl.DataFrame({"group": group[rated], "chance": chance[rated]})
+    beyond = float(limit) + TOLERANCE
+    return members.group_by("group").agg(
+        pl.len().cast(pl.Int64).alias("people"),
+        pl.col("chance").max().alias("highest"),
+        pl.col("chance").mean().alias("mean"),
+        (pl.col("chance") > beyond).sum().cast(pl.Int64).alias("above"),
+    )
+
+
+def _alone(release: PublishedGroups) -> pl.DataFrame:
+    held = release.rows
+    share = diversity.largest(release) / np.maximum(held, 1)
+    return pl.DataFrame(
+        {
+            "group": np.arange(1, release.group_count + 1),
+            "people": held,
+            "highest": share,
+            "mean": share,
+            "above": np.zeros(release.group_count, dtype=np.int64),
+        }
+    )

@@ -1,0 +1,249 @@
+"""The report as one page: no script, nothing loaded from elsewhere, sections in the order of ISO/IEC 27559.
+
+Everything that comes from a view, an attack or a policy is escaped where it enters the page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from reissue.auditing import drawings
+from reissue.auditing.naming import Naming
+from reissue.auditing.style import STYLE
+from reissue.auditing.words import (
+    ATTACKS,
+    KINDS,
+    NOT_COVERED,
+    STATUSES,
+    WHAT,
+    adversary,
+    disclosed,
+    limits_in_words,
+)
+from reissue.errors import MissingExtra, count_of
+
+if TYPE_CHECKING:
+    from reissue.auditing.report import AuditReport
+
+MOST = 50
+"""How many findings are told with their witnesses."""
+
+
+def page(report: AuditReport, naming: Naming) -> str:
+    """The whole page."""
+    body = [
+        _header(report, naming),
+        _section("1", "Context", _context(report)),
+        _section("2", "Attack modelling", _modelling(report)),
+        _section("3", "Adversarial testing", _testing(report, naming)),
+        _section("4", "Residual risk", _residual(report)),
+    ]
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Audit of a series of releases</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        + "\n".join(body)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _header(report: AuditReport, naming: Naming) -> str:
+    shown = [what for what, flag in (("people", naming.show_people), ("values", naming.show_values)) if flag]
+    privacy = (
+        f"This report names {' and '.join(shown)}: it is private."
+        if shown
+        else "People are called by number, values by letters given anew in each finding. Only who holds "
+        "the list of people can tell who is behind a number."
+    )
+    return (
+        "<header><h1>Audit of a series of releases</h1>"
+        f'<p class="verdict {"passed" if report.passed else "failed"}">{escape(report.verdict)}</p>'
+        f'<p class="small">{report.time:%d %B %Y, %H:%M} UTC. {escape(privacy)}</p></header>'
+    )
+
+
+def _context(report: AuditReport) -> list[str]:
+    risks = report.risks
+    people = risks["cumulative_people"].drop_nulls().to_list()
+    facts = [
+        ("Releases", f"{risks.height:,}"),
+        ("Rows in all", f"{risks['rows'].sum():,}"),
+        ("People in all", f"{people[-1]:,}" if people else "not known"),
+        ("Distinct sensitive values", f"{len(report.published.values):,}"),
+        ("Form", report.form or "not stated"),
+        ("Promised by the method", "; ".join(report.promises) or "nothing was stated"),
+    ]
+    rows = risks.select("release", "rows", "groups", "smallest_group").rows()
+    return [
+        "<p>What was published, and what must not be learnt from it.</p>",
+        _table(("", ""), facts, left=(0, 1)),
+        "<h3>Limits</h3>",
+        _bullets(f"{told[0].upper()}{told[1:]}." for told in limits_in_words(report.limits)),
+        "<h3>The releases</h3>",
+        _table(("release", "rows", "groups", "smallest group"), rows, left=()),
+    ]
+
+
+def _modelling(report: AuditReport) -> list[str]:
+    parts = [
+        "<h3>Who attacks, knowing what</h3>",
+        _bullets(adversary(report.published, report.knowledge)),
+        "<h3>The attacks, and what they searched</h3>",
+    ]
+    for run in report.runs:
+        ran = f"It took {run.seconds:,.1f} seconds." if run.findings is not None else "It was not run."
+        described = f"{ATTACKS.get(run.attack, '')} {ran}".strip()
+        parts.append(f"<h4>{escape(run.attack)}</h4><p>{escape(described)}</p>")
+        parts.append(
+            _bullets([*(f"Searched: {one}" for one in run.searched), *(f"Not settled: {one}" for one in run.undecided)])
+        )
+    return parts
+
+
+def _testing(report: AuditReport, naming: Naming) -> list[str]:
+    rows = [
+        (run.attack, STATUSES[run.judgement.status], run.judgement.count, run.judgement.words) for run in report.runs
+    ]
+    return [
+        _table(("attack", "result", "findings", "in words"), rows, left=(0, 1, 3)),
+        "<h3>Findings</h3>",
+        *_findings(report, naming),
+        *_unasked(report, naming),
+        *_charts(report),
+        *_figures(report),
+    ]
+
+
+def _findings(report: AuditReport, naming: Naming) -> list[str]:
+    if not report.findings:
+        return ["<p>Nothing beyond the limits was found.</p>"]
+    items = []
+    for finding in report.findings[:MOST]:
+        likely = (
+            "" if finding.probability is None else f", probability {finding.probability:.4g}, {KINDS[finding.kind]}"
+        )
+        after = "" if finding.release is None else f", from release {finding.release} on"
+        heading = f"{naming.who(finding)}: {WHAT.get(finding.what, finding.what)}{likely}{after} ({finding.attack})"
+        items.append(f"<li><strong>{escape(heading)}</strong><br>{escape(naming.witness(finding))}</li>")
+    total = max(sum(run.judgement.count for run in report.runs), len(report.findings))
+    told = f"The worst {len(items):,} of {count_of(total, 'finding')}, each with a derivation."
+    return [f"<p>{told}</p>", f"<ol>{''.join(items)}</ol>"]
+
+
+def _unasked(report: AuditReport, naming: Naming) -> list[str]:
+    told = [f"{attack}: {naming.told(one)}" for attack, one in report.unasked]
+    return ["<h3>Found, though no limit asks about it</h3>", _bullets(told)] if told else []
+
+
+def _charts(report: AuditReport) -> list[str]:
+    charts = {
+        "Risk over the releases": lambda: drawings.risk_over_releases(report),
+        "Distribution of the likeliest value's probability": lambda: drawings.posterior_distribution(report),
+        "The most exposed groups": lambda: drawings.exposed_groups(report),
+    }
+    parts = ["<h3>Charts</h3>"]
+    try:
+        for caption, draw in charts.items():
+            image = drawings.as_image(draw)
+            if image is not None:
+                parts.append(f'<figure><img src="{image}" alt="{escape(caption)}"></figure>')
+    except MissingExtra as missing:
+        parts.append(f"<p>{escape(str(missing))} The tables below hold the same figures.</p>")
+    return parts
+
+
+def _figures(report: AuditReport) -> list[str]:
+    risks, threshold = report.risks, f"{report.threshold:g}"
+    names = ("highest", "at_risk", "success")
+    alone = risks.select("release", *(f"prosecutor_{name}" for name in names), "journalist_highest", "marketer_success")
+    together = risks.select("release", "cumulative_people", *(f"cumulative_{name}" for name in names))
+    presence = risks.select("release", "presence_certain", "presence_possible", "cumulative_presence")
+    disclosure = risks.select("release", "attribute_highest", "attribute_mean", "attribute_above", "cumulative_exposed")
+    return [
+        "<h3>Re-identification, each release alone</h3>",
+        f"<p>Prosecutor: the person is known to be in it. Journalist: the person is in a register of more people. "
+        f"Marketer: the share found when guessing everywhere. At risk: above {threshold}.</p>",
+        _table(
+            ("release", "prosecutor: highest", "at risk", "success rate", "journalist: highest", "marketer: success"),
+            [(row[0], *map(_percent, row[1:])) for row in alone.iter_rows()],
+            left=(),
+        ),
+        "<h3>Re-identification, all releases so far</h3>",
+        "<p>Who went through the same groups cannot be told apart by someone who knows when they were there.</p>",
+        _table(
+            ("release", "people so far", "highest", "at risk", "success rate"),
+            [(row[0], row[1], *map(_percent, row[2:])) for row in together.iter_rows()],
+            left=(),
+        ),
+        "<h3>Presence</h3>",
+        _table(("release", "certainly in it", "possibly in it", "certainly in one so far"), presence.rows(), left=()),
+        "<h3>Attribute disclosure</h3>",
+        f"<p>{escape(disclosed(report.disclosure))}</p>",
+        "<p>Each release alone: the share of the most frequent value of a group. So far: people who have one value "
+        "left when the values of their groups are compared, which is the least that can be learnt.</p>",
+        _table(
+            ("release", "highest", "mean", "rows above the limit", "people exposed so far"),
+            [(row[0], _percent(row[1]), _percent(row[2]), *row[3:]) for row in disclosure.iter_rows()],
+            left=(),
+        ),
+        "<h3>The most exposed groups</h3>",
+        _table(
+            ("release", "group", "people", "highest", "mean", "above the limit"),
+            [(*row[:3], _percent(row[3]), _percent(row[4]), row[5]) for row in report.exposed_groups.iter_rows()],
+            left=(),
+        ),
+    ]
+
+
+def _residual(report: AuditReport) -> list[str]:
+    criteria = "".join(
+        f'<tr><th scope="row">{escape(one.name)}<br><span class="small">{escape(one.question)}</span></th>'
+        f'<td class="{one.verdict.replace(" ", "-")}">{one.verdict}</td><td>{escape(one.evidence)}</td></tr>'
+        for one in report.criteria
+    )
+    undecided = [f"{run.attack}: {one}" for run in report.runs for one in run.undecided]
+    return [
+        "<h3>The three European criteria (WP29 opinion 05/2014)</h3>",
+        f'<div class="wide"><table class="words"><tbody>{criteria}</tbody></table></div>',
+        "<h3>What is undecided</h3>",
+        _bullets(undecided) if undecided else "<p>Nothing that was asked.</p>",
+        "<h3>Notes</h3>",
+        _bullets(report.notes) if report.notes else "<p>None.</p>",
+        "<h3>What this does not cover</h3>",
+        _bullets(NOT_COVERED),
+    ]
+
+
+def _section(number: str, title: str, parts: Iterable[str]) -> str:
+    return f'<section id="part-{number}">\n<h2>{number}. {title}</h2>\n' + "\n".join(parts) + "\n</section>"
+
+
+def _bullets(items: Iterable[str]) -> str:
+    told = "".join(f"<li>{escape(item)}</li>" for item in items)
+    return f"<ul>{told}</ul>" if told else ""
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: Sequence[int]) -> str:
+    """A table; columns are right-aligned but for those at the places in `left`."""
+    kinds = ["" if place in left else ' class="number"' for place in range(len(columns))]
+    head = "".join(f"<th{kind}>{escape(name)}</th>" for kind, name in zip(kinds, columns, strict=True))
+    body = "".join(
+        "<tr>"
+        + "".join(f"<td{kind}>{escape(_cell(cell))}</td>" for kind, cell in zip(kinds, row, strict=True))
+        + "</tr>"
+        for row in rows
+    )
+    top = f"<thead><tr>{head}</tr></thead>" if any(columns) else ""
+    return f'<div class="wide"><table>{top}<tbody>{body}</tbody></table></div>'
+
+
+def _cell(cell: object) -> str:
+    if cell is None:
+        return "–"
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)
+
+
+def _percent(figure: float | None) -> str | None:
+    return None if figure is None else f"{figure:.1%}"

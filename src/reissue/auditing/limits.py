@@ -1,0 +1,90 @@
+"""How much may be learnt: from a number the caller gives, or from what a method promised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from math import isfinite
+from numbers import Integral, Rational, Real
+from typing import Protocol
+
+from reissue.attacks.base import Limits
+from reissue.errors import ParameterError
+
+FINEST = 1_000_000_000
+"""A decimal limit stands for the nearest fraction with a denominator up to this: 0.333... for 1/3, 0.09 for 9/100."""
+
+_ONE_IN = {"m-invariance": "m", "weak-m-invariance": "m", "m-uniqueness": "m", "share-l-diversity": "l"}
+"""Promises that nobody is tied to a value with more than 1 in so many, and the parameter that says it."""
+
+
+class Promised(Protocol):
+    """A guarantee that a method gives, by name."""
+
+    @property
+    def name(self) -> str:
+        """The name under which methods and guarantees know it."""
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """Its parameters by name."""
+
+
+def limits_of(limit: float | Fraction | None, promises: Iterable[Promised] = ()) -> Limits:
+    """The limits to judge by. A probability that is given goes before the promised ones, of which the least counts."""
+    promises = tuple(promises)
+    shares = [share for promise in promises if (share := _share(promise)) is not None]
+    if limit is not None:
+        probability = exact_limit(limit)
+    elif shares:
+        probability = min(shares)
+    else:
+        raise ParameterError(
+            "The 'limit' parameter of audit must be given: no promise bounds the probability of a value.",
+            hint="say with what probability anybody may be tied to a value at most: limit=1/2, or --limit 1/2.",
+        )
+    # Where fewer than 1/p values are left for somebody, the likeliest of them has a probability of more than p.
+    needed = -(-probability.denominator // probability.numerator)
+    return Limits(
+        probability,
+        equivalence=max(_whole(promises, "equivalence-safety", "e"), default=None),
+        diversity=max(_whole(promises, "distinct-l-diversity", "l"), default=needed),
+    )
+
+
+def exact_limit(limit: object) -> Fraction:
+    """A probability as an exact fraction, so that 1/2 is not beyond 1/2."""
+    problem = ParameterError(
+        "The 'limit' parameter of audit must be a probability above 0 and up to 1. "
+        f"Got {limit if isinstance(limit, Real) else f'a {type(limit).__name__}'} instead."
+    )
+    if isinstance(limit, bool) or not isinstance(limit, Real) or not isfinite(limit):
+        raise problem
+    fraction = Fraction(limit) if isinstance(limit, Rational) else Fraction(float(limit)).limit_denominator(FINEST)
+    if not 0 < fraction <= 1:
+        raise problem
+    return fraction
+
+
+def _share(promise: Promised) -> Fraction | None:
+    """The largest probability of a value under a promise; None where it bounds none."""
+    parameter = _ONE_IN.get(promise.name)
+    # Bounds on protected sets say nothing about the values outside them.
+    if parameter is None or promise.parameters.get("protect"):
+        return None
+    one_in = promise.parameters[parameter]
+    if not isinstance(one_in, int | float | Fraction) or not one_in >= 1:
+        raise ParameterError(f"The '{parameter}' parameter of {promise.name} must be a number of at least 1.")
+    exact = Fraction(one_in) if isinstance(one_in, Rational) else Fraction(float(one_in)).limit_denominator(FINEST)
+    return 1 / exact
+
+
+def _whole(promises: Iterable[Promised], name: str, parameter: str) -> list[int]:
+    found = []
+    for promise in promises:
+        if promise.name == name:
+            number = promise.parameters[parameter]
+            if not isinstance(number, Integral):
+                raise ParameterError(f"The '{parameter}' parameter of {name} must be a whole number.")
+            found.append(int(number))
+    return found

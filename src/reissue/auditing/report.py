@@ -1,0 +1,385 @@
+"""AuditReport: what the attacks found, whether that is allowed, and what remains."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limits, Witness
+from reissue.auditing.criteria import ANATOMISED, BOUND_NOTHING, Criterion, criteria_of
+from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed_groups, worst_of
+from reissue.auditing.naming import Called, Naming
+from reissue.auditing.risks import Risks, risks_of
+from reissue.auditing.words import KINDS, STATUSES, adversary, joined, limits_in_words
+from reissue.errors import StorageError, count_of
+from reissue.knowledge import Knowledge
+from reissue.release import Published
+
+TABLE = ("person", "release", "attack", "what", "probability", "kind", "witness")
+UNASKED = 5
+"""How much is told of what an attack found that no limit asks about."""
+_SURENESS = ("exact", "bounded", "sampled", "undecided")
+
+
+@dataclass(frozen=True, repr=False)
+class Run:
+    """One attack, run or not."""
+
+    attack: str
+    judgement: Judgement
+    findings: Findings | None
+    """None where the attack could not run; `judgement` says why."""
+    seconds: float
+    """How long it took."""
+
+    def __repr__(self) -> str:
+        return f"Run({self.attack}: {self.judgement.status})"
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """What was searched completely."""
+        return () if self.findings is None else self.findings.searched
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """What was not, and why."""
+        return (self.judgement.words,) if self.findings is None else self.findings.undecided
+
+
+@dataclass(frozen=True, repr=False)
+class AuditReport:
+    """The outcome of an audit. Figures that cost time are worked out when they are first asked for."""
+
+    published: Published
+    knowledge: Knowledge | None
+    limits: Limits
+    runs: tuple[Run, ...]
+    """The attacks in the order they were run."""
+    threshold: float
+    """The re-identification risk above which a row is at risk."""
+    form: str | None
+    """`generalised` or `anatomised`, where that was said."""
+    accept: frozenset[str] = frozenset()
+    """What passes although nothing is proven: `undecided`, `sampled`."""
+    promises: tuple[str, ...] = ()
+    """What the method promised, in words."""
+    remarks: tuple[str, ...] = ()
+    """What else is to be noted, such as how files were understood."""
+    time: datetime = field(default_factory=lambda: datetime.now(UTC))
+    """When the audit was made."""
+
+    def __repr__(self) -> str:
+        found = sum(judgement.count for judgement in self.judgements.values())
+        statuses = ", ".join(f"{attack} {judgement.status}" for attack, judgement in self.judgements.items())
+        passed = "passed" if self.passed else "not passed"
+        return f"AuditReport({passed}, limit {self.limits.probability}: {statuses}; {count_of(found, 'finding')})"
+
+    @property
+    def judgements(self) -> dict[str, Judgement]:
+        """What each attack found, held against the limits, by its name."""
+        return {run.attack: run.judgement for run in self.runs}
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything that was asked is proven to be within the limits, or accepted by name."""
+        asked = [one.status for one in self.judgements.values() if one.status != "not asked"]
+        return bool(asked) and all(status == "within" or status in self.accept for status in asked)
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in one sentence."""
+        by_status: dict[str, list[str]] = {}
+        for run in self.runs:
+            by_status.setdefault(run.judgement.status, []).append(run.attack)
+        beyond, within = by_status.get("beyond", []), by_status.get("within", [])
+        doubtful = [*by_status.get("sampled", []), *by_status.get("undecided", [])]
+        if beyond:
+            return f"Not passed: the releases together tell more than the limits allow, as {joined(beyond)} found."
+        if not within and not doubtful:
+            return "Not passed: none of the attacks that were run was asked for anything, so nothing is judged."
+        nothing = "nothing beyond the limits was found"
+        if not self.passed:
+            return f"Not passed: {nothing}, but with {joined(doubtful)} it is not proven that there is nothing."
+        if doubtful:
+            return f"Passed by acceptance: {nothing}, and what {joined(doubtful)} left open was accepted by name."
+        bounded = any(attack not in BOUND_NOTHING for attack in within)
+        unbounded = "" if bounded else "; the probability of a value was not bounded, for Worlds was not run"
+        return f"Passed: {joined(within)} proved what was asked to be within the limits{unbounded}."
+
+    @cached_property
+    def findings(self) -> list[Finding]:
+        """What is beyond the limits, the worst first."""
+        found = [finding for run in self.runs for finding in run.judgement.findings]
+        return sorted(found, key=lambda one: (-(one.probability or 0.0), _SURENESS.index(one.kind), len(one.people)))
+
+    @cached_property
+    def unasked(self) -> list[tuple[str, Witness]]:
+        """What attacks found that no limit asks about, by the name of the attack; a few from each."""
+        runs = [run for run in self.runs if run.findings is not None and run.judgement.status == "not asked"]
+        return [(run.attack, one) for run in runs if run.findings for one in run.findings.witnesses[:UNASKED]]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The findings as a table: `person`, `release`, `attack`, `what`, `probability`, `kind`, `witness`.
+
+        People are called as in the view. Values are named where the view was built from names, else lettered.
+        """
+        named = self.published.people is not None
+        naming = Naming(self.published, show_people=named, show_values=named)
+        rows = [
+            (
+                _person(self.published, finding),
+                finding.release,
+                finding.attack,
+                finding.what,
+                finding.probability,
+                finding.kind,
+                naming.witness(finding),
+            )
+            for finding in self.findings
+        ]
+        types = (pl.String if named else pl.Int64, pl.Int64, pl.String, pl.String, pl.Float64, pl.String, pl.String)
+        return pl.DataFrame(rows, schema=dict(zip(TABLE, types, strict=True)), orient="row")
+
+    @cached_property
+    def posteriors(self) -> pl.DataFrame:
+        """For each person and value still possible how likely it is, from the attack that computes it."""
+        for run in self.runs:
+            if run.findings is not None and (posteriors := run.findings.posteriors).height:
+                return posteriors
+        return pl.DataFrame(schema=POSTERIORS)
+
+    @cached_property
+    def measured(self) -> Risks:
+        """All figures of re-identification, presence and attribute disclosure."""
+        return risks_of(
+            self.published, threshold=self.threshold, limit=self._probability, anatomised=self.form == "anatomised"
+        )
+
+    @property
+    def risks(self) -> pl.DataFrame:
+        """One row for each release: its risks alone, and those of all releases up to it (`cumulative_...`)."""
+        return self.measured.table
+
+    @cached_property
+    def people(self) -> pl.DataFrame:
+        """For each person, by number, whose value was not known beforehand, how likely the likeliest value is."""
+        for run in self.runs:
+            if run.findings is not None and (worst := worst_of(run.findings, self._known)).height:
+                return worst
+        return pl.DataFrame(schema=PEOPLE)
+
+    @cached_property
+    def disclosure(self) -> Disclosure:
+        """What can be learnt about values from all releases together."""
+        known = set(self.knowledge.compromised) if self.knowledge else set()
+        certain = {who for run in self.runs if run.findings is not None for who in run.findings.certain}
+        return disclosure_of(self.people, self._probability, len(certain - known))
+
+    @cached_property
+    def exposed_groups(self) -> pl.DataFrame:
+        """The most exposed groups: `release`, `group`, `people`, `highest`, `mean`, `above` the limit."""
+        return exposed_groups(self.published, self.people, self._probability)
+
+    @cached_property
+    def criteria(self) -> tuple[Criterion, ...]:
+        """Singling out, linkability and inference, each with a verdict and the evidence."""
+        judgements = list(self.judgements.items())
+        anatomised = self.form == "anatomised"
+        return criteria_of(self.measured, judgements, self.limits, threshold=self.threshold, anatomised=anatomised)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know about the figures."""
+        notes = list(self.remarks)
+        if self.form == "anatomised":
+            notes.append(ANATOMISED)
+        if not self.measured.candidates_known:
+            notes.append(
+                "There is no register of more people than are in the releases: journalist risk is prosecutor risk."
+            )
+        if not self.published.exact:
+            notes.append(
+                "It is not known for certain who is in which group: risks over the releases together are left out."
+            )
+        if self.measured.contradictory:
+            who = count_of(self.measured.contradictory, "person has", "people have")
+            notes.append(f"{who} no value that all their groups show: their value changed, or the releases disagree.")
+        notes += [f"{run.attack} was not run: {run.judgement.words}" for run in self.runs if run.findings is None]
+        if not any(run.attack not in BOUND_NOTHING for run in self.runs):
+            notes.append("Worlds was not run: nothing here bounds the probability of a value by proof.")
+        open_ = {status for status in self.accept if any(run.judgement.status == status for run in self.runs)}
+        notes += [f"What is {status} was accepted by name." for status in sorted(open_)]
+        return tuple(notes)
+
+    def to_dict(
+        self, *, show_people: bool = False, show_values: bool = False, called: Called | None = None
+    ) -> dict[str, Any]:
+        """Everything as plain data; people by number and values by letter unless asked for."""
+        naming = Naming(self.published, show_people, show_values, called)
+        return {
+            "passed": self.passed,
+            "verdict": self.verdict,
+            "time": self.time.isoformat(timespec="seconds"),
+            "form": self.form,
+            "promises": list(self.promises),
+            "limits": {
+                "probability": str(self.limits.probability),
+                "equivalence": self.limits.equivalence,
+                "diversity": self.limits.diversity,
+            },
+            "threshold": self.threshold,
+            "accept": sorted(self.accept),
+            "adversary": adversary(self.published, self.knowledge),
+            "attacks": [
+                {
+                    "attack": run.attack,
+                    "run": run.findings is not None,
+                    "status": run.judgement.status,
+                    "words": run.judgement.words,
+                    "findings": run.judgement.count,
+                    "seconds": round(run.seconds, 3),
+                    "searched": list(run.searched),
+                    "undecided": list(run.undecided),
+                }
+                for run in self.runs
+            ],
+            "findings": [_told(finding, naming) for finding in self.findings],
+            "unasked": [{"attack": attack, "witness": naming.told(one)} for attack, one in self.unasked],
+            "risks": self.risks.to_dicts(),
+            "disclosure": asdict(self.disclosure),
+            "exposed_groups": self.exposed_groups.to_dicts(),
+            "criteria": [asdict(criterion) for criterion in self.criteria],
+            "notes": list(self.notes),
+        }
+
+    def to_json(
+        self,
+        path: str | Path | None = None,
+        *,
+        show_people: bool = False,
+        show_values: bool = False,
+        called: Called | None = None,
+    ) -> str:
+        """The report as JSON, written to a file if one is named."""
+        data = self.to_dict(show_people=show_people, show_values=show_values, called=called)
+        text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+        if path is not None:
+            _write(path, text)
+        return text
+
+    def to_html(
+        self,
+        path: str | Path,
+        *,
+        show_people: bool = False,
+        show_values: bool = False,
+        called: Called | None = None,
+    ) -> Path:
+        """Write the report as one file that works offline, in the order of ISO/IEC 27559.
+
+        People are called by number and values by letter unless `show_people` or `show_values` asks for more; `called`
+        gives the name behind a number where the view has none.
+        """
+        from reissue.auditing.html import page
+
+        return _write(path, page(self, Naming(self.published, show_people, show_values, called)))
+
+    def text(
+        self,
+        *,
+        most: int = 10,
+        show_people: bool | None = None,
+        show_values: bool | None = None,
+        called: Called | None = None,
+    ) -> str:
+        """The report in plain words. People and values are named where the view was built from names, or if asked."""
+        named = self.published.people is not None
+        naming = Naming(
+            self.published,
+            named if show_people is None else show_people,
+            named if show_values is None else show_values,
+            called,
+        )
+        lines = [self.verdict, ""]
+        lines += [f"Limit: {told}." for told in limits_in_words(self.limits)]
+        lines += ["", *(f"{run.attack}: {STATUSES[run.judgement.status]}. {run.judgement.words}" for run in self.runs)]
+        shown = self.findings[:most]
+        if shown:
+            total = sum(run.judgement.count for run in self.runs)
+            lines += ["", f"The worst {len(shown)} of {count_of(max(total, len(shown)), 'finding')}:"]
+            lines += [f"  {at}. {described(finding, naming)}" for at, finding in enumerate(shown, start=1)]
+        if self.unasked:
+            lines += ["", "Found, though no limit asks about it:"]
+            lines += [f"  {attack}: {naming.told(one)}" for attack, one in self.unasked]
+        lines += ["", *(f"{one.name}: {one.verdict}. {one.evidence}" for one in self.criteria)]
+        lines += ["", *(f"Note: {note}" for note in self.notes)] if self.notes else []
+        return "\n".join(lines)
+
+    @property
+    def _probability(self) -> Fraction:
+        return Fraction(1) if self.limits.probability is None else self.limits.probability
+
+    @cached_property
+    def _known(self) -> npt.NDArray[np.int64]:
+        """The people whose value was known beforehand, by number."""
+        if self.knowledge is None or not self.knowledge.compromised:
+            return np.zeros(0, dtype=np.int64)
+        return self.knowledge.known_values(self.published)[0]
+
+
+def _person(published: Published, finding: Finding) -> str | int | None:
+    """The most exposed as the view calls him; None for a made-up row, or where nobody is known."""
+    number = finding.people[0] if finding.people else -1
+    return published.name(number) if number >= 0 else None
+
+
+def described(finding: Finding, naming: Naming) -> str:
+    """A finding in a line: who, how likely, how sure, and why."""
+    likely = (
+        "" if finding.probability is None else f" with probability {finding.probability:.4g} ({KINDS[finding.kind]})"
+    )
+    return f"{naming.who(finding)}{likely}, {finding.attack}: {naming.witness(finding)}"
+
+
+def _told(finding: Finding, naming: Naming) -> dict[str, Any]:
+    return {
+        "person": naming.who(finding),
+        "people": [naming.person(number) for number in finding.people],
+        "release": finding.release,
+        "attack": finding.attack,
+        "what": finding.what,
+        "probability": finding.probability,
+        "kind": finding.kind,
+        "witness": naming.witness(finding),
+    }
+
+
+def _write(path: str | Path, text: str) -> Path:
+    path = Path(path)
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise StorageError(f"'{path}' cannot be written: {error.strerror}.") from error
+    return path
+
+
+def runs_of(runs: Sequence[Run]) -> tuple[Run, ...]:
+    """Runs under names of their own, so that the same attack can be run in two ways."""
+    seen: dict[str, int] = {}
+    named = []
+    for run in runs:
+        often = seen[run.attack] = seen.get(run.attack, 0) + 1
+        name = run.attack if often == 1 else f"{run.attack} {often}"
+        named.append(Run(name, run.judgement, run.findings, run.seconds))
+    return tuple(named)

@@ -1,0 +1,179 @@
+"""Risks in figures, release by release: for the release alone, and for all releases up to it.
+
+Three kinds are kept apart. *Re-identification*: finding the row of somebody one is looking for (prosecutor: he is known
+to be in it; journalist: he is in a register of more people; marketer: the share found when guessing everywhere).
+*Presence*: being sure that somebody is in it at all. *Attribute disclosure*: learning a value, whichever row it is in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.auditing.histories import Histories, distinct, histories, one_place_each
+from reissue.reasoning import diversity
+from reissue.reasoning.candidates import candidates
+from reissue.release import Published, PublishedGroups
+
+Ints = npt.NDArray[np.int64]
+
+RISKS = pl.Schema(
+    {
+        "release": pl.Int64,
+        "rows": pl.Int64,
+        "groups": pl.Int64,
+        "smallest_group": pl.Int64,
+        "prosecutor_highest": pl.Float64,
+        "prosecutor_at_risk": pl.Float64,
+        "prosecutor_success": pl.Float64,
+        "journalist_highest": pl.Float64,
+        "journalist_at_risk": pl.Float64,
+        "marketer_success": pl.Float64,
+        "presence_certain": pl.Int64,
+        "presence_possible": pl.Int64,
+        "attribute_highest": pl.Float64,
+        "attribute_mean": pl.Float64,
+        "attribute_above": pl.Int64,
+        "cumulative_people": pl.Int64,
+        "cumulative_highest": pl.Float64,
+        "cumulative_at_risk": pl.Float64,
+        "cumulative_success": pl.Float64,
+        "cumulative_presence": pl.Int64,
+        "cumulative_exposed": pl.Int64,
+    }
+)
+"""The columns of `Risks.table`. `highest` and `success` are probabilities, `at_risk` is a share of the rows or people,
+the rest are counts. Null: the view does not tell."""
+
+
+@dataclass(frozen=True, repr=False)
+class Risks:
+    """The figures, with what is needed to judge them."""
+
+    table: pl.DataFrame
+    """One row for each release; see `RISKS`."""
+    alone: int
+    """How many rows stand alone in a group of one, over all releases."""
+    followed: tuple[int, int] | None
+    """How many people in several releases have a history of their own, and how many are in several releases at all.
+    None where it is not known who is where."""
+    contradictory: int
+    """How many people are left with no value at all when their groups are compared."""
+    candidates_known: bool
+    """Whether the view lists more people than rows, as with a register of candidates."""
+
+    def __repr__(self) -> str:
+        return f"Risks({self.table.height} releases)"
+
+
+def risks_of(published: Published, *, threshold: float, limit: Fraction, anatomised: bool = False) -> Risks:
+    """Measure a series.
+
+    `threshold` is the re-identification risk above which a row is at risk, `limit` the probability above which a
+    value is disclosed. Anatomised releases show the quasi-identifiers of every row exactly, so that everybody is found.
+    """
+    placed = one_place_each(published)
+    so_far: list[Histories] = list(histories(published)) if placed else []
+    left = candidates(published) if placed and published.single else None
+    rows = []
+    ever = np.zeros(0, dtype=np.int64)
+    for at, release in enumerate(published.releases):
+        row = _alone(release, threshold, limit, anatomised)
+        certain, possible = _present(release)
+        row["presence_certain"] = None if certain is None else certain.size
+        row["presence_possible"] = None if certain is None else possible
+        if certain is not None:
+            ever = distinct(np.concatenate([ever, certain]))
+            row["cumulative_presence"] = ever.size
+        if placed:
+            row |= _together(so_far[at], threshold, anatomised)
+        if left is not None:
+            row["cumulative_exposed"] = int(left.exposed_after[at])
+        rows.append(row)
+    return Risks(
+        pl.DataFrame(rows, schema=RISKS),
+        alone=sum(int(np.count_nonzero(release.rows == 1)) for release in published.releases),
+        followed=(so_far[-1].alone, so_far[-1].several) if so_far else None,
+        contradictory=0 if left is None else int(left.contradictory.size),
+        candidates_known=any(release.sure is not None for release in published.releases),
+    )
+
+
+Row = dict[str, int | float | None]
+
+
+def _alone(release: PublishedGroups, threshold: float, limit: Fraction, anatomised: bool) -> Row:
+    held = release.rows
+    filled = held > 0
+    sizes, people = _sizes(release)[filled], _people(release)[filled]
+    row: Row = {
+        "release": release.number,
+        "rows": int(held.sum()),
+        "groups": release.group_count,
+        "smallest_group": int(sizes.min()) if sizes.size else None,
+    }
+    at_stake = people > 0
+    if not at_stake.any():
+        return row
+    sizes, people = sizes[at_stake], people[at_stake]
+    listed = release.sizes[filled][at_stake] if release.sure is not None else sizes
+    for who, among in (("prosecutor", sizes), ("journalist", np.maximum(listed, sizes))):
+        risk = np.ones(among.size) if anatomised else 1 / among
+        row[f"{who}_highest"] = float(risk.max())
+        row[f"{who}_at_risk"] = float(people[risk > threshold].sum() / people.sum())
+        # The marketer guesses everywhere, among as many as the journalist.
+        found = "prosecutor_success" if who == "prosecutor" else "marketer_success"
+        row[found] = float((risk * people).sum() / people.sum())
+    top = diversity.largest(release)[filled][at_stake]
+    base = diversity.totals(release)[filled][at_stake]
+    share = top / base
+    row["attribute_highest"] = float(share.max())
+    row["attribute_mean"] = float((share * people).sum() / people.sum())
+    beyond = top * limit.denominator > base * limit.numerator
+    row["attribute_above"] = int(people[beyond].sum())
+    return row
+
+
+def _together(seen: Histories, threshold: float, anatomised: bool) -> Row:
+    if not seen.alike.size:
+        return {"cumulative_people": 0}
+    if anatomised:
+        found = {"cumulative_highest": 1.0, "cumulative_at_risk": 1.0, "cumulative_success": 1.0}
+        return {"cumulative_people": seen.alike.size, **found}
+    return {
+        "cumulative_people": seen.alike.size,
+        "cumulative_highest": float(1 / seen.alike.min()),
+        "cumulative_at_risk": float(np.mean(1 / seen.alike > threshold)),
+        "cumulative_success": seen.success,
+    }
+
+
+def _sizes(release: PublishedGroups) -> Ints:
+    """Among how many each group hides its members: the people in it where they are known, else its rows."""
+    known = release.sizes if release.sure is None else np.zeros(release.group_count, dtype=np.int64)
+    return np.where(known > 0, np.minimum(known, release.rows), release.rows)
+
+
+def _people(release: PublishedGroups) -> Ints:
+    """How many rows of each group may be somebody's: all but the counterfeits."""
+    made_up = np.add.reduceat(np.append(release.members < 0, False), release.member_starts[:-1], dtype=np.int64)
+    made_up[release.sizes == 0] = 0
+    return np.maximum(release.rows - made_up, 0)
+
+
+def _present(release: PublishedGroups) -> tuple[Ints | None, int]:
+    """Who is certainly in the release, and how many may be; None where no people are known at all."""
+    real = release.members >= 0
+    if not real.any():
+        return None, 0
+    people = distinct(release.members[real])
+    if release.sure is None:
+        return people, people.size
+    certain = distinct(release.members[real & release.sure])
+    if release.present is not None:
+        certain = distinct(np.concatenate([certain, release.present]))
+    return certain, people.size

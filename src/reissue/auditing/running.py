@@ -1,0 +1,136 @@
+"""audit(): attack a series of releases, hold what comes out against limits, and report.
+
+report = ri.audit(view, knowledge=ri.Knowledge(compromised={"Bob": "flu"}), limit=1/2)
+report.passed, report.findings, report.to_html("report.html")
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from numbers import Real
+from time import perf_counter
+
+from reissue import attacks as family
+from reissue.attacks.base import Attack, Judgement, Limits
+from reissue.auditing.limits import Promised, limits_of
+from reissue.auditing.report import AuditReport, Run, runs_of
+from reissue.errors import ParameterError, listed
+from reissue.knowledge import Knowledge
+from reissue.release import Published
+
+DEFAULT_ATTACKS = ("Worlds", "Equivalence", "Correlation", "Channels")
+ACCEPTABLE = ("undecided", "sampled")
+"""What may pass by name although nothing is proven."""
+MOST = 100
+"""How many findings of an attack are kept; all are counted."""
+
+_ASKS = {"Equivalence": "equivalence", "Channels": "diversity"}
+"""Attacks that judge by one limit other than the probability: without it they are not asked."""
+
+
+def audit(
+    published: Published,
+    knowledge: Knowledge | None = None,
+    *,
+    attacks: Iterable[Attack | str] | None = None,
+    limit: float | Fraction | None = None,
+    form: str | None = None,
+    seconds: float = 60.0,
+    threshold: float = 0.09,
+    promises: Sequence[Promised] = (),
+    accept: Iterable[str] = (),
+    progress: Callable[[str], None] | None = None,
+) -> AuditReport:
+    """Attack a series as an outsider would, and say whether what he learns is within limits.
+
+    `limit` is the largest probability with which anybody may be tied to a value; without it the limits follow from
+    `promises`, what the method gave. `attacks` are names or attacks; an attack given by name may take `seconds`.
+    `form` says how the releases were published, `threshold` above which re-identification risk a row is at risk.
+    What is `undecided` or `sampled` fails unless `accept` names it. `progress` is called with each stage as it begins.
+    """
+    accepted = _check(published, form, seconds, threshold, accept)
+    limits = limits_of(limit, promises)
+    chosen = [_built(attack, limits, seconds) for attack in (DEFAULT_ATTACKS if attacks is None else attacks)]
+    if not chosen:
+        raise ParameterError("The 'attacks' parameter of audit must name at least one attack.")
+    if knowledge is not None:
+        _check_knowledge(published, knowledge)
+    runs = []
+    for attack in chosen:
+        if progress is not None:
+            progress(f"Attacking with {attack.name}")
+        runs.append(_run(attack, published, knowledge, limits))
+    words = tuple(map(_in_words, promises))
+    return AuditReport(published, knowledge, limits, runs_of(runs), threshold, form, accept=accepted, promises=words)
+
+
+def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limits: Limits) -> Run:
+    began = perf_counter()
+    try:
+        findings = attack.run(published, knowledge)
+    except ParameterError as cannot:
+        # The view does not tell this attack enough; what it was to judge stays open.
+        wanted = _ASKS.get(attack.name, "probability")
+        asked = getattr(limits, wanted) is not None
+        reason = " ".join([cannot.what, *cannot.problems, *([f"Next step: {cannot.hint}"] if cannot.hint else [])])
+        judgement = Judgement("undecided" if asked else "not asked", f"It cannot run on this view. {reason}")
+        return Run(attack.name, judgement, None, perf_counter() - began)
+    judgement = findings.judge(limits, most=MOST)
+    return Run(attack.name, judgement, findings, perf_counter() - began)
+
+
+def _built(attack: Attack | str, limits: Limits, seconds: float) -> Attack:
+    """The attack itself; one given by name gets what it can take of the time and the limits."""
+    if not isinstance(attack, str):
+        if not callable(getattr(attack, "run", None)) or not isinstance(getattr(attack, "name", None), str):
+            raise ParameterError(
+                f"The 'attacks' parameter of audit must hold attacks or their names. Got a {type(attack).__name__}.",
+                hint=f"choose among {listed(list(family.ATTACKS))}.",
+            )
+        return attack
+    offered = {"seconds": seconds, "e": limits.equivalence, "l": limits.diversity}
+    known = family.ATTACKS
+    taken = inspect.signature(known[attack]).parameters if attack in known else ()
+    return family.build(attack, **{name: value for name, value in offered.items() if name in taken})
+
+
+def _check(
+    published: object, form: object, seconds: object, threshold: object, accept: Iterable[str]
+) -> frozenset[str]:
+    problems = []
+    if not isinstance(published, Published):
+        problems.append(f"'published' must be a Published view. Got a {type(published).__name__} instead.")
+    elif not published.releases:
+        problems.append("'published' has no release yet.")
+    if form not in (None, "generalised", "anatomised"):
+        problems.append("'form' must be 'generalised', 'anatomised' or left out.")
+    if isinstance(seconds, bool) or not isinstance(seconds, Real) or not float(seconds) > 0:
+        problems.append("'seconds' must be a number above 0.")
+    if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < float(threshold) <= 1:
+        problems.append("'threshold' must be a probability above 0 and up to 1.")
+    accepted = frozenset([accept] if isinstance(accept, str) else accept)
+    if not accepted <= {*ACCEPTABLE}:
+        problems.append(f"'accept' may name {listed(ACCEPTABLE)} only.")
+    if problems:
+        raise ParameterError("The parameters of audit do not fit.", problems=problems)
+    return accepted
+
+
+def _check_knowledge(published: Published, knowledge: Knowledge) -> None:
+    """Mistakes about people and values are the caller's to put right; they must not look like an attack that failed."""
+    if knowledge.compromised:
+        knowledge.known_values(published)
+    if knowledge.waiting:
+        knowledge.waiting_people(published)
+
+
+def _in_words(promise: Promised) -> str:
+    """A promise with its numbers; protected sets hold values, so they are left out."""
+    numbers = [
+        f"{name} = {value}"
+        for name, value in promise.parameters.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    return f"{promise.name} ({', '.join(numbers)})" if numbers else promise.name

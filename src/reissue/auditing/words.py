@@ -1,0 +1,109 @@
+"""An audit in plain words: the verdict, the limits, who attacks, and what is not covered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from reissue.attacks.base import Limits
+from reissue.auditing.exposure import Disclosure
+from reissue.errors import count_of
+from reissue.knowledge import Knowledge
+from reissue.release import Published
+
+KINDS = {
+    "exact": "computed exactly",
+    "bounded": "a proven bound",
+    "sampled": "an estimate",
+    "undecided": "not known",
+}
+STATUSES = {
+    "within": "within the limits, proven",
+    "beyond": "beyond the limits",
+    "undecided": "undecided",
+    "sampled": "within by estimate only",
+    "not asked": "not asked",
+}
+WHAT = {
+    "value": "tied to a value",
+    "excluded": "values ruled out",
+    "equivalence": "same values as others",
+    "correlation": "correlated with others",
+    "channel": "few values left",
+}
+
+ATTACKS = {
+    "Worlds": "All ways to give people values that agree with every release; how likely each value is among them.",
+    "Equivalence": "Sets of people who must have the same values, because groups of several releases differ only in "
+    "them (He, Barman & Naughton 2011).",
+    "Correlation": "Groups that hold the same values and share people, and what follows for the others when the values "
+    "of some are known (Riboni & Bettini 2009).",
+    "Channels": "Groups of two releases that may hold the same people, held against each other (Byun et al. 2006).",
+}
+"""What each attack does."""
+
+NOT_COVERED = (
+    "Values are taken to be static: who is in several releases has the same value in all of them. Values that change, "
+    "and values that nobody gets rid of, are not attacked here.",
+    "The probability is that of one value. A group of similar values, each within the limit, can still tell something.",
+    "All worlds that agree with the releases count as equally likely. An adversary with other beliefs, or with other "
+    "tables about the same people, can know more.",
+    "Someone who knows the program that made the releases, and runs it backwards, is not modelled.",
+)
+
+
+def limits_in_words(limits: Limits) -> list[str]:
+    """What must not be learnt."""
+    told = []
+    if limits.probability is not None:
+        told.append(f"nobody may be tied to a value with a probability of more than {limits.probability}")
+    if limits.equivalence is not None:
+        told.append(f"no two sets of fewer than {limits.equivalence} people may be found to have the same values")
+    if limits.diversity is not None:
+        told.append(f"at least {limits.diversity} values must be left for anybody when two releases are compared")
+    return told
+
+
+def disclosed(found: Disclosure) -> str:
+    """What can be learnt about values from all releases together."""
+    if found.highest is None:
+        return "All releases together: no probabilities were computed."
+    kinds = ", ".join(f"{count:,} {KINDS[kind]}" for kind, count in found.kinds.items() if kind in KINDS)
+    return (
+        f"All releases together: the highest probability with which somebody is tied to a value is {found.highest:.4g} "
+        f"({KINDS.get(found.kind or '', 'not known')}). Of {count_of(found.people, 'person', 'people')} "
+        f"{found.above:,} are proven to be above the limit and {found.certain:,} can have one value only; for "
+        f"{found.open:,} more it is open whether they are above. The figures of people: {kinds}."
+    )
+
+
+def adversary(published: Published, knowledge: Knowledge | None) -> list[str]:
+    """Who attacks, knowing what."""
+    releases = count_of(len(published.releases), "release")
+    told = [f"An outsider who kept {'the' if len(published.releases) == 1 else 'all'} {releases}."]
+    if published.exact:
+        told.append(
+            "He knows the quasi-identifiers of everybody and who was there when, so he knows who is in which group."
+        )
+    elif any(release.sure is not None for release in published.releases):
+        told.append("He has a register of people, and knows for some of them only in which group they may be.")
+    if any(release.space is not None for release in published.releases):
+        told.append("He has no register of people; he compares what the groups may stand for.")
+    if knowledge is None:
+        knowledge = Knowledge()
+    if knowledge.compromised:
+        who = count_of(len(knowledge.compromised), "person", "people")
+        told.append(f"He knows the value of {who} beforehand.")
+    else:
+        told.append("He knows nobody's value beforehand.")
+    waiting = sum(len(people) for people in knowledge.waiting.values())
+    if waiting:
+        told.append(f"He knows of {count_of(waiting, 'case')} of somebody who was in the table and not in a release.")
+    if knowledge.method:
+        told.append("He knows the method that made the releases.")
+    return told
+
+
+def joined(names: Iterable[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,300 @@
+"""`reissue audit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reissue.cli.output import AsJson, print_json, print_table, say, stages
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from reissue.auditing.naming import Called
+    from reissue.auditing.report import AuditReport
+    from reissue.hierarchy import Hierarchy
+    from reissue.knowledge import Knowledge
+    from reissue.release import Published
+
+MOST = 10
+"""How many findings are told in the terminal."""
+
+
+def audit(
+    target: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TARGET...", help="The folder of a series, or releases made elsewhere: a folder or files."
+        ),
+    ],
+    limit: Annotated[
+        str | None,
+        typer.Option(help="How likely anybody may be tied to a value at most: 0.5 or 1/2; a series has its promise."),
+    ] = None,
+    attacks: Annotated[
+        str | None, typer.Option(help="The attacks to run, separated by commas; all that there are by default.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.001, help="How long each attack may take.")] = 60.0,
+    compromised: Annotated[
+        str | None,
+        typer.Option(
+            help="Whose values the adversary knows: a rate such as 0.04 (a series only), or a file with the columns "
+            "person and value (releases made elsewhere only)."
+        ),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Draw the same compromised people again.")] = None,
+    threshold: Annotated[
+        float, typer.Option(min=0.0, max=1.0, help="The re-identification risk above which a row is at risk.")
+    ] = 0.09,
+    accept: Annotated[
+        str | None, typer.Option(help="What passes although it is not proven: undecided, sampled.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option("--html", help="Write the report to this file.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the report if it is there already.")] = False,
+    show_people: Annotated[
+        bool, typer.Option("--show-people", help="Private: name people instead of numbering them.")
+    ] = False,
+    show_values: Annotated[
+        bool, typer.Option("--show-values", help="Private: name sensitive values instead of lettering them.")
+    ] = False,
+    sensitive: Annotated[
+        str | None, typer.Option(help="Releases made elsewhere: the sensitive column. Needed for them.")
+    ] = None,
+    quasi: Annotated[
+        str | None, typer.Option(help="The quasi-identifiers, separated by commas; all other columns by default.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="The column that numbers the groups; rows with equal cells by default.")
+    ] = None,
+    drop: Annotated[str | None, typer.Option(help="Columns to leave out, separated by commas.")] = None,
+    person: Annotated[str | None, typer.Option(help="The column that says who it is.")] = None,
+    registry: Annotated[
+        Path | None, typer.Option(help="A table of people with their exact quasi-identifiers; needs --person.")
+    ] = None,
+    present: Annotated[
+        str | None,
+        typer.Option(
+            help="Who of the registry is in the releases: all, or a file with the columns person and release."
+        ),
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None, typer.Option(help="column=file, the hierarchy behind a column's labels; may be repeated.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Attack a series of releases as an outsider would, and say what the releases betray together.
+
+    Exit code 0: everything asked is proven to be within the limits. 1: it is not.
+
+    Examples:
+
+      reissue audit clinic --html report.html
+
+      reissue audit releases/ --sensitive diagnosis --registry people.csv --person name --limit 1/2
+    """
+    from reissue.errors import ParameterError
+
+    if html is not None and html.exists() and not force:
+        raise ParameterError(f"There is a file '{html}' already.", hint="name another file, or pass --force.")
+    asked: dict[str, Any] = {
+        "attacks": _names(attacks),
+        "limit": _limit(limit),
+        "seconds": seconds,
+        "threshold": threshold,
+        "accept": _names(accept) or (),
+    }
+    foreign: dict[str, Any] = {
+        "quasi": _names(quasi),
+        "hierarchies": _hierarchies(hierarchy or []),
+        "registry": registry,
+        "person": person,
+        "present": present if present in (None, "all") else Path(str(present)),
+        "drop": _names(drop) or (),
+        "group": group,
+    }
+    called: Called | None = None
+    with stages((len(asked["attacks"] or ()) or 4) + 1) as progress:
+        if sensitive is None:
+            _refuse_foreign_options(foreign)
+            report, called = _series(target, asked, _rate(compromised), seed, show_people, progress)
+        else:
+            report = _foreign(target, sensitive, foreign, asked, compromised, show_values, progress)
+        if html is not None:
+            report.to_html(html, show_people=show_people, show_values=show_values, called=called)
+    if as_json:
+        data = report.to_dict(show_people=show_people, show_values=show_values, called=called)
+        print_json({**data, "html": None if html is None else str(html)})
+    else:
+        _print(report, show_people, show_values, called)
+        if html is not None:
+            say(f"wrote {html}")
+    if not report.passed:
+        raise typer.Exit(1)
+
+
+def _series(
+    target: list[Path], asked: dict[str, Any], rate: float, seed: int | None, show_people: bool, progress: Any
+) -> tuple[AuditReport, Called | None]:
+    from reissue.errors import NotASeries, ParameterError
+    from reissue.series import open as open_series
+
+    if len(target) > 1:
+        raise _elsewhere(f"{len(target)} files or folders are no series")
+    try:
+        opened = open_series(target[0])
+    except NotASeries:
+        raise _elsewhere(f"There is no series in '{target[0]}'") from None
+    with opened:
+        if not opened.releases:
+            raise ParameterError("The series has no release yet.", hint="reissue publish <series> <table>")
+        report = opened.audit(compromised=rate, seed=seed, progress=progress, **asked)
+        if not show_people:
+            return report, None
+        # Names are looked up while the series is open, those of the findings only.
+        numbers = {number for finding in report.findings for number in _everybody(finding) if number >= 0}
+        names = {number: str(opened.name_of(number)) for number in numbers}
+    return report, lambda number: names.get(number, f"person {number}")
+
+
+def _everybody(finding: Any) -> set[int]:
+    """The people in a finding and in its witness."""
+    from reissue.attacks.base import Person
+
+    parts = (part for sentence in finding.witness.sentences for part in sentence)
+    return {*finding.people, *(part.number for part in parts if isinstance(part, Person))}
+
+
+def _foreign(
+    target: list[Path],
+    sensitive: str,
+    options: dict[str, Any],
+    asked: dict[str, Any],
+    compromised: str | None,
+    show_values: bool,
+    progress: Any,
+) -> AuditReport:
+    from dataclasses import replace
+
+    from reissue.auditing.running import audit as run_audit
+    from reissue.errors import ParameterError
+    from reissue.foreign.reading import read_releases
+
+    if asked["limit"] is None:
+        raise ParameterError(
+            "--limit is needed for releases made elsewhere: nobody said what they promise.",
+            hint="say how likely anybody may be tied to a value at most: --limit 1/2",
+        )
+    progress("Reading the releases")
+    source = target[0] if len(target) == 1 and target[0].is_dir() else target
+    read = read_releases(source, sensitive=sensitive, show_values=show_values, **options)
+    knowledge = None if compromised is None else _known(Path(compromised), read.published)
+    report = run_audit(read.published, knowledge, form=read.form, progress=progress, **asked)
+    unmatched = [f"release {number}: {count:,} {what}" for number, what, count in read.unmatched.iter_rows()]
+    return replace(report, remarks=(*read.notes, *unmatched))
+
+
+def _known(path: Path, published: Published) -> Knowledge:
+    """People and their values from a file."""
+    import polars as pl
+
+    from reissue.errors import TableError
+    from reissue.frames import read_table
+    from reissue.knowledge import Knowledge
+
+    frame, _ = read_table(path, text=("person", "value"))
+    if not {"person", "value"} <= {*frame.columns}:
+        raise TableError(f"'{path.name}' must have the columns 'person' and 'value'.")
+    frame = frame.select(pl.col("person").cast(pl.String), pl.col("value").cast(pl.String))
+    if frame.null_count().sum_horizontal().item() or frame["person"].n_unique() < frame.height:
+        raise TableError(f"'{path.name}' must have one line for each person, with nothing missing.")
+    # Text is how a file has it; the view may have numbers.
+    spelt = {str(value): value for value in published.values}
+    values = [spelt.get(value, value) for value in frame["value"].to_list()]
+    return Knowledge(compromised=dict(zip(frame["person"].to_list(), values, strict=True)))
+
+
+def _print(report: AuditReport, show_people: bool, show_values: bool, called: Called | None) -> None:
+    from reissue.auditing.naming import Naming
+    from reissue.auditing.report import described
+    from reissue.auditing.words import STATUSES, limits_in_words
+    from reissue.errors import count_of
+
+    outcome, _, why = report.verdict.partition(":")
+    say(why, heading=f"{outcome}:", style="bold green" if report.passed else "bold red")
+    for told in limits_in_words(report.limits):
+        say(told, heading="limit ")
+    rows = [
+        (run.attack, STATUSES[run.judgement.status], run.judgement.count, run.judgement.words) for run in report.runs
+    ]
+    print_table("What the attacks found", ("attack", "result", "findings", ""), rows, left=(0, 1, 3))
+    naming = Naming(report.published, show_people, show_values, called)
+    shown = report.findings[:MOST]
+    if shown:
+        total = max(sum(run.judgement.count for run in report.runs), len(shown))
+        say(f"the worst {len(shown)} of {count_of(total, 'finding')}", heading="Findings: ")
+        for at, finding in enumerate(shown, start=1):
+            say(f"{described(finding, naming)}", heading=f"{at:>3}. ")
+    for attack, witness in report.unasked:
+        say(naming.told(witness), heading=f"{attack}, though no limit asks about it: ")
+    criteria = [(one.name, one.verdict, one.evidence) for one in report.criteria]
+    print_table("The European criteria", ("criterion", "verdict", "evidence"), criteria, left=(0, 1, 2))
+    for note in report.notes:
+        say(note, heading="note ", style="yellow")
+
+
+def _limit(text: str | None) -> Fraction | None:
+    from fractions import Fraction
+
+    from reissue.auditing.limits import exact_limit
+    from reissue.errors import ParameterError
+
+    if text is None:
+        return None
+    try:
+        limit = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(f"--limit takes a probability such as 0.5 or 1/2. Got '{text}' instead.") from None
+    return exact_limit(limit)
+
+
+def _rate(text: str | None) -> float:
+    from reissue.errors import ParameterError
+
+    if text is None:
+        return 0.0
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(
+            "--compromised takes a rate such as 0.04 for a series; a file is for releases made elsewhere."
+        ) from None
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _hierarchies(texts: list[str]) -> dict[str, Hierarchy]:
+    from reissue.errors import ParameterError
+    from reissue.hierarchy import Hierarchy
+
+    pairs = [text.partition("=") for text in texts]
+    if any(not (column and between and file) for column, between, file in pairs):
+        raise ParameterError("--hierarchy takes column=file, for instance --hierarchy job=jobs.csv")
+    return {column: Hierarchy.read(file) for column, _, file in pairs}
+
+
+def _refuse_foreign_options(options: dict[str, Any]) -> None:
+    given = [f"--{name.replace('hierarchies', 'hierarchy')}" for name, value in options.items() if value]
+    if given:
+        raise _elsewhere(f"{', '.join(given)} can be used for releases made elsewhere only")
+
+
+def _elsewhere(what: str) -> Exception:
+    from reissue.errors import ParameterError
+
+    return ParameterError(
+        f"{what}.", hint="for releases made elsewhere say which column is sensitive: --sensitive diagnosis --limit 1/2"
+    )

@@ -1,0 +1,81 @@
+"""A registry: people with their quasi-identifiers, and who of them is known to be in which release."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.errors import TableError, count_of, listed
+from reissue.foreign.files import ReleaseFiles, read_cells
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, repr=False)
+class Registry:
+    """Everybody who may be in a release."""
+
+    people: pl.Series
+    """Names, once each."""
+    table: pl.DataFrame
+    """What is known of them: the quasi-identifiers that releases have too, as text."""
+
+    @classmethod
+    def read(cls, registry: object, person: str, names: Sequence[str]) -> Registry:
+        """Read it; `names` are the quasi-identifiers of the releases."""
+        frame = read_cells(registry)
+        problems = []
+        if frame.is_empty():
+            problems.append("it has no rows")
+        if person not in frame.columns:
+            problems.append(f"it has no column '{person}', only {listed(frame.columns)}")
+        else:
+            nobody = frame[person].null_count()
+            twice = frame.height - nobody - frame[person].drop_nulls().n_unique()
+            if nobody:
+                problems.append(f"{count_of(nobody, 'row')} of {frame.height:,} without a person in '{person}'")
+            if twice:
+                problems.append(f"{count_of(twice, 'row')} of {frame.height:,} of people who have one already")
+        known = [name for name in names if name in frame.columns and name != person]
+        if not known and names:
+            problems.append(f"it has none of the quasi-identifiers of the releases: {listed(names)}")
+        if problems:
+            raise TableError("The registry cannot be used.", problems=problems)
+        return cls(frame[person], frame.select(known))
+
+    def present(self, present: object | None, files: Sequence[ReleaseFiles]) -> list[Bools]:
+        """For each release who is known to be in it."""
+        everybody = self.people.len()
+        if present is None or (isinstance(present, str) and present == "all"):
+            return [np.full(everybody, present is not None, dtype=np.bool_) for _ in files]
+        frame = read_cells(present)
+        lacking = [name for name in ("person", "release") if name not in frame.columns]
+        if lacking:
+            raise TableError(
+                f"The table of who is present has no column {listed(lacking)}, only {listed(frame.columns)}.",
+                hint="let it have one row for each person and release that is known: person, release.",
+            )
+        # A release is called by its number or its file, with or without the ending.
+        called = [{str(number), one.name, one.name.partition(".")[0]} for number, one in enumerate(files, start=1)]
+        place = {name: at for at, names in reversed(list(enumerate(called))) for name in names}
+        release = np.array([place.get(name, -1) for name in frame["release"].to_list()], dtype=np.int64)
+        position = pl.DataFrame({"person": self.people, "place": np.arange(everybody)})
+        who = frame.select("person").join(position, on="person", how="left", maintain_order="left")["place"]
+        strangers, elsewhere = who.null_count(), int(np.count_nonzero(release < 0))
+        if strangers or elsewhere:
+            problems = [f"{count_of(strangers, 'row')} of people who are not in the registry"] if strangers else []
+            problems += [f"{count_of(elsewhere, 'row')} of releases that there are not"] if elsewhere else []
+            raise TableError(
+                "The table of who is present does not fit.",
+                problems=problems,
+                hint="releases are called by their number, counted from 1, or by their file.",
+            )
+        known = [np.zeros(everybody, dtype=np.bool_) for _ in files]
+        people = who.to_numpy()
+        for at, here in enumerate(known):
+            here[people[release == at]] = True
+        return known

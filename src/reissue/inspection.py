@@ -1,0 +1,242 @@
+"""Attacking one's own series: the view, the promises and the knowledge that an audit of it is given, and the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue import archive
+from reissue.domain import GROUP, PERSON
+from reissue.errors import ParameterError
+from reissue.gate import Passage, closed, never_shown
+from reissue.knowledge import Knowledge
+from reissue.release import Published, PublishedGroups, Release
+from reissue.views import published_view
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from reissue.attacks import Attack
+    from reissue.auditing.report import AuditReport
+    from reissue.drafting import Draft, Progress
+    from reissue.ledger import Ledger
+    from reissue.methods.base import Promise
+    from reissue.policy import Policy
+    from reissue.schema import Schema
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class Past:
+    """The releases of a series, with what the private side knows of them."""
+
+    ledger: Ledger
+    releases: Sequence[Release]
+    policy_of: Callable[[int], Policy]
+    """The policy that a release was made under."""
+
+    def view(self, schema: Schema, draft: Draft | None = None) -> Published:
+        """The outsider's view of all releases and, where there is one, of a draft after them."""
+        kept = [
+            (release, *archive.shown_rows(self.ledger, release.number, schema.sensitive)) for release in self.releases
+        ]
+        return published_view([*kept, *([] if draft is None else [_as_kept(draft)])], schema)
+
+    def promises(self) -> tuple[Promise, ...]:
+        """What has been promised about all releases together.
+
+        Where the series is protected throughout, what the method of the last release promises; releases made
+        elsewhere are held against that too. Otherwise what the methods of all releases promise, the same from each.
+        """
+        each = [_promises(self.policy_of(release.number)) for release in self.releases]
+        records = [release.manifest["series"] for release in self.releases]
+        if records[-1] != "unprotected":
+            return each[-1]
+        if "adopted" in records:
+            return ()
+        return tuple(promise for promise in each[-1] if all(promise in others for others in each))
+
+    def true_values(self, schema: Schema, draft: Draft | None = None) -> pl.DataFrame:
+        """Private: the person number and the last published value of everybody, in a draft too.
+
+        People whom nothing but releases made elsewhere shows are not in it: nobody here knows their values.
+        """
+        tables = [archive.rows(self.ledger, release.number)[0] for release in self.releases]
+        tables += [] if draft is None else [draft.rows]
+        known = [
+            _values(rows.drop_nulls(GROUP), schema.sensitive) for rows in tables if schema.sensitive in rows.columns
+        ]
+        if not known:
+            return pl.DataFrame(schema={PERSON: pl.UInt32, schema.sensitive: pl.Null})
+        return pl.concat(known).unique(PERSON, keep="last", maintain_order=True).sort(PERSON)
+
+    def barred(self) -> Ints:
+        """Those who are never published again because of releases made elsewhere."""
+        if not self.releases:
+            return np.empty(0, dtype=np.int64)
+        table = self.ledger.tables(self.releases[-1].number).get(archive.BARRED)
+        return np.empty(0, dtype=np.int64) if table is None else table["person"].to_numpy().astype(np.int64)
+
+
+def _as_kept(draft: Draft) -> tuple[Release, pl.DataFrame, pl.DataFrame | None]:
+    return archive.as_release(draft), draft.rows, draft.counterfeits
+
+
+def _values(rows: pl.DataFrame, sensitive: str) -> pl.DataFrame:
+    labels = isinstance(rows.schema[sensitive], pl.Enum)
+    return rows.select(PERSON, pl.col(sensitive).cast(pl.String) if labels else sensitive)
+
+
+def _promises(policy: Policy) -> tuple[Promise, ...]:
+    return tuple(policy.method.promises(policy.schema))
+
+
+@dataclass(frozen=True, repr=False)
+class Sight:
+    """What the attacks on a series are given."""
+
+    view: Published
+    promises: tuple[Promise, ...]
+    form: str
+    left_out: int = 0
+    """How many groups of releases made elsewhere are left out, because nobody in them is ever published again."""
+
+    @classmethod
+    def of_series(cls, past: Past, schema: Schema) -> Sight:
+        """All releases as they are."""
+        if not past.releases:
+            raise ParameterError("There is nothing to audit: the series has no release yet.", hint="publish one first.")
+        return cls(past.view(schema), past.promises(), past.policy_of(past.releases[-1].number).form)
+
+    @classmethod
+    def of_draft(cls, draft: Draft, past: Past | None) -> Sight:
+        """A draft after all releases, as the gate sees it: it answers for what the draft adds.
+
+        People of releases made elsewhere who are never published again are left out with all who share groups
+        with them: none of those is in a later release, so that nothing the draft shows is about them.
+        """
+        schema, promised = draft.policy.schema, _promises(draft.policy)
+        if past is None or not past.releases:
+            return cls(published_view([_as_kept(draft)], schema), promised, draft.policy.form)
+        view, left_out = without_people(past.view(schema, draft), past.barred())
+        view = replace(view, releases=tuple(release for release in view.releases if release.group_count))
+        if not draft.protected:
+            before = past.promises()
+            promised = tuple(promise for promise in promised if promise in before)
+        return cls(view, promised, draft.policy.form, left_out)
+
+    def audit(
+        self,
+        knowledge: Knowledge | None = None,
+        *,
+        attacks: Iterable[Attack | str],
+        limit: float | Fraction | None,
+        seconds: float,
+        accept: Iterable[str],
+        threshold: float = 0.09,
+        progress: Progress | None = None,
+    ) -> AuditReport:
+        """Let the attacks loose on it."""
+        from reissue.auditing.running import audit
+
+        return audit(
+            self.view,
+            knowledge,
+            attacks=attacks,
+            limit=limit,
+            form=self.form,
+            seconds=seconds,
+            threshold=threshold,
+            promises=self.promises,
+            accept=accept,
+            progress=progress,
+        )
+
+
+def at_gate(
+    draft: Draft, past: Past | None = None, *, progress: Progress = lambda stage: None
+) -> tuple[Draft, AuditReport | None]:
+    """The draft, which then remembers what the gate of its policy says, and the report; as it is without a gate."""
+    gate = draft.policy.gate
+    if gate is None:
+        return draft, None
+    sight = Sight.of_draft(draft, past)
+    report = sight.audit(
+        attacks=gate.attacks, limit=gate.probability, seconds=gate.seconds, accept=gate.accept, progress=progress
+    )
+    return replace(draft, passage=Passage.of(gate, report, sight.left_out)), report
+
+
+def let_through(draft: Draft) -> Draft:
+    """The draft; GateClosed is raised if its policy has a gate that has not let it pass."""
+    if draft.policy.gate is None or (draft.passage is not None and draft.passage.passed):
+        return draft
+    raise never_shown() if draft.passage is None else closed(draft.passage)
+
+
+def drawn_knowledge(
+    knowledge: Knowledge | None, rate: float, seed: int | None, true_values: Callable[[], pl.DataFrame]
+) -> Knowledge | None:
+    """With people drawn at a rate from a table of person numbers and true values; who is known already stays so."""
+    number = isinstance(rate, int | float) and not isinstance(rate, bool)
+    if not number or not 0 <= rate <= 1:
+        raise ParameterError(f"The 'compromised' parameter of audit must be a rate from 0 to 1. Got {rate!r} instead.")
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
+        raise ParameterError(
+            f"The 'seed' parameter of audit must be a whole number of at least 0. Got {seed!r} instead."
+        )
+    if not rate:
+        return knowledge
+    true = true_values()
+    chosen = true.filter(np.random.default_rng(seed).random(true.height) < rate)
+    people, values = chosen.get_columns()
+    drawn: dict[str | int, object] = dict(zip(people.to_list(), values.to_list(), strict=True))
+    given = knowledge or Knowledge()
+    return replace(given, compromised={**drawn, **given.compromised})
+
+
+def without_people(published: Published, people: Ints) -> tuple[Published, int]:
+    """The view without the groups in which these people are, and how many groups those are.
+
+    Of people who are together in a group all must be meant, or none: then nothing that is left out could tell
+    anything about those who remain.
+    """
+    if not people.size:
+        return published, 0
+    left, dropped = [], 0
+    for release in published.releases:
+        group = np.repeat(np.arange(release.group_count), release.sizes)
+        concerned = np.bincount(group[np.isin(release.members, people)], minlength=release.group_count) > 0
+        dropped += int(concerned.sum())
+        left.append(chosen_groups(release, np.flatnonzero(~concerned)))
+    return replace(published, releases=tuple(left)), dropped
+
+
+def chosen_groups(release: PublishedGroups, groups: Ints) -> PublishedGroups:
+    """Some groups of a release whose members are all certain."""
+    if groups.size == release.group_count:
+        return release
+    members, member_starts = _runs(release.member_starts, groups)
+    values, value_starts = _runs(release.value_starts, groups)
+    return PublishedGroups(
+        number=release.number,
+        members=release.members[members],
+        member_starts=member_starts,
+        values=release.values[values],
+        counts=release.counts[values],
+        value_starts=value_starts,
+        region=None if release.region is None else release.region[groups],
+    )
+
+
+def _runs(starts: Ints, chosen: Ints) -> tuple[Ints, Ints]:
+    """The places of the chosen runs, one after the other, and where each begins among them."""
+    sizes = np.diff(starts)[chosen]
+    begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return np.arange(begins[-1]) + np.repeat(starts[chosen] - begins[:-1], sizes), begins

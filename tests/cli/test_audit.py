@@ -1,0 +1,190 @@
+"""`reissue audit`: a series of ours, and releases made elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import reissue as ri
+
+Run = Callable[..., Any]
+
+RELEASES = {
+    "release1.csv": "age,sex,diagnosis\n[20-29],*,flu\n[20-29],*,asthma\n[30-39],female,flu\n[30-39],female,cancer\n",
+    "release2.csv": "age,sex,diagnosis\n[20-24],*,flu\n[20-24],*,gout\n[25-39],*,asthma\n[25-39],*,flu\n",
+}
+PEOPLE = "name,age,sex\n" + "".join(
+    f"{name}CANARY,{age},{sex}\n"
+    for name, age, sex in [
+        ("Ann", 21, "male"), ("Ben", 27, "male"), ("Cat", 33, "female"), ("Dan", 35, "female"), ("Eve", 22, "female")
+    ]
+)  # fmt: skip
+PRESENT = "person,release\n" + "".join(
+    f"{name}CANARY,{release}\n"
+    for name, release in [
+        ("Ann", 1), ("Ben", 1), ("Cat", 1), ("Dan", 1), ("Ann", 2), ("Eve", 2), ("Ben", 2), ("Cat", 2)
+    ]
+)  # fmt: skip
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """Two releases by hand, with a registry: Ann is in {flu, asthma} and in {flu, gout}, so she has flu."""
+    folder = tmp_path / "releases"
+    folder.mkdir()
+    for name, text in RELEASES.items():
+        (folder / name).write_text(text)
+    (tmp_path / "people.csv").write_text(PEOPLE)
+    (tmp_path / "present.csv").write_text(PRESENT)
+    return folder
+
+
+OPTIONS = ("--sensitive", "diagnosis", "--registry", "people.csv", "--person", "name", "--present", "present.csv")
+
+
+@pytest.fixture
+def clinic(tmp_path: Path, patients: pl.DataFrame) -> Path:
+    """Two releases that keep 1/2."""
+    schema = ri.Schema(person="patient", quasi={"age": ri.Numeric(), "sex": ri.Categorical()}, sensitive="diagnosis")
+    with ri.open(tmp_path / "clinic", ri.Policy(schema, ri.MInvariance(m=2))) as series:
+        series.publish(patients, seed=1)
+        series.publish(patients.tail(18), seed=2)
+    return tmp_path / "clinic"
+
+
+@pytest.fixture
+def naive(tmp_path: Path, patients: pl.DataFrame, policy: ri.Policy) -> Path:
+    """Releases that are looked at one by one only."""
+    with ri.open(tmp_path / "naive", policy) as series:
+        for people in (24, 19, 14, 9):
+            series.publish(patients.tail(people), seed=people)
+    return tmp_path / "naive"
+
+
+def test_releases_made_elsewhere(run: Run, elsewhere: Path, tmp_path: Path) -> None:
+    ran = run("audit", "releases", *OPTIONS, "--limit", "1/2", "--attacks", "Worlds", "--html", "report.html")
+    assert ran.code == 1
+    assert ran.out.startswith("Not passed:")
+    assert "nobody may be tied to a value with a probability of more than 1/2" in ran.out
+    assert "person 0 with probability 1" in ran.out
+    assert "CANARY" not in ran.out + ran.err + (tmp_path / "report.html").read_text()
+    assert "asthma" not in ran.out + (tmp_path / "report.html").read_text()
+    again = run("audit", "releases", *OPTIONS, "--limit", "1/2", "--attacks", "Worlds", "--html", "report.html")
+    assert again.code == 2
+    assert "--force" in again.err
+
+    files = ("releases/release1.csv", "releases/release2.csv")
+    ran = run("audit", *files, *OPTIONS, "--limit", "0.5", "--attacks", "Worlds", "--show-people", "--show-values")
+    assert ran.code == 1
+    assert "AnnCANARY with probability 1" in ran.out
+    assert "flu" in ran.out
+
+
+def test_as_json(run: Run, elsewhere: Path) -> None:
+    ran = run("audit", "releases", *OPTIONS, "--limit", "1/2", "--attacks", "Worlds", "--json")
+    assert ran.code == 1
+    assert ran.data["passed"] is False
+    assert ran.data["findings"][0]["person"] == "person 0"
+    assert ran.data["limits"]["probability"] == "1/2"
+    assert len(ran.data["risks"]) == 2
+    assert any("'age' is read as" in note for note in ran.data["notes"])
+    # Everything is allowed where the limit is certainty.
+    assert run("audit", "releases", *OPTIONS, "--limit", "1", "--attacks", "Worlds", "--json").code == 0
+
+
+def test_compromised_people_from_a_file(run: Run, elsewhere: Path, tmp_path: Path) -> None:
+    (tmp_path / "known.csv").write_text("person,value\nCatCANARY,flu\n")
+    options = (*OPTIONS, "--limit", "1/2", "--attacks", "Worlds", "--json")
+    before, after = run("audit", "releases", *options), run("audit", "releases", *options, "--compromised", "known.csv")
+    assert "He knows the value of 1 person beforehand." in after.data["adversary"]
+    assert after.data["disclosure"]["people"] == before.data["disclosure"]["people"] - 1
+    (tmp_path / "known.csv").write_text("person,value\nZoeCANARY,flu\n")
+    ran = run("audit", "releases", *options[:-1], "--compromised", "known.csv")
+    assert ran.code == 2
+    assert "CANARY" not in ran.err
+    (tmp_path / "known.csv").write_text("who,value\nZoeCANARY,flu\n")
+    assert (
+        "the columns 'person' and 'value'" in run("audit", "releases", *options[:-1], "--compromised", "known.csv").err
+    )
+
+
+def test_what_cannot_be_decided_fails_unless_accepted(run: Run, elsewhere: Path) -> None:
+    options = ("--sensitive", "diagnosis", "--limit", "1/2", "--attacks", "Worlds")
+    ran = run("audit", "releases", *options)
+    assert ran.code == 1
+    assert "it is not proven" in ran.out
+    assert run("audit", "releases", *options, "--accept", "undecided").code == 0
+    assert run("audit", "releases", *options, "--accept", "everything").code == 2
+
+
+def test_every_attack_without_a_registry(run: Run, elsewhere: Path, tmp_path: Path) -> None:
+    ran = run("audit", "releases", "--sensitive", "diagnosis", "--limit", "1/2", "--html", "report.html", "--json")
+    assert ran.code == 1
+    assert [one["attack"] for one in ran.data["attacks"]] == ["Worlds", "Equivalence", "Correlation", "Channels"]
+    assert ran.data["attacks"][0]["run"] is False
+    assert ran.data["attacks"][3]["run"] is True
+    assert "asthma" not in ran.out + (tmp_path / "report.html").read_text()
+
+
+def test_what_is_missing_is_said(run: Run, elsewhere: Path) -> None:
+    ran = run("audit", "releases")
+    assert (ran.code, "--sensitive" in ran.err) == (2, True)
+    ran = run("audit", "releases", "--sensitive", "diagnosis")
+    assert (ran.code, "--limit is needed" in ran.err) == (2, True)
+    ran = run("audit", "releases", "--registry", "people.csv")
+    assert (ran.code, "releases made elsewhere only" in ran.err) == (2, True)
+    for limit in ("half", "1/0", "2", "0"):
+        ran = run("audit", "releases", *OPTIONS, "--limit", limit)
+        assert (ran.code, "probability" in ran.err) == (2, True)
+    ran = run("audit", "releases", *OPTIONS, "--limit", "1/2", "--hierarchy", "age")
+    assert (ran.code, "column=file" in ran.err) == (2, True)
+    ran = run("audit", "releases", *OPTIONS, "--limit", "1/2", "--attacks", "Wrlds")
+    assert (ran.code, "'Worlds'" in ran.err) == (2, True)
+
+
+def test_a_series_keeps_its_own_promise(run: Run, clinic: Path) -> None:
+    ran = run("audit", "clinic", "--attacks", "Worlds")
+    assert ran.code == 0
+    assert ran.out.startswith("Passed:")
+    assert "more than 1/2" in ran.out
+    told = run("audit", "clinic", "--attacks", "Worlds", "--json").data
+    assert told["promises"]
+    assert told["form"] == "generalised"
+    assert run("audit", "clinic", "--attacks", "Worlds", "--limit", "0.4").code == 1
+
+
+def test_compromised_people_are_drawn_in_a_series(run: Run, clinic: Path) -> None:
+    drawn = [
+        run("audit", "clinic", "--attacks", "Worlds", "--compromised", "0.3", "--seed", seed, "--json").data[
+            "adversary"
+        ]
+        for seed in (5, 5, 6)
+    ]
+    assert drawn[0] == drawn[1]
+    assert any("beforehand" in line and "nobody" not in line for line in drawn[0])
+    ran = run("audit", "clinic", "--compromised", "known.csv")
+    assert (ran.code, "--compromised takes a rate" in ran.err) == (2, True)
+
+
+def test_a_naive_series_is_found_out_and_people_are_named_on_demand(run: Run, naive: Path) -> None:
+    options = ("--limit", "1/2", "--attacks", "Worlds")
+    ran = run("audit", "naive", *options)
+    assert ran.code == 1
+    assert "measles" not in ran.out
+    assert "person" in ran.out
+    data = run("audit", "naive", *options, "--json", "--show-people").data
+    assert all(finding["person"].startswith("p") and finding["person"][1:].isdigit() for finding in data["findings"])
+    with ri.open(naive) as series:
+        numbered = run("audit", "naive", *options, "--json").data["findings"][0]["person"]
+        assert series.name_of(int(numbered.removeprefix("person "))) == data["findings"][0]["person"]
+
+
+def test_a_series_without_releases_or_limit(run: Run, tmp_path: Path, policy: ri.Policy, naive: Path) -> None:
+    ri.open(tmp_path / "empty", policy).close()
+    assert "no release yet" in run("audit", "empty").err
+    ran = run("audit", "naive", "--attacks", "Worlds")
+    assert (ran.code, "'limit' parameter of audit must be given" in ran.err) == (2, True)

@@ -1,0 +1,370 @@
+"""The Worlds attack against every possible world of a few people, and on the papers' examples."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from reissue.attacks.base import Limits
+from reissue.attacks.worlds import Worlds, WorldsFindings
+from reissue.errors import ParameterError
+from reissue.knowledge import Knowledge
+from reissue.release import Published
+
+EXAMPLES = Path(__file__).parents[3] / "shared" / "examples"
+Releases = list[list[tuple[list[str], list[object]]]]
+
+
+def example(name: str) -> dict[str, Any]:
+    path = EXAMPLES / name
+    if not path.exists():
+        pytest.skip(f"the papers' examples are not here ({name})")
+    return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def random_series(rng: random.Random, people: int = 8, values: int = 4) -> Releases:
+    """Random partitions of those present; often the groups of a release are those before, joined or cut.
+
+    Half of them are such that flows in single groups leave much open: two groups each time, few values.
+    """
+    tangled = people > 5 and rng.random() < 0.5
+    names = [f"p{at}" for at in range(people if tangled else rng.randint(1, people))]
+    kinds = rng.randint(2, 3 if tangled else values)
+    owned: dict[str, object] = {name: "abcd"[rng.randrange(kinds)] for name in names}
+    built: Releases = []
+    for _ in range(rng.randint(2, 3) if tangled else rng.randint(1, 4)):
+        present = [name for name in names if tangled or rng.random() < 0.8]
+        if built and not tangled and rng.random() < 0.4:
+            groups = [[name for name in members if name in present] for members, _ in built[-1]]
+            new = [name for name in present if not any(name in members for members in groups)]
+            groups = [*groups, new]
+            if rng.random() < 0.5 and len(groups) > 1:
+                groups = [groups[0] + groups[1], *groups[2:]]
+        else:
+            rng.shuffle(present)
+            groups = []
+            while present:
+                size = rng.randint(3, 5) if tangled and len(present) == people else rng.randint(1, len(present))
+                size = len(present) if tangled and len(present) < people else size
+                groups.append(present[:size])
+                present = present[size:]
+        built.append([(members, [owned[name] for name in members]) for members in groups if members])
+    return built
+
+
+def worlds(releases: Releases, known: dict[str, object] | None = None) -> list[dict[str, object]]:
+    """Every assignment of values to people that agrees with all groups and with what is known."""
+    names = sorted({name for release in releases for members, _ in release for name in members})
+    values = sorted({str(value) for release in releases for _, shown in release for value in shown})
+    groups = [(members, Counter(map(str, shown))) for release in releases for members, shown in release]
+    ends: dict[int, list[tuple[list[str], Counter[str]]]] = {}
+    for members, shown in groups:
+        ends.setdefault(max(names.index(name) for name in members), []).append((members, shown))
+    found: list[dict[str, object]] = []
+
+    def extend(world: dict[str, object]) -> None:
+        at = len(world)
+        if at == len(names):
+            found.append(dict(world))
+            return
+        choices = [str(known[names[at]])] if known and names[at] in known else values
+        for value in choices:
+            world[names[at]] = value
+            if all(Counter(str(world[name]) for name in members) == shown for members, shown in ends.get(at, [])):
+                extend(world)
+            del world[names[at]]
+
+    extend({})
+    return found
+
+
+def agrees(found: WorldsFindings, every: list[dict[str, object]], known: dict[str, object]) -> Counter[str]:
+    """Hold everything that was found against all worlds; return how often each kind of figure occurred."""
+    kinds: Counter[str] = Counter()
+    rows = {(row["person"], row["value"]): row for row in found.posteriors.iter_rows(named=True)}
+    for name in every[0]:
+        for value in map(str, found.published.values):
+            truth = Fraction(sum(world[name] == value for world in every), len(every))
+            row = rows.get((name, value))
+            if row is None:
+                assert truth == 0
+                continue
+            kinds[row["kind"]] += 1
+            assert row["low"] - 1e-12 <= truth <= row["high"] + 1e-12
+            if row["kind"] == "exact":
+                assert Fraction(row["fraction"]) == truth
+                assert found.probability(name, value) == truth
+            elif row["kind"] == "sampled":
+                assert abs(row["probability"] - truth) <= 4 * row["standard_error"] + 1e-9
+            else:
+                assert row["probability"] == row["high"]
+    for person, value in found.certain.items():
+        assert all(world[str(person)] == value for world in every)
+        assert person not in known
+    for person, values in found.excluded.items():
+        assert not any(world[str(person)] in values for world in every)
+    return kinds
+
+
+def told_truly(found: WorldsFindings, releases: Releases, known: dict[str, object]) -> None:
+    """The groups that a witness names are enough: in their worlds nothing else is possible."""
+    for person in found.certain_people.tolist():
+        witness = found._explainer.certain(person)
+        places = found._explainer._core(person)
+        if not places:
+            assert "no short derivation" in witness.text(found.published)
+            continue
+        few: Releases = [[releases[at][group]] for at, group in places]
+        assert found.published.people is not None
+        name = found.published.people[person]
+        inside = {other for release in few for members, _ in release for other in members}
+        possible = {world[name] for world in worlds(few, {n: v for n, v in known.items() if n in inside})}
+        assert possible == {found.certain[name]}
+        assert name in witness.text(found.published)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_figure_agrees_with_all_worlds(seed: int) -> None:
+    rng = random.Random(seed)
+    kinds: Counter[str] = Counter()
+    counted = 0
+    for at in range(150):
+        releases = random_series(rng)
+        if not any(releases):
+            continue
+        truth = worlds(releases)
+        names = sorted(truth[0])
+        world = truth[rng.randrange(len(truth))]
+        known = {name: world[name] for name in rng.sample(names, rng.choice([0, 0, 1, min(2, len(names))]))}
+        found = Worlds().run(Published.from_groups(releases), Knowledge(compromised=known))
+        kinds += agrees(found, worlds(releases, known), known)
+        counted += "counted" in found.found.told
+        if at % 5 == 0:
+            told_truly(found, releases, known)
+    assert kinds["exact"] > 500
+    assert counted > 15
+    assert kinds.keys() == {"exact"}
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_bounds_and_samples_agree_with_all_worlds(seed: int) -> None:
+    """With next to no tables allowed, what cannot be counted is sampled or bounded."""
+    rng = random.Random(100 + seed)
+    kinds: Counter[str] = Counter()
+    for at in range(80):
+        releases = random_series(rng)
+        if not any(releases):
+            continue
+        attack = Worlds(entries=1, draws=2000 if at % 2 else 0)
+        kinds += agrees(attack.run(Published.from_groups(releases)), worlds(releases), {})
+    assert kinds["sampled"] > 20
+    assert kinds["bounded"] > 20
+
+
+def test_he_value_association() -> None:
+    story = example("he-2011.json")["attacks"][0]
+    found = Worlds().run(Published.from_groups(story["series"]))
+    expected = story["expect"]
+    assert found.certain == expected["certain"]
+    for person, shares in expected["posterior"].items():
+        for value, share in shares.items():
+            assert found.probability(person, value) == Fraction(share)
+    text = found._explainer.certain(0).text(found.published)
+    assert text == (
+        "Alice is in release 1 group 1, which shows cancer and flu, and in release 2 group 1, which shows cancer and "
+        "measles: only cancer is in both."
+    )
+
+
+def test_he_m_invariant_series_is_within_by_symmetry() -> None:
+    story = example("he-2011.json")["attacks"][1]
+    found = Worlds().run(Published.from_groups(story["series"]))
+    assert found.judge(Limits(probability=Fraction(1, 2))).status == "within"
+    assert found.judge(Limits(probability=Fraction(49, 100))).status == "beyond"
+    assert found.found.told["by symmetry"] == found.found.people.size
+
+
+def test_byun_example() -> None:
+    story = example("byun-2006.json")
+    series = [[(group[0], group[2]) for group in story["published"][name]] for name in ("T0", "T1")]
+    found = Worlds().run(Published.from_groups(series))
+    assert found.certain == story["expect"]["certain"]
+    assert found.probability("Tom", "Asthma") == found.probability("r2", "Flu") == Fraction(1, 2)
+    alice = found.published.people.index("Alice") if found.published.people else -1
+    text = found._explainer.certain(alice).text(found.published)
+    assert "release 1 group 1 holds Tom and r2" in text
+    assert text.endswith("Together they leave Alice no value but Cancer.")
+    hidden = found._explainer.certain(alice).text(found.published, name=lambda number: "X", show_values=False)
+    assert "Cancer" not in hidden
+    assert "Alice" not in hidden
+
+
+def test_riboni_example() -> None:
+    story = example("riboni-2009.json")
+    view = Published.from_groups(story["series"])
+    free = Worlds().run(view)
+    assert free.certain == {}
+    assert set(free.posteriors["fraction"]) == {"1/3"}
+    expected = story["expect"]["with_compromised"]
+    found = Worlds().run(view, Knowledge(compromised=expected["known"]))
+    assert found.certain == expected["certain"]
+    left: dict[str, list[str]] = {}
+    for row in found.posteriors.sort("value").iter_rows(named=True):
+        left.setdefault(row["person"], []).append(row["value"])
+    for person, values in expected["restricted"].items():
+        assert left[person] == sorted(values)
+        assert found.excluded[person] == ["AIDS"]
+
+
+def test_judgement_of_a_leak() -> None:
+    view = Published.from_groups([[(["A", "B"], ["x", "y"])], [(["A", "C"], ["x", "z"])]])
+    found = Worlds().run(view)
+    judged = found.judge(Limits(probability=Fraction(1, 2)))
+    assert (judged.status, judged.count) == ("beyond", 3)
+    assert [finding.person for finding in judged.findings] == [0, 1, 2]
+    assert all(finding.kind == "exact" and finding.probability == 1 for finding in judged.findings)
+    assert [finding.release for finding in judged.findings] == [2, 2, 2]
+    assert found.judge(Limits()).status == "not asked"
+
+
+def test_undecided_is_said() -> None:
+    """Propagation alone cannot bound these; without counting and sampling it must not claim anything."""
+    rng = random.Random(5)
+    statuses = Counter()
+    for _ in range(200):
+        releases = random_series(rng)
+        if not any(releases):
+            continue
+        every = worlds(releases)
+        found = Worlds(entries=1, draws=0).run(Published.from_groups(releases))
+        limit = rng.choice([Fraction(1, 4), Fraction(2, 3), Fraction(3, 4), Fraction(9, 10)])
+        judged = found.judge(Limits(probability=limit), most=0)
+        statuses[judged.status] += 1
+        highest = max(
+            Fraction(sum(world[name] == value for world in every), len(every))
+            for name in every[0]
+            for value in map(str, found.published.values)
+        )
+        if judged.status == "within":
+            assert highest <= limit
+        elif judged.status == "beyond":
+            assert highest > limit
+    assert min(statuses["within"], statuses["beyond"], statuses["undecided"]) > 5
+
+
+def test_views_that_contradict_themselves_are_refused() -> None:
+    view = Published.from_groups([[(["A", "B"], ["x", "y"])], [(["A", "B"], ["x", "x"])]])
+    with pytest.raises(ParameterError, match="No world agrees"):
+        Worlds().run(view)
+
+
+def test_members_in_two_places_are_refused() -> None:
+    view = Published.from_groups([[(["A", "B"], ["x", "y"]), (["A"], ["x"])]])
+    with pytest.raises(ParameterError, match="one group of a release"):
+        Worlds().run(view)
+
+
+def test_members_that_are_not_certain_agree_with_all_worlds() -> None:
+    """Worlds then also say who is where; a person may be in no release at all."""
+    from dataclasses import replace
+
+    rng = random.Random(9)
+    looked_at = 0
+    for _ in range(250):
+        releases = random_series(rng, people=4, values=3)[:2]
+        if not all(releases):
+            continue
+        view = Published.from_groups(releases)
+        extra = len(view.people or ())
+        changed = []
+        lists: list[tuple[list[list[int]], list[list[bool]], list[Counter[int]], set[int]]] = []
+        for release in view.releases:
+            members = np.split(release.members, release.member_starts[1:-1])
+            listed = [list(map(int, some)) for some in members]
+            sure = [[rng.random() < 0.6 for _ in some] for some in listed]
+            # Somebody who may be in any group, and some of the others listed once more.
+            for at, some in enumerate(listed):
+                for person in {extra, *(p for other in listed for p in other)}:
+                    certain = any(
+                        p == person and s for o, f in zip(listed, sure, strict=True) for p, s in zip(o, f, strict=True)
+                    )
+                    if person not in some and not certain and rng.random() < 0.3:
+                        some.append(person)
+                        sure[at].append(False)
+            unsure = {p for o, f in zip(listed, sure, strict=True) for p, s in zip(o, f, strict=True) if not s}
+            present = {person for person in unsure if rng.random() < 0.3}
+            counts = [
+                Counter(dict(zip(v.tolist(), c.tolist(), strict=True)))
+                for v, c in zip(
+                    np.split(release.values, release.value_starts[1:-1]),
+                    np.split(release.counts, release.value_starts[1:-1]),
+                    strict=True,
+                )
+            ]
+            lists.append((listed, sure, counts, present))
+            changed.append(
+                replace(
+                    release,
+                    members=np.array([p for some in listed for p in some], dtype=np.int64),
+                    member_starts=np.cumsum([0, *(len(some) for some in listed)]),
+                    sure=np.array([s for some in sure for s in some], dtype=bool),
+                    present=np.array(sorted(present), dtype=np.int64),
+                )
+            )
+        unsure_view = Published(tuple(changed), view.values, people=(*(view.people or ()), "extra"))
+        tally = brute_unsure(lists, extra + 1, len(view.values))
+        if not tally:
+            with pytest.raises(ParameterError, match="No world agrees"):
+                Worlds().run(unsure_view)
+            continue
+        found = Worlds().run(unsure_view)
+        total = sum(tally.values())
+        for person, name in enumerate(unsure_view.people or ()):
+            if not any(person in some for listed, *_ in lists for some in listed):
+                continue
+            for code, value in enumerate(view.values):
+                truth = Fraction(sum(n for world, n in tally.items() if world[person] == code), total)
+                assert found.probability(name, value) == truth
+        looked_at += 1
+    assert looked_at > 60
+
+
+def brute_unsure(
+    lists: list[tuple[list[list[int]], list[list[bool]], list[Counter[int]], set[int]]], people: int, values: int
+) -> Counter[tuple[int, ...]]:
+    """For each assignment of values (-1: in no release) in how many worlds it occurs."""
+    options: list[list[list[int]]] = []
+    for listed, sure, _, present in lists:
+        of_release = []
+        for person in range(people):
+            certain = [
+                g for g, some in enumerate(listed) for p, s in zip(some, sure[g], strict=True) if p == person and s
+            ]
+            maybe = [
+                g for g, some in enumerate(listed) for p, s in zip(some, sure[g], strict=True) if p == person and not s
+            ]
+            if certain:
+                of_release.append(certain)
+            else:
+                of_release.append(maybe if person in present else [*maybe, -1])
+        options.append(of_release)
+    tally: Counter[tuple[int, ...]] = Counter()
+    for places in product(*(product(*of_release) for of_release in options)):
+        inside = [any(where[person] >= 0 for where in places) for person in range(people)]
+        choices = [range(values) if there else [-1] for there in inside]
+        for world in product(*choices):
+            if all(
+                Counter(world[p] for p in range(people) if where[p] == g) == counts[g]
+                for where, (_, _, counts, _) in zip(places, lists, strict=True)
+                for g in range(len(counts))
+            ):
+                tally[world] += 1
+    return tally

@@ -1,0 +1,217 @@
+"""Every way of writing a cell, and what a column of them is."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+import polars as pl
+import pytest
+
+from reissue.attributes import EVERYTHING, Intervals, Patterns, Sets
+from reissue.foreign.cells import Column, Source, interval_of, labels_of, read_column
+from reissue.hierarchy import Hierarchy
+from reissue.recode import set_text
+
+INFINITE = float("inf")
+
+INTERVALS = {
+    "21": (21, 21, False, False),
+    "-3.5": (-3.5, -3.5, False, False),
+    "1e3": (1000, 1000, False, False),
+    "[21]": (21, 21, False, False),
+    "[21-25]": (21, 25, False, False),
+    "[21, 25]": (21, 25, False, False),
+    "[21, 25[": (21, 25, False, True),
+    "]21, 25]": (21, 25, True, False),
+    "]21;25[": (21, 25, True, True),
+    "[21,25)": (21, 25, False, True),
+    "(21,25]": (21, 25, True, False),
+    "(20.5, 25.0]": (20.5, 25, True, False),
+    "21-25": (21, 25, False, False),
+    "21–25": (21, 25, False, False),
+    "21 - 25": (21, 25, False, False),
+    "[-5 - 3]": (-5, 3, False, False),
+    "[-5--3]": (-5, -3, False, False),
+    "-5-3": (-5, 3, False, False),
+    "<30": (-INFINITE, 30, True, True),
+    "< 30": (-INFINITE, 30, True, True),
+    "<=30": (-INFINITE, 30, True, False),
+    "≤30": (-INFINITE, 30, True, False),
+    ">=60": (60, INFINITE, False, True),
+    ">60": (60, INFINITE, True, True),
+    ">-60": (-60, INFINITE, True, True),
+    "60+": (60, INFINITE, False, True),
+    "[60, Inf)": (60, INFINITE, False, True),
+    "(-Inf,30]": (-INFINITE, 30, True, False),
+}
+
+
+@pytest.mark.parametrize("text", INTERVALS)
+def test_intervals_as_tools_write_them(text: str) -> None:
+    assert interval_of(text) == INTERVALS[text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "male",
+        "25-21",
+        "[25, 21]",
+        "]21, 21]",
+        "[21",
+        "21-",
+        "5371*",
+        "1-2-3",
+        "2024-01-31",
+        "2024-01",
+        "",
+        "*",
+        "{1,2}",
+    ],
+)
+def test_what_is_no_interval(text: str) -> None:
+    assert interval_of(text) is None
+
+
+def test_dates() -> None:
+    def at(text: str) -> float:
+        return (datetime.fromisoformat(text) - datetime(1970, 1, 1)).total_seconds() * 1e6
+
+    first, last = at("2024-01-31"), at("2024-03-31")
+    assert interval_of("2024-01-31", "dates") == (first, first, False, False)
+    assert interval_of("[2024-01-31, 2024-03-31[", "dates") == (first, last, False, True)
+    assert interval_of("2024-01-31 - 2024-03-31", "dates") == (first, last, False, False)
+    assert interval_of(">=2024-01-31", "dates") == (first, INFINITE, False, True)
+    noon = at("2024-01-31T12:00")
+    assert interval_of("2024-01-31 12:00:00", "dates") == (noon, noon, False, False)
+    assert interval_of("2024-02-31", "dates") is None
+
+
+@pytest.mark.parametrize("labels", [["a", "b"], ["a, b", "c"], ['"x"', "{y}"], ["{z"]])
+def test_sets_as_our_own_releases_write_them(labels: list[str]) -> None:
+    assert labels_of(set_text(labels)) == labels
+
+
+def test_sets_with_spaces_and_broken_ones() -> None:
+    assert labels_of("{a, b}") == ["a", "b"]
+    assert labels_of("{1,2}") == ["1", "2"]
+    assert labels_of("{}") is None
+    assert labels_of("{a,}") is None
+    assert labels_of("a") is None
+
+
+def source(where: str, cells: list[str | None]) -> Source:
+    return Source(where, pl.Series("x", cells, dtype=pl.String), np.arange(len(cells)))
+
+
+def read(*columns: list[str | None], hierarchy: Hierarchy | None = None) -> Column:
+    found = read_column("x", [source(f"release {n}", cells) for n, cells in enumerate(columns, 1)], hierarchy)
+    assert isinstance(found, Column), found
+    return found
+
+
+def wrong(*columns: list[str | None], hierarchy: Hierarchy | None = None, show_values: bool = False) -> list[str]:
+    sources = [source(f"release {n}", cells) for n, cells in enumerate(columns, 1)]
+    found = read_column("x", sources, hierarchy, show_values=show_values)
+    assert isinstance(found, list)
+    return found
+
+
+def held(part: Sets, box: int) -> set[str] | None:
+    which = part.which[box]
+    if which == EVERYTHING:
+        return None
+    return {part.labels[code] for code in part.codes[part.starts[which] : part.starts[which + 1]]}
+
+
+def test_a_column_of_numbers() -> None:
+    part = read(["21", "[21-25]", "*", "NULL", None, "", "NA", " 7 ", "007"]).parts[0]
+    assert isinstance(part, Intervals)
+    assert part.low.tolist() == [21, 21, *[-INFINITE] * 5, 7, 7]
+    assert part.high.tolist() == [21, 25, *[INFINITE] * 5, 7, 7]
+    assert part.missing.tolist() == [False, False, *[True] * 5, False, False]
+
+
+def test_missing_values_that_the_file_speaks_of() -> None:
+    cells = pl.Series("x", ["[1, 2]", "[1, 2]", None, None], dtype=pl.String)
+    flags = np.array([False, True, True, False])
+    found = read_column("x", [Source("release 1", cells, np.arange(4), flags)])
+    assert isinstance(found, Column)
+    part = found.parts[0]
+    assert isinstance(part, Intervals)
+    assert part.missing.tolist() == [False, True, True, True]
+    assert np.isnan(part.low).tolist() == [False, False, True, False]
+    assert part.low[3] == -INFINITE
+
+
+def test_a_column_of_dates() -> None:
+    part = read(["2024-01-31", "*"], ["[2024-01-01, 2024-03-31]"]).parts[0]
+    assert isinstance(part, Intervals)
+
+
+def test_codes_that_begin_with_zero_are_texts() -> None:
+    part = read(["0101", "101"]).parts[0]
+    assert isinstance(part, Sets)
+    assert part.labels == ("0101", "101")
+
+
+def test_a_column_of_labels_and_sets() -> None:
+    first, second = read(["male", "{male,female}", "*"], ["female", "{x}", None]).parts
+    assert isinstance(first, Sets)
+    assert isinstance(second, Sets)
+    assert [held(first, box) for box in range(3)] == [{"male"}, {"male", "female"}, None]
+    assert [held(second, box) for box in range(3)] == [{"female"}, {"x"}, None]
+
+
+def test_numbers_in_sets_are_labels() -> None:
+    first, second = read(["1", "{1,2}"], ["2"]).parts
+    assert isinstance(first, Sets)
+    assert isinstance(second, Sets)
+    assert [held(first, 1), held(second, 0)] == [{"1", "2"}, {"2"}]
+
+
+def test_masked_texts_in_one_release_make_texts_of_numbers_in_another() -> None:
+    first, second = read(["537**", "*****", "*"], ["53711", "01234"]).parts
+    assert isinstance(first, Patterns)
+    assert isinstance(second, Patterns)
+    assert [first.texts[at] if at != EVERYTHING else None for at in first.which] == ["537**", "*****", None]
+    assert [second.texts[at] for at in second.which] == ["53711", "01234"]
+
+
+def test_labels_of_a_hierarchy_at_any_level() -> None:
+    tree = Hierarchy.from_rows([["21", "[20-25]", "*"], ["23", "[20-25]", "*"], ["31", "[30-35]", "*"]])
+    part = read(["21", "[20-25]", "*", None, "{21,[30-35]}"], hierarchy=tree).parts[0]
+    assert isinstance(part, Sets)
+    assert [held(part, box) for box in range(5)] == [{"21"}, {"21", "23"}, None, None, {"21", "31"}]
+
+
+def test_hierarchies_in_which_labels_have_several_parents() -> None:
+    graph = Hierarchy("any", {"any": ["a", "b"], "a": ["1", "2"], "b": ["2", "3"]})
+    part = read(["a", "b", "any", "2"], hierarchy=graph).parts[0]
+    assert isinstance(part, Sets)
+    assert [held(part, box) for box in range(4)] == [{"1", "2"}, {"2", "3"}, {"1", "2", "3"}, {"2"}]
+
+
+def test_cells_that_cannot_be_understood() -> None:
+    canary = "canary-5f1c"
+    problems = wrong(["[21-25]", canary, canary, "*"], ["[30-35]", "{a,b}"])
+    assert problems == [
+        "'x' in release 1: 2 cells of 4 cannot be read as numbers or an interval of them or *",
+        "'x' in release 2: 1 cell of 2 cannot be read as numbers or an interval of them or *",
+    ]
+    assert canary in wrong(["[21-25]", canary], show_values=True)[0]
+    tree = Hierarchy.from_rows([["a", "*"], ["b", "*"]])
+    assert wrong(["a", canary, "{a,z}"], hierarchy=tree) == [
+        "'x' in release 1: 2 cells of 3 cannot be read as a label of its hierarchy or *"
+    ]
+    assert wrong(["537**", "{a,b}"]) == ["'x' in release 1: 1 cell of 2 cannot be read as a masked text or *"]
+    assert wrong(["a", "{a,}"]) == ["'x' in release 1: 1 cell of 2 cannot be read as a set of labels or *"]
+    assert wrong(["[2024-01-01, 2024-02-01]", "5"])[0].endswith("dates or an interval of them or *")
+
+
+def test_columns_that_are_not_the_same_thing_in_all_releases() -> None:
+    assert wrong(["[21-25]"], ["young"]) == ["'x' holds intervals of numbers in release 1, text in release 2"]
+    assert wrong(["1", "2"], ["*"], ["low", "high"]) == [
+        "'x' holds numbers or dates alone in release 1, and none in release 3"
+    ]

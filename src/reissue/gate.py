@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
-from numbers import Rational, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
+from reissue.auditing.limits import probability_of
 from reissue.errors import GateClosed, ParameterError
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 ATTACKS = ("Worlds", "Equivalence", "Correlation", "Channels")
 ACCEPTABLE = ("undecided", "sampled")
-FINEST = 1_000_000
-"""A decimal limit stands for the nearest fraction with a denominator up to this."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +69,8 @@ class Gate:
     def _limit_problems(self) -> list[str]:
         if self.limit is None:
             return []
-        exact = _fraction(self.limit)
-        if exact is None or not 0 < exact <= 1:
+        exact = probability_of(self.limit)
+        if exact is None:
             plain = isinstance(self.limit, str | Real)
             got = repr(self.limit) if plain else f"a {type(self.limit).__name__}"
             return [f"The 'limit' parameter of Gate must be a probability above 0 and up to 1. Got {got} instead."]
@@ -172,19 +171,3 @@ def written_reason(override: str | None, gate: Gate | None) -> str | None:
 
 def _is_names(names: object) -> bool:
     return isinstance(names, list | tuple) and all(isinstance(name, str) for name in names)
-
-
-def _fraction(limit: object) -> Fraction | None:
-    """A probability as an exact fraction, so that 1/3 is not beyond 1/3; None where it is no number."""
-    if isinstance(limit, bool):
-        return None
-    try:
-        if isinstance(limit, str):
-            return Fraction(limit)
-        if isinstance(limit, Rational):
-            return Fraction(limit)
-        if isinstance(limit, Real) and isfinite(limit):
-            return Fraction(float(limit)).limit_denominator(FINEST)
-    except (ValueError, ZeroDivisionError):
-        return None
-    return None

@@ -136,7 +136,7 @@ class Sight:
         knowledge: Knowledge | None = None,
         *,
         attacks: Iterable[Attack | str],
-        limit: float | Fraction | None,
+        limit: float | Fraction | str | None,
         seconds: float,
         accept: Iterable[str],
         threshold: float = 0.09,

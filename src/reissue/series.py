@@ -247,7 +247,7 @@ class Series:
         *,
         draft: Draft | None = None,
         attacks: Iterable[Attack | str] | None = None,
-        limit: float | Fraction | None = None,
+        limit: float | Fraction | str | None = None,
         seconds: float | None = None,
         compromised: float = 0.0,
         seed: int | None = None,

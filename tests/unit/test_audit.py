@@ -192,7 +192,7 @@ def test_a_promise_that_bounds_no_probability_needs_a_limit() -> None:
             limits_of(None, promises)
 
 
-@pytest.mark.parametrize("limit", [0, -0.5, 1.01, float("nan"), float("inf"), True, "1/2"])
+@pytest.mark.parametrize("limit", [0, -0.5, 1.01, float("nan"), float("inf"), True, "1/0", "half"])
 def test_a_limit_is_a_probability(limit: Any) -> None:
     with pytest.raises(ParameterError, match="'limit' parameter of audit must be a probability"):
         limits_of(limit)

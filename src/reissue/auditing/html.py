@@ -120,7 +120,7 @@ def _findings(report: AuditReport, naming: Naming) -> list[str]:
     if not report.findings:
         return ["<p>Nothing beyond the limits was found.</p>"]
     items = []
-    for finding in report.findings[:MOST]:
+    for finding in report.leading[:MOST]:
         likely = (
             "" if finding.probability is None else f", probability {finding.probability:.4g}, {KINDS[finding.kind]}"
         )
@@ -128,7 +128,7 @@ def _findings(report: AuditReport, naming: Naming) -> list[str]:
         heading = f"{naming.who(finding)}: {WHAT.get(finding.what, finding.what)}{likely}{after} ({finding.attack})"
         items.append(f"<li><strong>{escape(heading)}</strong><br>{escape(naming.witness(finding))}</li>")
     total = max(sum(run.judgement.count for run in report.runs), len(report.findings))
-    told = f"The worst {len(items):,} of {count_of(total, 'finding')}, each with a derivation."
+    told = f"The worst of {count_of(total, 'finding')}, one for each person, each with a derivation."
     return [f"<p>{told}</p>", f"<ol>{''.join(items)}</ol>"]
 
 

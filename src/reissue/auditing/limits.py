@@ -30,7 +30,7 @@ class Promised(Protocol):
         """Its parameters by name."""
 
 
-def limits_of(limit: float | Fraction | None, promises: Iterable[Promised] = ()) -> Limits:
+def limits_of(limit: float | Fraction | str | None, promises: Iterable[Promised] = ()) -> Limits:
     """The limits to judge by. A probability that is given goes before the promised ones, of which the least counts."""
     promises = tuple(promises)
     shares = [share for promise in promises if (share := _share(promise)) is not None]
@@ -54,16 +54,31 @@ def limits_of(limit: float | Fraction | None, promises: Iterable[Promised] = ())
 
 def exact_limit(limit: object) -> Fraction:
     """A probability as an exact fraction, so that 1/2 is not beyond 1/2."""
-    problem = ParameterError(
-        "The 'limit' parameter of audit must be a probability above 0 and up to 1. "
-        f"Got {limit if isinstance(limit, Real) else f'a {type(limit).__name__}'} instead."
-    )
-    if isinstance(limit, bool) or not isinstance(limit, Real) or not isfinite(limit):
-        raise problem
-    fraction = Fraction(limit) if isinstance(limit, Rational) else Fraction(float(limit)).limit_denominator(FINEST)
-    if not 0 < fraction <= 1:
-        raise problem
+    fraction = probability_of(limit)
+    if fraction is None:
+        plain = isinstance(limit, str | Real)
+        raise ParameterError(
+            "The 'limit' parameter of audit must be a probability above 0 and up to 1. "
+            f"Got {limit if plain else f'a {type(limit).__name__}'} instead."
+        )
     return fraction
+
+
+def probability_of(limit: object) -> Fraction | None:
+    """The exact fraction that a number or a text such as "1/3" stands for; None where it is no probability above 0."""
+    try:
+        fraction = Fraction(limit) if isinstance(limit, str) else _fraction(limit)
+    except (ValueError, ZeroDivisionError):
+        return None
+    return fraction if fraction is not None and 0 < fraction <= 1 else None
+
+
+def _fraction(number: object) -> Fraction | None:
+    if isinstance(number, Rational) and not isinstance(number, bool):
+        return Fraction(number)
+    if isinstance(number, Real) and not isinstance(number, bool) and isfinite(number):
+        return Fraction(float(number)).limit_denominator(FINEST)
+    return None
 
 
 def _share(promise: Promised) -> Fraction | None:
@@ -73,9 +88,9 @@ def _share(promise: Promised) -> Fraction | None:
     if parameter is None or promise.parameters.get("protect"):
         return None
     one_in = promise.parameters[parameter]
-    if not isinstance(one_in, int | float | Fraction) or not one_in >= 1:
+    exact = _fraction(one_in)
+    if exact is None or exact < 1:
         raise ParameterError(f"The '{parameter}' parameter of {promise.name} must be a number of at least 1.")
-    exact = Fraction(one_in) if isinstance(one_in, Rational) else Fraction(float(one_in)).limit_denominator(FINEST)
     return 1 / exact
 
 

@@ -122,6 +122,14 @@ class AuditReport:
         found = [finding for run in self.runs for finding in run.judgement.findings]
         return sorted(found, key=lambda one: (-(one.probability or 0.0), _SURENESS.index(one.kind), len(one.people)))
 
+    @property
+    def leading(self) -> list[Finding]:
+        """The worst finding about each person, the worst first; those about nobody in particular stay."""
+        first: dict[object, Finding] = {}
+        for at, finding in enumerate(self.findings):
+            first.setdefault(finding.people or (None, at), finding)
+        return list(first.values())
+
     @cached_property
     def unasked(self) -> list[tuple[str, Witness]]:
         """What attacks found that no limit asks about, by the name of the attack; a few from each."""
@@ -314,10 +322,10 @@ class AuditReport:
         lines = [self.verdict, ""]
         lines += [f"Limit: {told}." for told in limits_in_words(self.limits)]
         lines += ["", *(f"{run.attack}: {STATUSES[run.judgement.status]}. {run.judgement.words}" for run in self.runs)]
-        shown = self.findings[:most]
+        shown = self.leading[:most]
         if shown:
             total = sum(run.judgement.count for run in self.runs)
-            lines += ["", f"The worst {len(shown)} of {count_of(max(total, len(shown)), 'finding')}:"]
+            lines += ["", f"The worst of {count_of(max(total, len(shown)), 'finding')}, one for each person:"]
             lines += [f"  {at}. {described(finding, naming)}" for at, finding in enumerate(shown, start=1)]
         if self.unasked:
             lines += ["", "Found, though no limit asks about it:"]

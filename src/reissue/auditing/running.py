@@ -35,7 +35,7 @@ def audit(
     knowledge: Knowledge | None = None,
     *,
     attacks: Iterable[Attack | str] | None = None,
-    limit: float | Fraction | None = None,
+    limit: float | Fraction | str | None = None,
     form: str | None = None,
     seconds: float = 60.0,
     threshold: float = 0.09,

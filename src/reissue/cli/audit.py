@@ -230,10 +230,10 @@ def _print(report: AuditReport, show_people: bool, show_values: bool, called: Ca
     ]
     print_table("What the attacks found", ("attack", "result", "findings", ""), rows, left=(0, 1, 3))
     naming = Naming(report.published, show_people, show_values, called)
-    shown = report.findings[:MOST]
+    shown = report.leading[:MOST]
     if shown:
         total = max(sum(run.judgement.count for run in report.runs), len(shown))
-        say(f"the worst {len(shown)} of {count_of(total, 'finding')}", heading="Findings: ")
+        say(f"the worst of {count_of(total, 'finding')}, one for each person", heading="Findings: ")
         for at, finding in enumerate(shown, start=1):
             say(f"{described(finding, naming)}", heading=f"{at:>3}. ")
     for attack, witness in report.unasked:
@@ -245,18 +245,13 @@ def _print(report: AuditReport, show_people: bool, show_values: bool, called: Ca
 
 
 def _limit(text: str | None) -> Fraction | None:
-    from fractions import Fraction
-
-    from reissue.auditing.limits import exact_limit
+    from reissue.auditing.limits import probability_of
     from reissue.errors import ParameterError
 
-    if text is None:
-        return None
-    try:
-        limit = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise ParameterError(f"--limit takes a probability such as 0.5 or 1/2. Got '{text}' instead.") from None
-    return exact_limit(limit)
+    limit = None if text is None else probability_of(text)
+    if text is not None and limit is None:
+        raise ParameterError(f"--limit takes a probability such as 0.5 or 1/2. Got '{text}' instead.")
+    return limit
 
 
 def _rate(text: str | None) -> float:

@@ -1,7 +1,7 @@
 """All people in small equal sets, exactly, where a part of a series is small enough for it.
 
-`equal_pairs` says which people linear combination forces to be equal; `smallest_sets` finds for everybody the
-smallest set below a given size that takes in him, if there is one. Both work on the space of `reasoning.equivalence`,
+`equal_columns` says which people linear combination forces to be equal; `smallest_sets` finds for everybody the
+smallest set below a given size that he is in, if there is one. Both work on the space of `reasoning.equivalence`,
 in integers; what is proven not to be there is not there.
 """
 
@@ -18,8 +18,6 @@ from reissue.reasoning.equivalence_branching import Branching
 
 Ints = npt.NDArray[np.int64]
 
-FAR = np.iinfo(np.int64).max
-
 
 @dataclass(frozen=True, repr=False)
 class ExactSets:
@@ -30,9 +28,9 @@ class ExactSets:
     sides: list[Ints]
     """Attacks: for each column how often each of its people takes part, above 0 on one side, below on the other."""
     best: Ints
-    """For each column the size of the smallest attack found that it takes part in; FAR if there is none."""
+    """For each column the size of the smallest attack found, or known before, that it takes part in."""
     bound: int
-    """Every attack of a size below this was found, or another one with the same people that is not larger."""
+    """Nothing in `best` that is below this can be smaller, and nothing that is not can be below it."""
 
     def __repr__(self) -> str:
         return f"ExactSets({len(self.sides)} attacks, {len(self.classes)} classes, searched below {self.bound})"
@@ -49,7 +47,7 @@ def smallest_sets(
     search = _Search(people, known.copy())
     try:
         whole = Space.of(presence, people, values, deadline)
-        search.classes = equal_pairs(whole, people)
+        search.classes = equal_columns(whole, people)
         for columns in search.classes:
             search.best[columns] = 1
         whole = whole.merged()
@@ -62,7 +60,7 @@ def smallest_sets(
     return search.result()
 
 
-def equal_pairs(space: Space, people: Ints) -> list[Ints]:
+def equal_columns(space: Space, people: Ints) -> list[Ints]:
     """Columns of single people who are equal to each other.
 
     One is equal to another if every vector that is orthogonal to the space has the same number in both places. A

@@ -31,8 +31,8 @@ APART = 1e-6
 """People whose numbers differ by more than this are different."""
 EXACT = 1e-13
 """Groups that add up to within this add up as well as they can."""
-NOTHING = 1e-31
-"""A square that has fallen to this share of what it was is zero."""
+NOTHING = 1e-30
+"""Squares that are this share of those of the numbers to project are zero."""
 ROUNDS = 5_000
 """So many steps of conjugate gradients at most."""
 TOGETHER = 8
@@ -110,7 +110,7 @@ class _System:
         slope = product(rows.places, self._entries, rows.starts, left)
         way, power = slope.copy(), (slope**2).sum(axis=0)
         # What is smaller than this is rounding, and steps along it lead astray.
-        nothing = power * NOTHING
+        nothing = (numbers**2).sum(axis=0) * NOTHING
         for number in range(1, ROUNDS + 1):
             step = product(self._across, self._across_entries, self._across_starts, way)
             length = (step**2).sum(axis=0)

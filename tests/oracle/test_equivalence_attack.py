@@ -19,7 +19,7 @@ from reissue.attacks.base import Limits
 from reissue.attacks.equivalence import Equivalence, EquivalenceFindings
 from reissue.errors import ParameterError
 from reissue.knowledge import Knowledge
-from reissue.reasoning import equal_sets_search
+from reissue.reasoning import equal_sets_parts, equal_sets_search
 from reissue.reasoning.equal_sets import FAR, equal_sets
 from reissue.reasoning.equal_sets_projection import equal_pairs as projected_pairs
 from reissue.reasoning.equal_sets_vectors import Vectors
@@ -489,6 +489,17 @@ def test_several_values_each_are_refused() -> None:
     view = Published.from_groups([[(["A", "B"], [1, 2, 3])]], single=False)
     with pytest.raises(ParameterError, match="one value each"):
         Equivalence().run(view)
+
+
+def test_groups_without_members_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    series: Series = [[(["A", "B"], [1, 2]), ([], [])], [([], []), (["A", "C"], [1, 2])]]
+    found = Equivalence(e=2).run(Published.from_groups(series))
+    assert (found.classes, found.bound) == ([["B", "C"]], 1)
+    monkeypatch.setattr(equal_sets_search, "WHOLE", 0)
+    monkeypatch.setattr(equal_sets_parts, "CELLS", 0)
+    found = Equivalence(e=2).run(Published.from_groups(series))
+    assert (found.classes, found.bound) == ([["B", "C"]], 1)
+    assert found.found.projection is not None
 
 
 def test_no_releases() -> None:

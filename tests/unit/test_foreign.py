@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import zipfile
 from collections.abc import Sequence
 from datetime import datetime
 from itertools import product
@@ -401,6 +402,51 @@ def test_excel_needs_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "1.xlsx").write_bytes(b"")
     with pytest.raises(MissingExtra, match="fastexcel"):
         read_releases(tmp_path, sensitive="d")
+
+
+def workbook(path: Path, rows: list[list[object]]) -> None:
+    """The smallest Excel file: one sheet, texts and numbers."""
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+
+    def cell(value: object) -> str:
+        return f"<c><v>{value}</v></c>" if isinstance(value, int) else f'<c t="inlineStr"><is><t>{value}</t></is></c>'
+
+    sheet = "".join(f"<row>{''.join(map(cell, row))}</row>" for row in rows)
+    relation = f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{office}/'
+    files = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension="rels" '
+        'ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+        f'<Override PartName="/xl/workbook.xml" ContentType="{kind}.sheet.main+xml"/>'
+        f'<Override PartName="/xl/sheet1.xml" ContentType="{kind}.worksheet+xml"/></Types>',
+        "_rels/.rels": f'{relation}officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+        '<sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>',
+        "xl/_rels/workbook.xml.rels": f'{relation}worksheet" Target="sheet1.xml"/></Relationships>',
+        "xl/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{sheet}</sheetData></worksheet>',
+    }
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, f'<?xml version="1.0" encoding="UTF-8"?>{text}')
+
+
+def test_excel_releases_are_read_like_text(tmp_path: Path) -> None:
+    rows: list[list[object]] = [["age", "zip", "d"], ["[20-29]", "537**", "flu"], ["[20-29]", "537**", "hiv"]]
+    rows += [[31, "537**", "flu"], [31, "537**", "flu"]]
+    workbook(tmp_path / "release.xlsx", rows)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "release.csv").write_text("\n".join(",".join(map(str, row)) for row in rows) + "\n")
+    excel = read_releases(tmp_path / "release.xlsx", sensitive="d")
+    text = read_releases(tmp_path / "other", sensitive="d")
+    for one, two in zip(excel.published.releases, text.published.releases, strict=True):
+        assert groups_of(excel.published, one) == groups_of(text.published, two)
+        assert one.region is not None
+        assert one.region.equals(two.region)
+    (tmp_path / "broken.xlsx").write_bytes(b"this is no workbook")
+    with pytest.raises(TableError, match="cannot be read as an Excel table"):
+        read_releases(tmp_path / "broken.xlsx", sensitive="d")
 
 
 CANARY = "canary-77a0"

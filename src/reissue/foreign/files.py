@@ -150,7 +150,7 @@ def _read_excel(path: Path) -> pl.DataFrame:
     if find_spec("fastexcel") is None:
         raise MissingExtra(
             "Reading Excel files needs the package 'fastexcel'.",
-            hint="pip install fastexcel, or save the sheets as CSV.",
+            hint="install reissue with its extra excel (from a clone: pip install '.[excel]'), or save as CSV.",
         )
     if not path.is_file():
         raise TableError(f"There is no file '{path}'.")

@@ -215,6 +215,7 @@ class _Collected:
         """Pairs in the open parts that only the projection finds, with people known to be equal under one name."""
         assert self.by_structure is not None
         ways, places = self.parts.ways, np.sort(np.concatenate([part.groups for part in self.open]))
+        places = places[np.diff(self.by_structure.groups.starts)[places] > 0]
         rows = self.by_structure.groups.chosen(places).renamed(self.names)
         values = Vectors(ways.values, ways.counts, ways.value_starts, int(ways.values.max(initial=-1)) + 1)
         self.by_projection = found = equal_pairs(rows, values.chosen(places), deadline)

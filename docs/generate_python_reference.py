@@ -9,6 +9,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,8 @@ Tables go in as pandas, polars, pyarrow or DuckDB tables, or as the path of a CS
 """
 
 CHAPTERS = {
-    "Say what is in the table": ("Schema", "Numeric", "Categorical", "Hierarchy", "Policy", "Ids"),
-    "Publish it": ("open", "Series", "Draft", "Release", "MInvariance", "EEquivalence", "Mondrian"),
+    "Say what is in the table": ("Schema", "Numeric", "Categorical", "Hierarchy", "Policy", "Ids", "Gate"),
+    "Publish it": ("open", "adopt", "Series", "Draft", "Release", "MInvariance", "EEquivalence", "Mondrian"),
     "Ask for more in every group": (
         "KAnonymous",
         "LDiverse",
@@ -41,7 +42,15 @@ CHAPTERS = {
         "KEAnonymous",
     ),
     "Check what holds over a series": ("MUnique", "MInvariant", "WeakMInvariant", "EquivalenceSafe"),
-    "Look at what went out": ("Published", "Workload", "estimate"),
+    "Attack what went out, here or elsewhere": (
+        "audit",
+        "AuditReport",
+        "attacks",
+        "Knowledge",
+        "Published",
+        "read_releases",
+    ),
+    "Look at what it is worth": ("Workload", "estimate"),
     "When something is wrong": ("errors",),
 }
 
@@ -63,6 +72,15 @@ Each is a frozen value with the parameters below, for `Mondrian(constraints=[...
 What [m-invariance](../explanation/methods/m-invariance.md) and [e-equivalence](../explanation/methods/e-equivalence.md)
 promise. Each is checked before every release, and can be checked on any series:
 `MInvariant(4).check(series.published())`.
+""",
+    "Attack what went out, here or elsewhere": """\
+How to [audit a series](../how-to/audit-a-series.md), and [releases made elsewhere](../how-to/audit-other-releases.md).
+""",
+    "attacks": """\
+The module with the attacks: `Worlds`, `Equivalence`, `Correlation`, `Channels`. Each has `run(published, knowledge)`,
+which gives findings with `posteriors`, `certain`, `excluded`, `witnesses`, `searched`, `undecided`, `judge(limits)`.
+`Limits` says how much may be learnt, `build(name, **parameters)` makes an attack from its name, `ATTACKS` lists those
+there are. [The attacks](../explanation/attacks/index.md) explains them, one page each.
 """,
     "errors": """\
 The module with the exception tree; every exception is a `ri.errors.ReissueError`. See [Errors](errors.md).""",
@@ -88,7 +106,7 @@ def _entry(name: str) -> list[str]:
         return [*lines, NOTES[name], ""]
     if not inspect.isclass(thing):
         return [*lines, *_code(f"ri.{name}", thing), "", inspect.getdoc(thing) or "", ""]
-    made_by_caller = name not in ("Series", "Draft", "Release", "Published")
+    made_by_caller = name not in ("Series", "Draft", "Release", "Published", "AuditReport")
     if made_by_caller:
         lines += [*_code(f"ri.{name}", thing), ""]
     lines += [_text(thing), ""]
@@ -180,13 +198,13 @@ def _said(statement: ast.stmt) -> str:
 
 def _properties(thing: Any) -> Iterator[tuple[str, str]]:
     for name, member in vars(thing).items():
-        if not name.startswith("_") and isinstance(member, property):
+        if not name.startswith("_") and isinstance(member, property | cached_property):
             yield name, inspect.getdoc(member) or ""
 
 
 def _methods(thing: Any) -> Iterator[tuple[str, Any]]:
     for name, member in vars(thing).items():
-        if name.startswith("_") or isinstance(member, property):
+        if name.startswith("_") or isinstance(member, property | cached_property):
             continue
         if isinstance(member, classmethod):
             yield f"ri.{thing.__name__}.{name}", getattr(thing, name)

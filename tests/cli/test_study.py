@@ -45,15 +45,17 @@ def test_all_figures_are_written(run: Run, tmp_path: Path) -> None:
     ran = run("study", "he", *SIZES, "--json")
     assert ran.code == 0, ran.err
     folder = tmp_path / "study-he"
-    expected = [f"figure-{n}.{ending}" for n in (7, 8, 9, 10) for ending in ("html", "png", "parquet")]
+    expected = [f"figure-{n}.{ending}" for n in (6, 7, 8, 9, 10) for ending in ("html", "png", "parquet")]
     assert [Path(name).name for name in ran.data["files"]] == expected
     assert sorted(path.name for path in folder.iterdir()) == sorted(expected)
-    for number in (7, 8, 9, 10):
+    for number in (6, 7, 8, 9, 10):
         assert (folder / f"figure-{number}.png").read_bytes().startswith(b"\x89PNG")
         page = (folder / f"figure-{number}.html").read_text()
         assert f"Figure {number}." in page
         assert "seed 1" in page
         assert '<script src="http' not in page
+    compromised = pl.read_parquet(folder / "figure-6.parquet")
+    assert compromised.filter(pl.col("method") == "e-equivalence")["compromised"].to_list() == [0, 0]
     assert_frame_equal(pl.read_parquet(folder / "figure-7.parquet"), he.counterfeits(SETTING))
     skewed = pl.read_parquet(folder / "figure-8.parquet")
     assert skewed["skew"].unique(maintain_order=True).to_list() == list(SETTING.skews)
@@ -123,7 +125,7 @@ def test_other_figures_may_be_there(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--figures", "6"), "--figures takes whole numbers among 7, 8, 9, 10, separated by commas. Got '6' instead."),
+        (("--figures", "5"), "--figures takes whole numbers among 6, 7, 8, 9, 10, separated by commas. Got '5' inst"),
         (("--figures", "seven"), "Got 'seven' instead."),
         (("--figures", ""), "--figures takes whole numbers"),
         (("--e", "3,x"), "--e takes whole numbers, separated by commas. Got '3,x' instead."),
@@ -134,6 +136,7 @@ def test_other_figures_may_be_there(run: Run, tmp_path: Path) -> None:
         (("--rows", "-1"), "The 'rows' parameter of Setting must be a whole number of at least 1. Got -1 instead."),
         (("--seed", "-1"), "The 'seed' parameter of Setting"),
         (("--data", "ABC"), "--data"),
+        (("--l", "5"), "--l has no meaning for the study he"),
     ],
 )
 def test_wrong_options_are_explained(run: Run, tmp_path: Path, options: tuple[str, ...], said: str) -> None:
@@ -179,3 +182,32 @@ def test_the_bar_knows_how_much_there_is_to_do(run: Run, monkeypatch: pytest.Mon
     assert len(begun) == totals[0]
     assert begun[0] == "Figure 9: m-invariance, m = 4, release 1"
     assert begun[-1] == "Figure 7: e-equivalence, m = 4, e = 3, release 3"
+
+
+@pytest.mark.usefixtures("quick_charts")
+def test_the_growing_table(run: Run, tmp_path: Path) -> None:
+    ran = run("study", "byun", "--rows", 500, "--initial", 300, "--turnover", 100, "--l", "3,4", "--json")
+    assert ran.code == 0, ran.err
+    assert [Path(name).name for name in ran.data["files"]] == ["figure-8.html", "figure-8.png", "figure-8.parquet"]
+    found = pl.read_parquet(tmp_path / "study-byun" / "figure-8.parquet")
+    assert found["l"].to_list() == [3] * 3 + [4] * 3
+    assert found["records"].to_list() == [300, 400, 500] * 2
+    assert [row["l"] for row in ran.data["figures"]["8"]] == [3, 4]
+    ran = run("study", "byun", "--rows", 500, "--initial", 300, "--turnover", 100, "--force")
+    assert ran.code == 0, ran.err
+    assert "vulnerable" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--m", "4"), "--m has no meaning for the study byun"),
+        (("--l", "1"), "different whole numbers of at least 2"),
+        (("--initial", "40000"), "'initial' parameter of Setting must be at most 'rows'"),
+        (("--data", "nowhere.data"), "nowhere.data"),
+    ],
+)
+def test_wrong_options_of_the_growing_table(run: Run, options: tuple[str, ...], said: str) -> None:
+    ran = run("study", "byun", *options)
+    assert ran.code == 2
+    assert said in ran.err

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.reasoning.elimination import OutOfTime, Whole
-from reissue.reasoning.equivalence import _Space as Space
+from reissue.reasoning.equivalence import Space
 from reissue.reasoning.equivalence_branching import Branching
 
 Ints = npt.NDArray[np.int64]

@@ -24,7 +24,7 @@ from reissue.reasoning.equal_sets_exact import ExactSets
 from reissue.reasoning.equal_sets_parts import CELLS, SHARE, Part, Parts
 from reissue.reasoning.equal_sets_projection import EqualPairs, equal_pairs
 from reissue.reasoning.equal_sets_vectors import Vectors
-from reissue.reasoning.equivalence import _verified, minimum_attack_of_matrices
+from reissue.reasoning.equivalence import minimum_attack_of_matrices, verified
 from reissue.reasoning.trajectories import Trajectories
 from reissue.release import Published
 
@@ -99,7 +99,7 @@ class Equalities:
         assert source.part is not None
         assert source.sides is not None
         values = self.parts.values(source.part)
-        attack = _verified(source.part.bucket.presence(), source.part.bucket.people, values, source.sides)
+        attack = verified(source.part.bucket.presence(), source.part.bucket.people, values, source.sides)
         groups = source.part.groups.tolist()
         return {group: weight for group, weight in zip(groups, attack.weights, strict=True) if weight}
 

@@ -109,7 +109,7 @@ def minimum_attack_of_matrices(
 
 
 @dataclass(frozen=True)
-class _Space:
+class Space:
     """The vectors y still possible: integer points of the span of `basis`, one column for each unit of people."""
 
     basis: Whole
@@ -124,7 +124,7 @@ class _Space:
     deadline: float | None
 
     @classmethod
-    def of(cls, presence: Ints, people: Ints, values: Ints, deadline: float | None) -> _Space:
+    def of(cls, presence: Ints, people: Ints, values: Ints, deadline: float | None) -> Space:
         """All W.S with W.U = 0."""
         start = cls(presence, [], people, np.arange(people.size), np.ones_like(people), deadline)
         width = values.shape[1]
@@ -143,13 +143,13 @@ class _Space:
         padded = np.append(vector, 0)
         return padded[self.unit] * self.ratio
 
-    def only(self, columns: Ints, *, zero: Ints) -> _Space:
+    def only(self, columns: Ints, *, zero: Ints) -> Space:
         """The part in which `zero` are 0, seen in `columns`."""
         rows, pivots = echelon(self.basis[:, np.concatenate([zero, columns])], self.deadline)
         first = sum(pivot < zero.size for pivot in pivots)
         position = np.full(self.cost.size + 1, -1)
         position[columns] = np.arange(columns.size)
-        return _Space(
+        return Space(
             rows[first:, zero.size :],
             [pivot - zero.size for pivot in pivots[first:]],
             self.cost[columns],
@@ -158,7 +158,7 @@ class _Space:
             self.deadline,
         )
 
-    def merged(self) -> _Space:
+    def merged(self) -> Space:
         """Columns that are multiples of one another become one; columns that are always zero go."""
         if not self.pivots:
             return replace(self, basis=self.basis[:, :0], cost=self.cost[:0], unit=np.full_like(self.unit, -1))
@@ -181,16 +181,16 @@ class _Space:
         rows, pivots = echelon(columns[:, first] // factor[first] * common, self.deadline)
         place, scale = np.full(self.cost.size + 1, -1), np.ones(self.cost.size + 1, dtype=step.dtype)
         place[live], scale[live] = home, step
-        return _Space(rows, pivots, cost, place[self.unit], self.ratio * scale[self.unit], self.deadline)
+        return Space(rows, pivots, cost, place[self.unit], self.ratio * scale[self.unit], self.deadline)
 
-    def shrunk(self, budget: int) -> _Space:
+    def shrunk(self, budget: int) -> Space:
         """Without what cannot take part in an attack that costs at most `budget`."""
         space = self.merged()
         while (heavy := space.cost > budget).any():
             space = space.only(np.flatnonzero(~heavy), zero=np.flatnonzero(heavy)).merged()
         return space
 
-    def parts(self) -> Iterator[_Space]:
+    def parts(self) -> Iterator[Space]:
         """The independent parts: a reduced echelon form shows them as blocks."""
         block = np.arange(self.basis.shape[0])
         present = self.basis != 0
@@ -218,7 +218,7 @@ def _minimum(presence: Ints, people: Ints, values: Ints, below: int | None, seco
     _examine(presence, people, values, below)
     hunt = _Hunt(None if below is None else 2 * (below - 1))
     try:
-        hunt.run(_Space.of(presence, people, values, None if seconds is None else time.monotonic() + seconds))
+        hunt.run(Space.of(presence, people, values, None if seconds is None else time.monotonic() + seconds))
     except OutOfTime:
         hunt.unproved.append(2)
     # What was left unproved may have been settled by a smaller attack since.
@@ -226,7 +226,7 @@ def _minimum(presence: Ints, people: Ints, values: Ints, below: int | None, seco
     open_bounds = [bound for bound in hunt.unproved if limit is None or bound < limit]
     lower = min(open_bounds, default=limit)
     return Search(
-        None if hunt.best is None else _verified(presence, people, values, hunt.best),
+        None if hunt.best is None else verified(presence, people, values, hunt.best),
         None if lower is None else -(-lower // 2),
         not open_bounds,
     )
@@ -242,7 +242,7 @@ class _Hunt:
         self.unproved: list[int] = []
         """What an attack would cost at least where the time ran out."""
 
-    def run(self, space: _Space) -> None:
+    def run(self, space: Space) -> None:
         """Go through all vectors of the space."""
         waiting = [space]
         while waiting:
@@ -258,7 +258,7 @@ class _Hunt:
                 parts = list(space.parts())
                 waiting += parts if len(parts) > 1 else self._without_dearest(space, self.budget)
 
-    def _without_dearest(self, space: _Space, budget: int) -> list[_Space]:
+    def _without_dearest(self, space: Space, budget: int) -> list[Space]:
         """The dearest column takes part (by symmetry with at least +1), which is searched, or else it is zero."""
         dearest = int(np.argmax(space.cost))
         found, bound = Branching(space.basis, space.pivots, space.cost, budget, space.deadline).search(dearest)
@@ -270,7 +270,7 @@ class _Hunt:
         rest = np.delete(np.arange(space.cost.size), dearest)
         return [space.only(rest, zero=np.array([dearest]))]
 
-    def _found(self, space: _Space, vector: Whole, cost: int) -> None:
+    def _found(self, space: Space, vector: Whole, cost: int) -> None:
         if cost > MOST:
             self.unproved.append(MOST)
         else:
@@ -299,7 +299,7 @@ def _examine(presence: Ints, people: Ints, values: Ints, below: int | None) -> N
         raise ParameterError("These are not the groups of a published series.", problems=problems)
 
 
-def _verified(presence: Ints, people: Ints, values: Ints, sides: Whole) -> Attack:
+def verified(presence: Ints, people: Ints, values: Ints, sides: Whole) -> Attack:
     """The attack with its weights, checked in integers."""
     both = np.hstack([values, presence])
     wanted = np.concatenate([np.zeros(values.shape[1], dtype=np.int64), sides.astype(np.int64)])

@@ -31,6 +31,9 @@ class Knowledge:
     """People whose value he knows already, with their values."""
     waiting: Mapping[int, Collection[str | int]] = field(default_factory=dict)
     """For releases by number: people known to be in the table and not in the release (waiting, held back)."""
+    growing: bool | None = None
+    """Whether nobody who is in a release is missing from a later one; None: he does not know. It matters where it is
+    not known who is in which release."""
     method: str | None = None
     """The name of the method that made the releases, where he knows it."""
 
@@ -38,6 +41,7 @@ class Knowledge:
         parts = [f"{count_of(len(self.compromised), 'person', 'people')} compromised"]
         waiting = sum(len(people) for people in self.waiting.values())
         parts += [f"{waiting:,} known to wait"] if waiting else []
+        parts += ["nobody leaves"] if self.growing else []
         parts += [f"method {self.method}"] if self.method else []
         return f"Knowledge({', '.join(parts)})"
 

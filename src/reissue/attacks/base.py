@@ -165,7 +165,8 @@ class Judgement:
     """What an attack found, held against limits."""
 
     status: Literal["within", "beyond", "undecided", "sampled", "not asked"]
-    """`within` needs a proof; `sampled` is within by estimate only; `beyond` is proven too."""
+    """`within` needs a proof; `sampled` is within by estimate only; `beyond` is proven, or estimated to be far beyond:
+    the kind of the findings says which."""
     words: str
     """The finding in plain words, with counts."""
     findings: tuple[Finding, ...] = ()

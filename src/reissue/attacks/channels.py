@@ -41,6 +41,7 @@ Ints = npt.NDArray[np.int64]
 EXPLAINED = 100
 """So many people at most have their derivation among the witnesses."""
 KINDS = ("both", "new", "gone")
+SUPPOSED = "if nobody who is in a release is missing from a later one"
 
 
 @dataclass(frozen=True)
@@ -51,21 +52,12 @@ class Channels:
 
     l: int | None = None  # noqa: E741 - the paper's letter
     """How many distinct values every set must have; None: what the limits say."""
-    growing: bool | None = None
-    """Whether nobody ever leaves, for releases whose members are not known. None: taken to be so, and said."""
 
     def __post_init__(self) -> None:
-        problems = []
         if self.l is not None and (not isinstance(self.l, int) or isinstance(self.l, bool) or self.l < 1):
-            problems.append(
+            raise ParameterError(
                 f"The 'l' parameter of Channels must be a whole number of at least 1, or None. Got {self.l} instead."
             )
-        if self.growing not in (None, True, False):
-            problems.append(
-                f"The 'growing' parameter of Channels must be True, False or None. Got {self.growing} instead."
-            )
-        if problems:
-            raise ParameterError("These are no parameters for Channels.", problems=problems)
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> ChannelsFindings:
         """Compare every two releases of a series."""
@@ -75,6 +67,7 @@ class Channels:
                 hint="give it who is in which group, or the groups' regions.",
             )
         need_one_place_each(tuple(release for release in published.releases if known_members(release)))
+        growing = None if knowledge is None else knowledge.growing
         waiting: dict[int, Ints] = {}
         known = np.zeros(0, dtype=np.int64)
         if knowledge is not None and knowledge.waiting:
@@ -91,26 +84,36 @@ class Channels:
                     continue
                 fewer = not (known_members(one) and known_members(two)) and two.counts.sum() < one.counts.sum()
                 shrunk += int(fewer)
-                compared = compare(published, earlier, later, self.growing is not False and not fewer)
+                # Without people, what would follow if nobody left is worth telling, though it is not proven.
+                supposed = growing is None and two.space is not None
+                compared = compare(published, earlier, later, (growing is True or supposed) and not fewer)
                 exposure.add(compared)
                 comparisons.append(compared)
-        found = ChannelsFindings(published, comparisons, exposure, known, self.l)
-        found.searched, found.undecided = self._told(published, len(comparisons), apart, shrunk, found)
+        found = ChannelsFindings(published, comparisons, exposure, known, self.l, growing)
+        found.searched, found.undecided = self._told(published, len(comparisons), apart, shrunk, found, growing)
         return found
 
     def _told(
-        self, published: Published, compared: int, apart: int, shrunk: int, found: ChannelsFindings
+        self,
+        published: Published,
+        compared: int,
+        apart: int,
+        shrunk: int,
+        found: ChannelsFindings,
+        growing: bool | None,
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         searched = [f"the inference-enabling sets of {count_of(compared, 'pair')} of releases"]
         undecided = []
         if not all(known_members(release) for release in published.releases):
-            assumed = " (taken to be so, as nothing else was said)" if self.growing is None else ""
-            searched.append(
-                "newcomers of releases whose members are not known were not looked at: people may leave"
-                if self.growing is False
-                else f"newcomers of releases whose members are not known, given that nobody leaves{assumed}"
-            )
-        if shrunk and self.growing is not False:
+            if growing:
+                searched.append("newcomers of releases whose members are not known, given that nobody leaves")
+            elif growing is None and any(release.space is not None for release in published.releases):
+                undecided.append(
+                    f"nobody said {SUPPOSED}: what would follow from it is told, and not counted as proven"
+                )
+            else:
+                undecided.append("newcomers of releases whose members are not known: people may leave")
+        if shrunk and growing is not False:
             undecided.append(
                 f"in {count_of(shrunk, 'pair')} of releases the later has fewer rows, so people left: newcomers were "
                 "not looked at there"
@@ -140,8 +143,10 @@ class ChannelsFindings(Findings):
         exposure: Exposure,
         known_people: Ints,
         l: int | None = None,  # noqa: E741
+        growing: bool | None = None,
     ) -> None:
         self.published = published
+        self._growing = growing
         self.comparisons = comparisons
         """Every two releases compared, in their compact form."""
         self.exposure = exposure
@@ -320,13 +325,16 @@ class ChannelsFindings(Findings):
         people = np.union1d(self.vulnerable(l), self.certain_people if l > 1 else self.certain_people[:0])
         sets = self.channels.filter((pl.col("distinct") < l) & (pl.col("distinct") > 0))
         sure = sets.filter(pl.col("people_least") > 0)
-        words = f"{count_of(sets.height, 'set')} of {self.channels.height:,} have fewer than {count_of(l, 'value')}."
+        words = f"Sets with fewer than {count_of(l, 'value')}: {sets.height:,} of {self.channels.height:,}."
         if people.size:
             at = np.searchsorted(self.exposure.people, people)
             fewest = self.exposure.fewest[:, at].min(axis=0)
             worst = at[np.argsort(fewest, kind="stable")[: max(most, 0)]]
             told = f"{count_of(int(people.size), 'person is', 'people are')} left with fewer by comparing releases"
             return Judgement("beyond", f"{words} {told}.", tuple(map(self._finding, worst.tolist())), int(people.size))
+        if sure.height and not self.published.exact and not self._growing:
+            told = f"They are about people only {SUPPOSED}, which was not said."
+            return Judgement("undecided", f"{words} {told}", tuple(self._by_class(l, most)), sets.height)
         if sure.height and not self.published.exact:
             told = f"It is proven for {sure.height:,} of them that there are people whom they are about."
             return Judgement("beyond", f"{words} {told}", tuple(self._by_class(l, most)), sets.height)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from reissue.attacks.base import Part, Person, Place, Value, Witness, enumeration
+from reissue.errors import count_of
 from reissue.reasoning.channel_people import Exposure, Step
 from reissue.reasoning.channel_sets import Comparison, Newcomers
 from reissue.release import Published, PublishedGroups
@@ -53,7 +54,13 @@ def of_channel(published: Published, compared: Comparison, row: dict[str, Any]) 
         told = _taken_away(published, compared, "new", group)
         told.append(("Whoever is new in ", Place(two.number, group + 1), " has ", *_one_of(values), "."))
     surely = row["people_least"]
-    told.append((f"At least {surely:,} are." if surely else "It is not known whether anybody is.",))
+    told.append(
+        (
+            f"That is at least {count_of(surely, 'person', 'people')}."
+            if surely
+            else "It is not known whether anybody is.",
+        )
+    )
     return Witness(tuple(told))
 
 

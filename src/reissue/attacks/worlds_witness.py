@@ -49,7 +49,10 @@ class Explainer:
         value = self._only_value(core, person)
         if all(person in self._members(spot) for spot in core):
             return self._by_intersection(person, core, value)
-        sentences = [self._told(spot) for spot in sorted(core)]
+        spots = sorted(core)
+        sentences = [self._told(spot) for spot in spots[:SHOWN]]
+        if len(spots) > SHOWN:
+            sentences.append((f"So it goes on for {len(spots) - SHOWN:,} more groups.",))
         sentences += self._told_known(core)
         sentences.append(("Together they leave ", Person(person), " no value but ", Value(value), "."))
         return Witness(tuple(sentences))
@@ -92,11 +95,21 @@ class Explainer:
         people: tuple[Part, ...] = tuple(Person(member) for member in members[:SHOWN])
         if len(members) > SHOWN:
             people = (*people, f"{len(members) - SHOWN:,} more")
-        return (self._place(spot), " holds ", *enumeration(people), " with the values ", *self._value_parts(spot), ".")
+        return (self._place(spot), " holds ", *enumeration(people), "; its values are ", *self._value_parts(spot), ".")
 
     def _told_known(self, spots: Iterable[Spot]) -> list[tuple[Part, ...]]:
         known = sorted({member for spot in spots for member in self._members(spot) if member in self._known})
-        return [(Person(member), " is known to have ", Value(self._known[member]), ".") for member in known[:SHOWN]]
+        if not known:
+            return []
+        told: list[Part] = []
+        for at, member in enumerate(known[:SHOWN]):
+            told += [
+                "" if not at else ", ",
+                Person(member),
+                " " if at else " is known to have ",
+                Value(self._known[member]),
+            ]
+        return [(*told, "." if len(known) <= SHOWN else f", and so on for {len(known) - SHOWN:,} more.")]
 
     def _without_core(self, person: int) -> Witness:
         sentences = [self._told(spot) for spot in self._spots(person)[:3]]

@@ -133,8 +133,12 @@ def _findings(report: AuditReport, naming: Naming) -> list[str]:
 
 
 def _unasked(report: AuditReport, naming: Naming) -> list[str]:
+    maybe = [f"{one.attack}: {naming.witness(one)}" for one in report.suspicions]
     told = [f"{attack}: {naming.told(one)}" for attack, one in report.unasked]
-    return ["<h3>Found, though no limit asks about it</h3>", _bullets(told)] if told else []
+    return [
+        *(["<h3>Not decided</h3>", _bullets(maybe)] if maybe else []),
+        *(["<h3>Found, though no limit asks about it</h3>", _bullets(told)] if told else []),
+    ]
 
 
 def _charts(report: AuditReport) -> list[str]:

@@ -119,8 +119,14 @@ class AuditReport:
     @cached_property
     def findings(self) -> list[Finding]:
         """What is beyond the limits, the worst first."""
-        found = [finding for run in self.runs for finding in run.judgement.findings]
+        found = [finding for run in self.runs if run.judgement.status == "beyond" for finding in run.judgement.findings]
         return sorted(found, key=lambda one: (-(one.probability or 0.0), _SURENESS.index(one.kind), len(one.people)))
+
+    @property
+    def suspicions(self) -> list[Finding]:
+        """What attacks that could not decide would tell of if it is so; a few from each."""
+        runs = [run for run in self.runs if run.judgement.status in ("undecided", "sampled")]
+        return [finding for run in runs for finding in run.judgement.findings[:UNASKED]]
 
     @property
     def leading(self) -> list[Finding]:
@@ -327,6 +333,9 @@ class AuditReport:
             total = sum(run.judgement.count for run in self.runs)
             lines += ["", f"The worst of {count_of(max(total, len(shown)), 'finding')}, one for each person:"]
             lines += [f"  {at}. {described(finding, naming)}" for at, finding in enumerate(shown, start=1)]
+        if self.suspicions:
+            lines += ["", "Not decided; it would be so if:"]
+            lines += [f"  {one.attack}: {naming.witness(one)}" for one in self.suspicions]
         if self.unasked:
             lines += ["", "Found, though no limit asks about it:"]
             lines += [f"  {attack}: {naming.told(one)}" for attack, one in self.unasked]

@@ -98,6 +98,8 @@ def adversary(published: Published, knowledge: Knowledge | None) -> list[str]:
     waiting = sum(len(people) for people in knowledge.waiting.values())
     if waiting:
         told.append(f"He knows of {count_of(waiting, 'case')} of somebody who was in the table and not in a release.")
+    if knowledge.growing:
+        told.append("He knows that nobody who is in a release is missing from a later one.")
     if knowledge.method:
         told.append("He knows the method that made the releases.")
     return told

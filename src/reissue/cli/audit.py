@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from reissue.auditing.naming import Called
     from reissue.auditing.report import AuditReport
     from reissue.hierarchy import Hierarchy
-    from reissue.knowledge import Knowledge
     from reissue.release import Published
 
 MOST = 10
@@ -79,6 +78,9 @@ def audit(
             help="Who of the registry is in the releases: all, or a file with the columns person and release."
         ),
     ] = None,
+    growing: Annotated[
+        bool, typer.Option("--growing", help="Nobody who is in a release is missing from a later one.")
+    ] = False,
     hierarchy: Annotated[
         list[str] | None, typer.Option(help="column=file, the hierarchy behind a column's labels; may be repeated.")
     ] = None,
@@ -117,10 +119,10 @@ def audit(
     called: Called | None = None
     with stages((len(asked["attacks"] or ()) or 4) + 1) as progress:
         if sensitive is None:
-            _refuse_foreign_options(foreign)
+            _refuse_foreign_options({**foreign, "growing": growing})
             report, called = _series(target, asked, _rate(compromised), seed, show_people, progress)
         else:
-            report = _foreign(target, sensitive, foreign, asked, compromised, show_values, progress)
+            report = _foreign(target, sensitive, foreign, asked, compromised, growing, show_values, progress)
         if html is not None:
             report.to_html(html, show_people=show_people, show_values=show_values, called=called)
     if as_json:
@@ -172,6 +174,7 @@ def _foreign(
     options: dict[str, Any],
     asked: dict[str, Any],
     compromised: str | None,
+    growing: bool,
     show_values: bool,
     progress: Any,
 ) -> AuditReport:
@@ -180,6 +183,7 @@ def _foreign(
     from reissue.auditing.running import audit as run_audit
     from reissue.errors import ParameterError
     from reissue.foreign.reading import read_releases
+    from reissue.knowledge import Knowledge
 
     if asked["limit"] is None:
         raise ParameterError(
@@ -189,19 +193,19 @@ def _foreign(
     progress("Reading the releases")
     source = target[0] if len(target) == 1 and target[0].is_dir() else target
     read = read_releases(source, sensitive=sensitive, show_values=show_values, **options)
-    knowledge = None if compromised is None else _known(Path(compromised), read.published)
+    known = {} if compromised is None else _known(Path(compromised), read.published)
+    knowledge = Knowledge(compromised=known, growing=growing or None)
     report = run_audit(read.published, knowledge, form=read.form, progress=progress, **asked)
     unmatched = [f"release {number}: {count:,} {what}" for number, what, count in read.unmatched.iter_rows()]
     return replace(report, remarks=(*read.notes, *unmatched))
 
 
-def _known(path: Path, published: Published) -> Knowledge:
+def _known(path: Path, published: Published) -> dict[str | int, object]:
     """People and their values from a file."""
     import polars as pl
 
     from reissue.errors import TableError
     from reissue.frames import read_table
-    from reissue.knowledge import Knowledge
 
     frame, _ = read_table(path, text=("person", "value"))
     if not {"person", "value"} <= {*frame.columns}:
@@ -212,7 +216,7 @@ def _known(path: Path, published: Published) -> Knowledge:
     # Text is how a file has it; the view may have numbers.
     spelt = {str(value): value for value in published.values}
     values = [spelt.get(value, value) for value in frame["value"].to_list()]
-    return Knowledge(compromised=dict(zip(frame["person"].to_list(), values, strict=True)))
+    return dict(zip(frame["person"].to_list(), values, strict=True))
 
 
 def _print(report: AuditReport, show_people: bool, show_values: bool, called: Called | None) -> None:
@@ -236,6 +240,8 @@ def _print(report: AuditReport, show_people: bool, show_values: bool, called: Ca
         say(f"the worst of {count_of(total, 'finding')}, one for each person", heading="Findings: ")
         for at, finding in enumerate(shown, start=1):
             say(f"{described(finding, naming)}", heading=f"{at:>3}. ")
+    for suspicion in report.suspicions:
+        say(naming.witness(suspicion), heading=f"{suspicion.attack}, not decided: ")
     for attack, witness in report.unasked:
         say(naming.told(witness), heading=f"{attack}, though no limit asks about it: ")
     criteria = [(one.name, one.verdict, one.evidence) for one in report.criteria]

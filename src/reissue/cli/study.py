@@ -205,6 +205,9 @@ def _he(full: bool, sizes: dict[str, int | None], data: str | None, e: str | Non
     given: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
     if e is not None:
         given["e"] = _numbers("--e", e)
+    elif "m" in given:
+        # The usual ones, as far as they go.
+        given["e"] = tuple(one for one in Setting().e if one <= given["m"]) or (given["m"],)
     return replace(FULL if full else Setting(), **given, sensitive=sensitive, seed=seed)
 
 

@@ -266,6 +266,21 @@ def test_views_that_contradict_themselves_are_refused() -> None:
         Worlds().run(view)
 
 
+def test_a_part_that_contradicts_itself_does_not_spoil_the_others() -> None:
+    releases: Releases = [
+        [(["A", "B"], ["x", "y"]), (["C", "D"], ["x", "y"]), (["E", "F"], ["x", "z"]), (["P", "Q"], ["x", "y"])],
+        [(["A", "B"], ["x", "x"]), (["C", "G"], ["x", "z"]), (["E", "F"], ["z", "z"]), (["P", "R"], ["x", "y"])],
+    ]
+    found = Worlds().run(Published.from_groups(releases))
+    assert found.certain == {"C": "x", "D": "y", "G": "z"}
+    assert found.probability("P", "x") == Fraction(1, 2)
+    assert found.found.told["contradictory"] == 4
+    assert "4 people in groups that contradict each other" in found.undecided[0]
+    assert {row["kind"] for row in found.posteriors.iter_rows(named=True) if row["person"] in "ABEF"} == {"bounded"}
+    assert found.judge(Limits(probability=Fraction(1))).status == "within"
+    assert found.judge(Limits(probability=Fraction(1, 2)), most=3).count == 3
+
+
 def test_members_in_two_places_are_refused() -> None:
     view = Published.from_groups([[(["A", "B"], ["x", "y"]), (["A"], ["x"])]])
     with pytest.raises(ParameterError, match="one group of a release"):

@@ -113,11 +113,16 @@ class WorldsFindings(Findings):
             }.items()
             if told.get(way)
         )
-        self.undecided = (
-            (f"{count_of(open_people, 'person', 'people')} in parts too large to count or to sample: bounds only",)
-            if open_people
-            else ()
-        ) + (("the time ran out before flows had ruled out all they can",) if "propagation out of time" in told else ())
+        undecided = []
+        if open_people:
+            who = count_of(open_people, "person", "people")
+            undecided.append(f"{who} in parts too large to count or to sample: bounds only")
+        if broken := told.get("contradictory"):
+            who = count_of(broken, "person", "people")
+            undecided.append(f"{who} in groups that contradict each other (a value changed?): nothing can be said")
+        if "propagation out of time" in told:
+            undecided.append("the time ran out before flows had ruled out all they can")
+        self.undecided = tuple(undecided)
 
     def __repr__(self) -> str:
         return f"WorldsFindings({self.found.people.size:,} people, {len(self.certain_people):,} certain)"

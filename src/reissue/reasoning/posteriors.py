@@ -161,14 +161,45 @@ def posteriors(
     units.add_even(parts, real & even)
     if not even.all():
         progress("Ruling values out")
-        ways = Trajectories.of(only(residual, ~settled))
-        found = possible(ways, seconds=None if deadline is None else max(0.5 * (deadline - time.monotonic()), 0.1))
-        if found.contradictory:
-            raise contradiction()
+        ways, found, broken = _without_contradictions(residual, parts, ~settled, deadline)
+        units.add_broken(parts, real & np.isin(parts.part[parts.last], broken))
         units.add_classes(ways, found, _alike(parts, ways, found))
         progress("Counting worlds")
         units.count_worlds(ways, found, effort, deadline)
     return units.done()
+
+
+def _without_contradictions(
+    residual: Published, parts: Symmetry, groups: npt.NDArray[np.bool_], deadline: float | None
+) -> tuple[Trajectories, Possible, Ints]:
+    """What is possible in some groups, and the parts that contradict themselves, which are left out of it.
+
+    Parts say nothing about each other, so one in which a value changed does not spoil the others.
+    """
+
+    def tried(which: Ints) -> tuple[Trajectories, Possible]:
+        ways = Trajectories.of(only(residual, groups & np.isin(parts.part, which)))
+        left = None if deadline is None else max(0.5 * (deadline - time.monotonic()), 0.1)
+        return ways, possible(ways, seconds=left)
+
+    everything = np.unique(parts.part[groups])
+    ways, found = tried(everything)
+    if not found.contradictory:
+        return ways, found, everything[:0]
+    broken: list[int] = []
+    suspected = [everything]
+    while suspected:
+        some = suspected.pop()
+        # What there is no time to look at must not be believed.
+        if some.size == 1 or (deadline is not None and time.monotonic() > deadline):
+            broken += some.tolist()
+            continue
+        suspected += [half for half in np.array_split(some, 2) if tried(half)[1].contradictory]
+    sound = np.setdiff1d(everything, broken)
+    if not sound.size and groups.all():
+        raise contradiction()
+    ways, found = tried(sound)
+    return ways, found, np.array(sorted(broken), dtype=np.int64)
 
 
 def _alike(parts: Symmetry, ways: Trajectories, found: Possible) -> Ints:
@@ -210,6 +241,18 @@ class _Units:
         one = np.ones(entries.size, dtype=np.int64)
         self._add_block(lengths, parts.values[entries], one, one, lengths, parts.alike[entries])
         self._told["by symmetry"] = int(which.sum())
+
+    def add_broken(self, parts: Symmetry, which: npt.NDArray[np.bool_]) -> None:
+        """People in parts that contradict themselves: nothing can be said about them."""
+        if not which.any():
+            return
+        used, unit = np.unique(parts.part[parts.last[which]], return_inverse=True)
+        self._add_people(parts.numbers[which], unit)
+        lengths = np.diff(parts.starts)[used]
+        entries = np.repeat(parts.starts[used] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+        one = np.ones(entries.size, dtype=np.int64)
+        self._add_block(lengths, parts.values[entries], 0 * one, one, np.ones_like(lengths), one)
+        self._told["contradictory"] = int(which.sum())
 
     def add_classes(self, ways: Trajectories, found: Possible, alike: Ints) -> None:
         """People of the other parts, with what propagation proved."""

@@ -8,7 +8,7 @@ of He, Riboni and Byun.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -49,7 +49,7 @@ class Knowledge:
         """The compromised people by number, ascending, and the positions of their values in the view."""
         numbers = _numbers(published, list(self.compromised), "compromised")
         place = {value: position for position, value in enumerate(published.values)}
-        unknown = sum(value not in place for value in self.compromised.values())
+        unknown = sum(not isinstance(value, Hashable) or value not in place for value in self.compromised.values())
         if unknown:
             raise ParameterError(
                 f"{count_of(unknown, 'compromised person', 'compromised people')} of {len(self.compromised):,} with a "
@@ -70,7 +70,7 @@ class Knowledge:
 def _numbers(published: Published, people: list[str | int], what: str) -> Ints:
     """People as they are called in the view, by number."""
     if published.people is None:
-        wanted = np.array([person if isinstance(person, int) else -1 for person in people], dtype=np.int64)
+        wanted = np.array([person if isinstance(person, int | np.integer) else -1 for person in people], dtype=np.int64)
     else:
         place = {name: number for number, name in enumerate(published.people)}
         wanted = np.array([place.get(str(person), -1) for person in people], dtype=np.int64)

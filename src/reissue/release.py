@@ -151,12 +151,13 @@ class Published:
         *,
         single: bool = True,
     ) -> Published:
-        """Build the view from nested lists: releases, groups, (members, values).
+        """Build the view from nested lists: releases, groups, (members, values). None and NaN are a missing value.
 
         >>> Published.from_groups([[(["Alice", "Bob"], ["cancer", "flu"])]])
         Published(1 releases, 2 distinct sensitive values)
         """
         people: dict[str, int] = {}
+        releases = [[(who, [_plain(value) for value in values]) for who, values in release] for release in releases]
         names = sorted({value for release in releases for _, values in release for value in values}, key=_order)
         code = {value: position for position, value in enumerate(names)}
         built = []
@@ -186,6 +187,11 @@ class Published:
         if names and all(isinstance(value, int | float) and not isinstance(value, bool) for value in names):
             magnitudes = np.array(names, dtype=np.float64)
         return cls(tuple(built), tuple(names), magnitudes, single, tuple(people))
+
+
+def _plain(value: object) -> object:
+    """Missing numbers are all the same, though they are not equal to themselves."""
+    return None if isinstance(value, float) and value != value else value
 
 
 def _order(value: object) -> tuple[int, float, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import time
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -17,7 +18,7 @@ from reissue.attacks.base import Limits
 from reissue.attacks.worlds import Worlds, WorldsFindings
 from reissue.errors import ParameterError
 from reissue.knowledge import Knowledge
-from reissue.release import Published
+from reissue.release import Published, PublishedGroups
 
 EXAMPLES = Path(__file__).parents[3] / "shared" / "examples"
 Releases = list[list[tuple[list[str], list[object]]]]
@@ -281,6 +282,43 @@ def test_a_part_that_contradicts_itself_does_not_spoil_the_others() -> None:
     assert found.judge(Limits(probability=Fraction(1, 2)), most=3).count == 3
 
 
+def test_missing_numbers_are_one_value() -> None:
+    view = Published.from_groups([[(["A", "B"], [float("nan"), float("nan")])]])
+    assert view.values == (None,)
+    assert Worlds().run(view).certain == {"A": None, "B": None}
+
+
+def test_a_group_of_one_value_betrays_whoever_is_in_it() -> None:
+    """Ten people may be in a group of two: nobody is certain to be in it, but whoever is has its value."""
+    groups = PublishedGroups(
+        1, np.arange(10), np.array([0, 10]), np.array([0]), np.array([2]), np.array([0, 1]),
+        sure=np.zeros(10, dtype=bool), present=np.zeros(0, dtype=np.int64),
+    )  # fmt: skip
+    found = Worlds().run(Published((groups,), ("flu",)))
+    assert found.certain == {}
+    assert found.probability(3, "flu") == Fraction(1, 5)
+    judged = found.judge(Limits(probability=Fraction(1, 2)))
+    assert (judged.status, judged.count) == ("beyond", 10)
+    text = judged.findings[0].witness.text(found.published)
+    assert "may hold person 0" in text
+    assert "Suppose that person 0 is in one of the releases." in text
+
+
+def test_the_time_is_kept() -> None:
+    """A tangle that cannot be counted or sampled: the search for it ends when the time does."""
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 12, 90)
+    releases: Releases = []
+    for _ in range(4):
+        parts = np.array_split(rng.permutation(90), 4)
+        releases.append([([f"p{n}" for n in part], [f"v{values[n]}" for n in part]) for part in parts])
+    began = time.monotonic()
+    found = Worlds(seconds=2).run(Published.from_groups(releases))
+    # Far from the minutes it would take; a busy machine and compiling may double or treble it.
+    assert time.monotonic() - began < 60
+    assert found.judge(Limits(probability=Fraction(1, 100))).status in ("undecided", "beyond")
+
+
 def test_members_in_two_places_are_refused() -> None:
     view = Published.from_groups([[(["A", "B"], ["x", "y"]), (["A"], ["x"])]])
     with pytest.raises(ParameterError, match="one group of a release"):
@@ -342,12 +380,29 @@ def test_members_that_are_not_certain_agree_with_all_worlds() -> None:
             continue
         found = Worlds().run(unsure_view)
         total = sum(tally.values())
+        highest = Fraction(0)
         for person, name in enumerate(unsure_view.people or ()):
             if not any(person in some for listed, *_ in lists for some in listed):
                 continue
-            for code, value in enumerate(view.values):
-                truth = Fraction(sum(n for world, n in tally.items() if world[person] == code), total)
-                assert found.probability(name, value) == truth
+            shares = [
+                Fraction(sum(n for world, n in tally.items() if world[person] == code), total)
+                for code in range(len(view.values))
+            ]
+            assert [found.probability(name, value) for value in view.values] == shares
+            assert (name in found.certain) == (max(shares) == 1)
+            if sum(shares):
+                highest = max(highest, max(shares) / sum(shares))
+        # The judgement is for people who are known to be there.
+        for limit in (highest, highest - Fraction(1, 1000)):
+            judged = found.judge(Limits(probability=limit), most=2)
+            assert judged.status == ("within" if limit == highest else "beyond")
+            assert all(finding.witness.text(unsure_view) for finding in judged.findings)
+        bounds = Worlds(entries=1, draws=0).run(unsure_view).posteriors
+        for row in bounds.iter_rows(named=True):
+            person = (unsure_view.people or ()).index(row["person"])
+            code = view.values.index(row["value"])
+            truth = Fraction(sum(n for world, n in tally.items() if world[person] == code), total)
+            assert row["low"] - 1e-12 <= truth <= row["high"] + 1e-12
         looked_at += 1
     assert looked_at > 60
 

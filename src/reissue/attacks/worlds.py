@@ -57,7 +57,8 @@ class Worlds:
 
     def __post_init__(self) -> None:
         problems = []
-        if self.seconds is not None and not (isinstance(self.seconds, int | float) and self.seconds > 0):
+        number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
+        if self.seconds is not None and not (number and self.seconds > 0):
             problems.append("The 'seconds' parameter of Worlds must be a number above 0, or None.")
         for name, least in (("entries", 1), ("draws", 0), ("seed", 0)):
             value = getattr(self, name)
@@ -153,8 +154,7 @@ class WorldsFindings(Findings):
     @cached_property
     def certain_people(self) -> Ints:
         """Those who can have one value only, known people left out."""
-        alone = np.diff(self.found.starts)[self.found.unit] == 1
-        return np.setdiff1d(self.found.people[alone], self.known_people)
+        return np.setdiff1d(self.found.people[self.found.certain[self.found.unit]], self.known_people)
 
     def probability(self, person: str | int, value: object) -> Fraction | float:
         """How likely a value is for a person: a fraction where that is exact, else as `posteriors` says."""
@@ -175,7 +175,7 @@ class WorldsFindings(Findings):
         """The people who can have one value only, with that value."""
         name, values = self.published.name, self.published.values
         units = self.found.unit[np.searchsorted(self.found.people, self.certain_people)]
-        codes = self.found.values[self.found.starts[units]]
+        codes = self.found.values[self.worst.entry[units]]
         return {
             name(person): values[code]
             for person, code in zip(self.certain_people.tolist(), codes.tolist(), strict=True)
@@ -279,6 +279,15 @@ class WorldsFindings(Findings):
         )
         return Judgement(status, words)
 
+    def _exactly(self, unit: int, entry: int) -> Fraction | None:
+        """The exact probability of an entry, given that the person is in a release; None where it is not exact."""
+        exact = self.found.fraction(entry)
+        if exact is None or self.found.present:
+            return exact
+        shares = [self.found.fraction(at) for at in range(self.found.starts[unit], self.found.starts[unit + 1])]
+        known = [share for share in shares if share is not None]
+        return exact / sum(known) if len(known) == len(shares) else None
+
     @cached_property
     def _difficulty(self) -> Ints:
         """For each person how many groups there are to intersect, or many where that alone does not expose him."""
@@ -295,12 +304,12 @@ class WorldsFindings(Findings):
         kind: Kind = "exact" if self.found.kind[entry] == EXACT else "sampled"
         kind = "bounded" if self.found.kind[entry] not in (EXACT, SAMPLED) else kind
         value = int(self.found.values[entry])
-        alone = self.found.starts[unit + 1] - self.found.starts[unit] == 1
+        alone = bool(self.found.certain[unit])
         figure = float(self.worst.probability[unit])
         witness = (
             self._explainer.certain(person)
             if alone
-            else self._explainer.likely(person, value, self.found.fraction(entry), figure, kind)
+            else self._explainer.likely(person, value, self._exactly(unit, entry), figure, kind, self.found.present)
         )
         release = self._explainer.last_release(person) if not alone else self._explainer.completed_by(person)
         return Finding(self.attack, "value", (person,), release, value, figure, kind, witness)
@@ -319,6 +328,8 @@ class _Worst:
     @classmethod
     def of(cls, found: Posteriors) -> _Worst:
         low, high, figure = found.low, found.high, found.probability
+        if not found.present:
+            low, high, figure = _given_presence(found, low, high, figure)
         starts = found.starts[:-1]
         used = np.flatnonzero(np.diff(found.starts) > 0)
         units = found.size.size
@@ -340,12 +351,25 @@ class _Worst:
         """The units with a value that is proven to be beyond the limit, or estimated to be far beyond it."""
         bar = float(limit)
         proven = self.low > bar
-        for at in np.flatnonzero(self.low == bar).tolist():
+        for at in np.flatnonzero(self.low == bar).tolist() if found.present else []:
             exact = found.fraction(int(self.entry[at]))
             proven[at] = exact is not None and exact > limit
-        sampled = found.kind == SAMPLED
+        sampled = (found.kind == SAMPLED) & found.present
         far = sampled & (np.nan_to_num(found.estimate) - SURE * np.nan_to_num(found.error) > bar)
         return proven | (np.bincount(found.owner, far, minlength=proven.size) > 0)
+
+
+def _given_presence(found: Posteriors, low: Floats, high: Floats, figure: Floats) -> tuple[Floats, Floats, Floats]:
+    """How likely values are for somebody who is known to be in a release, where it is not known who is.
+
+    That is what the people concerned must fear: a group with one value betrays all its members, however many others
+    may be in it. Where not every value of a unit is exact, nothing is proven.
+    """
+    owner = found.owner
+    exact = np.bincount(owner, found.kind != EXACT, minlength=found.size.size)[owner] == 0
+    total = np.bincount(owner, figure, minlength=found.size.size)[owner]
+    share = np.divide(figure, total, out=np.ones_like(figure), where=total > 0)
+    return np.where(exact, share, 0.0), np.where(exact, share, 1.0), np.minimum(share, 1.0)
 
 
 def _told(limit: Fraction) -> str:

@@ -57,13 +57,17 @@ class Explainer:
         sentences.append(("Together they leave ", Person(person), " no value but ", Value(value), "."))
         return Witness(tuple(sentences))
 
-    def likely(self, person: int, value: int, fraction: Fraction | None, figure: float, kind: Kind) -> Witness:
-        """Why a value is likely for a person: how it was come by."""
+    def likely(
+        self, person: int, value: int, fraction: Fraction | None, figure: float, kind: Kind, present: bool
+    ) -> Witness:
+        """Why a value is likely for a person: how it was come by. `present`: it is known that he is in a release."""
         how = {
             "exact": f"of all assignments of values to people that agree with every release, {fraction or figure}",
             "sampled": f"of assignments drawn at random that agree with every release, about {figure:.3g}",
         }.get(kind, f"at least {figure:.3g} of all assignments that agree with every release")
         sentences = [self._told(spot) for spot in self._spots(person)[:3]]
+        if not present:
+            sentences.append(("Suppose that ", Person(person), " is in one of the releases."))
         sentences.append((f"{how[0].upper()}{how[1:]} give ", Person(person), " ", Value(value), "."))
         return Witness(tuple(sentences))
 
@@ -92,10 +96,11 @@ class Explainer:
 
     def _told(self, spot: Spot) -> tuple[Part, ...]:
         members = sorted(self._members(spot))
+        holds = " holds " if self._published.exact else " may hold "
         people: tuple[Part, ...] = tuple(Person(member) for member in members[:SHOWN])
         if len(members) > SHOWN:
             people = (*people, f"{len(members) - SHOWN:,} more")
-        return (self._place(spot), " holds ", *enumeration(people), "; its values are ", *self._value_parts(spot), ".")
+        return (self._place(spot), holds, *enumeration(people), "; its values are ", *self._value_parts(spot), ".")
 
     def _told_known(self, spots: Iterable[Spot]) -> list[tuple[Part, ...]]:
         known = sorted({member for spot in spots for member in self._members(spot) if member in self._known})
@@ -146,6 +151,8 @@ class Explainer:
         return self._cores[person]
 
     def _find_core(self, person: int) -> tuple[Spot, ...]:
+        if not self._published.exact:
+            return ()  # who is in which group is not known, so that a few groups prove nothing
         own = self._spots(person)
         sets = {spot: self._values(spot) for spot in own}
         for few in range(1, min(len(own), 3) + 1):

@@ -91,9 +91,13 @@ class AuditReport:
 
     @property
     def passed(self) -> bool:
-        """Whether everything that was asked is proven to be within the limits, or accepted by name."""
-        asked = [one.status for one in self.judgements.values() if one.status != "not asked"]
-        return bool(asked) and all(status == "within" or status in self.accept for status in asked)
+        """Whether everything that was asked is proven to be within the limits, or accepted by name.
+
+        That includes the probability of a value, so at least one attack that can bound it must have been run.
+        """
+        asked = [run for run in self.runs if run.judgement.status != "not asked"]
+        bounded = any(run.attack not in BOUND_NOTHING for run in asked) or "undecided" in self.accept
+        return bounded and all(run.judgement.status in ("within", *self.accept) for run in asked)
 
     @property
     def verdict(self) -> str:
@@ -108,12 +112,14 @@ class AuditReport:
         if not within and not doubtful:
             return "Not passed: none of the attacks that were run was asked for anything, so nothing is judged."
         nothing = "nothing beyond the limits was found"
+        bounded = any(run.attack not in BOUND_NOTHING for run in self.runs)
+        if not self.passed and not doubtful:
+            return f"Not passed: {nothing}, but the probability of a value was not bounded, for Worlds was not run."
         if not self.passed:
             return f"Not passed: {nothing}, but with {joined(doubtful)} it is not proven that there is nothing."
         if doubtful:
             return f"Passed by acceptance: {nothing}, and what {joined(doubtful)} left open was accepted by name."
-        bounded = any(attack not in BOUND_NOTHING for attack in within)
-        unbounded = "" if bounded else "; the probability of a value was not bounded, for Worlds was not run"
+        unbounded = "" if bounded else "; that the probability of a value was not bounded was accepted"
         return f"Passed: {joined(within)} proved what was asked to be within the limits{unbounded}."
 
     @cached_property
@@ -385,7 +391,7 @@ def _told(finding: Finding, naming: Naming) -> dict[str, Any]:
 def _write(path: str | Path, text: str) -> Path:
     path = Path(path)
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise StorageError(f"'{path}' cannot be written: {error.strerror}.") from error
     return path

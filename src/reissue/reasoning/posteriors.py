@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -89,6 +90,9 @@ class Posteriors:
     """The exact probability where it was counted."""
     told: dict[str, int] = field(default_factory=dict)
     """How many people were settled in which way, and how many parts were left undecided."""
+    present: bool = True
+    """Whether everybody certainly has one of his values; otherwise somebody may be in no release at all, and
+    probabilities may add up to less than 1."""
 
     def __repr__(self) -> str:
         return f"Posteriors({self.people.size:,} people, {self.size.size:,} units)"
@@ -101,6 +105,8 @@ class Posteriors:
     @property
     def even(self) -> npt.NDArray[np.bool_]:
         """The entries of units all of whose values are equally likely."""
+        if not self.present:
+            return np.zeros(self.values.size, dtype=np.bool_)
         lengths, owner = np.diff(self.starts), self.owner
         same = np.bincount(owner, self.alike == lengths[owner], minlength=lengths.size)
         even: npt.NDArray[np.bool_] = (same == lengths)[owner]
@@ -131,6 +137,15 @@ class Posteriors:
         if self.least[entry] == self.most[entry]:
             return Fraction(int(self.least[entry]), int(self.size[unit]))
         return Fraction(1, int(self.alike[entry]))
+
+    @cached_property
+    def certain(self) -> npt.NDArray[np.bool_]:
+        """The units with a value that is certain: proven."""
+        certain = self.low == 1.0
+        # A fraction just below 1 can look like it.
+        certain[[entry for entry, fraction in self.fractions.items() if fraction < 1]] = False
+        units: npt.NDArray[np.bool_] = np.bincount(self.owner, certain, minlength=self.size.size) > 0
+        return units
 
     def _counted(self, figures: Floats) -> Floats:
         if self.fractions:
@@ -276,7 +291,7 @@ class _Units:
                 continue
             model = parts.model(part)
             if model not in known:
-                counted = count(model, effort=effort.entries, deadline=_share(deadline))
+                counted = count(model, effort=effort.entries, deadline=_share(deadline, 0.1))
                 known[model] = None if counted is None else _shares(counted)
             shares = known[model]
             if shares is not None:
@@ -301,6 +316,8 @@ class _Units:
             for state, entry in enumerate(places):
                 if sampled is not None and sampled.by_state[at][state] > 0:
                     continue
+                if deadline is not None and time.monotonic() >= deadline:
+                    break
                 # No drawn world shows it; perhaps there is none.
                 if find_world(model, require=(at, state), deadline=_share(deadline, 0.02)) is False:
                     self._excluded.add(self._first_entry + entry)

@@ -63,7 +63,7 @@ class _Gathered:
             for state, share in zip(part.states[at], shares[at], strict=True):
                 if state.value is not None:
                     totals[state.value] = totals.get(state.value, Fraction(0)) + share
-            self._figures[home] = {value: (EXACT, share, 0.0, 0.0) for value, share in totals.items() if share}
+            self._figures[home] = {value: (EXACT, share, np.nan, np.nan) for value, share in totals.items() if share}
         self._say("counted", part)
 
     def sampled(self, part: Model, classes: Ints, by_state: list[list[float]], errors: list[list[float]]) -> None:
@@ -80,7 +80,7 @@ class _Gathered:
     def bounds(self, part: Model, classes: Ints) -> None:
         for at, home in enumerate(classes.tolist()):
             values = {state.value for state in part.states[at] if state.value is not None}
-            self._figures[home] = dict.fromkeys(values, (BOUNDED, None, 0.0, 0.0))
+            self._figures[home] = dict.fromkeys(values, (BOUNDED, None, np.nan, np.nan))
         self._say("undecided", part)
 
     def done(self, people: Ints, class_of: Ints, known: int) -> Posteriors:
@@ -104,6 +104,7 @@ class _Gathered:
             np.array([figure[3] for _, _, figure in entries], dtype=np.float64),
             fractions,
             {**({"known": known} if known else {}), **self._told},
+            present=False,
         )
 
     def _say(self, how: str, part: Model) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -78,7 +79,10 @@ def given_view(published: Published, schema: Schema) -> list[Given]:
 def _value_column(published: Published, schema: Schema) -> pl.Series:
     if isinstance(schema.sensitive_kind, Numeric):
         if published.magnitudes is None:
-            raise TableError(f"The releases show labels, but '{schema.sensitive}' is numeric in the policy.")
+            raise TableError(
+                f"The releases show labels, but '{schema.sensitive}' is numeric in the policy.",
+                hint="make it categorical in the policy, or give the releases with numbers.",
+            )
         return pl.Series(schema.sensitive, list(published.values), strict=False)
     return pl.Series(schema.sensitive, [None if v is None else str(v) for v in published.values], dtype=pl.String)
 
@@ -96,9 +100,9 @@ def given_tables(
     """Releases given as tables or files, one for each in their order.
 
     Rows are of one group if they have the same entry in the column that `group` names (by default "group") or, without
-    such a column, in all columns but the sensitive one. Who was in the groups stands in the schema's person column of
-    the tables themselves, or in a table of members with the columns `person` (or as the schema calls it), `release`
-    (counted from 1) and `group`.
+    such a column, in all columns but the sensitive one: the same text, for 1 and 01 are two groups. Who was in the
+    groups stands in the schema's person column of the tables themselves, or in a table of members with the columns
+    `person` (or as the schema calls it), `release` (counted from 1) and `group`.
     """
     if not tables:
         raise ParameterError("There is no release to adopt.", hint="name at least one table.")
@@ -113,6 +117,10 @@ def _given_table(number: int, table: object, listing: pl.DataFrame | None, schem
     frame = frame.drop([name for name in schema.drop if name in frame.columns])
     if group is None and GROUP in frame.columns:
         group = GROUP
+    if group is None and isinstance(table, str | Path):
+        # Cells tell groups apart, so they are read as they are written.
+        text = set(frame.columns) - ({schema.sensitive} if numeric else set())
+        frame = read_table(table, text=text)[0].select(frame.columns)
     _check_columns(number, frame, listing, schema, group)
     cells = [name for name in frame.columns if name not in (schema.person, schema.sensitive, group)]
     _check_constant(number, frame, cells, group)
@@ -145,7 +153,12 @@ def _check_columns(
     if nested:
         problems.append(f"columns that hold lists or structures: {listed(nested)}")
     if problems:
-        raise TableError(f"Release {number} cannot be adopted as it is given.", problems=problems)
+        raise TableError(
+            f"Release {number} cannot be adopted as it is given.",
+            problems=problems,
+            hint="give each release with a column for the groups and the sensitive column, and say who was in them: in "
+            "the person column, or in a table of members with person, release, group.",
+        )
 
 
 def _check_constant(number: int, frame: pl.DataFrame, cells: list[str], group: str | None) -> None:
@@ -166,10 +179,10 @@ def _check_constant(number: int, frame: pl.DataFrame, cells: list[str], group: s
 def _labels(frame: pl.DataFrame, cells: list[str], group: str | None) -> pl.DataFrame:
     """For each row the name of its group, where it has one, and its number: groups in the order of their names."""
     if group is not None:
-        # Names that are whole numbers are ordered as such.
-        whole = frame[group].cast(pl.Int64, strict=False)
-        order = whole if not whole.has_nulls() else frame[group].cast(pl.String)
-        return pl.DataFrame({"name": frame[group].cast(pl.String).str.strip_chars(), "number": _ranked([order])})
+        # Names that are whole numbers are ordered as such; what differs as text, as 1 and 01, differs all the same.
+        name = frame[group].cast(pl.String)
+        whole = name.cast(pl.Int64, strict=False)
+        return pl.DataFrame({"name": name, "number": _ranked([name] if whole.has_nulls() else [whole, name])})
     return pl.DataFrame({"number": _ranked([frame[name] for name in cells])}).with_columns(
         name=pl.lit(None, dtype=pl.String)
     )
@@ -178,7 +191,10 @@ def _labels(frame: pl.DataFrame, cells: list[str], group: str | None) -> pl.Data
 def _ranked(columns: Sequence[pl.Series]) -> pl.Series:
     """Numbers from 1 for rows, the same where all columns are, in the order of the columns."""
     if not columns:
-        raise TableError("A release has no columns beside the sensitive one, so that its groups cannot be told apart.")
+        raise TableError(
+            "A release has no columns beside the sensitive one, so that its groups cannot be told apart.",
+            hint="give it with a column that names the groups.",
+        )
     frame = pl.DataFrame([column.alias(str(at)) for at, column in enumerate(columns)])
     places = frame.unique().sort(pl.all(), nulls_last=False).with_row_index("number", offset=1)
     joined = frame.join(places, on=frame.columns, how="left", nulls_equal=True, maintain_order="left")
@@ -186,25 +202,38 @@ def _ranked(columns: Sequence[pl.Series]) -> pl.Series:
 
 
 def _listing(members: object, schema: Schema, releases: int) -> pl.DataFrame:
-    """Members: `person`, `release`, `name` (of the group, as text)."""
+    """Members: `person`, `release`, `name` (of the group, as text, character by character as in the release)."""
     frame, _ = read_table(members, text={"person", schema.person, GROUP})
     person = next((name for name in ("person", schema.person) if name in frame.columns), "person")
+    form = "let it say who was in which group of which release: person, release (counted from 1), group."
     lacking = [name for name in (person, "release", GROUP) if name not in frame.columns]
     if lacking:
-        raise TableError(
-            f"The table of members has no columns {listed(lacking)}.",
-            hint="it says who was in which group of which release: person, release (counted from 1), group.",
-        )
+        raise TableError(f"The table of members has no columns {listed(lacking)}.", hint=form)
     empty = sum(frame[name].null_count() for name in (person, "release", GROUP))
-    numbers = frame["release"].cast(pl.Int64, strict=False)
+    numbers = _whole(frame["release"])
     outside = int((~numbers.is_between(1, releases)).fill_null(True).sum())
-    problems = [f"{count_of(empty, 'cell')} are empty"] if empty else []
+    problems = [f"{count_of(empty, 'cell is', 'cells are')} empty"] if empty else []
     if outside:
-        problems.append(f"{count_of(outside, 'row')} name no release from 1 to {releases}")
+        problems.append(f"{count_of(outside, 'row names', 'rows name')} no release from 1 to {releases}")
     if problems:
-        raise TableError(f"The table of members ({count_of(frame.height, 'row')}) cannot be used.", problems=problems)
-    names = frame[GROUP].cast(pl.String).str.strip_chars()
-    return pl.DataFrame({"person": frame[person], "release": numbers, "name": names})
+        raise TableError(
+            f"The table of members ({count_of(frame.height, 'row')}) cannot be used.",
+            problems=problems,
+            hint=f"{form} No cell is empty, and releases are whole numbers.",
+        )
+    return pl.DataFrame({"person": frame[person], "release": numbers, "name": frame[GROUP].cast(pl.String)})
+
+
+def _whole(column: pl.Series) -> pl.Series:
+    """Whole numbers; null for everything else, such as 1.5, which is not release 1."""
+    if column.dtype in (pl.Categorical, pl.Enum):
+        column = column.cast(pl.String)
+    if column.dtype == pl.String:
+        return column.str.strip_chars().cast(pl.Int64, strict=False)
+    if not column.dtype.is_numeric():
+        return pl.Series(column.name, [None], dtype=pl.Int64).new_from_index(0, column.len())
+    numbers = column.cast(pl.Int64, strict=False)
+    return numbers.set(numbers.cast(pl.Float64) != column.cast(pl.Float64), None)
 
 
 def _own_members(frame: pl.DataFrame, schema: Schema) -> pl.DataFrame:
@@ -218,7 +247,7 @@ def _members(number: int, listing: pl.DataFrame, labels: pl.DataFrame) -> pl.Dat
     if strangers:
         raise TableError(
             f"Release {number} has no such groups as {count_of(strangers, 'row')} of the table of members name.",
-            hint="name groups as the column of the release does.",
+            hint="name groups as the column of the release does, character by character: 1 and 01 are two groups.",
         )
     return found.select("person", group="number")
 
@@ -231,10 +260,17 @@ def _given(members: pl.DataFrame, values: pl.DataFrame, region: pl.DataFrame | N
     return Given(members, values, {"table": table})
 
 
-def check_sizes(given: Iterable[Given]) -> None:
-    """Every group must have as many members as values: whoever is not named could come back as somebody new."""
+def check_members(given: Iterable[Given]) -> None:
+    """Every group has as many members as values, and everybody is in one: others could come back as somebody new."""
     problems = []
     for number, release in enumerate(given, start=1):
+        named = release.members["person"].drop_nulls()
+        again = int((named.value_counts()["count"] > 1).sum())
+        if again:
+            problems.append(f"release {number}: {count_of(again, 'person is', 'people are')} named more than once")
+        nameless = release.members.height - named.len()
+        if nameless:
+            problems.append(f"release {number}: {count_of(nameless, 'member has', 'members have')} no name")
         sizes = release.members.group_by(GROUP).len("people")
         held = release.values.group_by(GROUP).agg(pl.col("count").sum())
         both = held.join(sizes, on=GROUP, how="full", coalesce=True).fill_null(0)
@@ -248,5 +284,6 @@ def check_sizes(given: Iterable[Given]) -> None:
         raise TableError(
             "It is not known of everybody in these releases who it is.",
             problems=problems,
-            hint="name all members of every group, each once: whoever is not named could be published as somebody new.",
+            hint="name everybody who was in a release once, in one group of it, and all members of every group: "
+            "whoever is not named could be published as somebody new.",
         )

@@ -21,7 +21,7 @@ import polars as pl
 
 from reissue import archive
 from reissue.adoptable import GROUP as GROUP_NUMBER
-from reissue.adoptable import Given, check_sizes, given_tables, given_view
+from reissue.adoptable import Given, check_members, given_tables, given_view
 from reissue.coding import code_table
 from reissue.domain import GROUP, PERSON, Domain
 from reissue.errors import GuaranteeBroken, ParameterError, TableError, count_of, listed
@@ -72,7 +72,7 @@ def adopt(
     policy = with_absolute_key(Policy.read(policy) if isinstance(policy, str | Path) else policy)
     method = _adopting(policy)
     given = _given(releases, members, group, policy.schema)
-    check_sizes(given)
+    check_members(given)
     past = _Past.of(given, policy, key_of(policy, Path(folder)))
     memory, lost = method.adopt(past.view)
     checks = _followed(policy, past.view, lost)
@@ -163,7 +163,8 @@ class _Past:
         try:
             coded = code_table(frame, stub, people=known, next_number=self.next_number, domain=seen, key=key)
         except TableError as error:
-            raise TableError(f"Release {number}: {error.what}", problems=error.problems, hint=error.hint) from None
+            hint = error.hint or "give the releases and their members as they were, and fit the policy to them."
+            raise TableError(f"Release {number}: {error.what}", problems=error.problems, hint=hint) from None
         snapshot = coded.snapshot
         groups = frame[extra].cast(pl.UInt32).alias(GROUP)
         kept = pl.DataFrame([pl.Series(PERSON, snapshot.people.astype(np.uint32)), groups, snapshot.values.decode()])

@@ -6,6 +6,7 @@ Methods do not see them at all.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -56,6 +57,17 @@ def all_rows(grouping: Grouping, snapshot: Snapshot, eligible: Snapshot) -> Grou
     held_back = {reason: rows[held] for reason, held in grouping.held_back.items()}
     held_back[BARRED] = np.flatnonzero(~may)
     return replace(grouping, group=group, held_back=held_back, anew=rows[grouping.anew])
+
+
+def forgotten_barred(forgotten: Sequence[int], barred: npt.NDArray[np.int64]) -> tuple[str, ...]:
+    """What to say when ids are forgotten of people who are never to be published again; nothing if there are none."""
+    count = int(np.isin(forgotten, barred).sum())
+    if not count:
+        return ()
+    return (
+        f"{count_of(count, 'person', 'people')} of those forgotten must never be published again, because of adopted "
+        "releases; without their ids nobody here can tell: keep them out of the tables that you publish",
+    )
 
 
 def _others(people: npt.NDArray[np.int64], barred: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

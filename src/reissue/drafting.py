@@ -18,7 +18,7 @@ from reissue.coding import Coded, code_table
 from reissue.domain import COUNTERFEIT, GROUP, Domain, sort_of
 from reissue.errors import GuaranteeBroken, ParameterError, count_of
 from reissue.frames import Library, read_table
-from reissue.gate import Passage
+from reissue.gate import Passage, seal_of
 from reissue.grouping import HELD_BACK, Grouping
 from reissue.guarantees import Guarantee, SeriesGuarantee, Verdict
 from reissue.memory import Kept, Memory, Prefixed, Remembered
@@ -107,6 +107,8 @@ class Draft:
     """What the publisher should look at before committing."""
     seed: str
     library: Library
+    seal: str
+    """The seal on the tables as they were checked."""
     adopted: int = 0
     """How many releases, the first ones, were made elsewhere."""
     barred: bool = False
@@ -184,6 +186,10 @@ class Draft:
                 "are for everybody who is in a release made here."
             )
         return own
+
+    def seal_now(self) -> str:
+        """The seal on the tables as they are; another one than `seal` if somebody changed them."""
+        return seal_of(self.tables, str(self.parent), self.parent_mark)
 
     def published(self) -> Published:
         """The outsider's view of this release alone."""
@@ -265,6 +271,7 @@ def make_draft(
         notes=_notes(method, snapshot, delta, counterfeits, held_back, form=policy.form, protected=protected),
         seed=str(sequence.entropy),
         library=library,
+        seal=seal_of(recoded.tables, str(history.number), history.mark),
         adopted=history.adopted,
         barred=history.barred is not None,
     )

@@ -4,19 +4,25 @@ policy = ri.Policy(schema, ri.MInvariance(m=4), gate=ri.Gate(attacks=["Worlds", 
 
 A gate lets pass what is proven to be within the limit. What an attack could not decide, or found within the limit by
 estimate only, keeps it closed, unless the policy accepts that by name.
+
+What was checked is sealed: a draft that was changed afterwards, or that borrows what a gate said about another one, is
+not committed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import polars as pl
 
 from reissue.auditing.limits import probability_of
-from reissue.errors import GateClosed, ParameterError
+from reissue.errors import GateClosed, GuaranteeBroken, ParameterError
 
 if TYPE_CHECKING:
     from reissue.auditing.report import AuditReport
@@ -41,6 +47,7 @@ class Gate:
 
     def __post_init__(self) -> None:
         problems = [*self._attack_problems(), *self._limit_problems(), *self._other_problems()]
+        problems += [] if problems else self._unbounded()
         if len(problems) == 1:
             raise ParameterError(problems[0])
         if problems:
@@ -92,6 +99,19 @@ class Gate:
             object.__setattr__(self, "accept", tuple(word for word in ACCEPTABLE if word in self.accept))
         return problems
 
+    def _unbounded(self) -> list[str]:
+        """Attacks that look for one kind of leak prove nothing about how likely a value is."""
+        if "Worlds" in self.attacks or "undecided" in self.accept:
+            return []
+        from reissue.auditing.criteria import BOUND_NOTHING
+
+        if any(name not in BOUND_NOTHING for name in self.attacks):
+            return []
+        return [
+            "The 'attacks' parameter of Gate must name an attack that bounds the probability of a value, such as "
+            "'Worlds', unless 'accept' names 'undecided'."
+        ]
+
     @property
     def probability(self) -> Fraction | None:
         """The limit as an exact fraction; None where it is the method's promise."""
@@ -115,14 +135,16 @@ class Passage:
     passed: bool
     words: tuple[str, ...]
     """What each attack found, in plain words."""
+    seal: str = field(repr=False)
+    """The seal on what the gate was shown, which is private."""
     left_out: int = 0
     """How many groups of adopted releases were left out, because nobody in them is ever published again."""
 
     @classmethod
-    def of(cls, gate: Gate, report: AuditReport, left_out: int = 0) -> Passage:
+    def of(cls, gate: Gate, report: AuditReport, seal: str, left_out: int = 0) -> Passage:
         """What a report means for the gate."""
         words = tuple(f"{name} ({one.status}): {one.words}" for name, one in report.judgements.items())
-        return cls(gate, report.passed, words, left_out)
+        return cls(gate, report.passed, words, seal, left_out)
 
     def summary(self) -> dict[str, Any]:
         """What the private record of a release keeps of it."""
@@ -132,6 +154,63 @@ class Passage:
             "found": list(self.words),
             **({"groups_left_out": self.left_out} if self.left_out else {}),
         }
+
+
+class _Hashed:
+    """A file that keeps nothing of what is written to it but a hash."""
+
+    def __init__(self, *words: str) -> None:
+        self._sum = hashlib.sha256()
+        for word in words:
+            self.add(word)
+
+    def add(self, word: str) -> None:
+        """Words in a row cannot be taken for others: each comes with its length."""
+        self._sum.update(f"{len(word)}:{word}".encode())
+
+    def write(self, some: bytes) -> int:
+        """Take in a part of a file."""
+        self._sum.update(some)
+        return len(some)
+
+    def flush(self) -> None:
+        """Nothing waits to be written."""
+
+    def read(self) -> str:
+        """The hash of everything so far."""
+        return self._sum.hexdigest()
+
+
+def seal_of(tables: Mapping[str, pl.DataFrame | None], *words: str) -> str:
+    """A hash of everything in these tables: names, types, cells and the order of rows; and of words beside them."""
+    hashed = _Hashed(*words)
+    file = cast("IO[bytes]", hashed)
+    for name in sorted(tables):
+        table = tables[name]
+        hashed.add(name)
+        if table is None:
+            hashed.add("none")
+            continue
+        # In one piece and without views of text, so that equal tables are equal bytes however they are kept.
+        table.rechunk().write_ipc_stream(file, compression="uncompressed", compat_level=pl.CompatLevel.oldest())
+    return hashed.read()
+
+
+def another_draft() -> GateClosed:
+    """The refusal of a draft with which a passage comes that was not given for it."""
+    return GateClosed(
+        "This draft is not the one that the gate let pass: its tables, its groups, its policy or the release before "
+        "it are others. Nothing was published.",
+        hint="draft again, and leave the draft as it is.",
+    )
+
+
+def unchecked_tables() -> GuaranteeBroken:
+    """The refusal of a draft whose tables were changed."""
+    return GuaranteeBroken(
+        "The tables of this draft are not those that were checked when it was made. Nothing was published.",
+        hint="draft again, and leave the draft as it is; what must be changed is changed in the table it is made from.",
+    )
 
 
 def closed(passage: Passage) -> GateClosed:

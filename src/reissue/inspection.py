@@ -13,7 +13,7 @@ import polars as pl
 from reissue import archive
 from reissue.domain import GROUP, PERSON
 from reissue.errors import ParameterError
-from reissue.gate import Passage, closed, never_shown
+from reissue.gate import Passage, another_draft, closed, never_shown, seal_of, unchecked_tables
 from reissue.knowledge import Knowledge
 from reissue.release import Published, PublishedGroups, Release
 from reissue.views import published_view
@@ -166,11 +166,17 @@ def at_gate(
     gate = draft.policy.gate
     if gate is None:
         return draft, None
+    seal = _shown(draft, draft.seal_now())
     sight = Sight.of_draft(draft, past)
     report = sight.audit(
         attacks=gate.attacks, limit=gate.probability, seconds=gate.seconds, accept=gate.accept, progress=progress
     )
-    return replace(draft, passage=Passage.of(gate, report, sight.left_out)), report
+    return replace(draft, passage=Passage.of(gate, report, seal, sight.left_out)), report
+
+
+def _shown(draft: Draft, tables: str) -> str:
+    """The seal on what a gate is shown: the tables of the draft, by their seal, and who is in which group of them."""
+    return seal_of({"rows": draft.rows, "counterfeits": draft.counterfeits}, tables)
 
 
 def let_through(draft: Draft) -> Draft:
@@ -178,6 +184,24 @@ def let_through(draft: Draft) -> Draft:
     if draft.policy.gate is None or (draft.passage is not None and draft.passage.passed):
         return draft
     raise never_shown() if draft.passage is None else closed(draft.passage)
+
+
+def to_commit(draft: Draft, reason: str | None) -> tuple[Draft, str | None]:
+    """The draft as it may be committed, and the written reason, where a gate that did not let it pass needs one.
+
+    A draft is refused unless its tables are those that were checked; a reason helps with a gate only.
+    """
+    seal, passage = draft.seal_now(), draft.passage
+    if passage is not None and (passage.gate != draft.policy.gate or passage.seal != _shown(draft, seal)):
+        if reason is None:
+            raise another_draft()
+        # The gate said that about something else.
+        draft = replace(draft, passage=None)
+    if seal != draft.seal:
+        raise unchecked_tables()
+    if reason is None or (draft.passage is not None and draft.passage.passed):
+        return let_through(draft), None
+    return draft, reason
 
 
 def drawn_knowledge(

@@ -37,6 +37,17 @@ class Knowledge:
     method: str | None = None
     """The name of the method that made the releases, where he knows it."""
 
+    def __post_init__(self) -> None:
+        problems = []
+        if not isinstance(self.compromised, Mapping):
+            problems.append('The \'compromised\' parameter of Knowledge must be a mapping, such as {"Bob": "flu"}.')
+        if not isinstance(self.waiting, Mapping):
+            problems.append("The 'waiting' parameter of Knowledge must be a mapping, such as {2: [\"Bob\"]}.")
+        if self.growing not in (None, True, False):
+            problems.append("The 'growing' parameter of Knowledge must be True, False or None.")
+        if problems:
+            raise ParameterError("This is not what an adversary can know.", problems=problems)
+
     def __repr__(self) -> str:
         parts = [f"{count_of(len(self.compromised), 'person', 'people')} compromised"]
         waiting = sum(len(people) for people in self.waiting.values())

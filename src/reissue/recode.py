@@ -28,8 +28,8 @@ Ints = npt.NDArray[np.int64]
 DENSE = 1 << 22
 """Combinations of codes are ranked by a table of so many places, or four for each row; beyond, by sorting."""
 
-_MEMBER = re.compile(r'(?:^|(?<=,))(?:"((?:[^"]|"")*)"|([^",{}]*))(?=,|$)')
-"""One label of a published set, in double quotes or bare."""
+_MEMBER = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^",{}]*))(,|\Z)')
+"""One label of a published set, in double quotes or bare, and what comes behind it."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -259,10 +259,17 @@ def _quoted(label: str) -> str:
 
 
 def set_labels(text: str) -> list[str]:
-    """The labels of a published set: the way back from `set_text`."""
+    """The labels of a published set: the way back from `set_text`. What is not a set throughout is one label."""
     if not (text.startswith("{") and text.endswith("}") and len(text) > 1):
         return [text]
-    return [quoted.replace('""', '"') if quoted else bare for quoted, bare in _MEMBER.findall(text[1:-1])] or [text]
+    inside, labels, at = text[1:-1], [], 0
+    while match := _MEMBER.match(inside, at):
+        quoted, bare, behind = match.groups()
+        labels.append(bare if quoted is None else quoted.replace('""', '"'))
+        at = match.end()
+        if not behind:
+            return labels
+    return [text]
 
 
 def _labelled(name: str, which: npt.NDArray[np.integer], texts: tuple[str, ...]) -> _GroupColumn:

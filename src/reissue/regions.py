@@ -87,8 +87,25 @@ class Regions:
 
     def holds(self, people: Regions) -> Pairs:
         """All pairs of a group and a person who may be in it; what is not known of a person fits everything."""
-        person, group = people.meets(self)
-        return unpacked(_distinct(group * people.count + person), people.count)
+        return self._pairs_with(people, list(self._holding(people)))
+
+    def holds_at_most(self, people: Regions, most: int) -> Pairs | None:
+        """What `holds` gives, or None as soon as there are more pairs than `most`: so many are never kept."""
+        found: list[Ints] = []
+        for keys in self._holding(people):
+            found.append(keys)
+            most -= keys.size
+            if most < 0:
+                return None
+        return self._pairs_with(people, found)
+
+    def _holding(self, people: Regions) -> Iterator[Ints]:
+        """Keys of pairs; all those of a region of somebody come together, so whoever has one region has none twice."""
+        for person, mine, _ in people._meeting(self):
+            yield _distinct(self._groups(mine) * people.count + people._groups(person))
+
+    def _pairs_with(self, people: Regions, keys: list[Ints]) -> Pairs:
+        return unpacked(_distinct(np.concatenate([np.zeros(0, dtype=np.int64), *keys])), people.count)
 
     def _groups(self, boxes: Ints) -> Ints:
         return boxes if self.owner is None else self.owner[boxes]

@@ -157,6 +157,7 @@ class Published:
         Published(1 releases, 2 distinct sensitive values)
         """
         people: dict[str, int] = {}
+        _examine(releases)
         releases = [[(who, [_plain(value) for value in values]) for who, values in release] for release in releases]
         names = sorted({value for release in releases for _, values in release for value in values}, key=_order)
         code = {value: position for position, value in enumerate(names)}
@@ -187,6 +188,30 @@ class Published:
         if names and all(isinstance(value, int | float) and not isinstance(value, bool) for value in names):
             magnitudes = np.array(names, dtype=np.float64)
         return cls(tuple(built), tuple(names), magnitudes, single, tuple(people))
+
+
+def _examine(releases: object) -> None:
+    """Refuse lists that are not nested as they should be."""
+
+    def listed(thing: object) -> bool:
+        return isinstance(thing, Sequence) and not isinstance(thing, str)
+
+    def shaped(release: Any) -> bool:
+        pairs = listed(release) and all(listed(group) and len(group) == 2 for group in release)
+        return pairs and all(listed(part) for group in release for part in group)
+
+    every: Any = releases if listed(releases) else [None]
+    problems = [
+        f"Release {number}: a group is a pair of lists, (members, values)."
+        for number, release in enumerate(every, start=1)
+        if not shaped(release)
+    ]
+    if problems:
+        raise ParameterError(
+            "These are not releases as nested lists.",
+            problems=problems,
+            hint='a series of one release with one group: [[(["Alice", "Bob"], ["cancer", "flu"])]]',
+        )
 
 
 def _plain(value: object) -> object:

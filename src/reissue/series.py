@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 import polars as pl
 
 from reissue import archive
+from reissue.barred import forgotten_barred
 from reissue.coding import check_key
 from reissue.domain import COUNTERFEIT, GROUP, PERSON
 from reissue.drafting import Draft, History, Progress, make_draft
@@ -25,7 +26,7 @@ from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDama
 from reissue.frames import Library, to_library
 from reissue.gate import Gate, written_reason
 from reissue.identities import plain_id, pseudonym, read_key
-from reissue.inspection import Past, Sight, at_gate, drawn_knowledge, let_through
+from reissue.inspection import Past, Sight, at_gate, drawn_knowledge, let_through, to_commit
 from reissue.ledger import Finding, Ledger, PolicyVersion, Record
 from reissue.policy import Policy
 from reissue.release import Published, Release
@@ -170,7 +171,8 @@ class Series:
         """Make a draft durable, in one transaction or not at all.
 
         A draft that the gate of the policy did not let pass, or that was not shown to it, is refused unless
-        `override` says in words why it goes out all the same; the ledger keeps that.
+        `override` says in words why it goes out all the same; the ledger keeps that. One whose tables were changed
+        after they were checked is always refused.
         """
         reason = written_reason(override, draft.policy.gate)
         with self._ledger.writing():
@@ -181,10 +183,7 @@ class Series:
         self._check_continues(draft)
         if time is not None and time.tzinfo is None:
             raise ParameterError("The 'time' parameter of commit must have a time zone.")
-        if draft.passage is not None and draft.passage.passed:
-            reason = None
-        elif reason is None:
-            let_through(draft)
+        draft, reason = to_commit(draft, reason)
         # The policies are the same; a first draft may have been made before the series knew this one.
         draft = replace(draft, policy_version=self._policy_version.version)
         entry = archive.entry(draft, time or datetime.now(UTC), reason)
@@ -365,10 +364,11 @@ class Series:
             raise ParameterError("This series keeps ids as they are: there are no pseudonyms.")
         return pseudonym(plain_id(person), key)
 
-    def forget(self, *people: object) -> None:
+    def forget(self, *people: object) -> tuple[str, ...]:
         """Erase the ids of people, all or none; the history keeps their numbers and rows.
 
-        If the same id is ever published again, it counts as a new person.
+        If the same id is ever published again, it counts as a new person. What the publisher must see to because of
+        that is returned: somebody who is never to be published again cannot be recognised any more.
         """
         hashed = self._policy.people.ids == "hashed"
         sought = {self.pseudonym(person) if hashed else plain_id(person) for person in people}
@@ -379,7 +379,9 @@ class Series:
             if len(numbers) < len(sought) or not sought:
                 lacking = f"{len(sought) - len(numbers)} of the {count_of(len(sought), 'id')} given"
                 raise ParameterError(f"{lacking} are not in the series; nothing was forgotten.")
+            notes = forgotten_barred(numbers, self._past().barred())
             self._ledger.forget(numbers)
+        return notes
 
     def amend(self, policy: Policy | str | Path, reason: str) -> PolicyVersion:
         """Record a new version of the policy, with the reason for it; from now on it is the series' own."""

@@ -152,3 +152,26 @@ def test_a_method_that_cannot_go_on(run: Run, elsewhere: Path) -> None:
     assert ran.code == 2
     assert "Mondrian cannot go on from releases made elsewhere" in ran.err
     assert "MInvariance" in ran.err
+
+
+def test_forgetting_somebody_who_must_not_come_back(run: Run, elsewhere: Path) -> None:
+    run("adopt", "clinic", "2024.csv", "2025.csv", "--members", "members.csv", "--policy", "adopting.toml")
+    ran = run("forget", "clinic", "--yes", stdin="p00\n")
+    assert ran.code == 0
+    assert "never be published again" not in ran.out
+    ran = run("forget", "clinic", "--yes", stdin="p02\n")
+    assert ran.code == 0
+    assert "note 1 person of those forgotten must never be published again" in ran.out
+    ran = run("forget", "clinic", "--yes", "--json", stdin="old\np01\n")
+    assert ran.data["forgotten"] == 2
+    assert ran.data["notes"][0].startswith("1 person of those forgotten")
+
+
+def test_a_gate_that_bounds_nothing_is_refused(run: Run, files: Path) -> None:
+    text = (files / "safe.toml").read_text().replace('"Worlds"', '"Correlation"')
+    assert "Correlation" in text
+    (files / "weak.toml").write_text(text)
+    ran = run("publish", "clinic", "january.csv", "--policy", "weak.toml")
+    assert ran.code == 2
+    assert "bounds the probability of a value" in ran.err
+    assert not (files / "clinic").exists()

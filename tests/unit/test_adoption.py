@@ -361,6 +361,34 @@ def test_files_with_a_table_of_members(files: Path, folder: Path) -> None:
         assert series.published().releases[1].region is not None
 
 
+@pytest.mark.parametrize("names", [("1", "01"), ("1", "1.0"), ("A", "A "), (" 7", "7"), ("1", "+1")])
+def test_groups_whose_names_differ_as_text_are_different(memory: Path, tmp_path: Path, names: tuple[str, str]) -> None:
+    # Each group shows one value: merged they would look balanced, and nobody would be held back.
+    one, other = names
+    (tmp_path / "release.csv").write_text(f"group,illness\n{one},flu\n{one},flu\n{other},cold\n{other},cold\n")
+    (tmp_path / "members.csv").write_text(f"person,release,group\na,1,{one}\nb,1,{one}\nc,1,{other}\nd,1,{other}\n")
+    policy = ri.Policy(SCHEMA, ri.MInvariance(m=2, split=False), form="anatomised")
+    with adopt(memory / tmp_path.name, policy, [tmp_path / "release.csv"], members=tmp_path / "members.csv") as series:
+        assert series.release(1).summary["groups"] == 2
+        assert series.release(1).summary["barred"] == 4
+        assert alike(named(series)) == alike([[(["a", "b"], ["flu", "flu"]), (["c", "d"], ["cold", "cold"])]])
+
+
+def test_groups_named_by_numbers_that_are_not_whole(folder: Path) -> None:
+    release = pl.DataFrame(
+        {"group": [1.0, 1.0, 1.5, 1.5], "id": list("abcd"), "illness": ["flu", "flu", "cold", "cold"]}
+    )
+    with adopt(folder, POLICY, [release]) as series:
+        assert series.release(1).summary["groups"] == 2
+
+
+def test_rows_without_a_group_are_told_apart_as_they_were_written(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "release.csv").write_text("id,zip,illness\na,01,flu\nb,01,flu\nc,1,cold\nd,1,cold\n")
+    with adopt(folder, POLICY, [tmp_path / "release.csv"]) as series:
+        assert series.release(1).summary["groups"] == 2
+        assert series.release(1).tables["table"]["zip"].to_list() == ["01", "01", "1", "1"]
+
+
 def test_the_persons_of_a_table_are_not_published(tmp_path: Path, folder: Path) -> None:
     schema = ri.Schema(person="id", quasi={"age": ri.Numeric()}, sensitive="illness", drop=["name"])
     table = pl.DataFrame({
@@ -442,11 +470,13 @@ def wrong(files: Path, folder: Path, **changes: Any) -> str:
 def test_mistakes_are_told_before_anything_is_made(files: Path, folder: Path) -> None:
     listed = pl.read_csv(files / "members.csv", infer_schema=False)
     assert "no columns 'release'" in wrong(files, folder, members=listed.drop("release"))
-    assert "1 row name no release from 1 to 2" in wrong(files, folder, members=_with(listed, "release", "3"))
+    assert "1 row names no release from 1 to 2" in wrong(files, folder, members=_with(listed, "release", "3"))
     assert "no such groups as 1 row" in wrong(files, folder, members=_with(listed, "group", "Z"))
     told = wrong(files, folder, members=listed.head(7))
     assert "release 2: 1 of 2 groups show more or fewer values" in told
-    assert "a person has more than one row" in wrong(files, folder, members=_with(listed, "person", "p2"))
+    told = wrong(files, folder, members=_with(listed, "person", "p2"))
+    assert "release 1: 1 person is named more than once" in told
+    assert "Next step: name everybody who was in a release once" in told
     assert "no column 'id' that says who it is" in wrong(files, folder, members=None)
     assert "no column 'cell' for the groups" in wrong(files, folder, group="cell")
     assert "there is no column that names the groups" in wrong(files, folder, group=None)
@@ -465,7 +495,54 @@ def test_mistakes_are_told_before_anything_is_made(files: Path, folder: Path) ->
     assert "does not name people" in wrong(files, folder, releases=unnamed, members=None, group=None)
 
 
-def _with(listed: pl.DataFrame, column: str, value: str) -> pl.DataFrame:
+def test_mistakes_in_the_list_of_members_come_with_a_next_step(files: Path, folder: Path) -> None:
+    listed = pl.read_csv(files / "members.csv", infer_schema=False)
+    for column, value in [
+        ("release", "0"), ("release", "3"), ("release", "1.5"), ("release", "first"), ("release", "-1"),
+        ("release", None), ("group", "Z"), ("group", None), ("person", "p2"), ("person", "p3"), ("person", None),
+    ]:  # fmt: skip
+        assert "Next step: " in wrong(files, folder, members=_with(listed, column, value)), (column, value)
+    assert "Next step: " in wrong(files, folder, members=listed.head(3))
+    assert "Next step: " in wrong(files, folder, members=listed.drop("group"))
+    # In two groups of one release, and a person who is left out for it.
+    assert "Next step: " in wrong(files, folder, releases=view([(["a", "b"], [1, 2]), (["a", "c"], [1, 2])]), **NOTHING)
+    assert "Next step: " in wrong(files, folder, members=None)
+    assert "Next step: " in wrong(files, folder, group=None)
+    empty: Groups = []
+    assert "Next step: " in wrong(files, folder, releases=view(empty, FIRST), **NOTHING)
+
+
+NOTHING: dict[str, Any] = {"members": None, "group": None}
+
+
+@pytest.mark.parametrize(
+    "releases",
+    [
+        pl.Series([1.5] + [1.0] * 3 + [2.0] * 4),
+        pl.Series(["1.5"] + ["1"] * 3 + ["2"] * 4),
+        pl.Series([True] * 8),
+        pl.Series([1] * 4 + [2] * 4).cast(pl.Date),
+        pl.Series([1.0] * 4 + [float("nan")] * 4),
+    ],
+    ids=["floats", "text", "truth", "dates", "nan"],
+)
+def test_a_release_is_a_whole_number(files: Path, folder: Path, releases: pl.Series) -> None:
+    listed = pl.read_csv(files / "members.csv", infer_schema=False).with_columns(releases.alias("release"))
+    assert "no release from 1 to 2" in wrong(files, folder, members=listed)
+
+
+def test_whole_numbers_of_any_type_name_releases(files: Path, memory: Path, tmp_path: Path) -> None:
+    listed = pl.read_csv(files / "members.csv", infer_schema=False)
+    releases = [files / "r1.csv", files / "r2.csv"]
+    for dtype in (pl.UInt8, pl.Float32, pl.String, pl.Categorical):
+        members = listed.with_columns(
+            pl.col("release").cast(dtype if dtype != pl.Categorical else pl.String).cast(dtype)
+        )
+        with adopt(memory / f"{tmp_path.name}-{dtype}", POLICY, releases, members=members, group="class") as series:
+            assert series.release(2).summary["barred"] == 0
+
+
+def _with(listed: pl.DataFrame, column: str, value: str | None) -> pl.DataFrame:
     """The list of members with another entry in its first row."""
     return listed.with_columns(
         pl.when(pl.int_range(pl.len()) == 0).then(pl.lit(value)).otherwise(pl.col(column)).alias(column)
@@ -533,6 +610,39 @@ def test_dying_before_files_are_moved_is_finished_by_the_next(folder: Path, monk
     with ri.open(folder) as series:
         assert series.verify() == []
         assert series.release(2).tables["sensitive"].height == 4
+
+
+def test_an_interrupted_adoption_is_told_how_to_go_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(creation, "move", killed)
+        with pytest.raises(KeyboardInterrupt):
+            adopt(folder, POLICY, view(FIRST))
+    assert (folder / creation.CREATING).exists()
+    with pytest.raises(NotASeries, match="interrupted") as caught:
+        ri.open(folder)
+    assert caught.value.hint is not None
+    for call in ("reissue publish", "reissue adopt", "ri.open(", "ri.adopt("):
+        assert call in caught.value.hint
+
+
+# Forgetting
+
+
+def test_forgetting_somebody_who_is_barred_is_told(folder: Path) -> None:
+    with adopt(folder, POLICY, view(FIRST, SECOND)) as series:
+        assert series.forget("a") == ()
+        told = series.forget("b", "c", "d")
+        assert len(told) == 1
+        assert told[0].startswith("2 people of those forgotten must never be published again")
+        release = series.publish(TABLE)
+        # As said: c and d cannot be recognised any more.
+        assert sorted(series.held_back(3)["person"].to_list()) == ["e", "f", "g"]
+        assert release.summary["changes"]["arrived"] == 8
+        # Those who are still known are barred as ever, in later releases too.
+        assert series.forget("e")[0].startswith("1 person of those forgotten")
 
 
 # The gate

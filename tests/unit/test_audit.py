@@ -158,6 +158,7 @@ def test_a_decimal_limit_is_the_fraction_it_stands_for() -> None:
     assert limits_of(1 / 3).probability == Fraction(1, 3)
     assert limits_of(0.09).probability == Fraction(9, 100)
     assert limits_of(0.4999999).probability == Fraction(4999999, 10000000)
+    assert limits_of(0.49999999999).probability == Fraction(0.49999999999) < Fraction(1, 2)
     assert limits_of(Fraction(2, 7)).probability == Fraction(2, 7)
     for m in range(1, 200):
         assert limits_of(1 / m).probability == Fraction(1, m)
@@ -478,3 +479,14 @@ def test_the_public_door() -> None:
     assert list(attacks.ATTACKS) == ["Worlds", "Equivalence", "Correlation", "Channels"]
     with pytest.raises(AttributeError, match="Nothing"):
         _ = attacks.Nothing
+
+
+def test_nothing_passes_without_a_bound_on_the_probability() -> None:
+    view = Published.from_groups([[(["A", "B", "C"], ["x", "x", "y"])]])
+    for names in (["Correlation"], ["Channels"], ["Correlation", "Channels"]):
+        report = audit(view, limit=1 / 2, attacks=names)
+        assert {one.status for one in report.judgements.values()} == {"within"}
+        assert not report.passed
+        assert report.verdict.startswith("Not passed") and "Worlds was not run" in report.verdict
+        assert audit(view, limit=1 / 2, attacks=names, accept=["undecided"]).passed
+    assert audit(view, limit=2 / 3, attacks=["Worlds"]).passed

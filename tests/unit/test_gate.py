@@ -17,7 +17,7 @@ import pytest
 import reissue as ri
 from reissue import attacks
 from reissue.attacks.base import Findings, Judgement, Limits, Witness
-from reissue.errors import GateClosed, ParameterError, PolicyError, StaleDraft
+from reissue.errors import GateClosed, GuaranteeBroken, ParameterError, PolicyError, StaleDraft
 from reissue.gate import Gate
 from reissue.knowledge import Knowledge
 from reissue.release import Published
@@ -96,6 +96,9 @@ def test_a_gate_is_a_value() -> None:
         ({"attacks": []}, "at least one"),
         ({"attacks": "Worlds"}, "a list of names"),
         ({"attacks": ["Worlds", "Worlds"]}, "twice"),
+        ({"attacks": ["Correlation"]}, "an attack that bounds the probability of a value, such as 'Worlds'"),
+        ({"attacks": ["Channels"], "accept": ["sampled"]}, "such as 'Worlds'"),
+        ({"attacks": ["Equivalence", "Channels", "Correlation"]}, "such as 'Worlds'"),
         ({"limit": 0}, "above 0 and up to 1. Got 0 instead"),
         ({"limit": 1.5}, "above 0 and up to 1"),
         ({"limit": "a third"}, "above 0 and up to 1"),
@@ -111,6 +114,13 @@ def test_wrong_parameters(parameters: dict[str, Any], words: str) -> None:
     with pytest.raises(ParameterError) as caught:
         Gate(**parameters)
     assert words in str(caught.value)
+
+
+def test_a_gate_that_bounds_nothing_must_say_so(fake: type[FakeAttack]) -> None:
+    assert Gate(attacks=["Correlation"], accept=["undecided"]).attacks == ("Correlation",)
+    assert Gate(attacks=["Correlation", "Worlds"]).accept == ()
+    # What an attack of another package bounds is for that package to say.
+    assert Gate(attacks=["Correlation", "Fake"]).accept == ()
 
 
 def test_all_problems_of_a_gate_at_once() -> None:
@@ -266,6 +276,118 @@ def test_a_closed_draft_is_refused_at_the_commit(
         assert report is not None and not report.passed
         with pytest.raises(GateClosed, match="closed"):
             series.commit(shown)
+
+
+Change = Callable[[ri.Draft], object]
+
+
+def _other_table(draft: ri.Draft) -> None:
+    draft.tables["table"] = draft.snapshot.frame()
+
+
+def _other_cell(draft: ri.Draft) -> None:
+    draft.tables["table"][0, "age_low"] = 0
+
+
+def _one_column_more(draft: ri.Draft) -> None:
+    table = draft.tables["table"]
+    table.insert_column(0, pl.Series("who", np.arange(table.height)))
+
+
+def _one_table_more(draft: ri.Draft) -> None:
+    draft.tables["all"] = draft.rows
+
+
+def _one_table_less(draft: ri.Draft) -> None:
+    draft.tables.pop("table")
+
+
+CHANGES: list[Change] = [_other_table, _other_cell, _one_column_more, _one_table_more, _one_table_less]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_draft_that_was_changed_after_the_gate_is_refused(
+    folder: Path, gated: ri.Policy, patients: pl.DataFrame, change: Change
+) -> None:
+    with ri.open(folder, gated) as series:
+        made = series.draft(patients)
+        change(made)
+        before = content(folder)
+        with pytest.raises(GateClosed, match="not the one that the gate let pass"):
+            series.commit(made)
+        # No reason helps: what is in these tables was never checked by anybody.
+        with pytest.raises(GuaranteeBroken, match="not those that were checked"):
+            series.commit(made, override="it is fine")
+        assert content(folder) == before
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_draft_is_refused_without_a_gate_too(
+    folder: Path, policy: ri.Policy, patients: pl.DataFrame, change: Change
+) -> None:
+    with ri.open(folder, policy) as series:
+        made = series.draft(patients)
+        change(made)
+        with pytest.raises(GuaranteeBroken, match="not those that were checked") as caught:
+            series.commit(made)
+        assert "draft again" in str(caught.value)
+        assert series.releases == []
+        # Whoever shows it to a gate afterwards gains nothing.
+        with pytest.raises(GuaranteeBroken):
+            series.commit(series.at_gate(made)[0])
+
+
+def test_what_a_gate_said_is_about_one_draft(folder: Path, gated: ri.Policy, patients: pl.DataFrame) -> None:
+    assert gated.gate is not None
+    with ri.open(folder, gated) as series:
+        passed, other = series.draft(patients.head(12)), series.draft(patients, gate=False)
+        rows = passed.rows.with_columns(pl.col("diagnosis").reverse())
+        for changed in (
+            replace(other, passage=passed.passage),
+            replace(passed, recoded=other.recoded),
+            replace(passed, recoded=other.recoded, seal=other.seal),
+            replace(passed, rows=passed.rows.with_columns(pl.col("reissue.group").reverse())),
+            replace(passed, rows=rows),
+            replace(passed, counterfeits=passed.rows.head(1)),
+        ):
+            with pytest.raises(GateClosed, match="not the one that the gate let pass"):
+                series.commit(changed)
+        assert series.releases == []
+        # A reason can stand in for the gate, and the record does not say that the gate saw it.
+        release = series.commit(replace(other, passage=passed.passage), override="it takes too long")
+        assert release.summary["gate"]["verdict"] == "never run"
+        assert release.summary["gate"]["override"] == "it takes too long"
+
+
+def test_what_a_gate_said_is_about_one_gate(folder: Path, gated: ri.Policy, patients: pl.DataFrame) -> None:
+    assert gated.gate is not None
+    stricter = replace(gated, gate=replace(gated.gate, limit="1/5"))
+    with ri.open(folder, gated) as series:
+        passed = series.draft(patients)
+        series.amend(stricter, "stricter")
+        with pytest.raises(StaleDraft):
+            series.commit(passed)
+        with pytest.raises(GateClosed, match="not the one that the gate let pass"):
+            series.commit(replace(passed, policy=stricter))
+
+
+@pytest.mark.parametrize("form", ["generalised", "anatomised"])
+def test_looking_at_a_draft_does_not_change_it(
+    folder: Path, gated: ri.Policy, patients: pl.DataFrame, form: Any
+) -> None:
+    with ri.open(folder, replace(gated, form=form)) as series:
+        for table in (patients, patients.tail(20)):
+            made = series.draft(table)
+            for shown in (*made.tables.values(), made.rows):
+                shown.to_arrow()
+                shown.to_pandas()
+                shown.rows()
+                shown.rechunk()
+                shown.hash_rows()
+            # Nor does a copy of a table that says the same.
+            made.tables.update({name: one.slice(0, 5).vstack(one.slice(5)) for name, one in made.tables.items()})
+            series.commit(made)
+        assert series.verify() == []
 
 
 def test_an_override_is_kept_with_its_reason(

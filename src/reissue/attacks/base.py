@@ -54,6 +54,13 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Secret:
+    """A value that the adversary knows from elsewhere, in a witness: no release tells it."""
+
+    position: int
+
+
+@dataclass(frozen=True)
 class Place:
     """A group of a release, counted from 1, in a witness."""
 
@@ -61,7 +68,7 @@ class Place:
     group: int
 
 
-Part = str | Person | Value | Place
+Part = str | Person | Value | Secret | Place
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,7 +84,7 @@ class Witness:
         """The derivation in words.
 
         `name` says how people are called; by default as in the view, by name or as `person 17`. Values that are
-        not shown are lettered: value A, value B.
+        not shown are lettered, value A, value B; those that the adversary knows from elsewhere are not even that.
         """
         letters: dict[int, str] = {}
 
@@ -86,7 +93,9 @@ class Witness:
                 return (name or _called(published))(part.number)
             if isinstance(part, Place):
                 return f"release {part.release:,} group {part.group:,}"
-            if isinstance(part, Value):
+            if isinstance(part, Secret) and not show_values:
+                return "a certain value"
+            if isinstance(part, Value | Secret):
                 if show_values:
                     return str(published.values[part.position])
                 return f"value {letters.setdefault(part.position, _letter(len(letters)))}"

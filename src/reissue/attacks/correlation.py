@@ -11,6 +11,7 @@ several people share them, which `Worlds` weighs.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -25,6 +26,7 @@ from reissue.attacks.correlation_witness import Derivations, correlation
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.knowledge import Knowledge
 from reissue.reasoning.correlations import Correlations, Restrictions, bits
+from reissue.reasoning.elimination import OutOfTime
 from reissue.reasoning.restriction import n_choose, p_ct, p_hc, p_pb
 from reissue.release import Published
 
@@ -70,12 +72,16 @@ class Correlation:
                 "Correlation needs a view in which every member has exactly one value.",
                 hint="give it people: a registry, or who is in which group.",
             )
+        deadline = None if self.seconds is None else time.monotonic() + self.seconds
         people = values = np.zeros(0, dtype=np.int64)
         if knowledge is not None and knowledge.compromised:
             people, values = knowledge.known_values(published)
         found = Correlations.of(published)
-        left = found.restrictions(people, values, len(published.values), self.seconds)
-        return CorrelationFindings(published, found, left, people, values, self.n)
+        try:
+            left, late = found.restrictions(people, values, len(published.values), deadline), False
+        except OutOfTime:
+            left, late = None, True
+        return CorrelationFindings(published, found, left, people, values, self.n, late)
 
 
 class CorrelationFindings(Findings):
@@ -91,6 +97,7 @@ class CorrelationFindings(Findings):
         known_people: Ints,
         known_values: Ints,
         n: int | None = None,
+        late: bool = False,
     ) -> None:
         self.published = published
         self.found = found
@@ -103,7 +110,9 @@ class CorrelationFindings(Findings):
         if found.known < groups:
             which = count_of(groups - found.known, "group")
             undecided.append(f"{which} of {groups:,} were not correlated: it is not known who all their members are")
-        if left is None:
+        if left is None and late:
+            undecided.append("the time ran out before it was known which values the groups of each person share")
+        elif left is None:
             undecided.append("there are too many distinct values to keep everybody's in memory: none were ruled out")
         elif left.contradictory:
             undecided.append(
@@ -112,7 +121,7 @@ class CorrelationFindings(Findings):
         elif left.complete:
             self.searched += ("everything that follows by both restriction functions, applied to the end",)
         else:
-            undecided.append("the time ran out before both restriction functions had ruled out all they can")
+            undecided.append("time or memory ran out before both restriction functions had ruled out all they can")
         self.undecided = tuple(undecided)
 
     def __repr__(self) -> str:

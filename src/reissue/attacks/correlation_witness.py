@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from reissue.attacks.base import Part, Person, Place, Value, Witness, enumeration
+from reissue.attacks.base import Part, Person, Place, Secret, Value, Witness, enumeration
 from reissue.kernels.correlations import BY_COMPROMISED
 from reissue.reasoning.correlations import Correlated, Correlations, Restrictions, bits
 
@@ -41,7 +41,9 @@ class Derivations:
         found = self._found
         at = int(np.searchsorted(found.where.people, person))
         known, common, steps = self._needed(at)
-        sentences: list[Sentence] = [(Person(who), " is known to have ", Value(self._known[who]), ".") for who in known]
+        sentences: list[Sentence] = [
+            (Person(who), " is known to have ", Secret(self._known[who]), ".") for who in known
+        ]
         releases = [0]
         for who in common:
             sentence, release = self._in_common(who)

@@ -120,7 +120,9 @@ class WorldsFindings(Findings):
             undecided.append(f"{who} in parts too large to count or to sample: bounds only")
         if broken := told.get("contradictory"):
             who = count_of(broken, "person", "people")
-            undecided.append(f"{who} in groups that contradict each other (a value changed?): nothing can be said")
+            undecided.append(
+                f"{who} in groups that contradict each other (a value changed?): each release judged alone"
+            )
         if "propagation out of time" in told:
             undecided.append("the time ran out before flows had ruled out all they can")
         self.undecided = tuple(undecided)
@@ -158,10 +160,14 @@ class WorldsFindings(Findings):
 
     def probability(self, person: str | int, value: object) -> Fraction | float:
         """How likely a value is for a person: a fraction where that is exact, else as `posteriors` says."""
-        number = person if self.published.people is None else self.published.people.index(str(person))
-        place = int(np.searchsorted(self.found.people, number))
-        if place == self.found.people.size or self.found.people[place] != number:
-            raise ParameterError("There is no such person in the view.")
+        names = self.published.people
+        known = names is None or person in names
+        number = person if names is None else names.index(str(person)) if known else -1
+        place = int(np.searchsorted(self.found.people, number)) if isinstance(number, int) else -1
+        if not 0 <= place < self.found.people.size or self.found.people[place] != number:
+            raise ParameterError("There is no such person in the view.", hint="people are called as in the view.")
+        if value not in self.published.values:
+            raise ParameterError("No release publishes such a value.", hint="spell values as they are published.")
         unit = int(self.found.unit[place])
         code = self.published.values.index(value)
         for entry in range(int(self.found.starts[unit]), int(self.found.starts[unit + 1])):

@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from reissue.attacks.base import Kind, Part, Person, Place, Value, Witness, enumeration
+from reissue.attacks.base import Kind, Part, Person, Place, Secret, Value, Witness, enumeration
 from reissue.reasoning.posteriors import Effort, posteriors
 from reissue.release import Published, PublishedGroups
 
@@ -65,7 +65,11 @@ class Explainer:
             "exact": f"of all assignments of values to people that agree with every release, {fraction or figure}",
             "sampled": f"of assignments drawn at random that agree with every release, about {figure:.3g}",
         }.get(kind, f"at least {figure:.3g} of all assignments that agree with every release")
-        sentences = [self._told(spot) for spot in self._spots(person)[:3]]
+        together = self._together(person)
+        sentences = [self._told(spot) for spot in together or self._spots(person)[:3]]
+        if not together:
+            sentences.append(("Other groups share people with these, and so on.",))
+        sentences += self._told_known(together)
         if not present:
             sentences.append(("Suppose that ", Person(person), " is in one of the releases."))
         sentences.append((f"{how[0].upper()}{how[1:]} give ", Person(person), " ", Value(value), "."))
@@ -112,7 +116,7 @@ class Explainer:
                 "" if not at else ", ",
                 Person(member),
                 " " if at else " is known to have ",
-                Value(self._known[member]),
+                Secret(self._known[member]),
             ]
         return [(*told, "." if len(known) <= SHOWN else f", and so on for {len(known) - SHOWN:,} more.")]
 
@@ -177,6 +181,16 @@ class Explainer:
                 break
             chosen_so_far = wider
         return ()
+
+    def _together(self, person: int) -> list[Spot]:
+        """All groups that hang together with those of a person, where they are few enough to be told."""
+        spots = self._spots(person)
+        while len(spots) <= SHOWN:
+            wider = self._widened(spots)
+            if len(wider) == len(spots):
+                return sorted(spots)
+            spots = wider
+        return []
 
     def _widened(self, spots: list[Spot]) -> list[Spot]:
         """With the groups that share people with these, those with the most in common first."""

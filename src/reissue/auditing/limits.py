@@ -12,7 +12,8 @@ from reissue.attacks.base import Limits
 from reissue.errors import ParameterError
 
 FINEST = 1_000_000_000
-"""A decimal limit stands for the nearest fraction with a denominator up to this: 0.333... for 1/3, 0.09 for 9/100."""
+ROUNDING = Fraction(1, 10**15)
+"""A float stands for a fraction with a denominator up to `FINEST` that it is so near to: 1/3, 9/100."""
 
 _ONE_IN = {"m-invariance": "m", "weak-m-invariance": "m", "m-uniqueness": "m", "share-l-diversity": "l"}
 """Promises that nobody is tied to a value with more than 1 in so many, and the parameter that says it."""
@@ -77,7 +78,9 @@ def _fraction(number: object) -> Fraction | None:
     if isinstance(number, Rational) and not isinstance(number, bool):
         return Fraction(number)
     if isinstance(number, Real) and not isinstance(number, bool) and isfinite(number):
-        return Fraction(float(number)).limit_denominator(FINEST)
+        exact = Fraction(float(number))
+        near = exact.limit_denominator(FINEST)
+        return near if abs(near - exact) <= ROUNDING else exact
     return None
 
 

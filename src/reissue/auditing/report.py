@@ -275,6 +275,7 @@ class AuditReport:
                 for run in self.runs
             ],
             "findings": [_told(finding, naming) for finding in self.findings],
+            "suspicions": [_told(finding, naming) for finding in self.suspicions],
             "unasked": [{"attack": attack, "witness": naming.told(one)} for attack, one in self.unasked],
             "risks": self.risks.to_dicts(),
             "disclosure": asdict(self.disclosure),
@@ -389,8 +390,11 @@ def _told(finding: Finding, naming: Naming) -> dict[str, Any]:
 
 
 def _write(path: str | Path, text: str) -> Path:
+    """Write a report that nobody else on the machine can read."""
     path = Path(path)
     try:
+        path.touch(mode=0o600)
+        path.chmod(0o600)
         path.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise StorageError(f"'{path}' cannot be written: {error.strerror}.") from error

@@ -26,6 +26,9 @@ ACCEPTABLE = ("undecided", "sampled")
 MOST = 100
 """How many findings of an attack are kept; all are counted."""
 
+UNASKED = 5.0
+"""So many seconds at most for an attack that no limit asks about."""
+
 _ASKS = {"Equivalence": "equivalence", "Channels": "diversity"}
 """Attacks that judge by one limit other than the probability: without it they are not asked."""
 
@@ -50,8 +53,9 @@ def audit(
     `form` says how the releases were published, `threshold` above which re-identification risk a row is at risk.
     What is `undecided` or `sampled` fails unless `accept` names it. `progress` is called with each stage as it begins.
     """
-    accepted = _check(published, form, seconds, threshold, accept)
+    accepted = _check(published, knowledge, form, seconds, threshold, accept)
     limits = limits_of(limit, promises)
+    attacks = [attacks] if isinstance(attacks, str) else attacks
     chosen = [_built(attack, limits, seconds) for attack in (DEFAULT_ATTACKS if attacks is None else attacks)]
     if not chosen:
         raise ParameterError("The 'attacks' parameter of audit must name at least one attack.")
@@ -84,26 +88,33 @@ def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limi
 def _built(attack: Attack | str, limits: Limits, seconds: float) -> Attack:
     """The attack itself; one given by name gets what it can take of the time and the limits."""
     if not isinstance(attack, str):
-        if not callable(getattr(attack, "run", None)) or not isinstance(getattr(attack, "name", None), str):
+        ready = callable(getattr(attack, "run", None)) and isinstance(getattr(attack, "name", None), str)
+        if isinstance(attack, type) or not ready:
             raise ParameterError(
                 f"The 'attacks' parameter of audit must hold attacks or their names. Got a {type(attack).__name__}.",
                 hint=f"choose among {listed(list(family.ATTACKS))}.",
             )
         return attack
-    offered = {"seconds": seconds, "e": limits.equivalence, "l": limits.diversity}
     known = family.ATTACKS
+    if attack in _ASKS and getattr(limits, _ASKS[attack]) is None:
+        seconds = min(seconds, UNASKED)
+    offered = {"seconds": seconds, "e": limits.equivalence, "l": limits.diversity}
     taken = inspect.signature(known[attack]).parameters if attack in known else ()
     return family.build(attack, **{name: value for name, value in offered.items() if name in taken})
 
 
 def _check(
-    published: object, form: object, seconds: object, threshold: object, accept: Iterable[str]
+    published: object, knowledge: object, form: object, seconds: object, threshold: object, accept: Iterable[str]
 ) -> frozenset[str]:
     problems = []
     if not isinstance(published, Published):
         problems.append(f"'published' must be a Published view. Got a {type(published).__name__} instead.")
     elif not published.releases:
         problems.append("'published' has no release yet.")
+    elif not any(release.rows.sum() for release in published.releases):
+        problems.append("'published' has no rows.")
+    if knowledge is not None and not isinstance(knowledge, Knowledge):
+        problems.append(f"'knowledge' must be a Knowledge. Got a {type(knowledge).__name__} instead.")
     if form not in (None, "generalised", "anatomised"):
         problems.append("'form' must be 'generalised', 'anatomised' or left out.")
     if isinstance(seconds, bool) or not isinstance(seconds, Real) or not float(seconds) > 0:

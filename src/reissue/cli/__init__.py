@@ -10,6 +10,7 @@ import sys
 
 import typer
 
+from reissue.cli import output
 from reissue.cli.adopt import adopt
 from reissue.cli.amend import amend
 from reissue.cli.audit import audit
@@ -61,7 +62,7 @@ def main() -> None:
     except ReissueError as error:
         failure = error
     except BrokenPipeError:
-        os._exit(0)  # whoever reads, as `head` does, has seen enough
+        os._exit(output.outcome)  # whoever reads, as `head` does, has seen enough
     except OSError as error:
         failure = StorageError(f"The system refused: {error.strerror}.", hint="check the folder and the disk.")
     except Exception as error:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, print_json, print_table, say, stages
+from reissue.cli.output import AsJson, print_json, print_table, say, settle, stages
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from reissue.attacks.base import Witness
     from reissue.auditing.naming import Called
     from reissue.auditing.report import AuditReport
     from reissue.hierarchy import Hierarchy
@@ -125,6 +126,7 @@ def audit(
             report = _foreign(target, sensitive, foreign, asked, compromised, growing, show_values, progress)
         if html is not None:
             report.to_html(html, show_people=show_people, show_values=show_values, called=called)
+    settle(0 if report.passed else 1)
     if as_json:
         data = report.to_dict(show_people=show_people, show_values=show_values, called=called)
         print_json({**data, "html": None if html is None else str(html)})
@@ -155,17 +157,19 @@ def _series(
         if not show_people:
             return report, None
         # Names are looked up while the series is open, those of the findings only.
-        numbers = {number for finding in report.findings for number in _everybody(finding) if number >= 0}
+        witnesses = [finding.witness for finding in (*report.leading, *report.suspicions)]
+        witnesses += [witness for _, witness in report.unasked]
+        numbers = {number for witness in witnesses for number in _everybody(witness) if number >= 0}
+        numbers |= {number for finding in report.findings for number in finding.people if number >= 0}
         names = {number: str(opened.name_of(number)) for number in numbers}
     return report, lambda number: names.get(number, f"person {number}")
 
 
-def _everybody(finding: Any) -> set[int]:
-    """The people in a finding and in its witness."""
+def _everybody(witness: Witness) -> set[int]:
+    """The people in a derivation."""
     from reissue.attacks.base import Person
 
-    parts = (part for sentence in finding.witness.sentences for part in sentence)
-    return {*finding.people, *(part.number for part in parts if isinstance(part, Person))}
+    return {part.number for sentence in witness.sentences for part in sentence if isinstance(part, Person)}
 
 
 def _foreign(

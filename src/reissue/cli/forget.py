@@ -36,8 +36,10 @@ def forget(
     else:
         raise ParameterError("Forgetting cannot be undone.", hint="say --yes when the id comes from a pipe or file.")
     with open_series(series) as opened:
-        opened.forget(*(opened.id_from_text(person) for person in people))
+        notes = opened.forget(*(opened.id_from_text(person) for person in people))
     if as_json:
-        print_json({"forgotten": len(people)})
+        print_json({"forgotten": len(people), **({"notes": list(notes)} if notes else {})})
         return
     say(f"forgotten: {count_of(len(people), 'id')} gone, the history keeps numbers")
+    for note in notes:
+        say(note, heading="note ", style="yellow")

@@ -28,6 +28,16 @@ SeriesFolder = Annotated[Path, typer.Argument(metavar="SERIES", help="The folder
 Number = Annotated[int | None, typer.Argument(metavar="NUMBER", help="The release; the last one by default.")]
 
 
+outcome = 0
+"""The exit code if whoever reads the output stops reading: what was found out stays so."""
+
+
+def settle(code: int) -> None:
+    """Say how the command will end, before it prints."""
+    global outcome
+    outcome = code
+
+
 def console(*, errors: bool = False) -> Console:
     """A rich console on standard output or standard error."""
     from rich.console import Console
@@ -36,7 +46,7 @@ def console(*, errors: bool = False) -> Console:
         """Whoever reads, as `head` does, has seen enough: what was done is done, so that is no failure."""
 
         def on_broken_pipe(self) -> None:
-            os._exit(0)
+            os._exit(outcome)
 
     return Console(stderr=True, highlight=False) if errors else Patient(highlight=False)
 

@@ -32,6 +32,7 @@ def publish(
         Path | None,
         typer.Option("--report", help="Private: write what the gate of the policy found to this HTML file."),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file of the report if there is one.")] = False,
     override: Annotated[
         str | None, typer.Option("--override", help="Publish although the gate is closed: why; kept in the record.")
     ] = None,
@@ -61,11 +62,11 @@ def publish(
         if opened is None and policy is not None:
             # A series comes into being with its first release: nothing is made for a table that does not fit.
             rules = Policy.read(policy)
-            reason = _asked(rules, report, override)
+            reason = _asked(rules, report, override, force)
             made, found = at_gate(first_draft(table, rules, **given), progress=progress)
         else:
             opened = stack.enter_context(opened or open_series(series))
-            reason = _asked(opened.policy, report, override)
+            reason = _asked(opened.policy, report, override, force)
             if not dry_run:
                 stack.enter_context(opened.writing())
             made, found = opened.at_gate(opened.draft(table, **given), progress=progress)
@@ -84,7 +85,7 @@ def publish(
         _show(dict(release.summary) | {"folder": str(release.folder)}, as_json, committed=True)
 
 
-def _asked(policy: Policy, report: Path | None, override: str | None) -> str | None:
+def _asked(policy: Policy, report: Path | None, override: str | None, force: bool) -> str | None:
     """The reason for passing a closed gate, if one is given; a report needs a gate to report on."""
     from reissue.errors import ParameterError
     from reissue.gate import written_reason
@@ -94,8 +95,8 @@ def _asked(policy: Policy, report: Path | None, override: str | None) -> str | N
             "The policy has no gate, so there is nothing to report.",
             hint="`reissue audit` reports on what is published.",
         )
-    if report is not None and report.exists():
-        raise ParameterError(f"There is a file '{report}' already.", hint="name another one with --report.")
+    if report is not None and report.exists() and not force:
+        raise ParameterError(f"There is a file '{report}' already.", hint="name another one, or pass --force.")
     return written_reason(override, policy.gate)
 
 

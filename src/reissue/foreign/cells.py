@@ -4,7 +4,7 @@
 |----------------------------------------------------------|---------------------------------------------------------|
 | `*`, `NULL`, `NA`, `NaN`, empty                          | everything                                              |
 | `[21-25]`, `[21, 25[`, `]21, 25]`, `[21,25)`, `(21;25]`  | an interval; an end is left out where the bracket says so |
-| `21-25`, `21–25`, `[-5 - 3]`                             | an interval with both ends                              |
+| `21-25`, `21–25`, `05-09`, `[-5 - 3]`                    | an interval with both ends                              |
 | `<30`, `<=30`, `>=60`, `>60`, `60+`, `[60, Inf)`         | an interval without end                                 |
 | `2024-01-31`, `[2024-01-01, 2024-03-31]`                 | a date, and dates                                       |
 | `{a,b}`, `{"a, b","c"}`                                  | one of these labels                                     |
@@ -13,17 +13,16 @@
 | anything else                                            | itself                                                  |
 
 A column is one thing in all releases and in the registry: numbers, dates, masked texts or labels. Numbers that begin
-with 0, as codes do, are texts unless there are intervals of them.
+with 0, as codes do, are texts unless there are intervals of them. A column of bare `21-25` alone is read as intervals:
+should they be codes, more groups seem to have something in common than do, and nothing is missed. Beside codes such
+as `02139-4307`, where nothing else speaks for numbers, they are labels.
 """
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +30,15 @@ import polars as pl
 
 from reissue.attributes import EVERYTHING, Attribute, Intervals, Patterns, Sets
 from reissue.errors import count_of
+from reissue.foreign.intervals import (
+    Interval,
+    has_comma,
+    interval_of,
+    is_bare,
+    is_code,
+    is_dashed_code,
+    is_plain,
+)
 from reissue.hierarchy import Hierarchy
 from reissue.recode import set_labels
 
@@ -39,85 +47,9 @@ Bools = npt.NDArray[np.bool_]
 
 SUPPRESSED = frozenset({"*", "", "NULL", "null", "NA", "NaN", "nan"})
 """What tools write where they leave a cell out."""
-
-_NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
-_DATE = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?"
-_INFINITE = r"[+-]?(?:[Ii]nf(?:inity)?|∞)"
-_BETWEEN = r"\s*(?:[,;–—-])\s*"
-
-
-def _compiled(value: str) -> tuple[re.Pattern[str], ...]:
-    end = rf"({value}|{_INFINITE})"
-    return (
-        re.compile(rf"([\[\](])\s*{end}{_BETWEEN}{end}\s*([\[\])])"),
-        re.compile(rf"()({value}){_BETWEEN}({value})()"),
-        re.compile(rf"(<=|>=|<|>|≤|≥)\s*({value})"),
-        re.compile(rf"\[\s*({value})\s*\]"),
-    )
-
-
-_PLAIN = {"numbers": re.compile(_NUMBER), "dates": re.compile(_DATE)}
-_FORMS = {"numbers": _compiled(_NUMBER), "dates": _compiled(_DATE)}
-_FROM = re.compile(rf"({_NUMBER})\+")
-_CODE = re.compile(r"[+-]?0\d.*")
-
-
-class Interval(NamedTuple):
-    """The values a cell may stand for, on the line of numbers or of dates (in microseconds)."""
-
-    low: float
-    high: float
-    low_open: bool = False
-    high_open: bool = False
-
-    @property
-    def empty(self) -> bool:
-        """Whether nothing is in it."""
-        return self.low > self.high or (self.low == self.high and (self.low_open or self.high_open))
-
-
-def interval_of(text: str, kind: str = "numbers") -> Interval | None:
-    """A number or an interval (or, of kind `dates`, a date or several) as an interval; None if it is neither."""
-    if _PLAIN[kind].fullmatch(text):
-        value = _value(text, kind)
-        return None if value is None else Interval(value, value)
-    found = _parsed(text, kind)
-    return None if found is None or found.empty else found
-
-
-def _parsed(text: str, kind: str) -> Interval | None:
-    brackets, bare, compared, single = _FORMS[kind]
-    if match := brackets.fullmatch(text) or bare.fullmatch(text):
-        opening, first, second, closing = match.groups()
-        low, high = _value(first, kind), _value(second, kind)
-        if low is None or high is None:
-            return None
-        return Interval(low, high, opening in ("(", "]") or low == -np.inf, closing in (")", "[") or high == np.inf)
-    if match := compared.fullmatch(text):
-        value = _value(match[2], kind)
-        if value is None:
-            return None
-        strictly = match[1] in ("<", ">")
-        below = match[1] in ("<", "<=", "≤")
-        return Interval(-np.inf, value, True, strictly) if below else Interval(value, np.inf, strictly, True)
-    if match := single.fullmatch(text):
-        value = _value(match[1], kind)
-        return None if value is None else Interval(value, value)
-    if kind == "numbers" and (match := _FROM.fullmatch(text)):
-        return Interval(float(match[1]), np.inf, False, True)
-    return None
-
-
-def _value(text: str, kind: str) -> float | None:
-    if text.lstrip("+-")[:1] in ("I", "i", "∞"):
-        return -np.inf if text.startswith("-") else np.inf
-    if kind == "numbers":
-        return float(text)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return float((moment - datetime(1970, 1, 1)).total_seconds() * 1e6)
+NUMBERS = {"number", "code", "interval", "bare"}
+"""The sorts of cells that can all be intervals of numbers."""
+APART = "that exclude one another; give a hierarchy if some of them stand for others"
 
 
 def labels_of(text: str) -> list[str] | None:
@@ -160,36 +92,60 @@ def read_column(
         return _in_hierarchy(name, coded, hierarchy, show_values)
     sorts = {text: _sort(text) for one in coded for text in one.texts if text not in SUPPRESSED}
     seen = set(sorts.values())
-    if seen <= {"number", "interval"} or ("interval" in seen and seen <= {"number", "code", "interval"}):
-        return Column(tuple(_intervals(one, "numbers") for one in coded), "numbers and intervals of them")
+    if wrong := _commas(name, coded, sorts, seen):
+        return wrong
+    if {"bare", "dashed code"} <= seen <= {"bare", "code", "dashed code"}:
+        return Column(_labels(coded, sorts), f"codes with dashes, not intervals: labels {APART}")
+    if seen <= NUMBERS - {"code"} or (seen & {"interval", "bare"} and seen <= NUMBERS):
+        how = "intervals of numbers, all with a bare dash; give a hierarchy if they are codes"
+        return Column(
+            tuple(_intervals(one, "numbers") for one in coded),
+            how if seen == {"bare"} else "numbers and intervals of them",
+        )
     if seen <= {"date", "dates"}:
         return Column(tuple(_intervals(one, "dates") for one in coded), "dates and intervals of them")
-    if seen & {"interval", "dates"}:
-        plain = {"number", "code", "interval"} if "interval" in seen else {"date", "dates"}
-        return _mixed(name, coded, sorts, plain, show_values)
+    if seen & {"interval", "bare", "dates"}:
+        return _mixed(name, coded, sorts, NUMBERS if seen & {"interval", "bare"} else {"date", "dates"}, show_values)
     if "mask" in seen:
         wrong = _unreadable(name, coded, lambda text: sorts[text] in ("set", "broken"), "a masked text", show_values)
         return wrong or Column(tuple(_patterns(one) for one in coded), "texts in which * is any one character")
     wrong = _unreadable(name, coded, lambda text: sorts[text] == "broken", "a set of labels", show_values)
     wrong += _numbers_and_labels(name, coded, sorts)
-    if wrong:
-        return wrong
-    held = {text: labels_of(text) or [text] for text in sorts}
-    return Column(_sets(coded, held, sorted({label for labels in held.values() for label in labels})), "labels")
+    return wrong or Column(_labels(coded, sorts), f"labels {APART}")
 
 
 def _sort(text: str) -> str:
-    if _PLAIN["numbers"].fullmatch(text):
-        return "code" if _CODE.fullmatch(text) else "number"
-    if _PLAIN["dates"].fullmatch(text) and interval_of(text, "dates"):
+    if is_plain(text):
+        return "code" if is_code(text) else "number"
+    if is_plain(text, "dates"):
         return "date"
     if interval_of(text):
-        return "interval"
+        return "bare" if is_bare(text) else "interval"
     if interval_of(text, "dates"):
         return "dates"
-    if text.startswith("{") and text.endswith("}"):
+    if is_dashed_code(text):
+        return "dashed code"
+    if has_comma(text):
+        return "comma"
+    if text.startswith("{"):
         return "set" if labels_of(text) else "broken"
     return "mask" if "*" in text else "label"
+
+
+def _commas(name: str, coded: Sequence[_Coded], sorts: Mapping[str, str], seen: set[str]) -> list[str]:
+    """A column of numbers some of which have a comma: it may stand before decimals or between thousands."""
+    if "comma" not in seen or not seen <= NUMBERS | {"comma"}:
+        return []
+    problems = []
+    for one in coded:
+        count, _ = one.count(lambda text: sorts[text] == "comma")
+        if count:
+            problems.append(
+                f"'{name}' in {one.source.where}: {count_of(count, 'cell')} of {one.codes.size:,} with a comma in a "
+                "number; numbers with a decimal comma are not understood, nor with one between thousands; write 1.5 "
+                "and 10500"
+            )
+    return problems
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -249,6 +205,11 @@ def _sets(coded: Sequence[_Coded], held: Mapping[str, Sequence[str]], labels: Se
     return tuple(parts)
 
 
+def _labels(coded: Sequence[_Coded], sorts: Mapping[str, str]) -> tuple[Sets, ...]:
+    held = {text: labels_of(text) or [text] for text in sorts}
+    return _sets(coded, held, sorted({label for labels in held.values() for label in labels}))
+
+
 def _in_hierarchy(name: str, coded: Sequence[_Coded], hierarchy: Hierarchy, show_values: bool) -> Column | list[str]:
     known = set(hierarchy.labels)
     held: dict[str, list[str]] = {}
@@ -278,7 +239,7 @@ def _mixed(
 ) -> list[str]:
     """A column in which some cells are intervals and others cannot be."""
     what = "numbers" if "number" in plain else "dates"
-    spread = plain & {"interval", "dates"}
+    spread = plain & {"interval", "bare", "dates"}
     ranged = [one for one in coded if one.count(lambda text: sorts[text] in spread)[0]]
     problems = _unreadable(
         name, ranged, lambda text: sorts[text] not in plain, f"{what} or an interval of them", show_values
@@ -297,7 +258,7 @@ def _numbers_and_labels(name: str, coded: Sequence[_Coded], sorts: Mapping[str, 
         held = Counter(sorts[text] for text in one.texts if text in sorts)
         if held and set(held) <= {"number", "code", "date"}:
             numbers.append(one.source.where)
-        elif held and set(held) <= {"label"}:
+        elif held and set(held) <= {"label", "dashed code", "comma"}:
             labels.append(one.source.where)
     if not (numbers and labels):
         return []

@@ -12,11 +12,11 @@ from typing import Any
 import polars as pl
 
 from reissue.errors import MissingExtra, TableError, UserError
-from reissue.frames import READABLE, read_table
-from reissue.plain import EXACT
+from reissue.foreign.separated import CSV, read_separated
+from reissue.frames import read_table
 
 EXCEL = (".xlsx", ".xls", ".xlsb")
-KINDS = (*READABLE, *EXCEL)
+KINDS = (".parquet", *CSV, *EXCEL)
 PARTS = ("table", "quasi", "sensitive", "counterfeits")
 """The tables of a release that Reissue wrote."""
 
@@ -42,7 +42,7 @@ def read_files(releases: str | Path | Sequence[object]) -> list[ReleaseFiles]:
         found = [(_name(one, number), _parts(one)) for number, one in enumerate(releases, start=1)]
         if not found:
             raise TableError("There are no releases to read.", hint="name at least one file.")
-    read, problems, missing = [], [], None
+    read, problems, hints, missing = [], [], [], None
     for name, parts in found:
         try:
             read.append(ReleaseFiles(name, {part: read_cells(table) for part, table in parts.items()}))
@@ -50,15 +50,17 @@ def read_files(releases: str | Path | Sequence[object]) -> list[ReleaseFiles]:
             missing = error
         except UserError as error:
             problems.append(f"release '{name}': {error.what}")
+            hints.append(error.hint)
     if missing is not None:
         raise missing
-    problems += [
+    empty = [
         f"release '{one.name}' has no rows"
         for one in read
         if any(table.is_empty() for part, table in one.tables.items() if part != "counterfeits")
     ]
-    if problems:
-        raise TableError("The releases cannot be read.", problems=problems)
+    if problems or empty:
+        told = dict.fromkeys([*(hint for hint in hints if hint), *(["leave out what has no rows."] if empty else [])])
+        raise TableError("The releases cannot be read.", problems=[*problems, *empty], hint=" ".join(told) or None)
     return read
 
 
@@ -66,22 +68,24 @@ def read_cells(table: object) -> pl.DataFrame:
     """A table with every cell as text, as it is written."""
     if isinstance(table, str | Path) and str(table).lower().endswith(EXCEL):
         frame = _read_excel(Path(table))
+    elif isinstance(table, str | Path) and str(table).lower().endswith(CSV):
+        frame = read_separated(Path(table))
     else:
         frame = read_table(table, text=_EveryColumn())[0]
     problems = [f"'{name}' holds nested values" for name, dtype in frame.schema.items() if dtype.is_nested()]
     if problems:
-        raise TableError("A table has columns that are not cells.", problems=problems)
+        raise TableError(
+            "A table has columns that are not cells.", problems=problems, hint="leave these columns out of the table."
+        )
     return frame.select(_text(column) for column in frame)
 
 
 def _text(column: pl.Series) -> pl.Series:
-    """Cells as text. Whole numbers that a library keeps as 5.0, for missing ones beside them, are written as 5."""
+    """Cells as text. Whole numbers that a library keeps as 5.0 are written as 5, as most others would."""
     if isinstance(column.dtype, pl.Datetime):
         return column.dt.cast_time_unit("us").cast(pl.String)
     if column.dtype.is_float():
-        column = column.fill_nan(None)
-        if ((column == column.round()) & (column.abs() < EXACT)).all():
-            column = column.cast(pl.Int64)
+        return column.fill_nan(None).cast(pl.String).str.replace(r"\.0$", "").replace("-0", "0")
     return column.cast(pl.String)
 
 
@@ -108,7 +112,7 @@ def _in_folder(folder: Path) -> list[tuple[str, dict[str, Any]]]:
     if folder.is_file():
         return [(folder.name, {"table": folder})]
     if not folder.is_dir():
-        raise TableError(f"There is no file or folder '{folder}'.")
+        raise TableError(f"There is no file or folder '{folder}'.", hint="check where the releases lie.")
     if (folder / "public").is_dir():
         folder = folder / "public"
     # A release that was taken apart may also lie alone in a folder.
@@ -153,7 +157,7 @@ def _read_excel(path: Path) -> pl.DataFrame:
             hint="install reissue with its extra excel (from a clone: pip install '.[excel]'), or save as CSV.",
         )
     if not path.is_file():
-        raise TableError(f"There is no file '{path}'.")
+        raise TableError(f"There is no file '{path}'.", hint="check where it lies.")
     failure: TableError | None = None
     try:
         return pl.read_excel(path, engine="calamine", infer_schema_length=0)

@@ -5,7 +5,8 @@
 
 Three ways, from the most knowledge to the least: the files name the people themselves; a registry has everybody's
 exact quasi-identifiers, and who may be in which group is computed; or nobody is known, and groups are compared by
-their regions. Cells are understood as `cells` says, files as `files` says.
+their regions. A registry that turns out to lack people leaves only the third. Cells are understood as `cells` says,
+files as `files` says.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from reissue.foreign.cells import SUPPRESSED, Source, read_column
 from reissue.foreign.files import ReleaseFiles, read_files
 from reissue.foreign.registry import Registry
 from reissue.foreign.tables import Grouped, Roles, attribute_names, grouped
-from reissue.foreign.views import UNMATCHED, by_name, by_region, by_registry
+from reissue.foreign.views import UNMATCHED, by_name, by_region, by_registry, value_notes
 from reissue.hierarchy import Hierarchy
 from reissue.regions import Regions
 from reissue.release import Published
@@ -94,7 +95,7 @@ def read_releases(
             hint=f"let all of them have it, or none (drop=['{person}']).",
         )
     regions, known, notes = _regions(tables, people, names, hierarchies, show_values)
-    notes = [*_role_notes(files, roles, names), *notes, *_suppressed_notes(tables)]
+    notes = [*_role_notes(files, roles, names), *notes, *value_notes(tables, sensitive), *_suppressed_notes(tables)]
     if named:
         published, unmatched = by_name(tables, people)
         notes.append("the files say who is in which group")
@@ -158,7 +159,11 @@ def _grouped(files: Sequence[ReleaseFiles], roles: Roles) -> list[Grouped]:
         else:
             tables.append(made)
     if problems:
-        raise TableError("The releases do not fit what was said about them.", problems=problems)
+        raise TableError(
+            "The releases do not fit what was said about them.",
+            problems=problems,
+            hint="name the columns as the files do (sensitive, quasi, person, group), or correct the files.",
+        )
     return tables
 
 
@@ -194,8 +199,6 @@ def _regions(
         if len(column.parts) > len(having):
             known[name] = column.parts[-1]
         notes.append(f"'{name}' is read as {column.how}")
-        if column.how == "labels":
-            notes[-1] += " that exclude one another; give a hierarchy if some of them stand for others"
         if len(having) < len(tables):
             notes.append(
                 f"'{name}' is in {len(having):,} of {len(tables):,} releases, and may be anything in the others"

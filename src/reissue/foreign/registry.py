@@ -44,7 +44,11 @@ class Registry:
         if not known and names:
             problems.append(f"it has none of the quasi-identifiers of the releases: {listed(names)}")
         if problems:
-            raise TableError("The registry cannot be used.", problems=problems)
+            raise TableError(
+                "The registry cannot be used.",
+                problems=problems,
+                hint="let it have one row for each person: the name, and quasi-identifiers called as in the releases.",
+            )
         return cls(frame[person], frame.select(known))
 
     def present(self, present: object | None, files: Sequence[ReleaseFiles]) -> list[Bools]:
@@ -59,23 +63,36 @@ class Registry:
                 f"The table of who is present has no column {listed(lacking)}, only {listed(frame.columns)}.",
                 hint="let it have one row for each person and release that is known: person, release.",
             )
-        # A release is called by its number or its file, with or without the ending.
-        called = [{str(number), one.name, one.name.partition(".")[0]} for number, one in enumerate(files, start=1)]
-        place = {name: at for at, names in reversed(list(enumerate(called))) for name in names}
-        release = np.array([place.get(name, -1) for name in frame["release"].to_list()], dtype=np.int64)
+        place = _called(files)
+        named = [place.get(name, set()) for name in frame["release"].to_list()]
+        release = np.array([min(one, default=-1) for one in named], dtype=np.int64)
+        several = sum(len(one) > 1 for one in named)
         position = pl.DataFrame({"person": self.people, "place": np.arange(everybody)})
         who = frame.select("person").join(position, on="person", how="left", maintain_order="left")["place"]
         strangers, elsewhere = who.null_count(), int(np.count_nonzero(release < 0))
-        if strangers or elsewhere:
+        if strangers or elsewhere or several:
             problems = [f"{count_of(strangers, 'row')} of people who are not in the registry"] if strangers else []
             problems += [f"{count_of(elsewhere, 'row')} of releases that there are not"] if elsewhere else []
+            if several:
+                rows = count_of(several, "row")
+                problems.append(f"{rows} in which 'release' is the number of one release and the name of another")
             raise TableError(
                 "The table of who is present does not fit.",
                 problems=problems,
-                hint="releases are called by their number, counted from 1, or by their file.",
+                hint="call releases by their number, counted from 1, or by their file with its ending, whatever is "
+                "not the name of two.",
             )
         known = [np.zeros(everybody, dtype=np.bool_) for _ in files]
         people = who.to_numpy()
         for at, here in enumerate(known):
             here[people[release == at]] = True
         return known
+
+
+def _called(files: Sequence[ReleaseFiles]) -> dict[str, set[int]]:
+    """What releases may be called by: their number or their file, with or without the ending."""
+    place: dict[str, set[int]] = {}
+    for at, one in enumerate(files):
+        for name in (str(at + 1), one.name, one.name.partition(".")[0]):
+            place.setdefault(name, set()).add(at)
+    return place

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from decimal import Decimal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.errors import count_of
-from reissue.foreign.matching import match
+from reissue.errors import TableError, count_of
+from reissue.foreign.matching import Candidates, candidates, match
 from reissue.foreign.registry import Registry
 from reissue.foreign.tables import Grouped
 from reissue.regions import Regions
@@ -22,8 +23,13 @@ Unmatched = list[tuple[int, str, int]]
 
 UNMATCHED = pl.Schema({"release": pl.Int64, "what": pl.String, "count": pl.Int64})
 
-_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
-"""Numbers, but not codes that begin with 0."""
+MOST_CANDIDATES = 20_000_000
+"""So many pairs of a group and somebody who may be in it are kept, in all releases together."""
+COMPLETE = "everybody in the releases is taken to be in the registry"
+LACKING = "the registry lacks people; groups are compared by their regions, and nobody's place is concluded"
+
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*[1-9])?")
+"""Numbers that are written in one way only: no code that begins with 0, no 1.50, no 1e2."""
 
 
 def by_name(tables: Sequence[Grouped], people: Registry | None) -> tuple[Published, Unmatched]:
@@ -60,30 +66,29 @@ def by_region(tables: Sequence[Grouped], regions: Sequence[Regions]) -> tuple[Pu
 def by_registry(
     tables: Sequence[Grouped], regions: Sequence[Regions], people: Registry, known: Regions, present: Sequence[Bools]
 ) -> tuple[Published, Unmatched, list[str]]:
-    """Who may be in which group is computed from the regions and what is known of people."""
+    """Who may be in which group is computed from the regions and what is known of people.
+
+    Where rows are left that nobody registered can fill, people are lacking, and they may be anywhere: the view is
+    that of the regions then. To list so many unknown people as candidates would not do: how likely a value is for any
+    of them, or for somebody registered, would depend on how many were made up.
+    """
+    fitting = _fitting(tables, regions, known, present)
+    if any(found.lacking for found in fitting):
+        published, _ = by_region(tables, regions)
+        told = [(at, what, count) for at, found in enumerate(fitting, start=1) for what, count in found.report]
+        return published, told, [LACKING]
     values = _Values(tables)
-    registered = people.people.len()
-    strangers = counterfeits = 0
+    counterfeits = 0
     releases = []
     unmatched: Unmatched = []
     for at, table in enumerate(tables):
-        matched = match(regions[at], table.rows - table.made_up, known, present[at])
+        matched = match(fitting[at], present[at])
         unmatched += [(at + 1, what, count) for what, count in matched.report]
-        groups = np.arange(table.count)
-        extra = np.repeat(groups, matched.unknown)
-        # Strangers are like one another: it is no matter which of a group's are the certain ones.
-        rank = np.arange(extra.size) - np.repeat(np.cumsum(matched.unknown) - matched.unknown, matched.unknown)
-        made_up = np.repeat(groups, table.made_up)
-        member = np.concatenate(
-            [
-                matched.person,
-                registered + strangers + np.arange(extra.size),
-                -(counterfeits + 1 + np.arange(made_up.size)),
-            ]
-        )
-        group = np.concatenate([matched.group, extra, made_up])
-        sure = np.concatenate([matched.sure, rank < matched.unknown_sure[extra], np.ones(made_up.size, dtype=np.bool_)])
-        strangers, counterfeits = strangers + extra.size, counterfeits + made_up.size
+        made_up = np.repeat(np.arange(table.count), table.made_up)
+        member = np.concatenate([matched.person, -(counterfeits + 1 + np.arange(made_up.size))])
+        group = np.concatenate([matched.group, made_up])
+        sure = np.concatenate([matched.sure, np.ones(made_up.size, dtype=np.bool_)])
+        counterfeits += made_up.size
         order = np.lexsort((member, group))
         certain = bool(sure.all())
         releases.append(
@@ -95,29 +100,27 @@ def by_registry(
                 present=None if certain else matched.present,
             )
         )
-    names = people.people.to_list()
-    names += _unknown(strangers, set(names))
-    notes = ["everybody in the releases is taken to be in the registry"]
-    if strangers:
-        unknown = count_of(strangers, "unknown person", "unknown people")
-        notes = [
-            f"the registry does not account for all rows: {unknown} may be in the groups concerned; elsewhere "
-            "everybody is taken to be in the registry"
-        ]
-    return Published(tuple(releases), values.names, values.magnitudes, True, tuple(names)), unmatched, notes
+    names = tuple(people.people.to_list())
+    return Published(tuple(releases), values.names, values.magnitudes, True, names), unmatched, [COMPLETE]
 
 
-def _unknown(count: int, taken: set[str]) -> list[str]:
-    """Names for people who are not registered."""
-
-    def fresh() -> Iterator[str]:
-        number = 0
-        while True:
-            number += 1
-            if f"unknown {number}" not in taken:
-                yield f"unknown {number}"
-
-    return [name for name, _ in zip(fresh(), range(count), strict=False)]
+def _fitting(
+    tables: Sequence[Grouped], regions: Sequence[Regions], known: Regions, present: Sequence[Bools]
+) -> list[Candidates]:
+    """The candidates of every release, as long as they are not too many."""
+    left, fitting = MOST_CANDIDATES, []
+    for region, table, there in zip(regions, tables, present, strict=True):
+        found = candidates(region, table.rows - table.made_up, known, there, most=left)
+        if found is None:
+            raise TableError(
+                f"There are more than {MOST_CANDIDATES:,} pairs of somebody in the registry and a group that may hold "
+                f"that person; this became clear in release '{table.name}'.",
+                hint="take fewer releases, add columns to the registry that tell people apart, or leave it out: then "
+                "groups are compared by their regions.",
+            )
+        fitting.append(found)
+        left -= found.group.size
+    return fitting
 
 
 class _Values:
@@ -126,17 +129,14 @@ class _Values:
     def __init__(self, tables: Sequence[Grouped]) -> None:
         self._tables = tables
         texts = [table.values.str.strip_chars().alias("text") for table in tables]
-        distinct = pl.concat(texts).unique().to_list()
-        if all(_NUMBER.fullmatch(text) for text in distinct):
-            number = {text: _as_number(text) for text in distinct}
-            self.names: tuple[object, ...] = tuple(sorted(set(number.values())))
-            self.magnitudes: npt.NDArray[np.float64] | None = np.array(self.names, dtype=np.float64)
-            place = {value: at for at, value in enumerate(self.names)}
-            codes = [place[number[text]] for text in distinct]
-        else:
-            self.names, self.magnitudes = tuple(sorted(distinct)), None
-            spot = {text: at for at, text in enumerate(sorted(distinct))}
-            codes = [spot[text] for text in distinct]
+        distinct = sorted(pl.concat(texts).unique().to_list())
+        self.names: tuple[object, ...] = tuple(distinct)
+        self.magnitudes: npt.NDArray[np.float64] | None = None
+        if all(map(_is_number, distinct)):
+            distinct.sort(key=float)
+            self.names = tuple(float(text) if "." in text else int(text) for text in distinct)
+            self.magnitudes = np.array(self.names, dtype=np.float64)
+        codes = np.arange(len(distinct))
         coded = pl.DataFrame({"text": distinct, "code": codes}, schema={"text": pl.String, "code": pl.Int64})
         self._codes = [
             pl.DataFrame({"text": text}).join(coded, on="text", how="left", maintain_order="left")["code"].to_numpy()
@@ -172,6 +172,17 @@ class _Values:
         )
 
 
-def _as_number(text: str) -> int | float:
-    value = float(text)
-    return int(text) if text.lstrip("-").isdecimal() else int(value) if value.is_integer() else value
+def _is_number(text: str) -> bool:
+    """Whether a text is a number, and no other text is the same number: what differs stays different."""
+    return _NUMBER.fullmatch(text) is not None and text != "-0" and Decimal(repr(float(text))) == Decimal(text)
+
+
+def value_notes(tables: Sequence[Grouped], name: str) -> list[str]:
+    """Whether values are the same number in different writing."""
+    texts = pl.concat([table.values.str.strip_chars().alias("text") for table in tables]).unique().drop_nulls()
+    numbers = texts.cast(pl.Float64, strict=False).drop_nulls()
+    again = numbers.len() - numbers.n_unique()
+    if not again:
+        return []
+    values = count_of(again, "value")
+    return [f"'{name}' has {values} more as text than as numbers: what is written differently is taken as different"]

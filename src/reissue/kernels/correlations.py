@@ -179,17 +179,25 @@ def first_of_each(keys: Any, order: Any, pairs: Any, member: Any, starts: Any) -
 
 
 @njit(cache=True, nogil=True)
-def common_values(groups: Any, group_starts: Any, values: Any, value_starts: Any, sets: Any) -> None:
-    """The values that all groups of each member show, as bits."""
+def common_values(begin: int, words: int, member: Any, starts: Any, values: Any, value_starts: Any, sets: Any) -> int:
+    """Take from everybody's set, as bits, what his groups do not show: group after group from `begin`.
+
+    Stops when so many words were looked at; the group to go on with.
+    """
     offered = np.empty(sets.shape[1], np.uint64)
-    for who in range(group_starts.size - 1):
-        sets[who] = ~np.uint64(0) if group_starts[who] < group_starts[who + 1] else np.uint64(0)
-        for at in range(group_starts[who], group_starts[who + 1]):
-            offered[:] = 0
-            for entry in range(value_starts[groups[at]], value_starts[groups[at] + 1]):
-                value = np.uint64(values[entry])
-                offered[value >> np.uint64(6)] |= np.uint64(1) << (value & np.uint64(63))
-            sets[who] &= offered
+    group = begin
+    while group < starts.size - 1 and words > 0:
+        offered[:] = 0
+        for entry in range(value_starts[group], value_starts[group + 1]):
+            value = np.uint64(values[entry])
+            offered[value >> np.uint64(6)] |= np.uint64(1) << (value & np.uint64(63))
+        for place in range(starts[group], starts[group + 1]):
+            who = member[place]
+            for word in range(offered.size):
+                sets[who, word] &= offered[word]
+        words -= (1 + starts[group + 1] - starts[group]) * offered.size
+        group += 1
+    return group
 
 
 @njit(cache=True, nogil=True)
@@ -214,7 +222,7 @@ def _with_room(log: Any, count: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def restrict(
-    steps: int,
+    most: int,
     member: Any,
     starts: Any,
     groups: Any,
@@ -232,12 +240,13 @@ def restrict(
     is_dirty: Any,
     ends: Any,
 ) -> Any:
-    """Apply ct-pvr and hc-pvr until nothing changes, or so many groups were looked at; what was ruled out, in order.
+    """Apply ct-pvr and hc-pvr until nothing changes, or `most` words were looked at; what was ruled out, in order.
 
     `sets` are the values left for each member as bits and `sizes` how many they are; `left` says for each value of
     each group how many of those that have it are not known. `waiting` holds members whose set changed (a ring, each
     at most once), `dirty` groups with such members whose correlations are to be looked at; `ends` are the beginning
-    and the length of both rings, and then how many contradictions there are. It stops at the first of those.
+    and the length of both rings, how many contradictions there are, and, where it was interrupted within a group, that
+    group counted from 1 and the next of its correlations. It stops at the first contradiction.
     """
     count = 0
     log = np.empty((1024, 5), np.int64)
@@ -246,12 +255,13 @@ def restrict(
     people, group_count = sizes.size, starts.size - 1
     inside = np.zeros(people, np.int64)
     token = 0
-    while ends[4] == 0:
+    while ends[4] == 0 and most > 0:
         if ends[1] > 0:
             who = waiting[ends[0]]
             ends[0] = (ends[0] + 1) % people
             ends[1] -= 1
             waits[who] = False
+            most -= 1 + group_starts[who + 1] - group_starts[who]
             if sizes[who] == 0:
                 ends[4] += 1
                 break
@@ -264,6 +274,7 @@ def restrict(
             if sizes[who] > 1 or counted[who]:
                 continue
             counted[who] = True
+            most -= sets.shape[1]
             value = 0
             for word in range(sets.shape[1]):
                 if sets[who, word]:
@@ -274,11 +285,13 @@ def restrict(
                 entry = value_starts[group]
                 while values[entry] != value:
                     entry += 1
+                most -= 1 + entry - value_starts[group]
                 left[entry] -= 1
                 if left[entry] < 0:
                     ends[4] += 1
                 if left[entry] != 0:
                     continue
+                most -= starts[group + 1] - starts[group]
                 for place in range(starts[group], starts[group + 1]):
                     other = member[place]
                     if sizes[other] > 1 and sets[other, word] & bit:
@@ -293,17 +306,21 @@ def restrict(
                             waiting[(ends[0] + ends[1]) % people] = other
                             ends[1] += 1
             continue
-        if ends[3] == 0 or steps == 0:
-            break
-        steps -= 1
-        group = dirty[ends[2]]
-        ends[2] = (ends[2] + 1) % group_count
-        ends[3] -= 1
-        is_dirty[group] = False
+        if ends[5] == 0:
+            if ends[3] == 0:
+                break
+            ends[5], ends[6] = dirty[ends[2]] + 1, 0
+            ends[2] = (ends[2] + 1) % group_count
+            ends[3] -= 1
+            is_dirty[ends[5] - 1] = False
+        group = ends[5] - 1
         distinct = value_starts[group + 1] - value_starts[group]
+        size = starts[group + 1] - starts[group]
         found = partners(group, member, starts, groups, group_starts, signature)
-        for at in range(found.shape[1]):
-            correlate = found[0, at]
+        while ends[6] < found.shape[1] and most > 0:
+            correlate, shared = found[0, ends[6]], found[1, ends[6]]
+            ends[6] += 1
+            most -= 2 * size + (size - shared) * union.size
             token += 1
             for place in range(starts[correlate], starts[correlate + 1]):
                 inside[member[place]] = token
@@ -335,8 +352,12 @@ def restrict(
                         log[count, 0], log[count, 1] = other, 64 * word + _count(bit - one)
                         log[count, 2], log[count, 3], log[count, 4] = BY_CORRELATION, group, correlate
                         count += 1
+                        most -= 1
                         if not waits[other]:
                             waits[other] = True
                             waiting[(ends[0] + ends[1]) % people] = other
                             ends[1] += 1
+        most -= 1 + size
+        if ends[6] >= found.shape[1]:
+            ends[5] = 0
     return log[:count].copy()

@@ -157,14 +157,17 @@ def refuse_unless_series(layout: Layout, shown: str) -> None:
     """Raise NotASeries if a folder has no catalog."""
     if layout.catalog.is_file():
         return
+    first = "check the path. "
     if not layout.root.is_dir():
         why = "there is no such folder"
     elif (layout.root / CREATING).exists():
-        why = "its creation was interrupted before it was complete"
+        why = "its creation was interrupted before it was complete, and nothing of it is kept"
+        first = "begin again. "
     else:
         why = f"it has no file {layout.relative(layout.catalog)}"
     raise NotASeries(
         f"There is no series in '{shown}': {why}.",
-        hint="check the path. To create a series there, give a policy: `reissue publish <folder> <table> --policy "
-        "<file>` or `ri.open(folder, policy)`; `reissue init <table>` proposes one.",
+        hint=f"{first}To create a series there, give a policy: `reissue publish <folder> <table> --policy <file>` or "
+        "`ri.open(folder, policy)`; `reissue init <table>` proposes one. To create one that goes on from releases made "
+        "elsewhere: `reissue adopt <folder> <releases> --members <file> --policy <file>` or `ri.adopt(...)`.",
     )

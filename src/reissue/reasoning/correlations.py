@@ -14,7 +14,6 @@ Counterfeits are members like others.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +23,7 @@ import numpy.typing as npt
 
 from reissue.errors import ParameterError, count_of
 from reissue.kernels.correlations import apart, common_values, correlated, first_of_each, partners, restrict, set_sizes
+from reissue.reasoning.elimination import OutOfTime, passed
 from reissue.reasoning.overlaps import Memberships
 from reissue.release import Published, PublishedGroups
 
@@ -31,7 +31,11 @@ Ints = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
 GROUPS_AT_A_TIME = 50_000
-"""How many groups are looked at between two looks at the clock."""
+"""How many groups are looked at together when correlations are listed."""
+AT_A_TIME = 1 << 24
+"""So many 64-bit words of sets are looked at between two looks at the clock."""
+MOST_LOGGED = 1 << 25
+"""When more values than this, 1.25 GiB, were ruled out, what more follows is left open."""
 MOST_WORDS = 1 << 28
 """Sets of values that take more 64-bit words than this, 2 GiB, are not kept."""
 
@@ -184,26 +188,56 @@ class Correlations:
         found: Ints = partners(group, *self._links)[0]
         return found
 
-    def restrictions(self, people: Ints, known: Ints, value_count: int, seconds: float | None) -> Restrictions | None:
-        """What is left for everybody when the values of these people are known; None if that takes too much memory."""
+    def restrictions(
+        self, people: Ints, known: Ints, value_count: int, deadline: float | None = None
+    ) -> Restrictions | None:
+        """What is left for everybody when the values of these people are known; None if that takes too much memory.
+
+        After the deadline, a moment of the monotonic clock, what follows is left incomplete; `OutOfTime` is raised if
+        it passes even before the values are known that the groups of each member have in common.
+        """
         words = max(-(-value_count // 64), 1)
         if words * self.where.people.size > MOST_WORDS:
             return None
-        sets = np.zeros((self.where.people.size, words), dtype=np.uint64)
-        common_values(self.where.groups, self.where.group_starts, self.values, self.value_starts, sets)
-        before = sets.copy()
-        at = np.searchsorted(self.where.people, people)
+        before = self._common(words, deadline)
+        sets = np.empty_like(before)
+        for rows in self._some_rows(words):
+            _need_time(deadline)
+            sets[rows] = before[rows]
         given = np.zeros((people.size, words), dtype=np.uint64)
         given[np.arange(people.size), known // 64] = np.uint64(1) << (known % 64).astype(np.uint64)
         # Somebody may be listed in no group for certain; then nothing bounds the value that is known.
-        here = (at < self.where.people.size) & (self.where.people[np.minimum(at, self.where.people.size - 1)] == people)
+        at = np.searchsorted(self.where.people, people)
+        here = np.isin(people, self.where.people)
         sets[at[here]] &= given[here]
-        log, complete, contradictory = self._to_the_end(sets, seconds)
+        log, complete, contradictory = self._to_the_end(sets, deadline)
         return Restrictions(before, sets, log, complete, contradictory)
 
-    def _to_the_end(self, sets: Words, seconds: float | None) -> tuple[Ints, bool, int]:
+    def _some_rows(self, words: int) -> Iterator[slice]:
+        """All members, as many at a time as can be looked at without a look at the clock."""
+        step = max(AT_A_TIME // words, 1)
+        return (slice(begin, begin + step) for begin in range(0, self.where.people.size, step))
+
+    def _common(self, words: int, deadline: float | None) -> Words:
+        """The values that all groups of each member show, as bits."""
+        sets = np.empty((self.where.people.size, words), dtype=np.uint64)
+        for rows in self._some_rows(words):
+            _need_time(deadline)
+            sets[rows] = ~np.uint64(0)
+        group = 0
+        while group < self.release.size:
+            _need_time(deadline)
+            group = common_values(
+                group, AT_A_TIME, self.where.member, self.where.starts, self.values, self.value_starts, sets
+            )
+        return sets
+
+    def _to_the_end(self, sets: Words, deadline: float | None) -> tuple[Ints, bool, int]:
         people, groups = self.where.people.size, self.release.size
-        sizes = np.bitwise_count(sets).sum(axis=1).astype(np.int64)
+        sizes = np.zeros(people, dtype=np.int64)
+        for rows in self._some_rows(sets.shape[1]):
+            _need_time(deadline)
+            sizes[rows] = np.bitwise_count(sets[rows]).sum(axis=1)
         distinct = np.diff(self.value_starts)
         of = np.repeat(np.arange(people), np.diff(self.where.group_starts))
         fewer = np.bincount(of[sizes[of] < distinct[self.where.groups]], minlength=people) > 0
@@ -212,7 +246,7 @@ class Correlations:
         waiting[: start.size] = start
         waits = np.zeros(people, dtype=bool)
         waits[start] = True
-        ends = np.array([0, start.size, 0, 0, 0], dtype=np.int64)
+        ends = np.array([0, start.size, 0, 0, 0, 0, 0], dtype=np.int64)
         state = (
             self.counts.copy(),
             sets,
@@ -224,11 +258,11 @@ class Correlations:
             np.zeros(groups, dtype=bool),
             ends,
         )
-        deadline = None if seconds is None else time.monotonic() + seconds
-        logs = [np.zeros((0, 5), dtype=np.int64)]
-        while ends[4] == 0 and (ends[1] or ends[3]) and (deadline is None or time.monotonic() < deadline):
-            logs.append(restrict(GROUPS_AT_A_TIME, *self._links, self.values, self.value_starts, *state))
-        return np.concatenate(logs), not (ends[1] or ends[3]), int(ends[4])
+        logs, logged = [np.zeros((0, 5), dtype=np.int64)], 0
+        while ends[4] == 0 and ends[[1, 3, 5]].any() and logged < MOST_LOGGED and not passed(deadline):
+            logs.append(restrict(AT_A_TIME, *self._links, self.values, self.value_starts, *state))
+            logged += len(logs[-1])
+        return np.concatenate(logs), not ends[[1, 3, 5]].any(), int(ends[4])
 
 
 @dataclass(frozen=True, repr=False)
@@ -253,24 +287,26 @@ class Restrictions:
 def signatures(values: Ints, counts: Ints, starts: Ints) -> Ints:
     """A number for the multiset of values of each group, equal for equal ones.
 
-    Multisets are refined value by value, so that nothing is left to a hash.
+    Two entries that follow each other are numbered as one, again and again, until each group has one number: so
+    nothing is left to a hash.
     """
-    groups = starts.size - 1
+    sizes = np.diff(starts)
     if not values.size:
-        return np.zeros(groups, dtype=np.int64)
-    owner = np.repeat(np.arange(groups), np.diff(starts))
-    order = np.lexsort((values, owner))
-    _, entry = np.unique(values[order] * (int(counts.max()) + 1) + counts[order], return_inverse=True)
-    several = int(entry.max()) + 1
-    number = np.zeros(groups, dtype=np.int64)
-    going, place, known = np.flatnonzero(np.diff(starts) > 0), 0, 1
-    while going.size:
-        _, new = np.unique(number[going] * several + entry[starts[going] + place], return_inverse=True)
-        number[going] = known + new
-        known += int(new.max()) + 1
-        place += 1
-        going = going[np.diff(starts)[going] > place]
-    return number
+        return np.zeros(sizes.size, dtype=np.int64)
+    order = np.lexsort((values, np.repeat(np.arange(sizes.size), sizes)))
+    number = np.unique(values[order] * (int(counts.max()) + 1) + counts[order], return_inverse=True)[1]
+    while sizes.max() > 1:
+        halves = (sizes + 1) // 2
+        group = np.repeat(np.arange(sizes.size), halves)
+        place = np.arange(group.size) - (np.cumsum(halves) - halves)[group]
+        left = (np.cumsum(sizes) - sizes)[group] + 2 * place
+        alone = 2 * place + 1 == sizes[group]
+        right = np.where(alone, -1, number[np.where(alone, left, left + 1)])
+        number = np.unique(number[left] * (int(number.max()) + 2) + right + 1, return_inverse=True)[1]
+        sizes = halves
+    found = np.zeros(sizes.size, dtype=np.int64)
+    found[sizes > 0] = 1 + number
+    return found
 
 
 def _certain(release: PublishedGroups) -> PublishedGroups:
@@ -308,3 +344,8 @@ def bits(words: Words) -> Iterator[int]:
         while word:
             yield 64 * at + (word & -word).bit_length() - 1
             word &= word - 1
+
+
+def _need_time(deadline: float | None) -> None:
+    if passed(deadline):
+        raise OutOfTime

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.errors import ParameterError
+from reissue.reasoning import diversity
 from reissue.reasoning.open_parts import OpenPart, OpenParts
 from reissue.reasoning.possible import Possible, possible
 from reissue.reasoning.residual import only, without
@@ -90,6 +91,8 @@ class Posteriors:
     """The exact probability where it was counted."""
     told: dict[str, int] = field(default_factory=dict)
     """How many people were settled in which way, and how many parts were left undecided."""
+    doubted: range = range(0)
+    """Units of people whose groups contradict each other: what is said of them is from one release alone."""
     present: bool = True
     """Whether everybody certainly has one of his values; otherwise somebody may be in no release at all, and
     probabilities may add up to less than 1."""
@@ -145,6 +148,7 @@ class Posteriors:
         # A fraction just below 1 can look like it.
         certain[[entry for entry, fraction in self.fractions.items() if fraction < 1]] = False
         units: npt.NDArray[np.bool_] = np.bincount(self.owner, certain, minlength=self.size.size) > 0
+        units[self.doubted] = False
         return units
 
     def _counted(self, figures: Floats) -> Floats:
@@ -177,7 +181,7 @@ def posteriors(
     if not even.all():
         progress("Ruling values out")
         ways, found, broken = _without_contradictions(residual, parts, ~settled, deadline)
-        units.add_broken(parts, real & np.isin(parts.part[parts.last], broken))
+        units.add_broken(parts, real & np.isin(parts.part[parts.last], broken), residual)
         units.add_classes(ways, found, _alike(parts, ways, found))
         progress("Counting worlds")
         units.count_worlds(ways, found, effort, deadline)
@@ -211,8 +215,6 @@ def _without_contradictions(
             continue
         suspected += [half for half in np.array_split(some, 2) if tried(half)[1].contradictory]
     sound = np.setdiff1d(everything, broken)
-    if not sound.size and groups.all():
-        raise contradiction()
     ways, found = tried(sound)
     return ways, found, np.array(sorted(broken), dtype=np.int64)
 
@@ -239,6 +241,7 @@ class _Units:
         self._excluded: set[int] = set()
         self._estimates: dict[int, tuple[float, float]] = {}
         self._told: dict[str, int] = {}
+        self._doubted = range(0)
 
     def add_known(self, people: Ints, values: Ints) -> None:
         """People whose value is known: one unit for each value."""
@@ -257,16 +260,32 @@ class _Units:
         self._add_block(lengths, parts.values[entries], one, one, lengths, parts.alike[entries])
         self._told["by symmetry"] = int(which.sum())
 
-    def add_broken(self, parts: Symmetry, which: npt.NDArray[np.bool_]) -> None:
-        """People in parts that contradict themselves: nothing can be said about them."""
+    def add_broken(self, parts: Symmetry, which: npt.NDArray[np.bool_], residual: Published) -> None:
+        """People in parts that contradict themselves: what their worst release tells alone, and no upper bound."""
         if not which.any():
             return
-        used, unit = np.unique(parts.part[parts.last[which]], return_inverse=True)
-        self._add_people(parts.numbers[which], unit)
-        lengths = np.diff(parts.starts)[used]
-        entries = np.repeat(parts.starts[used] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
-        one = np.ones(entries.size, dtype=np.int64)
-        self._add_block(lengths, parts.values[entries], 0 * one, one, np.ones_like(lengths), one)
+        people = parts.numbers[which]
+        share, worst = np.full(people.size, -1.0), np.zeros(people.size, dtype=np.int64)
+        offset = 0
+        for release in residual.releases:
+            at = np.searchsorted(people, release.members)
+            inside = np.flatnonzero(people[np.minimum(at, people.size - 1)] == release.members)
+            group = np.repeat(np.arange(release.group_count), release.sizes)[inside]
+            here = (diversity.largest(release) / np.maximum(release.rows, 1))[group]
+            better = here > share[at[inside]]
+            share[at[inside[better]]], worst[at[inside[better]]] = here[better], offset + group[better]
+            offset += release.group_count
+        used, unit = np.unique(worst, return_inverse=True)
+        self._add_people(people, unit)
+        self._doubted = range(self._units, self._units + used.size)
+        rows = np.concatenate([release.rows for release in residual.releases])[used]
+        home = parts.part[used]
+        lengths = np.diff(parts.starts)[home]
+        entries = np.repeat(parts.starts[home] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+        values = parts.values[entries]
+        # What the release alone says can only be a lower bound; and any value may be certain after all.
+        least = _shown(residual, np.repeat(used, lengths), values, self._values)
+        self._add_block(lengths, values, least, np.repeat(rows, lengths), rows, 0 * entries + 1)
         self._told["contradictory"] = int(which.sum())
 
     def add_classes(self, ways: Trajectories, found: Possible, alike: Ints) -> None:
@@ -355,7 +374,7 @@ class _Units:
         )
         owner = np.repeat(np.arange(lengths.size), lengths)
         kind = np.full(values.size, BOUNDED, dtype=np.int8)
-        kind[least == most] = EXACT
+        kind[(least == most) & ~np.isin(owner, np.array(self._doubted, dtype=np.int64))] = EXACT
         estimate, error = np.full(values.size, np.nan), np.full(values.size, np.nan)
         for entry, (figure, deviation) in self._estimates.items():
             kind[entry], estimate[entry], error[entry] = SAMPLED, figure, deviation
@@ -383,19 +402,32 @@ class _Units:
             error[kept],
             {int(place[entry]): fraction for entry, fraction in self._fractions.items() if fraction},
             self._told,
+            self._doubted,
         )
         return _tidied(built)
 
 
 def _tidied(found: Posteriors) -> Posteriors:
     """Values that are alone, or all equally likely, have an exact probability, however the others were excluded."""
-    found.kind[found.even] = EXACT
-    alone = (np.diff(found.starts) == 1)[found.owner]
+    doubted = np.isin(found.owner, np.array(found.doubted, dtype=np.int64))
+    found.kind[found.even & ~doubted] = EXACT
+    alone = (np.diff(found.starts) == 1)[found.owner] & ~doubted
     found.least[alone] = found.size[found.owner[alone]]
     found.most[alone] = found.least[alone]
     found.alike[alone] = 1
     found.kind[alone] = EXACT
     return found
+
+
+def _shown(published: Published, groups: Ints, values: Ints, width: int) -> Ints:
+    """How often groups, numbered over all releases, show values."""
+    lengths = np.concatenate([np.diff(release.value_starts) for release in published.releases])
+    shown = np.repeat(np.arange(lengths.size), lengths) * width
+    shown += np.concatenate([release.values for release in published.releases])
+    order = np.argsort(shown, kind="stable")
+    at = order[np.minimum(np.searchsorted(shown[order], groups * width + values), order.size - 1)]
+    counts = np.concatenate([release.counts for release in published.releases])
+    return np.where(shown[at] == groups * width + values, counts[at], 0)
 
 
 def contradiction() -> ParameterError:

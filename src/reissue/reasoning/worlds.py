@@ -17,14 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count, pairwise
-from typing import Any
+from itertools import chain, count, pairwise
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from reissue.errors import ParameterError, count_of
+from reissue.reasoning.worlds_equations import Equations, need_time, starts_of
 from reissue.release import Published
 
 Ints = npt.NDArray[np.int64]
@@ -77,111 +76,6 @@ class Model:
 
 
 @dataclass(frozen=True, repr=False)
-class Equations:
-    """The equations of a model: one for each class, then one for each counter. Unknowns go class by class."""
-
-    targets: Ints
-    """The sizes of the classes, then the targets of the counters."""
-    starts: Ints
-    terms: Ints
-    """The unknowns of each equation, one equation after the other, and where each begins."""
-    of_starts: Ints
-    of: Ints
-    """The equations of each unknown, the one of its class first, and where each unknown begins."""
-    class_starts: Ints
-    """Where the unknowns of each class begin."""
-
-    @classmethod
-    def of_model(cls, model: Model) -> Equations:
-        """Write a model as equations."""
-        classes = len(model.sizes)
-        class_starts = _starts([len(states) for states in model.states])
-        states = [(at, state) for at, states in enumerate(model.states) for state in states]
-        of = np.array([e for at, state in states for e in (at, *(classes + k for k in state.counters))], dtype=np.int64)
-        lengths = [1 + len(state.counters) for _, state in states]
-        targets = np.array(model.sizes + model.targets, dtype=np.int64)
-        unknown = np.repeat(np.arange(len(states)), lengths)
-        terms, starts = unknown[np.argsort(of, kind="stable")], _starts(np.bincount(of, minlength=targets.size))
-        return cls(targets, starts, terms, _starts(lengths), of, class_starts)
-
-    @property
-    def unknowns(self) -> int:
-        """How many unknowns there are."""
-        return self.of_starts.size - 1
-
-    @property
-    def classes(self) -> int:
-        """How many of the equations are those of classes."""
-        return self.class_starts.size - 1
-
-    @property
-    def arrays(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """What the kernels read, without the targets."""
-        return self.starts, self.terms, self.of_starts, self.of
-
-    def bounds(self) -> tuple[Ints, Ints] | None:
-        """Bounds on the unknowns that hold in every world, or None where there is proven to be none."""
-        low = np.zeros(self.unknowns, dtype=np.int64)
-        high = np.full(self.unknowns, self.targets.max(initial=0), dtype=np.int64)
-        queue = np.arange(self.targets.size)
-        waiting = np.ones(self.targets.size, dtype=np.bool_)
-        held = tighten(self.targets, self.arrays, low, high, queue, waiting, self.targets.size)
-        return (low, high) if held < 0 else None
-
-    def by_class(self, of_unknown: list[Any]) -> list[list[Any]]:
-        """Something for each unknown, as a list for each class."""
-        return [of_unknown[start:stop] for start, stop in pairwise(self.class_starts.tolist())]
-
-
-@njit(cache=True, nogil=True)
-def tighten(targets: Any, arrays: Any, low: Any, high: Any, queue: Any, waiting: Any, count: int) -> Any:
-    """Narrow bounds until every equation agrees with them; the equation that cannot be met, or -1 if all can.
-
-    The first `count` places of `queue` hold the equations to look at, for which `waiting` is set. Both are working
-    space with a place for each equation; nothing waits at the end if all is well.
-    """
-    starts, terms, of_starts, of = arrays
-    room, head = queue.size, 0
-    while count:
-        equation = queue[head]
-        head = (head + 1) % room
-        count -= 1
-        waiting[equation] = False
-        least = most = targets[equation]
-        for place in range(starts[equation], starts[equation + 1]):
-            least -= low[terms[place]]
-            most -= high[terms[place]]
-        # What is left to give beyond the lows, and (below 0) what the highs could give too much.
-        if least < 0 or most > 0:
-            return equation
-        if least == 0 and most == 0:
-            continue
-        for place in range(starts[equation], starts[equation + 1]):
-            unknown = terms[place]
-            top = low[unknown] + least
-            bottom = high[unknown] + most
-            changed = False
-            if top < high[unknown]:
-                most += high[unknown] - top
-                high[unknown] = top
-                changed = True
-            if bottom > low[unknown]:
-                least -= bottom - low[unknown]
-                low[unknown] = bottom
-                changed = True
-            if changed:
-                if low[unknown] > high[unknown] or least < 0 or most > 0:
-                    return equation
-                for other in range(of_starts[unknown], of_starts[unknown + 1]):
-                    again = of[other]
-                    if not waiting[again]:
-                        waiting[again] = True
-                        queue[(head + count) % room] = again
-                        count += 1
-    return -1
-
-
-@dataclass(frozen=True, repr=False)
 class Part:
     """A part of a model that nothing ties to the rest, with the unknowns that are settled taken out."""
 
@@ -203,17 +97,20 @@ def components(model: Model) -> Iterator[tuple[Model, Ints]]:
         yield part.model, part.classes
 
 
-def parts(model: Model) -> Iterator[Part]:
-    """The independent parts of a model, with what became of their states."""
+def parts(model: Model, deadline: float | None = None) -> Iterator[Part]:
+    """The independent parts of a model, with what became of their states.
+
+    Raises `OutOfTime` if the deadline, a moment of the monotonic clock, passes.
+    """
     everything = [[(at, state.counters) for at, state in enumerate(states)] for states in model.states]
-    for classes, counters in _connected(everything, len(model.targets)):
-        raw = _part(model, classes, [everything[c] for c in classes], model.targets, counters)
-        equations = Equations.of_model(raw.model)
-        bounds = equations.bounds()
-        yield from [raw] if bounds is None else _settled(raw, equations, *bounds)
+    for classes, counters in _connected(everything, len(model.targets), deadline):
+        raw = _part(model, classes, [everything[c] for c in classes], model.targets, counters, deadline)
+        equations = Equations.of_model(raw.model, deadline)
+        bounds = equations.bounds(deadline)
+        yield from [raw] if bounds is None else _settled(raw, equations, *bounds, deadline)
 
 
-def _settled(raw: Part, equations: Equations, low: Ints, high: Ints) -> Iterator[Part]:
+def _settled(raw: Part, equations: Equations, low: Ints, high: Ints, deadline: float | None) -> Iterator[Part]:
     """The parts into which one falls once the unknowns that can have one number only are taken out of the counters."""
     fixed = equations.by_class((low == high).tolist())
     number = equations.by_class(high.tolist())
@@ -233,30 +130,41 @@ def _settled(raw: Part, equations: Equations, low: Ints, high: Ints) -> Iterator
                 kept.append((at, () if alone else (len(targets),)))
                 targets += [] if alone else [most]
         left.append(kept)
-    for classes, counters in _connected(left, len(targets)):
+    for classes, counters in _connected(left, len(targets), deadline):
         if classes:
-            part = _part(raw.model, classes, [left[c] for c in classes], targets, counters)
+            part = _part(raw.model, classes, [left[c] for c in classes], targets, counters, deadline)
             yield Part(part.model, raw.classes[part.classes], part.states)
 
 
-def _part(model: Model, classes: list[int], left: Left, targets: Sequence[int], used: list[int]) -> Part:
+def _part(
+    model: Model,
+    classes: list[int],
+    left: Left,
+    targets: Sequence[int],
+    used: list[int],
+    deadline: float | None,
+) -> Part:
     """The given classes with the states and counters that are left of them, counters numbered anew."""
     number = {counter: at for at, counter in enumerate(used)}
-    states = tuple(
-        tuple(State(model.states[c][at].value, tuple(number[k] for k in counters)) for at, counters in kept)
-        for c, kept in zip(classes, left, strict=True)
-    )
-    part = Model(tuple(model.sizes[c] for c in classes), states, tuple(targets[k] for k in used))
+    states = []
+    for c, kept in zip(classes, left, strict=True):
+        need_time(deadline)
+        old = model.states[c]
+        states.append(tuple(State(old[at].value, tuple([number[k] for k in counters])) for at, counters in kept))
+    part = Model(tuple(model.sizes[c] for c in classes), tuple(states), tuple(targets[k] for k in used))
     return Part(part, np.array(classes, dtype=np.int64), tuple(tuple(at for at, _ in kept) for kept in left))
 
 
-def _connected(left: Left, counters: int) -> Iterator[tuple[list[int], list[int]]]:
+def _connected(left: Left, counters: int, deadline: float | None) -> Iterator[tuple[list[int], list[int]]]:
     """The classes, and the counters, that hang together; a counter that nothing adds to stands alone."""
     import igraph
 
     classes = len(left)
-    edges = {(c, classes + k) for c, kept in enumerate(left) for _, added in kept for k in added}
-    graph = igraph.Graph(classes + counters, sorted(edges))
+    edges: set[tuple[int, int]] = set()
+    for c, kept in enumerate(left):
+        need_time(deadline)
+        edges.update((c, classes + k) for k in set(chain.from_iterable(added for _, added in kept)))
+    graph = igraph.Graph(classes + counters, np.array(sorted(edges), dtype=np.int64).reshape(-1, 2))
     for nodes in graph.connected_components():
         yield [node for node in nodes if node < classes], [node - classes for node in nodes if node >= classes]
 
@@ -271,7 +179,7 @@ def model_of(
     than `limit` states is refused.
     """
     _need_certain_places(published)
-    offsets = _starts([release.group_count for release in published.releases])
+    offsets = starts_of([release.group_count for release in published.releases])
     people, of_class, codes = _described(published, known, offsets)
     counters = _counters(published)
     states: list[tuple[State, ...]] = []
@@ -392,7 +300,3 @@ def _need_certain_places(published: Published) -> None:
             problems=problems,
             hint="use a view with single=True in which everybody has one certain place in a release at most.",
         )
-
-
-def _starts(lengths: npt.ArrayLike) -> Ints:
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.asarray(lengths, dtype=np.int64))])

@@ -14,24 +14,28 @@ Cost: exponential in the width of the frontier at worst (counting is #P-hard), h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from math import factorial, log2, prod
+from math import prod
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from reissue.reasoning.elimination import passed
-from reissue.reasoning.worlds import Equations, Model, State
+from reissue.reasoning.elimination import OutOfTime
+from reissue.reasoning.worlds import Model, State
+from reissue.reasoning.worlds_equations import Equations, need_time
+from reissue.reasoning.worlds_order import order_of_unknowns, promise
 
 Ints = npt.NDArray[np.int64]
 
 WORD = 62
 """How many bits of a machine number hold amounts."""
+MOST_WORDS = 1 << 26
+"""Keys of a table that take more words than this, half a GiB, are not kept: then the count is given up."""
 TRIALS = (64, 8, 1)
 """Orders are tried with these parts of the effort; the first that gets through counts."""
 
@@ -54,26 +58,35 @@ def count(model: Model, *, effort: int = 2_000_000, deadline: float | None = Non
 
     `effort` is how many steps between entries the tables may have; `deadline` a moment of the monotonic clock.
     """
-    merged, places = _merged(model)
-    equations = Equations.of_model(merged)
-    bounds = equations.bounds()
+    try:
+        return _counted(model, effort, deadline)
+    except OutOfTime:
+        return None
+
+
+def _counted(model: Model, effort: int, deadline: float | None) -> Counted | None:
+    merged, places = _merged(model, deadline)
+    equations = Equations.of_model(merged, deadline)
+    bounds = equations.bounds(deadline)
     if bounds is None:
         return Counted(0, [[0] * len(states) for states in model.states])
+    if equations.unknowns > effort:
+        return None  # every unknown takes a step at least
     for order, part in _attempts(equations, deadline):
-        if passed(deadline):
-            return None
+        need_time(deadline)
         tables = _tables(equations, *bounds, order, effort // part, deadline)
         if tables is not None:
-            numbers = _evaluated(merged, equations, tables, deadline)
-            return None if numbers is None else Counted(numbers[0], [[numbers[1][v] for v in at] for at in places])
+            total, numbers = _evaluated(merged, equations, tables, deadline)
+            return Counted(total, [[numbers[v] for v in at] for at in places])
     return None
 
 
-def _merged(model: Model) -> tuple[Model, list[list[int]]]:
+def _merged(model: Model, deadline: float | None) -> tuple[Model, list[list[int]]]:
     """The model with classes of the same states made one, and for each class the unknowns of its states in it."""
     sizes: dict[tuple[tuple[int, ...], ...], int] = {}
     ranks = []
     for size, states in zip(model.sizes, model.states, strict=True):
+        need_time(deadline)
         rank = sorted(range(len(states)), key=lambda at: states[at].counters)
         alike = tuple(states[at].counters for at in rank)
         sizes[alike] = sizes.get(alike, 0) + size
@@ -83,7 +96,7 @@ def _merged(model: Model) -> tuple[Model, list[list[int]]]:
     for alike in sizes:
         starts[alike] = unknowns
         unknowns += len(alike)
-    places = [[starts[alike] + rank.index(at) for at in range(len(rank))] for alike, rank in ranks]
+    places = [(starts[alike] + np.argsort(rank)).tolist() for alike, rank in ranks]
     merged = tuple(tuple(State(None, counters) for counters in alike) for alike in sizes)
     return Model(tuple(sizes.values()), merged, model.targets), places
 
@@ -94,72 +107,11 @@ def _attempts(equations: Equations, deadline: float | None) -> Iterator[tuple[li
     mixed = order_of_unknowns(equations, [*classes, *counters], deadline)
     yield mixed, TRIALS[0]
     others = [order_of_unknowns(equations, finishing, deadline) for finishing in (classes, counters)]
-    ranked = sorted([mixed, *others], key=lambda order: _promise(equations, order))
+    ranked = sorted([mixed, *others], key=lambda order: promise(equations, order))
     for part in TRIALS:
         for order in ranked:
             if part != TRIALS[0] or order is not mixed:
                 yield order, part
-
-
-def order_of_unknowns(equations: Equations, finishing: Sequence[int], deadline: float | None = None) -> list[int]:
-    """All unknowns, so that few equations are open at a time; only the equations named are chosen to be finished.
-
-    After the deadline the rest comes as it is.
-    """
-    weight = np.log2(equations.targets + 1.0).tolist()
-    terms = [equations.terms[start:stop].tolist() for start, stop in pairwise(equations.starts.tolist())]
-    of = [equations.of[start:stop].tolist() for start, stop in pairwise(equations.of_starts.tolist())]
-    left = [set(unknowns) for unknowns in terms]
-    choice, started = {equation for equation in finishing if left[equation]}, [False] * len(left)
-    order: list[int] = []
-
-    def growth(equation: int) -> tuple[float, float, int]:
-        """How the frontier changes if this equation is finished next, and how much is opened for that."""
-        taken = left[equation]
-        opened = closed = 0.0
-        for other in {other for unknown in taken for other in of[unknown]}:
-            ends = left[other] <= taken
-            if started[other] and ends:
-                closed += weight[other]
-            elif not started[other] and not ends:
-                opened += weight[other]
-        return opened - closed, opened, equation
-
-    apart: dict[int, tuple[float, float, int]] = {}
-    near: dict[int, tuple[float, float, int]] = {}
-    while choice and not passed(deadline):
-        if not near and not apart:
-            apart = {equation: growth(equation) for equation in choice}
-        chosen = min((near or {e: apart[e] for e in choice}).values())[2]
-        touched = set()
-        # First the unknowns that finish something, then those that begin little.
-        for unknown in sorted(left[chosen], key=lambda u: (-sum(len(left[e]) == 1 for e in of[u]), len(of[u]), u)):
-            order.append(unknown)
-            for equation in of[unknown]:
-                left[equation].discard(unknown)
-                started[equation] = True
-                touched.add(equation)
-        for equation in touched:
-            if not left[equation]:
-                choice.discard(equation)
-                near.pop(equation, None)
-        for equation in {e for one in touched for u in left[one] for e in of[u]} & choice:
-            near[equation] = growth(equation)
-    seen = set(order)
-    return order + [unknown for unknown in range(equations.unknowns) if unknown not in seen]
-
-
-def _promise(equations: Equations, order: Sequence[int]) -> float:
-    """The logarithm of a rough size of the widest table of an order."""
-    left = np.diff(equations.starts).tolist()
-    length, targets = list(left), equations.targets.tolist()
-    open_now = widest = 0.0
-    for unknown in order:
-        for equation in equations.of[equations.of_starts[unknown] : equations.of_starts[unknown + 1]].tolist():
-            open_now += log2(targets[equation] + 1) * ((left[equation] == length[equation]) - (left[equation] == 1))
-            left[equation] -= 1
-        widest = max(widest, open_now)
-    return widest
 
 
 @dataclass(frozen=True, repr=False)
@@ -184,7 +136,7 @@ def _tables(
     rest_low, rest_high = np.zeros_like(equations.targets), np.zeros_like(equations.targets)
     np.add.at(rest_low, equations.of, np.repeat(low, np.diff(equations.of_starts)))
     np.add.at(rest_high, equations.of, np.repeat(high, np.diff(equations.of_starts)))
-    word, shift, words = _slots(equations, order)
+    word, shift, words = _slots(equations, order, deadline)
     keys = np.zeros((1, words), dtype=np.int64)
     opened = np.zeros(equations.targets.size, dtype=np.bool_)
     starts, firsts, lows, steps = [0, 1], [], [], []
@@ -198,9 +150,11 @@ def _tables(
         rest_high[of] -= high[unknown]
         width = np.array([int(target).bit_length() for target in equations.targets[of]], dtype=np.int64)
         slots = np.column_stack([word[of], shift[of], width, rest_low[of], rest_high[of]])
-        keys, first, least, step = _advance(keys, slots, low[unknown], high[unknown], effort - used)
+        room = min(effort - used, MOST_WORDS // words)
+        keys, first, least, step = _advance(keys, slots, low[unknown], high[unknown], room)
         used += step.size
-        if used > effort or passed(deadline):
+        need_time(deadline)
+        if step.size > room:
             return None
         firsts.append(first[:-1] + (used - step.size))
         lows.append(least)
@@ -217,20 +171,19 @@ def _tables(
     )
 
 
-def _slots(equations: Equations, order: list[int]) -> tuple[Ints, Ints, int]:
+def _slots(equations: Equations, order: list[int], deadline: float | None) -> tuple[Ints, Ints, int]:
     """The word of a key and the bit in it where what is left of each equation begins while it is open; all words."""
-    last = {}
-    for at, unknown in enumerate(order):
-        for equation in equations.of[equations.of_starts[unknown] : equations.of_starts[unknown + 1]].tolist():
-            last[equation] = at
+    of_each = list(equations.of_each())
+    last = {equation: at for at, unknown in enumerate(order) for equation in of_each[unknown]}
     word, shift = np.zeros_like(equations.targets), np.zeros_like(equations.targets)
     taken = [0]
     placed: set[int] = set()
     for at, unknown in enumerate(order):
-        of = equations.of[equations.of_starts[unknown] : equations.of_starts[unknown + 1]].tolist()
+        of = of_each[unknown]
         for equation in of:
             if equation in placed:
                 continue
+            need_time(deadline)
             placed.add(equation)
             mask = (1 << int(equations.targets[equation]).bit_length()) - 1
             room = WORD - mask.bit_length()
@@ -310,33 +263,48 @@ def _advance(keys: Any, slots: Any, low: int, high: int, room: int) -> Any:
     return found[:size].copy(), firsts, lows, steps
 
 
-def _evaluated(
-    model: Model, equations: Equations, tables: _Tables, deadline: float | None
-) -> tuple[int, list[int]] | None:
+def _evaluated(model: Model, equations: Equations, tables: _Tables, deadline: float | None) -> tuple[int, list[int]]:
     """The number of worlds, and for each unknown of those with a given person of its class in its state."""
     most = prod(len(states) ** size for size, states in zip(model.sizes, model.states, strict=True))
-    of_class = np.repeat(model.sizes, np.diff(equations.class_starts)).tolist()
     total, marginals, modulus = 0, [0] * equations.unknowns, 1
     for prime in _primes():
         if modulus > most:
-            return total, marginals
-        if passed(deadline):
-            return None
-        inverses = [1]
-        for number in range(1, max(model.sizes, default=0) + 1):
-            inverses.append(inverses[-1] * pow(number, -1, prime) % prime)
-        ways, sums = _sums(
-            tables.table_starts, tables.firsts, tables.lows, tables.steps, np.array(inverses, dtype=np.int64), prime
-        )
-        dealt = prod((factorial(size) % prime for size in model.sizes), start=1) % prime
+            break
+        need_time(deadline)
+        factorials, inverses = _factorials(max(model.sizes, default=0), prime)
+        ways, sums = _sums(tables.table_starts, tables.firsts, tables.lows, tables.steps, inverses, prime)
+        dealt = 1
+        for size in model.sizes:
+            dealt = dealt * int(factorials[size]) % prime
         lift = pow(modulus, -1, prime)
         residue = dict(zip(tables.order, sums.tolist(), strict=True))
         total += modulus * ((int(ways) * dealt - total) * lift % prime)
-        for unknown, size in enumerate(of_class):
-            exact = residue[unknown] * dealt * pow(size, -1, prime)
-            marginals[unknown] += modulus * ((exact - marginals[unknown]) * lift % prime)
+        for size, (start, stop) in zip(model.sizes, pairwise(equations.class_starts.tolist()), strict=True):
+            need_time(deadline)
+            each = dealt * pow(size, -1, prime)
+            for unknown in range(start, stop):
+                marginals[unknown] += modulus * ((residue[unknown] * each - marginals[unknown]) * lift % prime)
         modulus *= prime
-    return None
+    return total, marginals
+
+
+@njit(cache=True, nogil=True)
+def _factorials(most: int, prime: int) -> Any:
+    """The factorials of the numbers from 0 to `most`, which is below the prime, modulo it, and their inverses."""
+    factorials = np.ones(most + 1, np.int64)
+    for number in range(1, most + 1):
+        factorials[number] = factorials[number - 1] * number % prime
+    inverses = np.ones(most + 1, np.int64)
+    # Fermat: the inverse is the power of prime - 2.
+    base, power = factorials[most], prime - 2
+    while power > 0:
+        if power & 1:
+            inverses[most] = inverses[most] * base % prime
+        base = base * base % prime
+        power >>= 1
+    for number in range(most, 0, -1):
+        inverses[number - 1] = inverses[number] * number % prime
+    return factorials, inverses
 
 
 @njit(cache=True, nogil=True)

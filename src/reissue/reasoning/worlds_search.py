@@ -22,18 +22,19 @@ import numpy.typing as npt
 from numba import njit
 
 from reissue.errors import InternalError, ParameterError
-from reissue.reasoning.elimination import passed
-from reissue.reasoning.worlds import Equations, Model, State, parts, tighten
+from reissue.reasoning.elimination import OutOfTime, passed
+from reissue.reasoning.worlds import Model, State, parts
+from reissue.reasoning.worlds_equations import CUT, WORK, Equations, tighten
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-GLANCE = 2_000
-"""So many numbers are tried between two looks at the clock."""
 AGAIN = 500
-"""After so many the search begins anew for the first time, then each time after one and a half times as many."""
+"""After so many numbers the search begins anew for the first time, then each time after half as many again."""
 LEVELS = 64
 """How deep a search can go before it needs more room."""
+MOST_ROOM = 1 << 27
+"""Bounds that take more numbers than this, 1 GiB, are not kept: then the search is given up."""
 NONE, FOUND, GOING = 0, 1, 2
 UNIT = 2**20
 """Multipliers are rounded to this fraction of 1."""
@@ -59,11 +60,21 @@ def find_world(
 
     False: there is none, proven. None: not decided before `deadline`, a moment of the monotonic clock.
     """
+    _need_a_state(model, require)
+    if passed(deadline):
+        return None
+    try:
+        return _found(model, require, deadline)
+    except OutOfTime:
+        return None
+
+
+def _found(model: Model, require: tuple[int, int] | None, deadline: float | None) -> World | Literal[False] | None:
     asked = model if require is None else _requiring(model, *require)
     counts = [[0] * len(states) for states in asked.states]
     undecided = False
-    for part in sorted(parts(asked), key=lambda part: part.classes.size):
-        equations = Equations.of_model(part.model)
+    for part in sorted(parts(asked, deadline), key=lambda part: part.classes.size):
+        equations = Equations.of_model(part.model, deadline)
         found = _solution(equations, deadline)
         if found is False:
             return False
@@ -83,12 +94,18 @@ def find_world(
     return world
 
 
-def _requiring(model: Model, asked: int, wanted: int) -> Model:
-    """The model with one person of a class in a class of his own, in which only the wanted state can be reached."""
+def _need_a_state(model: Model, require: tuple[int, int] | None) -> None:
+    if require is None:
+        return
+    asked, wanted = require
     if not (0 <= asked < len(model.states) and 0 <= wanted < len(model.states[asked])):
         raise ParameterError(
             "The 'require' parameter of find_world must be a class of the model and one of its states."
         )
+
+
+def _requiring(model: Model, asked: int, wanted: int) -> Model:
+    """The model with one person of a class in a class of his own, in which only the wanted state can be reached."""
     never = len(model.targets)
     alone = tuple(
         state if at == wanted else State(state.value, (*state.counters, never))
@@ -120,23 +137,23 @@ def _need_a_world(model: Model, require: tuple[int, int] | None, world: World) -
 
 def _solution(equations: Equations, deadline: float | None) -> list[int] | Literal[False] | None:
     """Numbers for all unknowns; False: there are none; None: undecided."""
-    bounds = equations.bounds()
+    bounds = equations.bounds(deadline)
     if bounds is None:
         return False
     search = _Search(equations, *bounds)
-    limit, tried, looked = AGAIN, 0, False
+    limit, looked = AGAIN, False
+    search.begin_anew(limit)
     while True:
-        status = search.go(min(GLANCE, limit - tried))
+        status = search.go()
         if status == FOUND:
             return [int(number) for number in search.numbers]
         if status == NONE:
             return False
-        if passed(deadline):
+        if passed(deadline) or not search.make_room():
             return None
-        tried += GLANCE
-        if tried >= limit:
-            limit, tried = limit * 3 // 2, 0
-            search.begin_anew()
+        if search.tired:
+            limit = limit * 3 // 2
+            search.begin_anew(limit)
         if not looked:
             looked = True
             told = _relaxed(equations, *search.top, deadline)
@@ -154,8 +171,8 @@ class _Search:
         self._low[0], self._high[0] = low, high
         self._branches = np.zeros((room[0], 2), dtype=np.int64)
         self._blame = np.ones(equations.targets.size)
-        self._state = np.zeros(2, dtype=np.int64)
-        self._state[1] = 1
+        # The level, a seed, whether the level contradicts itself, and how many numbers may be tried yet.
+        self._state = np.array([0, 1, 0, 0])
 
     @property
     def top(self) -> tuple[Ints, Ints]:
@@ -168,16 +185,28 @@ class _Search:
         numbers: Ints = self._low[self._state[0]]
         return numbers
 
-    def begin_anew(self) -> None:
-        """Back to the top."""
-        self._state[0] = 0
+    @property
+    def tired(self) -> bool:
+        """Whether all numbers were tried that it began with."""
+        return bool(self._state[3] <= 0)
 
-    def go(self, nodes: int) -> int:
-        """Try so many numbers; NONE, FOUND or GOING."""
-        if self._state[0] + 1 == len(self._branches):
-            self._low, self._high, self._branches = (
-                np.concatenate([levels, np.zeros_like(levels)]) for levels in (self._low, self._high, self._branches)
-            )
+    def begin_anew(self, numbers: int) -> None:
+        """Back to the top, to try so many numbers."""
+        self._state[0], self._state[2], self._state[3] = 0, 0, numbers
+
+    def make_room(self) -> bool:
+        """Room for deeper levels where it is needed; whether there is enough."""
+        if self._state[0] + 1 < len(self._branches):
+            return True
+        if 2 * self._low.size > MOST_ROOM // 2:
+            return False
+        self._low, self._high, self._branches = (
+            np.concatenate([levels, np.zeros_like(levels)]) for levels in (self._low, self._high, self._branches)
+        )
+        return True
+
+    def go(self) -> int:
+        """Try some numbers; NONE, FOUND or GOING."""
         status: int = _deepen(
             self._equations.targets,
             self._equations.arrays,
@@ -186,7 +215,7 @@ class _Search:
             self._branches,
             self._blame,
             self._state,
-            nodes,
+            WORK,
         )
         return status
 
@@ -219,8 +248,10 @@ def _choose(targets: Any, arrays: Any, low: Any, high: Any, blame: Any, worth: A
 
 
 @njit(cache=True, nogil=True)
-def _narrow(targets: Any, arrays: Any, low: Any, high: Any, unknown: int, blame: Any, queue: Any, waiting: Any) -> Any:
-    """Propagate new bounds of an unknown; whether they can hold."""
+def _narrow(
+    targets: Any, arrays: Any, low: Any, high: Any, unknown: int, blame: Any, queue: Any, waiting: Any, work: Any
+) -> Any:
+    """Propagate new bounds of an unknown; whether they can hold, as far as `WORK` terms tell."""
     of_starts, of = arrays[2], arrays[3]
     if low[unknown] > high[unknown]:
         return False
@@ -229,8 +260,12 @@ def _narrow(targets: Any, arrays: Any, low: Any, high: Any, unknown: int, blame:
         queue[count] = of[place]
         waiting[of[place]] = True
         count += 1
-    failed = tighten(targets, arrays, low, high, queue, waiting, count)
+    own = np.full(1, WORK, np.int64)
+    failed = tighten(targets, arrays, low, high, queue, waiting, count, own)
+    work[0] -= WORK - own[0]
     if failed < 0:
+        if failed == CUT:
+            waiting[:] = False  # the bounds hold, they could only be narrower
         return True
     waiting[:] = False
     blame[failed] += 1.0
@@ -238,39 +273,64 @@ def _narrow(targets: Any, arrays: Any, low: Any, high: Any, unknown: int, blame:
 
 
 @njit(cache=True, nogil=True)
-def _deepen(targets: Any, arrays: Any, lows: Any, highs: Any, branches: Any, blame: Any, state: Any, nodes: int) -> Any:
-    """Go on with a search for some nodes, or until the levels do not suffice.
+def _met(targets: Any, arrays: Any, numbers: Any) -> Any:
+    """Whether numbers for all unknowns solve the equations: propagation that was cut off does not tell."""
+    starts, terms = arrays[0], arrays[1]
+    for equation in range(targets.size):
+        left = targets[equation]
+        for place in range(starts[equation], starts[equation + 1]):
+            left -= numbers[terms[place]]
+        if left != 0:
+            return False
+    return True
 
-    `state` is the level it is on and a seed for `_choose`, `branches` the unknown and number tried at each level.
+
+@njit(cache=True, nogil=True)
+def _deepen(targets: Any, arrays: Any, lows: Any, highs: Any, branches: Any, blame: Any, state: Any, most: int) -> Any:
+    """Go on with a search until all numbers were tried, or `most` terms looked at, or the levels do not suffice.
+
+    `state` is as in `_Search`, `branches` the unknown and number tried at each level.
     """
     queue = np.zeros(targets.size, np.int64)
     waiting = np.zeros(targets.size, np.bool_)
     worth = np.zeros(targets.size)
-    level = state[0]
-    for _ in range(nodes):
+    work = np.full(1, most, np.int64)
+    level, held = state[0], state[2] == 0
+    answer = GOING
+    while True:
+        if not held:
+            # The number of the level above is ruled out; if that contradicts what is above, so is the next one.
+            if level == 0:
+                answer = NONE
+                break
+            if work[0] <= 0:
+                break
+            level -= 1
+            unknown = branches[level, 0]
+            highs[level, unknown] = branches[level, 1] - 1
+            held = _narrow(targets, arrays, lows[level], highs[level], unknown, blame, queue, waiting, work)
+            continue
+        if state[3] <= 0 or work[0] <= 0:
+            break
         unknown = _choose(targets, arrays, lows[level], highs[level], blame, worth, state)
+        work[0] -= 2 * arrays[3].size
         if unknown < 0:
-            state[0] = level
-            return FOUND
+            held = _met(targets, arrays, lows[level])
+            if held:
+                answer = FOUND
+                break
+            continue
         if level + 1 == lows.shape[0]:
             break
+        state[3] -= 1
         number = highs[level, unknown]
         branches[level, 0], branches[level, 1] = unknown, number
         level += 1
         lows[level], highs[level] = lows[level - 1], highs[level - 1]
         lows[level, unknown] = number
-        held = _narrow(targets, arrays, lows[level], highs[level], unknown, blame, queue, waiting)
-        while not held:
-            # The number of the level above is ruled out; if that contradicts what is above, so is the next one.
-            if level == 0:
-                state[0] = 0
-                return NONE
-            level -= 1
-            unknown = branches[level, 0]
-            highs[level, unknown] = branches[level, 1] - 1
-            held = _narrow(targets, arrays, lows[level], highs[level], unknown, blame, queue, waiting)
-    state[0] = level
-    return GOING
+        held = _narrow(targets, arrays, lows[level], highs[level], unknown, blame, queue, waiting, work)
+    state[0], state[2] = level, int(not held)
+    return answer
 
 
 def _relaxed(equations: Equations, low: Ints, high: Ints, deadline: float | None) -> list[int] | Literal[False] | None:
@@ -282,6 +342,8 @@ def _relaxed(equations: Equations, low: Ints, high: Ints, deadline: float | None
     """
     import highspy
 
+    if passed(deadline):
+        return None
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for name, value in (("output_flag", False), ("threads", 1)):
         solver.setOptionValue(name, value)

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from reissue.attributes import EVERYTHING, Intervals, Patterns, Sets
-from reissue.foreign.cells import Column, Source, interval_of, labels_of, read_column
+from reissue.foreign.cells import Column, Source, labels_of, read_column
+from reissue.foreign.intervals import interval_of
 from reissue.hierarchy import Hierarchy
 from reissue.recode import set_text
 
@@ -34,6 +35,8 @@ INTERVALS = {
     "[-5 - 3]": (-5, 3, False, False),
     "[-5--3]": (-5, -3, False, False),
     "-5-3": (-5, 3, False, False),
+    "05-09": (5, 9, False, False),
+    "[02100-2199]": (2100, 2199, False, False),
     "<30": (-INFINITE, 30, True, True),
     "< 30": (-INFINITE, 30, True, True),
     "<=30": (-INFINITE, 30, True, False),
@@ -68,6 +71,14 @@ def test_intervals_as_tools_write_them(text: str) -> None:
         "",
         "*",
         "{1,2}",
+        "1,5",
+        "10,500",
+        "1;5",
+        "02139-4307",
+        "03-2024",
+        "555-0199",
+        "1e400",
+        "[1,5; 2,5]",
     ],
 )
 def test_what_is_no_interval(text: str) -> None:
@@ -99,6 +110,13 @@ def test_sets_with_spaces_and_broken_ones() -> None:
     assert labels_of("{}") is None
     assert labels_of("{a,}") is None
     assert labels_of("a") is None
+    assert labels_of('{ "a, b" , "c"}') == ["a, b", "c"]
+
+
+@pytest.mark.parametrize("text", ['{a,b"c}', '{"a","b}', '{a"b",c}', '{"a"b,c}', "{a,{b}}", "{a,b},{c}", "{a,b"])
+def test_a_set_that_cannot_be_read_to_its_end_is_broken(text: str) -> None:
+    assert labels_of(text) is None
+    assert wrong(["a", text, text]) == ["'x' in release 1: 2 cells of 3 cannot be read as a set of labels or *"]
 
 
 def source(where: str, cells: list[str | None]) -> Source:
@@ -154,6 +172,42 @@ def test_codes_that_begin_with_zero_are_texts() -> None:
     part = read(["0101", "101"]).parts[0]
     assert isinstance(part, Sets)
     assert part.labels == ("0101", "101")
+
+
+def test_bare_dashes_between_numbers_are_intervals() -> None:
+    """Also where nothing else speaks for numbers: labels would exclude one another, and these two do not."""
+    found = read(["20-30"], ["25-35"])
+    assert found.how.startswith("intervals of numbers, all with a bare dash")
+    assert all(isinstance(part, Intervals) for part in found.parts)
+    assert isinstance(read(["00-04", "05-09", "10-14"]).parts[0], Intervals)
+    assert isinstance(read(["02100-02199"], ["02139"]).parts[0], Intervals)
+
+
+def test_codes_with_dashes_are_labels() -> None:
+    assert isinstance(read(["02139-4307", "10001-2345"]).parts[0], Sets)
+    found = read(["555-1234", "555-0199"], ["03-2024"])
+    assert found.how.startswith("codes with dashes, not intervals")
+    assert isinstance(found.parts[0], Sets)
+    assert found.parts[0].labels == ("03-2024", "555-0199", "555-1234")
+    # A mistake in an interval does not make labels of the others, and neither do numbers beside codes.
+    assert wrong(["20-30", "30-20"])[0].endswith("numbers or an interval of them or *")
+    assert wrong(["555-1234", "555-0199", "7"])[0].endswith("numbers or an interval of them or *")
+
+
+@pytest.mark.parametrize(
+    "cells", [["1,5", "*"], ["10,500", "7"], ["[1,5; 2,5]", "[3; 4,5]"], ["<1,5", "[10, 20]"], ["1,5-2,5", "3-4"]]
+)
+def test_numbers_with_a_comma_are_refused(cells: list[str | None]) -> None:
+    (problem,) = wrong(cells)
+    assert "numbers with a decimal comma are not understood" in problem
+    assert "write 1.5" in problem
+    assert "7" not in problem
+
+
+def test_labels_may_have_commas() -> None:
+    part = read(["1,5", "some"]).parts[0]
+    assert isinstance(part, Sets)
+    assert part.labels == ("1,5", "some")
 
 
 def test_a_column_of_labels_and_sets() -> None:

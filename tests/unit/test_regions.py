@@ -119,6 +119,11 @@ def test_pairs_are_those_of_brute_force(kinds: list[type[Numbers] | type[Words] 
         inside = {(a, b) for a, x in enumerate(my_points) for b, y in enumerate(their_points) if x <= y}
         assert as_set(mine.meets(theirs)) == meeting, seed
         assert as_set(mine.holds(theirs)) == meeting, seed
+        at_most = mine.holds_at_most(theirs, 1000)
+        assert at_most is not None
+        assert as_set(at_most) == meeting, seed
+        # Somebody with several regions may be counted more than once, so only too few can be told here.
+        assert mine.holds_at_most(theirs, len(meeting) - 1) is None, seed
         if several:
             assert as_set(mine.inside(theirs)) <= inside, seed
         else:

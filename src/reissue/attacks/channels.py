@@ -11,6 +11,7 @@ likely. Where members are not known, classes are compared by their regions or by
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -33,6 +34,7 @@ from reissue.reasoning.channel_sets import (
     shared_amounts,
 )
 from reissue.reasoning.correlations import bits
+from reissue.reasoning.elimination import passed
 from reissue.reasoning.trajectories import need_one_place_each
 from reissue.release import Published
 
@@ -52,35 +54,44 @@ class Channels:
 
     l: int | None = None  # noqa: E741 - the paper's letter
     """How many distinct values every set must have; None: what the limits say."""
+    seconds: float | None = None
+    """The time for comparing, looked at after every two releases; None: until all were compared."""
 
     def __post_init__(self) -> None:
+        problems = []
         if self.l is not None and (not isinstance(self.l, int) or isinstance(self.l, bool) or self.l < 1):
-            raise ParameterError(
+            problems.append(
                 f"The 'l' parameter of Channels must be a whole number of at least 1, or None. Got {self.l} instead."
             )
+        if self.seconds is not None and not (isinstance(self.seconds, int | float) and self.seconds > 0):
+            problems.append(
+                f"The 'seconds' parameter of Channels must be a number above 0, or None. Got {self.seconds} instead."
+            )
+        if problems:
+            raise ParameterError("These are no parameters for Channels.", problems=problems)
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> ChannelsFindings:
         """Compare every two releases of a series."""
+        deadline = None if self.seconds is None else time.monotonic() + self.seconds
         if not published.single and any(release.space is None for release in published.releases):
             raise ParameterError(
                 "Channels needs a view in which every member has exactly one value, or one of regions without members.",
                 hint="give it who is in which group, or the groups' regions.",
             )
         need_one_place_each(tuple(release for release in published.releases if known_members(release)))
-        growing = None if knowledge is None else knowledge.growing
-        waiting: dict[int, Ints] = {}
-        known = np.zeros(0, dtype=np.int64)
-        if knowledge is not None and knowledge.waiting:
-            waiting = knowledge.waiting_people(published)
-        if knowledge is not None and knowledge.compromised:
-            known, _ = knowledge.known_values(published)
-        exposure = Exposure(published, waiting)
-        comparisons, apart, shrunk = [], 0, 0
+        knowledge = knowledge or Knowledge()
+        growing = knowledge.growing
+        known = knowledge.known_values(published)[0] if knowledge.compromised else np.zeros(0, dtype=np.int64)
+        exposure = Exposure(published, knowledge.waiting_people(published) if knowledge.waiting else {})
+        comparisons, apart, shrunk, late = [], 0, 0, 0
         for later in range(len(published.releases)):
             for earlier in range(later):
                 one, two = published.releases[earlier], published.releases[later]
                 if not comparable(one, two):
                     apart += 1
+                    continue
+                if passed(deadline):
+                    late += 1
                     continue
                 fewer = not (known_members(one) and known_members(two)) and two.counts.sum() < one.counts.sum()
                 shrunk += int(fewer)
@@ -90,19 +101,13 @@ class Channels:
                 exposure.add(compared)
                 comparisons.append(compared)
         found = ChannelsFindings(published, comparisons, exposure, known, self.l, growing)
-        found.searched, found.undecided = self._told(published, len(comparisons), apart, shrunk, found, growing)
+        found.searched, found.undecided = self._told(published, found, growing, apart, shrunk, late)
         return found
 
     def _told(
-        self,
-        published: Published,
-        compared: int,
-        apart: int,
-        shrunk: int,
-        found: ChannelsFindings,
-        growing: bool | None,
+        self, published: Published, found: ChannelsFindings, growing: bool | None, apart: int, shrunk: int, late: int
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        searched = [f"the inference-enabling sets of {count_of(compared, 'pair')} of releases"]
+        searched = [f"the inference-enabling sets of {count_of(len(found.comparisons), 'pair')} of releases"]
         undecided = []
         if not all(known_members(release) for release in published.releases):
             if growing:
@@ -120,6 +125,8 @@ class Channels:
             )
         if apart:
             undecided.append(f"{count_of(apart, 'pair')} of releases: one names members, the other only regions")
+        if late:
+            undecided.append(f"{count_of(late, 'pair')} of releases: the time ran out before they were compared")
         if found.contradictory:
             undecided.append(
                 f"{count_of(found.contradictory, 'person is', 'people are')} left without a value: values changed"
@@ -343,7 +350,7 @@ class ChannelsFindings(Findings):
             return Judgement("undecided", f"{words} {told}", tuple(self._by_class(l, most)), sets.height)
         releases = len(self.published.releases)
         if len(self.comparisons) < releases * (releases - 1) // 2:
-            return Judgement("undecided", f"{words} {'; '.join(self.undecided)}.")
+            return Judgement("undecided", f"{words} Not decided: {'; '.join(self.undecided)}.")
         return Judgement("within", words)
 
     def _finding(self, at: int) -> Finding:

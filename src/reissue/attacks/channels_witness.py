@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from heapq import nsmallest
 from typing import Any
 
 from reissue.attacks.base import Part, Person, Place, Value, Witness, enumeration
@@ -105,19 +106,18 @@ def _of(release: PublishedGroups, group: int) -> list[int]:
 
 
 def _places(release: PublishedGroups, groups: list[int], word: str = "and") -> Sentence:
-    return _shortened([Place(release.number, group + 1) for group in groups], word)
+    return _shortened([Place(release.number, group + 1) for group in groups[:SHOWN]], len(groups), word)
 
 
 def _values(values: set[int] | frozenset[int]) -> Sentence:
-    return _shortened([Value(value) for value in sorted(values)])
+    return _shortened([Value(value) for value in nsmallest(SHOWN, values)], len(values))
 
 
 def _one_of(values: set[int]) -> Sentence:
     return _values(values) if len(values) == 1 else ("one of ", *_values(values))
 
 
-def _shortened(parts: list[Any], word: str = "and") -> Sentence:
-    shown: list[Part] = parts[:SHOWN]
-    if len(parts) > SHOWN:
-        shown.append(f"{len(parts) - SHOWN:,} more")
+def _shortened(shown: list[Part], several: int, word: str = "and") -> Sentence:
+    if several > len(shown):
+        shown.append(f"{several - len(shown):,} more")
     return tuple(f" {word} " if part == " and " else part for part in enumeration(shown))

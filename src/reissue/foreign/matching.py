@@ -159,7 +159,7 @@ def _short_of_people(group: Ints, person: Ints, rows: Ints, people: int) -> tupl
         return offered < need, int(np.maximum(need - offered, 0).sum())
     import igraph
 
-    left, right, many = _kinds(group[edge], person[edge], people)
+    left, right, many = _kinds(group[edge], person[edge])
     groups, left = np.unique(left, return_inverse=True)
     source, sink = groups.size + many.size, groups.size + many.size + 1
     edges = np.concatenate(
@@ -181,7 +181,7 @@ def _short_of_people(group: Ints, person: Ints, rows: Ints, people: int) -> tupl
     return short, lacking
 
 
-def _kinds(group: Ints, person: Ints, people: int) -> tuple[Ints, Ints, Ints]:
+def _kinds(group: Ints, person: Ints) -> tuple[Ints, Ints, Ints]:
     """People who fit the same groups taken together: pairs of a group and a kind, and how many are of each kind.
 
     Kinds are told apart by the sum of a random number for each group, and people who have a sum in common without

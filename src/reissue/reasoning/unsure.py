@@ -20,6 +20,9 @@ from reissue.release import Published
 
 Ints = npt.NDArray[np.int64]
 
+LARGEST = 100_000
+"""Views with more states, people told apart by them, are refused: counting them would take too long."""
+
 
 def unsure_posteriors(
     published: Published, known_people: Ints, known_values: Ints, *, effort: Effort | None = None
@@ -30,7 +33,7 @@ def unsure_posteriors(
     """
     effort = effort or Effort()
     deadline = None if effort.seconds is None else time.monotonic() + effort.seconds
-    model, people, class_of = model_of(published, known=(known_people, known_values))
+    model, people, class_of = model_of(published, known=(known_people, known_values), limit=LARGEST)
     gathered = _Gathered(len(model.sizes), model)
     rng = np.random.default_rng(effort.seed)
     for part, classes in components(model):

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reissue.attacks import channels
 from reissue.attacks.base import Limits
 from reissue.attacks.channels import Channels, ChannelsFindings
 from reissue.errors import ParameterError
 from reissue.knowledge import Knowledge
+from reissue.reasoning import elimination
 from reissue.regions import Intervals, Regions, Sets
 from reissue.release import Published, PublishedGroups
 
@@ -432,9 +434,41 @@ def test_possible_members_are_compared_by_who_may_be_in_them() -> None:
     assert waits.certain == {0: "a", 4: "e"}
 
 
+class Clock:
+    """A clock that goes on by a second whenever somebody looks at it."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def monotonic(self) -> int:
+        self.now += 1
+        return self.now
+
+
+@pytest.mark.parametrize(("leak", "status"), [(0, "beyond"), (1, "beyond"), (3, "undecided")])
+def test_what_there_was_no_time_for_is_said(leak: int, status: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of six pairs of four releases the first three are compared: those of the first three releases."""
+    safe: list[Group] = [(["p", "q"], ["a", "b"]), (["r", "s"], ["a", "b"])]
+    series: Releases = [safe, safe, safe, safe]
+    series[leak] = [(["p", "r"], ["a", "a"]), (["q", "s"], ["b", "b"])]
+    published = Published.from_groups(series)
+    for seconds, late in ((None, 0), (100, 0), (3.5, 3)):
+        clock = Clock()
+        monkeypatch.setattr(elimination, "time", clock)
+        monkeypatch.setattr(channels, "time", clock)
+        found = Channels(l=2, seconds=seconds).run(published)
+        assert len(found.comparisons) == 6 - late
+        assert found.undecided == (("3 pairs of releases: the time ran out before they were compared",) * bool(late))
+        judged = found.judge(Limits())
+        assert judged.status == (status if late else "beyond")
+        assert "3 pairs" in judged.words or judged.status == "beyond"
+
+
 def test_parameters() -> None:
     with pytest.raises(ParameterError, match=r"'l' parameter of Channels must be .* Got 0 instead\."):
         Channels(l=0)
+    with pytest.raises(ParameterError, match=r"'seconds' parameter of Channels must be .* Got 0 instead\."):
+        Channels(seconds=0)
     with pytest.raises(ParameterError, match="exactly one value"):
         Channels().run(Published.from_groups([[(["x"], ["a", "b"])]], single=False))
     with pytest.raises(ParameterError, match="at most"):

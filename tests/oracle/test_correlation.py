@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from reissue.attacks import correlation
 from reissue.attacks.base import Limits
 from reissue.attacks.correlation import Correlation, n_choose, p_ct, p_hc, p_pb
 from reissue.errors import ParameterError
 from reissue.knowledge import Knowledge
+from reissue.reasoning import correlations, elimination
 from reissue.release import Published, PublishedGroups
 
 EXAMPLES = Path(__file__).parents[3] / "shared" / "examples"
@@ -288,6 +290,74 @@ def test_more_values_than_fit_into_a_word() -> None:
     assert found.certain == {"p200": "v150"}
     assert found.restricted["p007"] == [value for value in values if value != "v150"]
     assert "are left out here" not in found.witnesses[0].text(found.published)
+
+
+def test_somebody_is_known_and_nobody_is_certainly_anywhere() -> None:
+    """Person 0 is only listed as possible: there is nobody whose values could be ruled out."""
+    one = PublishedGroups(
+        1, np.array([0, 1]), np.array([0, 2]), np.array([0]), np.array([1]), np.array([0, 1]),
+        sure=np.array([False, False]),
+    )  # fmt: skip
+    found = Correlation().run(Published((one,), ("a", "b")), Knowledge(compromised={0: "a"}))
+    assert (found.certain, found.excluded, found.witnesses) == ({}, {}, ())
+    assert "1 group of 1" in found.undecided[0]
+    assert found.judge(Limits(probability=Fraction(1, 2))).status == "not asked"
+
+
+@pytest.mark.parametrize("make", [random_series, invariant_series])
+def test_work_in_the_smallest_pieces_gives_the_same(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rules are interrupted after each person, and after each correlation of a group."""
+    monkeypatch.setattr(correlations, "AT_A_TIME", 1)
+    for seed in range(80):
+        agrees_with_definitions_and_worlds(seed, make)
+
+
+class Clock:
+    """A clock that goes on by a second whenever somebody looks at it."""
+
+    def __init__(self) -> None:
+        self.now = 0
+
+    def monotonic(self) -> int:
+        self.now += 1
+        return self.now
+
+
+def test_what_there_was_no_time_for_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    series = [[(["x", "p", "q"], ["a", "b", "c"])], [(["y", "p", "q"], ["a", "b", "c"])]] * 2
+    published, known = Published.from_groups(series), Knowledge(compromised={"x": "a"})
+    monkeypatch.setattr(correlations, "AT_A_TIME", 1)
+    certain = []
+    for seconds in range(1, 60):
+        clock = Clock()
+        monkeypatch.setattr(elimination, "time", clock)
+        monkeypatch.setattr(correlation, "time", clock)
+        found = Correlation(seconds=seconds).run(published, known)
+        assert clock.now <= seconds + 2
+        assert found.certain in ({}, {"y": "a"})
+        status = found.judge(Limits(probability=Fraction(1, 2))).status
+        if found.undecided:
+            assert "ran out" in found.undecided[0] and "to the end" not in " ".join(found.searched)
+            assert status == ("beyond" if found.certain else "undecided")
+        else:
+            assert status == "beyond"
+        certain.append((bool(found.certain), not found.undecided))
+    assert certain[0] == (False, False) and certain[-1] == (True, True) and certain == sorted(certain)
+
+
+def test_signatures_are_equal_for_equal_multisets() -> None:
+    rng = random.Random(1)
+    for _ in range(200):
+        groups = [
+            {value: rng.randint(1, 2) for value in rng.sample(range(5), rng.randint(0, 5))}
+            for _ in range(rng.randint(1, 12))
+        ]
+        listed = [(value, often) for group in groups for value, often in group.items()]
+        values, counts = (np.array([pair[at] for pair in listed], dtype=np.int64) for at in (0, 1))
+        starts = np.cumsum([0, *map(len, groups)])
+        found = correlations.signatures(values, counts, starts).tolist()
+        for one, first in zip(groups, found, strict=True):
+            assert [one == other for other in groups] == [first == second for second in found]
 
 
 def test_parameters() -> None:

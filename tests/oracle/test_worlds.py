@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from reissue.errors import ParameterError
+from reissue.reasoning import worlds_equations, worlds_sampling, worlds_search
 from reissue.reasoning.worlds import Model, State, components, model_of
 from reissue.reasoning.worlds_counting import count
 from reissue.reasoning.worlds_sampling import sample
@@ -452,3 +453,57 @@ def test_a_model_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(ParameterError, match="make no model") as caught:
         Model((0,), ((State(0, (1, 1)),),), (-1,))
     assert len(caught.value.problems) == 2
+
+
+# Work in pieces, so that the clock can be looked at.
+
+
+@pytest.mark.parametrize("unsure", [False, True])
+def test_work_in_the_smallest_pieces_gives_the_same(unsure: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Propagation, search and every draw interrupted after each equation; propagation in a search is cut off there."""
+    models = [
+        model_of(published, known=as_arrays(known))[0] for published, known in views(4, 25, unsure=unsure, most=6)
+    ]
+
+    def results() -> Iterator[tuple[Any, ...]]:
+        for at, model in enumerate(models):
+            counted, sampled = count(model), sample(model, np.random.default_rng(at), draws=120)
+            yield (
+                counted and (counted.total, counted.by_state),
+                sampled and (sampled.by_state, sampled.standard_error, sampled.draws, sampled.dead_ends),
+                [
+                    isinstance(find_world(model, require=(one, state)), World)
+                    for one, states in enumerate(model.states)
+                    for state in range(len(states))
+                ],
+            )
+
+    whole = list(results())
+    for module in (worlds_equations, worlds_sampling, worlds_search):
+        monkeypatch.setattr(module, "WORK", 1)
+    assert list(results()) == whole
+
+
+def test_the_deadline_is_kept_with_few_classes_of_very_many_people_and_states() -> None:
+    """One world alone takes many seconds to draw; an order, tables and a search take minutes."""
+    rng = np.random.default_rng(1)
+    classes, values = 24, 1500
+    groups = [(at % 3, 3 + at // 3 % 3) for at in range(classes)]
+    states = tuple(
+        tuple(State(value, tuple(group * values + value for group in places)) for value in range(values))
+        for places in groups
+    )
+    numbers = rng.integers(0, 5, (classes, values))
+    targets = np.zeros((6, values), dtype=np.int64)
+    for places, here in zip(groups, numbers, strict=True):
+        targets[list(places)] += here
+    model = Model(tuple(numbers.sum(axis=1).tolist()), states, tuple(targets.ravel().tolist()))
+    for work in (
+        lambda until: count(model, deadline=until),
+        lambda until: sample(model, rng, deadline=until),
+        lambda until: find_world(model, deadline=until),
+        lambda until: find_world(model, require=(0, 0), deadline=until),
+    ):
+        begin = time.monotonic()
+        work(begin + 0.3)
+        assert time.monotonic() - begin < 10

@@ -249,9 +249,18 @@ def _choose(targets: Any, arrays: Any, low: Any, high: Any, blame: Any, worth: A
 
 @njit(cache=True, nogil=True)
 def _narrow(
-    targets: Any, arrays: Any, low: Any, high: Any, unknown: int, blame: Any, queue: Any, waiting: Any, work: Any
+    targets: Any,
+    arrays: Any,
+    low: Any,
+    high: Any,
+    unknown: int,
+    blame: Any,
+    queue: Any,
+    waiting: Any,
+    work: Any,
+    most: int,
 ) -> Any:
-    """Propagate new bounds of an unknown; whether they can hold, as far as `WORK` terms tell."""
+    """Propagate new bounds of an unknown; whether they can hold, as far as a look at `most` terms tells."""
     of_starts, of = arrays[2], arrays[3]
     if low[unknown] > high[unknown]:
         return False
@@ -260,9 +269,9 @@ def _narrow(
         queue[count] = of[place]
         waiting[of[place]] = True
         count += 1
-    own = np.full(1, WORK, np.int64)
+    own = np.full(1, most, np.int64)
     failed = tighten(targets, arrays, low, high, queue, waiting, count, own)
-    work[0] -= WORK - own[0]
+    work[0] -= most - own[0]
     if failed < 0:
         if failed == CUT:
             waiting[:] = False  # the bounds hold, they could only be narrower
@@ -308,7 +317,7 @@ def _deepen(targets: Any, arrays: Any, lows: Any, highs: Any, branches: Any, bla
             level -= 1
             unknown = branches[level, 0]
             highs[level, unknown] = branches[level, 1] - 1
-            held = _narrow(targets, arrays, lows[level], highs[level], unknown, blame, queue, waiting, work)
+            held = _narrow(targets, arrays, lows[level], highs[level], unknown, blame, queue, waiting, work, most)
             continue
         if state[3] <= 0 or work[0] <= 0:
             break
@@ -328,7 +337,7 @@ def _deepen(targets: Any, arrays: Any, lows: Any, highs: Any, branches: Any, bla
         level += 1
         lows[level], highs[level] = lows[level - 1], highs[level - 1]
         lows[level, unknown] = number
-        held = _narrow(targets, arrays, lows[level], highs[level], unknown, blame, queue, waiting, work)
+        held = _narrow(targets, arrays, lows[level], highs[level], unknown, blame, queue, waiting, work, most)
     state[0], state[2] = level, int(not held)
     return answer
 

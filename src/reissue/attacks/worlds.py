@@ -36,6 +36,8 @@ from reissue.release import Published
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+NEAR = 1e-9
+"""Closer to a limit than this, probabilities are compared as fractions."""
 SURE = 4
 """An estimate counts as beyond a limit when it is so many standard errors beyond it."""
 
@@ -270,7 +272,7 @@ class WorldsFindings(Findings):
                 f"the highest probability is {highest:.3g}. {self.certain_people.size:,} are certain."
             )
             return Judgement("beyond", words, findings, int(hit.size))
-        unproven = worst.high[unit] > float(limit)
+        unproven = ~worst.within(self.found, limit)[unit]
         if not unproven.any():
             highest = float(worst.high[unit].max(initial=0.0))
             words = (
@@ -288,11 +290,7 @@ class WorldsFindings(Findings):
     def _exactly(self, unit: int, entry: int) -> Fraction | None:
         """The exact probability of an entry, given that the person is in a release; None where it is not exact."""
         exact = self.found.fraction(entry)
-        if exact is None or self.found.present:
-            return exact
-        shares = [self.found.fraction(at) for at in range(self.found.starts[unit], self.found.starts[unit + 1])]
-        known = [share for share in shares if share is not None]
-        return exact / sum(known) if len(known) == len(shares) else None
+        return exact if exact is None or self.found.present else highest_share(self.found, unit)
 
     @cached_property
     def _difficulty(self) -> Ints:
@@ -357,12 +355,34 @@ class _Worst:
         """The units with a value that is proven to be beyond the limit, or estimated to be far beyond it."""
         bar = float(limit)
         proven = self.low > bar
-        for at in np.flatnonzero(self.low == bar).tolist() if found.present else []:
-            exact = found.fraction(int(self.entry[at]))
-            proven[at] = exact is not None and exact > limit
+        for unit in np.flatnonzero(np.abs(self.low - bar) < NEAR).tolist():
+            share = highest_share(found, unit)
+            if share is not None:
+                proven[unit] = share > limit
         sampled = (found.kind == SAMPLED) & found.present
         far = sampled & (np.nan_to_num(found.estimate) - SURE * np.nan_to_num(found.error) > bar)
         return proven | (np.bincount(found.owner, far, minlength=proven.size) > 0)
+
+    def within(self, found: Posteriors, limit: Fraction) -> npt.NDArray[np.bool_]:
+        """The units that are proven to be within the limit."""
+        bar = float(limit)
+        proven = self.high <= bar
+        for unit in np.flatnonzero(np.abs(self.high - bar) < NEAR).tolist():
+            share = highest_share(found, unit)
+            if share is not None:
+                proven[unit] = share <= limit
+        return proven
+
+
+def highest_share(found: Posteriors, unit: int) -> Fraction | None:
+    """The largest probability of a unit exactly, given that its people are in a release; None if it is not exact."""
+    if unit in found.doubted:
+        return None
+    shares = [found.fraction(at) for at in range(int(found.starts[unit]), int(found.starts[unit + 1]))]
+    exact = [share for share in shares if share is not None]
+    if not shares or len(exact) < len(shares):
+        return None
+    return max(exact) / (1 if found.present else sum(exact))
 
 
 def _given_presence(found: Posteriors, low: Floats, high: Floats, figure: Floats) -> tuple[Floats, Floats, Floats]:

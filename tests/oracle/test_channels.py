@@ -474,3 +474,12 @@ def test_parameters() -> None:
     with pytest.raises(ParameterError, match="at most"):
         Channels().run(Published.from_groups([[(["x"], ["a"]), (["x"], ["b"])]]))
     assert Channels(l=2).run(Published.from_groups([[(["x"], ["a"])]])).judge(Limits()).status == "within"
+
+
+def test_growth_that_is_none_is_refused() -> None:
+    one = Published.from_groups([[(["a", "b"], ["x", "y"])], [(["a", "c"], ["x", "z"])]])
+    with pytest.raises(ParameterError, match="Somebody left"):
+        Channels().run(one, Knowledge(growing=True))
+    assert Channels().run(one, Knowledge(growing=None)).certain
+    more = Published.from_groups([[(["a", "b"], ["x", "y"])], [(["a", "b", "c"], ["x", "y", "z"])]])
+    assert Channels().run(more, Knowledge(growing=True)).certain == {"c": "z"}

@@ -439,6 +439,7 @@ WRONG: list[tuple[dict[str, str], dict[str, object], str]] = [
     ({"1.csv": "age,sex,d\n"}, {}, "release '1.csv' has no rows"),
     ({**ONE, "2.csv": f"age,sex\n1,{CANARY}\n"}, {}, "release '2.csv' has no column 'd', only 'age', 'sex'"),
     (ONE, {"quasi": ["age", "zip"]}, "release '1.csv' has no column 'zip'"),
+    (ONE, {"drop": ["sxe"]}, "None of the releases has a column 'sxe' to leave out"),
     (ONE, {"group": "class"}, "release '1.csv' has no column 'class'"),
     (ONE, {"drop": ["age", "sex"]}, "release '1.csv' has no quasi-identifiers"),
     ({**ONE, "2.csv": f"age,sex,d\n{CANARY},m,flu\n"}, {}, "'age' holds intervals of numbers in release '1.csv', text"),

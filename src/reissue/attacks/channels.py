@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -83,6 +84,8 @@ class Channels:
         growing = knowledge.growing
         known = knowledge.known_values(published)[0] if knowledge.compromised else np.zeros(0, dtype=np.int64)
         exposure = Exposure(published, knowledge.waiting_people(published) if knowledge.waiting else {})
+        if growing:
+            _need_growth(published)
         comparisons, apart, shrunk, late = [], 0, 0, 0
         for later in range(len(published.releases)):
             for earlier in range(later):
@@ -388,6 +391,23 @@ class ChannelsFindings(Findings):
 
 
 COLUMNS = ("release_i", "group_i", "release_j", "group_j", "kind", "distinct", "people", "people_least")
+
+
+def _need_growth(published: Published) -> None:
+    """If nobody leaves, no value becomes rarer from one release to the next."""
+    fewer = []
+    for one, two in pairwise(published.releases):
+        before, after = (
+            np.bincount(release.values, release.counts, minlength=len(published.values)) for release in (one, two)
+        )
+        if (after < before).any():
+            fewer.append(f"release {two.number} has fewer rows of some value than release {one.number}")
+    if fewer:
+        raise ParameterError(
+            "Somebody left, though nobody is said to: the knowledge contradicts the releases.",
+            problems=fewer,
+            hint="leave 'growing' out, or check the order of the releases.",
+        )
 
 
 def _check(l: int) -> None:  # noqa: E741

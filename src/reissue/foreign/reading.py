@@ -80,6 +80,7 @@ def read_releases(
     _check_parameters(sensitive, quasi, registry, person, present, drop, group)
     roles = Roles(sensitive, None if quasi is None else tuple(quasi), person, group, frozenset(drop))
     files = read_files(releases)
+    _check_drop(drop, files)
     tables = _grouped(files, roles)
     names = list(dict.fromkeys(name for table in tables for name in table.cells.columns))
     _check_hierarchies(hierarchies, names)
@@ -109,6 +110,16 @@ def read_releases(
     form = "anatomised" if any(one.form == "anatomised" for one in files) else "generalised"
     frame = pl.DataFrame(sorted(unmatched, key=lambda row: row[0]), schema=UNMATCHED, orient="row")
     return Foreign(published, tuple(notes), frame, tuple(one.name for one in files), form)
+
+
+def _check_drop(drop: Collection[str], files: Sequence[ReleaseFiles]) -> None:
+    """A column to leave out that is nowhere is misspelt, and the one that was meant would stay in."""
+    columns = list(dict.fromkeys(name for one in files for table in one.tables.values() for name in table.columns))
+    lacking = [name for name in drop if name not in columns]
+    if lacking:
+        raise TableError(
+            f"None of the releases has a column {listed(lacking)} to leave out.", hint=f"they have {listed(columns)}."
+        )
 
 
 def _check_parameters(

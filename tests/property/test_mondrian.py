@@ -306,7 +306,9 @@ def test_columns_published_as_they_are_are_constant_in_every_group(table: pl.Dat
     )
     wards = Counter(table.select("ward", "age").rows())
     if min(wards.values()) < k + 1:
-        with pytest.raises(ri.errors.Infeasible, match="ward"):
+        # With one combination of their values the columns divide nothing: the whole table is too small then.
+        said = "ward" if len(wards) > 1 else "No grouping of this table"
+        with pytest.raises(ri.errors.Infeasible, match=said):
             draft(table, policy)
         return
     published = draft(table, policy).tables["table"]

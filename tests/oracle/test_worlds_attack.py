@@ -225,6 +225,19 @@ def test_riboni_example() -> None:
         assert found.excluded[person] == ["AIDS"]
 
 
+def test_a_known_neighbour_is_told() -> None:
+    view = Published.from_groups([[(["Alice", "Bob"], ["cancer", "flu"])], [(["Alice", "Greg"], ["cancer", "flu"])]])
+    found = Worlds().run(view, Knowledge(compromised={"Bob": "flu"}))
+    assert [found._explainer.certain(person).text(view) for person in (0, 2)] == [
+        "release 1 group 1 holds Alice and Bob; its values are cancer and flu. Bob is known to have flu. Together they "
+        "leave Alice no value but cancer.",
+        "release 1 group 1 holds Alice and Bob; its values are cancer and flu. release 2 group 1 holds Alice and Greg; "
+        "its values are cancer and flu. Bob is known to have flu. Together they leave Greg no value but flu.",
+    ]
+    hidden = found._explainer.certain(0).text(view, show_values=False)
+    assert "Bob is known to have a certain value." in hidden
+
+
 def test_judgement_of_a_leak() -> None:
     view = Published.from_groups([[(["A", "B"], ["x", "y"])], [(["A", "C"], ["x", "z"])]])
     found = Worlds().run(view)

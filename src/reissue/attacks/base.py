@@ -164,9 +164,9 @@ class Finding:
     witness: Witness
 
     @property
-    def person(self) -> int:
-        """The most exposed."""
-        return self.people[0]
+    def person(self) -> int | None:
+        """The most exposed; None where it is not known who is in which group."""
+        return self.people[0] if self.people else None
 
 
 @dataclass(frozen=True)

@@ -47,14 +47,16 @@ class Explainer:
         if not core:
             return self._without_core(person)
         value = self._only_value(core, person)
-        if all(person in self._members(spot) for spot in core):
+        own = all(person in self._members(spot) for spot in core)
+        if own and len(set.intersection(*(self._values(spot) for spot in core))) == 1:
             return self._by_intersection(person, core, value)
         spots = sorted(core)
         sentences = [self._told(spot) for spot in spots[:SHOWN]]
         if len(spots) > SHOWN:
             sentences.append((f"So it goes on for {len(spots) - SHOWN:,} more groups.",))
         sentences += self._told_known(core)
-        sentences.append(("Together they leave ", Person(person), " no value but ", Value(value), "."))
+        leaves = "Together they leave " if len(sentences) > 1 else "That leaves "
+        sentences.append((leaves, Person(person), " no value but ", Value(value), "."))
         return Witness(tuple(sentences))
 
     def likely(
@@ -95,8 +97,7 @@ class Explainer:
             parts.append(": there is no other value.")
         else:
             parts += [": only ", Value(value), " is in all of them." if len(spots) > 2 else " is in both."]
-        known = self._told_known(spots)
-        return Witness((tuple(parts), *known))
+        return Witness((tuple(parts),))
 
     def _told(self, spot: Spot) -> tuple[Part, ...]:
         members = sorted(self._members(spot))

@@ -294,7 +294,17 @@ def test_where_values_changed_each_release_still_counts_alone() -> None:
     releases: Releases = [[(["A", "B", "C"], ["x", "x", "y"])], [(["A", "B", "C"], ["x", "y", "y"])]]
     found = Worlds().run(Published.from_groups(releases))
     assert found.certain == {}
-    assert found.judge(Limits(probability=Fraction(1, 2))).status == "beyond"
+    judged = found.judge(Limits(probability=Fraction(1, 2)))
+    assert (judged.status, judged.count) == ("beyond", 3)
+    assert {(finding.kind, finding.probability) for finding in judged.findings} == {("bounded", 2 / 3)}
+    assert {finding.release for finding in judged.findings} == {1}
+    assert (
+        judged.findings[0]
+        .witness.text(found.published)
+        .endswith(
+            "so each is taken alone: of the rows of release 1 group 1, where 0.667 of all have x, one is that of A."
+        )
+    )
     assert found.judge(Limits(probability=Fraction(2, 3))).status == "undecided"
 
 

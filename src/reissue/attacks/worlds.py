@@ -264,9 +264,9 @@ class WorldsFindings(Findings):
         hit = np.flatnonzero(beyond[unit])
         everybody = count_of(people.size, "person", "people")
         if hit.size:
-            order = hit[np.lexsort((people[hit], self._difficulty[unknown][hit], -worst.probability[unit[hit]]))]
+            order = hit[np.lexsort((people[hit], self._difficulty[unknown][hit], -worst.told[unit[hit]]))]
             findings = tuple(self._finding(int(people[at]), int(unit[at])) for at in order[:most].tolist())
-            highest = float(worst.probability[unit[hit]].max())
+            highest = float(worst.told[unit[hit]].max())
             words = (
                 f"{hit.size:,} of {everybody} can be tied to a value with more than {_told(limit)}; "
                 f"the highest probability is {highest:.3g}. {self.certain_people.size:,} are certain."
@@ -308,14 +308,15 @@ class WorldsFindings(Findings):
         kind: Kind = "exact" if self.found.kind[entry] == EXACT else "sampled"
         kind = "bounded" if self.found.kind[entry] not in (EXACT, SAMPLED) else kind
         value = int(self.found.values[entry])
-        alone = bool(self.found.certain[unit])
-        figure = float(self.worst.probability[unit])
-        witness = (
-            self._explainer.certain(person)
-            if alone
-            else self._explainer.likely(person, value, self._exactly(unit, entry), figure, kind, self.found.present)
-        )
-        release = self._explainer.last_release(person) if not alone else self._explainer.completed_by(person)
+        figure = float(self.worst.told[unit])
+        release = self._explainer.last_release(person)
+        if self.found.certain[unit]:
+            witness, release = self._explainer.certain(person), self._explainer.completed_by(person)
+        elif unit in self.found.doubted:
+            witness, release = self._explainer.alone(person, value)
+        else:
+            exact = self._exactly(unit, entry)
+            witness = self._explainer.likely(person, value, exact, figure, kind, self.found.present)
         return Finding(self.attack, "value", (person,), release, value, figure, kind, witness)
 
 
@@ -328,6 +329,8 @@ class _Worst:
     high: Floats
     probability: Floats
     kind: npt.NDArray[np.int8]
+    told: Floats
+    """What a finding says: the exact figure, the estimate, or what it is at least."""
 
     @classmethod
     def of(cls, found: Posteriors) -> _Worst:
@@ -338,7 +341,7 @@ class _Worst:
         used = np.flatnonzero(np.diff(found.starts) > 0)
         units = found.size.size
         entry = np.zeros(units, dtype=np.int64)
-        lows, highs, figures = np.zeros(units), np.zeros(units), np.zeros(units)
+        lows, highs, figures, told = (np.zeros(units) for _ in range(4))
         kinds = np.zeros(units, dtype=np.int8)
         if used.size:
             owner = found.owner
@@ -349,7 +352,9 @@ class _Worst:
             ranked = np.lexsort((-figure, -low, owner))
             entry[used] = ranked[np.searchsorted(owner[ranked], used)]
             kinds[used] = np.maximum.reduceat(found.kind, starts[used])
-        return cls(entry, lows, highs, figures, kinds)
+            at = entry[used]
+            told[used] = np.where(found.kind[at] == SAMPLED, figure[at], low[at])
+        return cls(entry, lows, highs, figures, kinds, told)
 
     def beyond(self, found: Posteriors, limit: Fraction) -> npt.NDArray[np.bool_]:
         """The units with a value that is proven to be beyond the limit, or estimated to be far beyond it."""

@@ -77,6 +77,26 @@ class Explainer:
         sentences.append((f"{how[0].upper()}{how[1:]} give ", Person(person), " ", Value(value), "."))
         return Witness(tuple(sentences))
 
+    def alone(self, person: int, value: int) -> tuple[Witness, int]:
+        """Why a value is likely for a person by one release alone, where releases contradict each other; and which."""
+        shares = {}
+        for at, group in self._spots(person):
+            release = self._published.releases[at]
+            entries = slice(int(release.value_starts[group]), int(release.value_starts[group + 1]))
+            counts = release.counts[entries]
+            shares[at, group] = float(counts[release.values[entries] == value].sum() / counts.sum())
+        spot = max(shares, key=lambda one: shares[one])
+        sentence: tuple[Part, ...] = (
+            "Together the releases contradict each other, so each is taken alone: of the rows of ",
+            self._place(spot),
+            f", where {shares[spot]:.3g} of all have ",
+            Value(value),
+            ", one is that of ",
+            Person(person),
+            ".",
+        )
+        return Witness((self._told(spot), sentence)), self._published.releases[spot[0]].number
+
     def completed_by(self, person: int) -> int | None:
         """The number of the release with which it became certain."""
         spots = self._core(person) or tuple(self._spots(person))

@@ -18,7 +18,7 @@ from reissue.coding import Coded, code_table
 from reissue.domain import COUNTERFEIT, GROUP, Domain, sort_of
 from reissue.errors import GuaranteeBroken, ParameterError, count_of
 from reissue.frames import Library, read_table
-from reissue.gate import Passage, seal_of
+from reissue.gate import Passage
 from reissue.grouping import HELD_BACK, Grouping
 from reissue.guarantees import Guarantee, SeriesGuarantee, Verdict
 from reissue.memory import Kept, Memory, Prefixed, Remembered
@@ -29,6 +29,7 @@ from reissue.recode import Recoded, anatomise, generalise, view_of
 from reissue.refusals import check_changes, check_feasible, check_protection
 from reissue.release import Published
 from reissue.schema import Numeric, Schema
+from reissue.seal import seal_of
 from reissue.showing import shown
 from reissue.snapshot import Delta, Labels, Snapshot
 

@@ -11,31 +11,26 @@ not committed.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
 from numbers import Real
-from typing import IO, TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from reissue.auditing.limits import probability_of
+from reissue.attacks import ATTACKS, build
+from reissue.auditing.limits import ACCEPTABLE, probability_of
 from reissue.errors import GateClosed, GuaranteeBroken, ParameterError
 
 if TYPE_CHECKING:
     from reissue.auditing.report import AuditReport
-
-ATTACKS = ("Worlds", "Equivalence", "Correlation", "Channels")
-ACCEPTABLE = ("undecided", "sampled")
 
 
 @dataclass(frozen=True)
 class Gate:
     """What is tried on the whole series before a release is published, and how much it may find."""
 
-    attacks: Sequence[str] = ATTACKS
+    attacks: Sequence[str] = tuple(ATTACKS)
     """The attacks, by their names."""
     limit: Fraction | float | str | None = None
     """The largest probability with which anybody may be tied to a value, as a number or as text such as "1/3";
@@ -54,8 +49,6 @@ class Gate:
             raise ParameterError(f"Gate has {len(problems)} parameters out of their range.", problems=problems)
 
     def _attack_problems(self) -> list[str]:
-        from reissue import attacks
-
         if not _is_names(self.attacks) or not self.attacks:
             return ["The 'attacks' parameter of Gate must be a list of names of attacks, at least one."]
         names = tuple(self.attacks)
@@ -64,10 +57,10 @@ class Gate:
         if len(set(names)) < len(names):
             problems.append("The 'attacks' parameter of Gate must not name an attack twice.")
         for name in names:
-            if name in list(attacks.ATTACKS):
+            if name in ATTACKS:
                 continue  # known without loading it, so that opening a series costs nothing
             try:
-                attacks.build(name)
+                build(name)
             except ParameterError as error:
                 hint = f" Next step: {error.hint}" if error.hint else ""
                 problems.append(f"The 'attacks' parameter of Gate: {' '.join([error.what, *error.problems])}{hint}")
@@ -154,46 +147,6 @@ class Passage:
             "found": list(self.words),
             **({"groups_left_out": self.left_out} if self.left_out else {}),
         }
-
-
-class _Hashed:
-    """A file that keeps nothing of what is written to it but a hash."""
-
-    def __init__(self, *words: str) -> None:
-        self._sum = hashlib.sha256()
-        for word in words:
-            self.add(word)
-
-    def add(self, word: str) -> None:
-        """Words in a row cannot be taken for others: each comes with its length."""
-        self._sum.update(f"{len(word)}:{word}".encode())
-
-    def write(self, some: bytes) -> int:
-        """Take in a part of a file."""
-        self._sum.update(some)
-        return len(some)
-
-    def flush(self) -> None:
-        """Nothing waits to be written."""
-
-    def read(self) -> str:
-        """The hash of everything so far."""
-        return self._sum.hexdigest()
-
-
-def seal_of(tables: Mapping[str, pl.DataFrame | None], *words: str) -> str:
-    """A hash of everything in these tables: names, types, cells and the order of rows; and of words beside them."""
-    hashed = _Hashed(*words)
-    file = cast("IO[bytes]", hashed)
-    for name in sorted(tables):
-        table = tables[name]
-        hashed.add(name)
-        if table is None:
-            hashed.add("none")
-            continue
-        # In one piece and without views of text, so that equal tables are equal bytes however they are kept.
-        table.rechunk().write_ipc_stream(file, compression="uncompressed", compat_level=pl.CompatLevel.oldest())
-    return hashed.read()
 
 
 def another_draft() -> GateClosed:

@@ -13,9 +13,11 @@ import polars as pl
 from reissue import archive
 from reissue.domain import GROUP, PERSON
 from reissue.errors import ParameterError
-from reissue.gate import Passage, another_draft, closed, never_shown, seal_of, unchecked_tables
+from reissue.gate import Passage, another_draft, closed, never_shown, unchecked_tables
 from reissue.knowledge import Knowledge
+from reissue.reasoning.runs import runs
 from reissue.release import Published, PublishedGroups, Release
+from reissue.seal import seal_of
 from reissue.views import published_view
 
 if TYPE_CHECKING:
@@ -262,5 +264,4 @@ def chosen_groups(release: PublishedGroups, groups: Ints) -> PublishedGroups:
 def _runs(starts: Ints, chosen: Ints) -> tuple[Ints, Ints]:
     """The places of the chosen runs, one after the other, and where each begins among them."""
     sizes = np.diff(starts)[chosen]
-    begins = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    return np.arange(begins[-1]) + np.repeat(starts[chosen] - begins[:-1], sizes), begins
+    return runs(starts[chosen], sizes), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

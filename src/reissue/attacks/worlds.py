@@ -29,6 +29,7 @@ from reissue.errors import ParameterError, count_of
 from reissue.knowledge import Knowledge
 from reissue.reasoning.candidates import candidates
 from reissue.reasoning.posteriors import EXACT, KINDS, SAMPLED, Effort, Posteriors, posteriors
+from reissue.reasoning.runs import runs
 from reissue.reasoning.trajectories import need_one_place_each
 from reissue.reasoning.unsure import unsure_posteriors
 from reissue.release import Published
@@ -197,7 +198,7 @@ class WorldsFindings(Findings):
         possible = pl.DataFrame(
             {
                 "person": np.repeat(self.found.people, counts),
-                "value": self.found.values[_ranges(self.found.starts[self.found.unit], counts)],
+                "value": self.found.values[runs(self.found.starts[self.found.unit], counts)],
             }
         )
         known = pl.Series(self.known_people)
@@ -215,7 +216,7 @@ class WorldsFindings(Findings):
     def _posteriors(self) -> pl.DataFrame:
         found, published = self.found, self.published
         counts = np.diff(found.starts)[found.unit]
-        entry = _ranges(found.starts[found.unit], counts)
+        entry = runs(found.starts[found.unit], counts)
         labels = pl.Series([str(value) for value in published.values], dtype=pl.String)
         fractions = np.array([str(found.fraction(at) or "") for at in range(found.values.size)], dtype=object)
         person = pl.Series(np.repeat(found.people, counts))
@@ -407,12 +408,6 @@ def _told(limit: Fraction) -> str:
     return str(limit) if limit.denominator <= 1000 else f"{float(limit):g}"
 
 
-def _ranges(first: Ints, lengths: Ints) -> Ints:
-    """The numbers first, first + 1, ... for each pair, one after the other."""
-    total = int(lengths.sum())
-    return np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(total)
-
-
 def _shown(published: Published, people: Ints) -> pl.DataFrame:
     """Each person with each value that one of its groups shows."""
     frames = [pl.DataFrame(schema={"person": pl.Int64, "value": pl.Int64})]
@@ -420,6 +415,6 @@ def _shown(published: Published, people: Ints) -> pl.DataFrame:
         group = np.repeat(np.arange(release.group_count), release.sizes)
         lengths = np.diff(release.value_starts)[group]
         person = np.repeat(release.members, lengths)
-        value = release.values[_ranges(release.value_starts[group], lengths)]
+        value = release.values[runs(release.value_starts[group], lengths)]
         frames.append(pl.DataFrame({"person": person, "value": value}))
     return pl.concat(frames).filter(pl.col("person") >= 0).unique()

@@ -11,6 +11,8 @@ from typing import Protocol
 from reissue.attacks.base import Limits
 from reissue.errors import ParameterError
 
+ACCEPTABLE = ("undecided", "sampled")
+"""What may pass by name although nothing is proven."""
 FINEST = 1_000_000_000
 ROUNDING = Fraction(1, 10**15)
 """A float stands for a fraction with a denominator up to `FINEST` that it is so near to: 1/3, 9/100."""

@@ -14,15 +14,12 @@ from time import perf_counter
 
 from reissue import attacks as family
 from reissue.attacks.base import Attack, Judgement, Limits
-from reissue.auditing.limits import Promised, limits_of
+from reissue.auditing.limits import ACCEPTABLE, Promised, limits_of
 from reissue.auditing.report import AuditReport, Run, runs_of
 from reissue.errors import ParameterError, listed
 from reissue.knowledge import Knowledge
 from reissue.release import Published
 
-DEFAULT_ATTACKS = ("Worlds", "Equivalence", "Correlation", "Channels")
-ACCEPTABLE = ("undecided", "sampled")
-"""What may pass by name although nothing is proven."""
 MOST = 100
 """How many findings of an attack are kept; all are counted."""
 
@@ -56,7 +53,7 @@ def audit(
     accepted = _check(published, knowledge, form, seconds, threshold, accept)
     limits = limits_of(limit, promises)
     attacks = [attacks] if isinstance(attacks, str) else attacks
-    chosen = [_built(attack, limits, seconds) for attack in (DEFAULT_ATTACKS if attacks is None else attacks)]
+    chosen = [_built(attack, limits, seconds) for attack in (family.ATTACKS if attacks is None else attacks)]
     if not chosen:
         raise ParameterError("The 'attacks' parameter of audit must name at least one attack.")
     if knowledge is not None:

@@ -101,7 +101,7 @@ def adversary(published: Published, knowledge: Knowledge | None) -> list[str]:
     if knowledge.growing:
         told.append("He knows that nobody who is in a release is missing from a later one.")
     if knowledge.method:
-        told.append("He knows the method that made the releases.")
+        told.append("He knows the method that made the releases; these attacks make nothing of that.")
     return told
 
 

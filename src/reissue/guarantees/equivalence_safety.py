@@ -43,9 +43,8 @@ from reissue.guarantees.m_uniqueness import need_one_value_each
 from reissue.memory import Memory, Remembered
 from reissue.reasoning import diversity
 from reissue.reasoning.cut_graphs import CUTS
-from reissue.reasoning.elimination import echelon
 from reissue.reasoning.equivalence import Attack, Search, minimum_attack, minimum_attack_of_matrices
-from reissue.reasoning.signatures import signatures_of
+from reissue.reasoning.signatures import independent, signatures_of
 from reissue.reasoning.trajectories import Bucket, Trajectories
 from reissue.release import Published
 
@@ -131,7 +130,7 @@ class EquivalenceSafe(SeriesGuarantee):
         if moving:
             return f"the signature changes for {moving:,} of {count_of(int(ways.people.sum()), 'member')}"
         m = min(values.size for values in sets if values.size)
-        if self.e > m and not _independent(sets):
+        if self.e > m and not independent(sets):
             return f"e is more than the {count_of(m, 'value')} of the smallest signature"
         return None
 
@@ -245,14 +244,3 @@ _NOT_BROKEN = "That does not mean that there is one."
 
 def _no_attack(e: int) -> str:
     return f"No equivalence attack below {e:,}"
-
-
-def _independent(sets: list[Ints]) -> bool:
-    """Whether signatures, as 0-1 vectors over the values, are linearly independent."""
-    used = [values for values in sets if values.size]
-    distinct, place = np.unique(np.concatenate(used), return_inverse=True)
-    if distinct.size < len(used):
-        return False
-    matrix = np.zeros((len(used), distinct.size), dtype=np.int64)
-    matrix[np.repeat(np.arange(len(used)), [values.size for values in used]), place] = 1
-    return len(echelon(matrix)[1]) == len(used)

@@ -18,9 +18,8 @@ import numpy.typing as npt
 
 from reissue.errors import count_of
 from reissue.reasoning import diversity
-from reissue.reasoning.elimination import echelon
 from reissue.reasoning.equal_sets_exact import ExactSets, smallest_sets
-from reissue.reasoning.signatures import Signatures, signatures_of
+from reissue.reasoning.signatures import Signatures, independent, signatures_of
 from reissue.reasoning.trajectories import Bucket, Trajectories
 
 Ints = npt.NDArray[np.int64]
@@ -103,16 +102,7 @@ class Parts:
 
     @cached_property
     def _independent(self) -> bool:
-        """Whether the sets of values, as 0-1 vectors over the values, are linearly independent."""
-        used = [values for values in self.signatures.sets if values.size]
-        if not used:
-            return True
-        distinct, place = np.unique(np.concatenate(used), return_inverse=True)
-        if distinct.size < len(used):
-            return False
-        matrix = np.zeros((len(used), distinct.size), dtype=np.int64)
-        matrix[np.repeat(np.arange(len(used)), [values.size for values in used]), place] = 1
-        return len(echelon(matrix)[1]) == len(used)
+        return independent(self.signatures.sets)
 
     def least_by_cut(self, part: Part) -> int:
         """A size that no attack that touches a bucket is below, by its min-cut; 1, which says nothing, if in doubt.

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from reissue.kernels import components
 from reissue.reasoning.possible import Possible
+from reissue.reasoning.runs import runs
 from reissue.reasoning.trajectories import Trajectories
 from reissue.reasoning.worlds import Model, State
 
@@ -109,9 +110,7 @@ def _rows_left(ways: Trajectories, found: Possible, settled: Bools) -> Ints:
     keep = settled[step_class]
     step_class, step_group = step_class[keep], ways.groups[keep]
     repeated = lengths[step_class]
-    first = np.repeat(found.starts[step_class], repeated)
-    within = np.arange(int(repeated.sum())) - np.repeat(np.cumsum(repeated) - repeated, repeated)
-    entry = first + within
+    entry = runs(found.starts[step_class], repeated)
     key = np.repeat(step_group, repeated) * width + found.values[entry]
     place = order[np.searchsorted(offered[order], key)]
     np.subtract.at(left, place, found.low[entry])

@@ -29,6 +29,7 @@ from reissue.reasoning import diversity
 from reissue.reasoning.open_parts import OpenPart, OpenParts
 from reissue.reasoning.possible import Possible, possible
 from reissue.reasoning.residual import only, without
+from reissue.reasoning.runs import runs
 from reissue.reasoning.symmetry import Symmetry, symmetry
 from reissue.reasoning.trajectories import Trajectories
 from reissue.reasoning.worlds import Model
@@ -255,7 +256,7 @@ class _Units:
         used, unit = np.unique(parts.part[parts.last[which]], return_inverse=True)
         self._add_people(parts.numbers[which], unit)
         lengths = np.diff(parts.starts)[used]
-        entries = np.repeat(parts.starts[used] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+        entries = runs(parts.starts[used], lengths)
         one = np.ones(entries.size, dtype=np.int64)
         self._add_block(lengths, parts.values[entries], one, one, lengths, parts.alike[entries])
         self._told["by symmetry"] = int(which.sum())
@@ -281,7 +282,7 @@ class _Units:
         rows = np.concatenate([release.rows for release in residual.releases])[used]
         home = parts.part[used]
         lengths = np.diff(parts.starts)[home]
-        entries = np.repeat(parts.starts[home] - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
+        entries = runs(parts.starts[home], lengths)
         values = parts.values[entries]
         # What the release alone says can only be a lower bound; and any value may be certain after all.
         least = _shown(residual, np.repeat(used, lengths), values, self._values)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from reissue.reasoning.diversity import CountTable, Ints
+from reissue.reasoning.elimination import echelon
 
 
 class Signatures(NamedTuple):
@@ -39,6 +41,19 @@ def signatures_of(table: CountTable) -> Signatures:
             if (values == values[there]).all():
                 return Signatures(number, [values[starts[at] : starts[at + 1]] for at in first.tolist()])
         salt += 1
+
+
+def independent(sets: Sequence[Ints]) -> bool:
+    """Whether signatures, as 0-1 vectors over the values, are linearly independent; empty ones are left out."""
+    used = [values for values in sets if values.size]
+    if not used:
+        return True
+    distinct, place = np.unique(np.concatenate(used), return_inverse=True)
+    if distinct.size < len(used):
+        return False
+    matrix = np.zeros((len(used), distinct.size), dtype=np.int64)
+    matrix[np.repeat(np.arange(len(used)), [values.size for values in used]), place] = 1
+    return len(echelon(matrix)[1]) == len(used)
 
 
 def _mixed(values: Ints, salt: int) -> npt.NDArray[np.uint64]:

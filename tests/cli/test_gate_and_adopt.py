@@ -24,7 +24,7 @@ def files(tmp_path: Path, patients: pl.DataFrame, policy: ri.Policy) -> Path:
     """Tables, a policy with a gate, and one that is open to a comparison of releases and says so."""
     patients.write_csv(tmp_path / "january.csv")
     patients.tail(20).write_csv(tmp_path / "february.csv")
-    safe = ri.Policy(policy.schema, ri.MInvariance(m=2), gate=Gate(attacks=["Worlds"]))
+    safe = ri.Policy(policy.schema, ri.MInvariance(m=2), gate=Gate(attacks=["Worlds", "Equivalence"]))
     (tmp_path / "safe.toml").write_text(safe.to_toml())
     # Nobody can be hidden among 100 with four values and 24 patients.
     strict = ri.Policy(policy.schema, ri.MInvariance(m=2), gate=Gate(attacks=["Worlds"], limit="1/100"))
@@ -37,6 +37,8 @@ def test_an_open_gate(run: Run, files: Path) -> None:
     ran = run("publish", "clinic", "january.csv", "--policy", "safe.toml")
     assert ran.code == 0
     assert "gate passed Worlds (within)" in ran.out
+    assert "gate Equivalence (not asked)" in ran.out
+    assert "gate passed Equivalence" not in ran.out
     ran = run("publish", "clinic", "february.csv", "--json")
     assert ran.data["gate"]["verdict"] == "passed"
     ran = run("log", "clinic")

@@ -142,7 +142,9 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
 def _show_gate(gate: dict[str, Any]) -> None:
     style = "green" if gate["verdict"] == "passed" else "red"
     for words in gate["found"]:
-        say(words, heading=f"gate {gate['verdict']} ", style=style)
+        # An attack that no limit asks about neither opens nor closes the gate.
+        heading = "gate " if " (not asked): " in words else f"gate {gate['verdict']} "
+        say(words, heading=heading, style=style)
     if "override" in gate:
         say(gate["override"], heading="gate overridden ", style="red")
 

@@ -31,7 +31,19 @@ Tables go in as pandas, polars, pyarrow or DuckDB tables, or as the path of a CS
 
 CHAPTERS = {
     "Say what is in the table": ("Schema", "Numeric", "Categorical", "Hierarchy", "Policy", "Ids", "Gate"),
-    "Publish it": ("open", "adopt", "Series", "Draft", "Release", "MInvariance", "EEquivalence", "Mondrian"),
+    "Publish it": (
+        "open",
+        "adopt",
+        "Series",
+        "Draft",
+        "Release",
+        "MInvariance",
+        "EEquivalence",
+        "Incremental",
+        "Mondrian",
+        "StaticI",
+        "StaticII",
+    ),
     "Ask for more in every group": (
         "KAnonymous",
         "LDiverse",
@@ -41,7 +53,14 @@ CHAPTERS = {
         "TClose",
         "KEAnonymous",
     ),
-    "Check what holds over a series": ("MUnique", "MInvariant", "WeakMInvariant", "EquivalenceSafe"),
+    "Check what holds over a series": (
+        "MUnique",
+        "MInvariant",
+        "WeakMInvariant",
+        "EquivalenceSafe",
+        "InferenceFree",
+        "HistoryDiverse",
+    ),
     "Attack what went out, here or elsewhere": (
         "audit",
         "AuditReport",

@@ -4,11 +4,13 @@ Say what is in the table:
     Schema, Numeric, Categorical, Hierarchy, Policy, Ids, Gate
 Publish it:
     open, adopt, Series, Draft, Release
-    MInvariance, EEquivalence (a whole series), Mondrian (one release at a time)
+    MInvariance, EEquivalence (a whole series), Incremental (a whole series that only grows)
+    Mondrian (one release at a time)
+    StaticII, StaticI (baselines for tables that only grow: a whole series, one release at a time)
 Ask for more in every group:
     KAnonymous, LDiverse, EntropyDiverse, RecursiveDiverse, ShareDiverse, TClose, KEAnonymous
 Check what holds over a series:
-    MUnique, MInvariant, WeakMInvariant, EquivalenceSafe
+    MUnique, MInvariant, WeakMInvariant, EquivalenceSafe, InferenceFree, HistoryDiverse
 Attack what went out, here or elsewhere:
     audit, AuditReport, attacks, Knowledge, Published, read_releases
 Look at what it is worth:
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from reissue.guarantees import (
         EntropyDiverse,
         EquivalenceSafe,
+        HistoryDiverse,
+        InferenceFree,
         KAnonymous,
         KEAnonymous,
         LDiverse,
@@ -48,7 +52,7 @@ if TYPE_CHECKING:
     )
     from reissue.hierarchy import Hierarchy
     from reissue.knowledge import Knowledge
-    from reissue.methods import EEquivalence, MInvariance, Mondrian
+    from reissue.methods import EEquivalence, Incremental, MInvariance, Mondrian, StaticI, StaticII
     from reissue.policy import Ids, Policy
     from reissue.release import Published, Release
     from reissue.schema import Categorical, Numeric, Schema
@@ -66,7 +70,10 @@ _HOMES = {
     "EquivalenceSafe": "guarantees",
     "Gate": "gate",
     "Hierarchy": "hierarchy",
+    "HistoryDiverse": "guarantees",
     "Ids": "policy",
+    "Incremental": "methods",
+    "InferenceFree": "guarantees",
     "KAnonymous": "guarantees",
     "KEAnonymous": "guarantees",
     "Knowledge": "knowledge",
@@ -83,6 +90,8 @@ _HOMES = {
     "Schema": "schema",
     "Series": "series",
     "ShareDiverse": "guarantees",
+    "StaticI": "methods",
+    "StaticII": "methods",
     "TClose": "guarantees",
     "WeakMInvariant": "guarantees",
     "Workload": "utility",
@@ -104,7 +113,10 @@ __all__ = [
     "EquivalenceSafe",
     "Gate",
     "Hierarchy",
+    "HistoryDiverse",
     "Ids",
+    "Incremental",
+    "InferenceFree",
     "KAnonymous",
     "KEAnonymous",
     "Knowledge",
@@ -121,6 +133,8 @@ __all__ = [
     "Schema",
     "Series",
     "ShareDiverse",
+    "StaticI",
+    "StaticII",
     "TClose",
     "WeakMInvariant",
     "Workload",

@@ -25,6 +25,7 @@ from reissue.memory import Kept, Memory, Prefixed, Remembered
 from reissue.methods.base import Method
 from reissue.people import KnownPeople
 from reissue.policy import Policy
+from reissue.reasoning.dense import ascending
 from reissue.recode import Recoded, anatomise, generalise, view_of
 from reissue.refusals import check_changes, check_feasible, check_protection
 from reissue.release import Published
@@ -222,10 +223,10 @@ def make_draft(
     snapshot = coded.snapshot
     rows = snapshot.frame()
     delta = Delta.between(history.last, rows, policy.schema.sensitive, known=history.next_number, since=history.number)
-    check_changes(method, delta)
+    check_changes(method, delta, history)
     snapshot = snapshot.for_form(policy.form)
     eligible, delta_of_eligible = without_barred(snapshot, delta, history.barred)
-    check_feasible(eligible, guarantees)
+    check_feasible(eligible, guarantees, goes_on=bool(history.number) and method.protects_series and continues)
     progress("Grouping people")
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
         raise ParameterError(f"The 'seed' parameter must be a whole number of at least 0. Got {seed!r} instead.")
@@ -240,7 +241,7 @@ def make_draft(
     progress("Checking guarantees")
     anew = {history.number + 1: snapshot.people[grouping.anew]}
     view = view_of(released, recoded.groups)
-    verdicts, checks = _check(guarantees, view, history.checks if continues else {}, anew)
+    verdicts, checks = _check(guarantees, view, history.checks if continues else {}, anew, released)
     broken = [f"{verdict.guarantee}: {verdict.explanation}" for verdict in verdicts if not verdict.holds]
     if broken:
         raise GuaranteeBroken(
@@ -290,7 +291,11 @@ def _obstacles(method: Method, guarantees: tuple[Guarantee, ...], history: Histo
 
 
 def _check(
-    guarantees: tuple[Guarantee, ...], view: Published, checks: Memory, anew: Mapping[int, npt.NDArray[np.int64]]
+    guarantees: tuple[Guarantee, ...],
+    view: Published,
+    checks: Memory,
+    anew: Mapping[int, npt.NDArray[np.int64]],
+    released: Snapshot,
 ) -> tuple[tuple[Verdict, ...], Remembered]:
     """Ask every checker; those of promises about a whole series go on from what they have seen so far."""
     verdicts: list[Verdict] = []
@@ -300,7 +305,11 @@ def _check(
             verdicts.append(guarantee.check(view))
             continue
         prefix = f"{guarantee.name}_"
-        verdict, state = guarantee.follow(view, Prefixed(checks, prefix), anew)
+        secret: object = anew
+        if guarantee.secret_of == "values":
+            order = ascending(released.people)
+            secret = released.people[order], released.values.codes[order]
+        verdict, state = guarantee.follow(view, Prefixed(checks, prefix), secret)
         verdicts.append(verdict)
         remembered |= {prefix + name: table for name, table in state.items()}
     return tuple(verdicts), remembered

@@ -30,12 +30,15 @@ class Knowledge:
     compromised: Mapping[str | int, object] = field(default_factory=dict)
     """People whose value he knows already, with their values."""
     waiting: Mapping[int, Collection[str | int]] = field(default_factory=dict)
-    """For releases by number: people known to be in the table and not in the release (waiting, held back)."""
+    """For releases by number: people known to be in the table and not in the release (waiting, held back). With
+    `method="Incremental"` those of them who come into one group of the next release are known to have waited in one
+    list, which he can tell by quasi-identifiers."""
     growing: bool | None = None
     """Whether nobody who is in a release is missing from a later one; None: he does not know. It matters where it is
     not known who is in which release."""
     method: str | None = None
-    """The name of the method that made the releases, where he knows it."""
+    """The name of the method that made the releases, where he knows it, such as "Incremental". What follows from it
+    only `Channels` uses yet, together with who waited."""
 
     def __post_init__(self) -> None:
         problems = []

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from reissue.errors import Infeasible, Refused, Unprotected, count_of
 from reissue.guarantees import GroupGuarantee
+from reissue.methods import METHODS
 from reissue.methods.base import Method
 from reissue.policy import Policy
 from reissue.recode import whole
-from reissue.snapshot import Delta, Snapshot, strata
+from reissue.snapshot import Delta, People, Snapshot, strata
 
 if TYPE_CHECKING:
     from reissue.drafting import History
@@ -41,25 +43,84 @@ def check_protection(policy: Policy, history: History, protected: bool, obstacle
     )
 
 
-def check_changes(method: Method, delta: Delta) -> None:
-    """Not every method can take deletions, returns and changed columns."""
+def check_changes(method: Method, delta: Delta, history: History) -> None:
+    """Not every method can take deletions, returns and changed columns.
+
+    Whoever was never published may come, go and change: that shows in no release.
+    """
+    if method.takes.deletions and method.takes.changes and method.takes.returns:
+        return
+    unseen = _unseen(method, delta, history)
+    gone, returned, quasi, value = (
+        np.setdiff1d(people, unseen).size
+        for people in (delta.gone, delta.returned, delta.changed_quasi, delta.changed_value)
+    )
+    happened = {"deletions": gone, "returns": returned, "changes": quasi + value}
+    if all(getattr(method.takes, kind) for kind, people in happened.items() if people):
+        return
     problems = []
-    if delta.gone.size and not method.takes.deletions:
-        problems.append(f"{count_of(delta.gone.size, 'person', 'people')} gone since the last release")
-    if delta.returned.size and not method.takes.returns:
-        problems.append(f"{count_of(delta.returned.size, 'person', 'people')} came back")
-    changed = np.union1d(delta.changed_quasi, delta.changed_value).size
-    if changed and not method.takes.changes:
-        problems.append(f"{count_of(changed, 'person', 'people')} with changed columns")
-    if problems:
-        raise Refused(f"{method.name} cannot take what changed since the last release.", problems=problems)
+    if gone and not method.takes.deletions:
+        problems.append(f"deletions: {count_of(gone, 'person is', 'people are')} gone since the last release")
+    if returned and not method.takes.returns:
+        problems.append(f"returns: {count_of(returned, 'person', 'people')} came back")
+    if quasi and not method.takes.changes:
+        problems.append(f"changes: {count_of(quasi, 'person', 'people')} with other quasi-identifiers")
+    if value and not method.takes.changes:
+        problems.append(f"changes: {count_of(value, 'person', 'people')} with another sensitive value")
+    raise Refused(
+        f"{method.name} cannot take what changed since the last release.",
+        problems=problems,
+        hint=_instead([kind for kind, people in happened.items() if people], history),
+    )
 
 
-def check_feasible(snapshot: Snapshot, guarantees: tuple[Any, ...]) -> None:
+def _unseen(method: Method, delta: Delta, history: History) -> People:
+    """Those whom no release showed, as far as that is certain, and those whom none will show again."""
+    unseen = [] if history.barred is None else [_numbers(history.barred)]
+    alone = history.protected and history.method == method.name and not history.adopted
+    # A series that was always made by a method without deletions shows everybody again whom it once showed. So who
+    # was held back last was never shown, and neither was who left and came back: others could not have left.
+    if alone and not method.takes.deletions:
+        unseen += [delta.returned, *([] if history.held_back is None else [_numbers(history.held_back)])]
+    return np.concatenate([np.empty(0, dtype=np.int64), *unseen])
+
+
+def _numbers(people: pl.DataFrame) -> People:
+    return people["person"].to_numpy().astype(np.int64)
+
+
+def _instead(happened: list[str], history: History) -> str:
+    """What to do about it: a method cannot be changed in the middle of a protected series."""
+    words = {"deletions": "people who leave", "returns": "people who return", "changes": "people who change"}
+    what = _joined([words[kind] for kind in happened])
+    able = [kind for kind in METHODS.values() if all(getattr(kind.takes, change) for change in happened)]
+    correct = "if the table should have stayed as it was, correct it."
+    if not history.protected:
+        names = _joined([kind.name for kind in able])
+        return (
+            f"{correct} {names} take {what}: `reissue amend` changes the method. The series is unprotected already, "
+            "and the public record will go on saying so."
+        )
+    names = _joined([kind.name for kind in able if kind.protects_series])
+    return (
+        f"{correct} {names} take {what}, but they protect a series from its first release on: begin a new series "
+        'under one of them, or go on here with series = "unprotected" and `reissue amend`. Either way whoever was '
+        "published before could be betrayed by comparing releases; no method prevents that."
+    )
+
+
+def _joined(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def check_feasible(snapshot: Snapshot, guarantees: tuple[Any, ...], *, goes_on: bool) -> None:
     """What the whole table fails as one group, every grouping of it fails in some group.
 
-    Columns published as they are keep their values apart, so there each combination is a table of its own.
+    Columns published as they are keep their values apart, so there each combination is a table of its own. A method
+    that goes on from earlier releases judges by itself: it may publish some people and let others wait.
     """
+    if goes_on:
+        return
     groupwise = [guarantee for guarantee in guarantees if isinstance(guarantee, GroupGuarantee)]
     if not groupwise:
         return

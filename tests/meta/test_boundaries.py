@@ -17,10 +17,11 @@ PROJECT = SOURCE.parent.parent
 
 PUBLIC = [
     "AuditReport", "Categorical", "Draft", "EEquivalence", "EntropyDiverse", "EquivalenceSafe", "Gate",
-    "Hierarchy", "Ids", "KAnonymous", "KEAnonymous", "Knowledge", "LDiverse", "MInvariance", "MInvariant",
+    "Hierarchy", "HistoryDiverse", "Ids", "Incremental", "InferenceFree", "KAnonymous", "KEAnonymous", "Knowledge",
+    "LDiverse", "MInvariance", "MInvariant",
     "MUnique", "Mondrian", "Numeric", "Policy", "Published", "RecursiveDiverse", "Release", "Schema", "Series",
-    "ShareDiverse", "TClose", "WeakMInvariant", "Workload", "adopt", "attacks", "audit", "errors", "estimate",
-    "open", "read_releases",
+    "ShareDiverse", "StaticI", "StaticII", "TClose", "WeakMInvariant", "Workload", "adopt", "attacks", "audit",
+    "errors", "estimate", "open", "read_releases",
 ]  # fmt: skip
 
 

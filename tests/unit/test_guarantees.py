@@ -14,6 +14,8 @@ from reissue.guarantees import (
     GUARANTEES,
     EntropyDiverse,
     EquivalenceSafe,
+    HistoryDiverse,
+    InferenceFree,
     KAnonymous,
     KEAnonymous,
     LDiverse,
@@ -332,6 +334,9 @@ EXAMPLES = [
     MInvariant(4),
     WeakMInvariant(4, per="record"),
     EquivalenceSafe(3),
+    InferenceFree(3),
+    HistoryDiverse(3),
+    HistoryDiverse(2.5, diversity="share"),
 ]
 
 

@@ -5,6 +5,9 @@ does: he compares the class of somebody in one release with the compatible class
 must be other people's (`reasoning.channel_sets` says how). What he learns is a set of values that the person's is
 in. With fewer than l distinct values in it, the promise of l-diversity is broken though both releases keep it.
 
+Who knows besides that `Incremental` made the releases, and who waited, learns more: a list that waits has fewer than
+l distinct values (`reasoning.waiting_lists`).
+
 What it does not cover: what follows from more than two releases at once, and which of the values left is more
 likely. Where members are not known, classes are compared by their regions or by who may be in them.
 """
@@ -37,13 +40,16 @@ from reissue.reasoning.channel_sets import (
 from reissue.reasoning.correlations import bits
 from reissue.reasoning.elimination import passed
 from reissue.reasoning.trajectories import need_one_place_each
+from reissue.reasoning.waiting_lists import Batches
 from reissue.release import Published
 
 Ints = npt.NDArray[np.int64]
 
 EXPLAINED = 100
 """So many people at most have their derivation among the witnesses."""
-KINDS = ("both", "new", "gone")
+KINDS = ("both", "new", "gone", "waited", "joined")
+WAITING = "Incremental"
+"""The method whose lists wait until they have l distinct values."""
 SUPPOSED = "if nobody who is in a release is missing from a later one"
 
 
@@ -54,7 +60,8 @@ class Channels:
     name: ClassVar[str] = "Channels"
 
     l: int | None = None  # noqa: E741 - the paper's letter
-    """How many distinct values every set must have; None: what the limits say."""
+    """How many distinct values every set must have; None: what the limits say. What waiting tells who knows the method
+    follows only with the method's own l."""
     seconds: float | None = None
     """The time for comparing, looked at after every two releases; None: until all were compared."""
 
@@ -103,6 +110,8 @@ class Channels:
                 compared = compare(published, earlier, later, (growing is True or supposed) and not fewer)
                 exposure.add(compared)
                 comparisons.append(compared)
+        if knowledge.waiting and knowledge.method == WAITING:
+            exposure.add_waiting(comparisons, self.l)
         found = ChannelsFindings(published, comparisons, exposure, known, self.l, growing)
         found.searched, found.undecided = self._told(published, found, growing, apart, shrunk, late)
         return found
@@ -131,12 +140,29 @@ class Channels:
         if late:
             undecided.append(f"{count_of(late, 'pair')} of releases: the time ran out before they were compared")
         if found.contradictory:
-            undecided.append(
-                f"{count_of(found.contradictory, 'person is', 'people are')} left without a value: values changed"
-            )
+            why = "values changed" + (", or who waited was not in one list" if found.exposure.batches else "")
+            undecided.append(f"{count_of(found.contradictory, 'person is', 'people are')} left without a value: {why}")
+        self._told_of_waiting(found.exposure, searched, undecided)
         if found.exposure.left is None:
             undecided.append("there are too many distinct values to keep everybody's in memory: only sizes were kept")
         return tuple(searched), tuple(undecided)
+
+    def _told_of_waiting(self, exposure: Exposure, searched: list[str], undecided: list[str]) -> None:
+        if exposure.waiting_told:
+            who = count_of(exposure.waiting_told, "person", "people")
+            searched.append(
+                f"what the waiting of {who} tells who knows the method; those who come into one group are taken for "
+                "one list"
+            )
+        if exposure.waiting_unknown:
+            why = "it is not exactly known which values came in with them"
+            if self.l is None:
+                why = "it follows only from the method's l, as in Channels(l=5)"
+            who = count_of(exposure.waiting_unknown, "person", "people")
+            undecided.append(f"what the waiting of {who} tells who knows the method: {why}")
+        if exposure.waiting_refuted:
+            who = count_of(exposure.waiting_refuted, "person", "people")
+            undecided.append(f"what the waiting of {who} tells: they did not wait in one list, or not for this l")
 
 
 class ChannelsFindings(Findings):
@@ -174,12 +200,14 @@ class ChannelsFindings(Findings):
         """Every set: `release_i`, `group_i`, `release_j`, `group_j`, `kind`, `distinct`, `people` and `people_least`.
 
         `kind` is `both` for people in both classes, `new` for people of the later one (j) who are not in release i,
-        and `gone` for people of the earlier one who are not in release j. Then the other class is the one by which
+        and `gone` for people of the earlier one who are not in release j; `waited` is for those of the new ones who
+        waited when i came out, and `joined` for those who came in with them. Then the other class is the one by which
         classes were put together, null where it took the person's alone or all that hang together. `distinct` counts
         values; `people` how many people it is about at most, `people_least` at least.
         """
         none = pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.Int64)).with_columns(kind=pl.lit(None, pl.Enum(KINDS)))
         parts = [part for compared in self.comparisons for part in self._rows(compared)]
+        parts += [part for batch in self.exposure.batches for part in self._rows_of_waiting(batch)]
         return pl.concat([none.select(COLUMNS), *parts])
 
     def _rows(self, compared: Comparison) -> list[pl.DataFrame]:
@@ -195,6 +223,16 @@ class ChannelsFindings(Findings):
             first, second = (found.why[at], at) if kind == "new" else (at, found.why[at])
             sizes = (found.distinct[at], found.most[at], found.least[at])
             parts.append(self._part(compared, kind, first, second, *sizes))
+        return parts
+
+    def _rows_of_waiting(self, batch: Batches) -> list[pl.DataFrame]:
+        parts, found = [], batch.compared.new
+        for kind, values in (("waited", batch.by_waited), ("joined", batch.by_joined)):
+            groups = self.exposure.place[batch.compared.later, self.exposure.of_batch(batch, kind)]
+            at, people = np.unique(groups.astype(np.int64), return_counts=True)
+            if found is not None and at.size:
+                sizes = (self.exposure.distinct(batch, values)[at], people, people)
+                parts.append(self._part(batch.compared, kind, found.why[at], at, *sizes))
         return parts
 
     def _part(
@@ -333,26 +371,28 @@ class ChannelsFindings(Findings):
         if self.contradictory:
             return Judgement("undecided", f"Nothing can be concluded: {'; '.join(self.undecided)}.")
         people = np.union1d(self.vulnerable(l), self.certain_people if l > 1 else self.certain_people[:0])
-        sets = self.channels.filter((pl.col("distinct") < l) & (pl.col("distinct") > 0))
+        few = self.channels.filter((pl.col("distinct") < l) & (pl.col("distinct") > 0))
+        words = f"Sets with fewer than {count_of(l, 'value')}: {few.height:,} of {self.channels.height:,}."
+        sets = self._about_unknown(l)
         sure = sets.filter(pl.col("people_least") > 0)
-        words = f"Sets with fewer than {count_of(l, 'value')}: {sets.height:,} of {self.channels.height:,}."
         if people.size:
             at = np.searchsorted(self.exposure.people, people)
             fewest = self.exposure.fewest[:, at].min(axis=0)
             worst = at[np.argsort(fewest, kind="stable")[: max(most, 0)]]
             told = f"{count_of(int(people.size), 'person is', 'people are')} left with fewer by comparing releases"
             return Judgement("beyond", f"{words} {told}.", tuple(map(self._finding, worst.tolist())), int(people.size))
-        if sure.height and not self.published.exact and not self._growing:
+        if sure.height and not self._growing:
             told = f"They are about people only {SUPPOSED}, which was not said."
             return Judgement("undecided", f"{words} {told}", tuple(self._by_class(l, most)), sets.height)
-        if sure.height and not self.published.exact:
+        if sure.height:
             told = f"It is proven for {sure.height:,} of them that there are people whom they are about."
             return Judgement("beyond", f"{words} {told}", tuple(self._by_class(l, most)), sets.height)
-        if sets.height and not self.published.exact:
+        if sets.height:
             told = "There may be people whom they are about; it is not known who is in which group."
             return Judgement("undecided", f"{words} {told}", tuple(self._by_class(l, most)), sets.height)
         releases = len(self.published.releases)
-        if len(self.comparisons) < releases * (releases - 1) // 2:
+        late = len(self.comparisons) < releases * (releases - 1) // 2
+        if late or self.exposure.waiting_unknown or self.exposure.waiting_refuted:
             return Judgement("undecided", f"{words} Not decided: {'; '.join(self.undecided)}.")
         return Judgement("within", words)
 
@@ -374,9 +414,15 @@ class ChannelsFindings(Findings):
 
     def _by_class(self, l: int, most: int) -> list[Finding]:  # noqa: E741
         """The smallest sets, whoever they are about; those that are surely about somebody first."""
-        few = self.channels.filter((pl.col("distinct") < l) & (pl.col("distinct") > 0))
-        worst = few.sort(pl.col("people_least") == 0, "distinct", maintain_order=True).head(max(most, 0))
+        few = self._about_unknown(l).sort(pl.col("people_least") == 0, "distinct", maintain_order=True)
+        worst = few.head(max(most, 0))
         return [self._of_class(row) for row in worst.iter_rows(named=True)]
+
+    def _about_unknown(self, l: int) -> pl.DataFrame:  # noqa: E741
+        """Sets of fewer than l values where it is not known who is in which group; others are judged by person."""
+        known = [release.number for release in self.published.releases if known_members(release)]
+        both_known = pl.col("release_i").is_in(known) & pl.col("release_j").is_in(known)
+        return self.channels.filter((pl.col("distinct") < l) & (pl.col("distinct") > 0) & ~both_known)
 
     def _of_class(self, row: dict[str, Any]) -> Finding:
         compared = next(

@@ -9,6 +9,7 @@ from reissue.attacks.base import Part, Person, Place, Value, Witness, enumeratio
 from reissue.errors import count_of
 from reissue.reasoning.channel_people import Exposure, Step
 from reissue.reasoning.channel_sets import Comparison, Newcomers
+from reissue.reasoning.waiting_lists import Batches
 from reissue.release import Published, PublishedGroups
 
 Sentence = tuple[Part, ...]
@@ -72,13 +73,15 @@ def _told(published: Published, exposure: Exposure, at: int, person: Person, ste
         first, second = Place(one.number, step.first + 1), Place(two.number, step.second + 1)
         common = (", which have only ", *_values(step.values), " in common.")
         return [(person, " is in ", first, " and in ", second, *common)]
-    here, group = (two, step.second) if step.kind == "new" else (one, step.first)
-    missing = compared.earlier if step.kind == "new" else compared.later
+    here, group = (one, step.first) if step.kind == "gone" else (two, step.second)
+    missing = compared.later if step.kind == "gone" else compared.earlier
     number = published.releases[missing].number
     waited = bool(exposure.waited[missing, at])
     absent = f" was waiting when release {number:,} came out" if waited else f" is not in release {number:,}"
     sentences: list[Sentence] = [(person, absent, " and is in ", Place(here.number, group + 1), ".")]
-    sentences += _taken_away(published, compared, step.kind, group)
+    sentences += _taken_away(published, compared, "gone" if step.kind == "gone" else "new", group)
+    if step.batch is not None:
+        sentences += _waited(published, step.batch, group)
     return [*sentences, ("That leaves ", *_values(step.values), " for ", person, ".")]
 
 
@@ -92,6 +95,31 @@ def _taken_away(published: Published, compared: Comparison, kind: str, group: in
         ("Everybody in ", *_places(other, away), " is in ", *_places(here, together, "or"), "."),
         ("So their values can be taken from those of ", *_places(here, together), "."),
     ]
+
+
+def _waited(published: Published, batch: Batches, group: int) -> list[Sentence]:
+    """What those have together who are new in a class, and that some of them waited."""
+    number, two = published.releases[batch.compared.earlier].number, published.releases[batch.compared.later]
+    arrived, waited = int(batch.arrived[group]), int(batch.waited[group])
+    values = _amounts(two, group, batch.compared.new)
+    who = "All of them were" if waited == arrived else f"{waited:,} of them {'was' if waited == 1 else 'were'}"
+    told: list[Sentence] = [(f"Those who are new there, {count_of(arrived, 'person', 'people')}, have ", *values, ".")]
+    told.append((f"{who} waiting when release {number:,} came out, in one list as it is taken here.",))
+    if waited > 1:
+        told.append((f"With {batch.l:,} different values they would have been published, so they have fewer.",))
+    return told
+
+
+def _amounts(release: PublishedGroups, group: int, found: Newcomers | None) -> Sentence:
+    """Values of newcomers with how often they have them, the most frequent first."""
+    entries = slice(*release.value_starts[group : group + 2].tolist())
+    amounts = (release.counts if found is None else found.amounts)[entries].tolist()
+    ranked = sorted((-amount, value) for amount, value in zip(amounts, release.values[entries].tolist(), strict=True))
+    ranked = [(amount, value) for amount, value in ranked if amount]
+    told: list[Part] = []
+    for at, (amount, value) in enumerate(ranked[:SHOWN]):
+        told += [", " if at else "", Value(value), " once" if amount == -1 else f" {-amount:,} times"]
+    return (*told, f" and {len(ranked) - SHOWN:,} others") if len(ranked) > SHOWN else tuple(told)
 
 
 def _left_for_new(release: PublishedGroups, group: int, found: Newcomers | None) -> set[int]:

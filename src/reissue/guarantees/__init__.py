@@ -11,9 +11,12 @@
     MInvariant         m-invariance              m-unique, and everybody keeps one set of values (a signature)
     WeakMInvariant     weak-m-invariance         at least m values equally often, and everybody keeps one signature
     EquivalenceSafe    equivalence-safety        no two sets of fewer than e people are found to have the same values
+    InferenceFree      inference-freedom         comparing any two releases leaves everybody at least l values
+    HistoryDiverse     history-l-diversity       people with the same history in all releases have at least l values
 
-MInvariant, WeakMInvariant and EquivalenceSafe judge the releases of a series together, the others every group by
-itself.
+MInvariant, WeakMInvariant, EquivalenceSafe, InferenceFree and HistoryDiverse judge the releases of a series together,
+the others every group by itself. LDiverse, InferenceFree and HistoryDiverse count values, which does not bound a
+probability by 1/l; ShareDiverse and HistoryDiverse(l, diversity="share") do bound it.
 
 `build` makes one from its name in a policy file. Other packages add their own under the entry point group
 `reissue.guarantees`, with the name in a policy file as the entry point's name.
@@ -27,6 +30,8 @@ from reissue.guarantees.base import GroupGuarantee, Groupwise, Guarantee, Measur
 from reissue.guarantees.distinct_diversity import LDiverse
 from reissue.guarantees.entropy_diversity import EntropyDiverse
 from reissue.guarantees.equivalence_safety import EquivalenceSafe
+from reissue.guarantees.history_diversity import HistoryDiverse
+from reissue.guarantees.inference_freedom import InferenceFree
 from reissue.guarantees.k_anonymity import KAnonymous
 from reissue.guarantees.ke_anonymity import KEAnonymous
 from reissue.guarantees.m_invariance import MInvariant
@@ -44,6 +49,8 @@ __all__ = [
     "GroupGuarantee",
     "Groupwise",
     "Guarantee",
+    "HistoryDiverse",
+    "InferenceFree",
     "KAnonymous",
     "KEAnonymous",
     "LDiverse",
@@ -71,6 +78,8 @@ GUARANTEES: Mapping[str, type[Guarantee]] = {
     MInvariant.name: MInvariant,
     WeakMInvariant.name: WeakMInvariant,
     EquivalenceSafe.name: EquivalenceSafe,
+    InferenceFree.name: InferenceFree,
+    HistoryDiverse.name: HistoryDiverse,
 }
 """The guarantees by their names in a policy file."""
 

@@ -12,7 +12,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -184,6 +184,15 @@ class SeriesGuarantee(_Parametrised):
     Whoever publishes release after release follows the series: each release is judged in the light of
     those before, of which nothing but the state is kept.
     """
+
+    @property
+    def secret_of(self) -> Literal["anew", "values"]:
+        """What the private side passes as `secret` when it follows a series.
+
+        `anew`: a mapping from the number of the release to the numbers of the people who may begin anew there.
+        `values`: people, ascending, and the positions of their true values in `Published.values`, as two arrays.
+        """
+        return "anew"
 
     @abstractmethod
     def check(self, published: Published, secret: object = None) -> Verdict:

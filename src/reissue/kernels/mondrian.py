@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from reissue.kernels.past import without_channel
 from reissue.kernels.rules import satisfied
 
 NEAR = 4
@@ -45,6 +46,21 @@ class Attributes(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def _allowed(cells: Any, index: Any, low: int, high: int, rules: Any, past: Any, counts: Any, seen: Any) -> bool:
+    """Whether the rows from `low` to `high` may be a group."""
+    return satisfied(cells, low, high, rules, counts, seen) and without_channel(cells, index, low, high, past)
+
+
+@njit(cache=True, nogil=True)
+def _both(
+    cells: Any, index: Any, low: int, middle: int, high: int, rules: Any, past: Any, counts: Any, seen: Any
+) -> bool:
+    """Whether both sides of a cut may be groups."""
+    first = _allowed(cells, index, low, middle, rules, past, counts, seen)
+    return first and _allowed(cells, index, middle, high, rules, past, counts, seen)
+
+
+@njit(cache=True, nogil=True)
 def _common_node(attributes: Any, attribute: int, least: int, most: int) -> Any:
     """The nearest common ancestor of two leaves: nodes are intervals of leaves, so it covers all between."""
     base = attributes.node_start[attribute]
@@ -55,7 +71,7 @@ def _common_node(attributes: Any, attribute: int, least: int, most: int) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _extent(attributes: Any, attribute: int, least: int, most: int) -> Any:
+def extent(attributes: Any, attribute: int, least: int, most: int) -> Any:
     """How much of the attribute's domain the codes from `least` to `most` take up, 0 to 1."""
     if attributes.is_tree[attribute]:
         node = attributes.node_start[attribute] + _common_node(attributes, attribute, least, most)
@@ -141,7 +157,7 @@ def _median(cells: Any, low: int, high: int, attribute: int, least: int, most: i
 @njit(cache=True, nogil=True)
 def _halve(
     cells: Any, index: Any, low: int, high: int, attribute: int, least: int, most: int, relaxed: bool,
-    rules: Any, scratch: Any, counts: Any, seen: Any,
+    rules: Any, past: Any, scratch: Any, counts: Any, seen: Any,
 ) -> int:  # fmt: skip
     """Cut at the median; return where the second half begins, or `low` when no cut there is allowed."""
     size = high - low
@@ -157,7 +173,9 @@ def _halve(
             start = _cut(cells, index, low, high, attribute, previous)
         _cut(cells, index, start, high, attribute, code)
         middle = low + left
-        if satisfied(cells, low, middle, rules, counts, seen) and satisfied(cells, middle, high, rules, counts, seen):
+        if _allowed(cells, index, low, middle, rules, past, counts, seen) and _allowed(
+            cells, index, middle, high, rules, past, counts, seen
+        ):
             return middle
         return low
     # Two cuts are nearest to the median: before and after the middle code. The more even one first.
@@ -168,7 +186,9 @@ def _halve(
         if left < rules.smallest or size - left < rules.smallest:
             continue
         middle = _cut(cells, index, low, high, attribute, code if upper else previous)
-        if satisfied(cells, low, middle, rules, counts, seen) and satisfied(cells, middle, high, rules, counts, seen):
+        if _allowed(cells, index, low, middle, rules, past, counts, seen) and _allowed(
+            cells, index, middle, high, rules, past, counts, seen
+        ):
             return middle
     return low
 
@@ -176,7 +196,7 @@ def _halve(
 @njit(cache=True, nogil=True)
 def _descend(
     cells: Any, index: Any, low: int, high: int, attribute: int, least: int, most: int, relaxed: bool,
-    attributes: Any, rules: Any, part_of: Any, bounds: Any, counts: Any, seen: Any,
+    attributes: Any, rules: Any, past: Any, part_of: Any, bounds: Any, counts: Any, seen: Any,
 ) -> int:  # fmt: skip
     """Go one level down a hierarchy: one part for each child of the common ancestor that has rows.
 
@@ -223,7 +243,7 @@ def _descend(
         for child in range(children):
             if sizes[child] and not pooled[child]:
                 part = part_of_child[child]
-                if not satisfied(cells, bounds[part], bounds[part + 1], rules, counts, seen):
+                if not _allowed(cells, index, bounds[part], bounds[part + 1], rules, past, counts, seen):
                     if not relaxed:
                         return 1
                     pooled[child] = True
@@ -231,7 +251,7 @@ def _descend(
                     good = False
         if not good:
             continue
-        if pool_size and not satisfied(cells, bounds[0], bounds[1], rules, counts, seen):
+        if pool_size and not _allowed(cells, index, bounds[0], bounds[1], rules, past, counts, seen):
             smallest = -1
             for child in range(children):
                 if sizes[child] and not pooled[child] and (smallest < 0 or sizes[child] < sizes[smallest]):
@@ -263,7 +283,7 @@ def _measure(
                 most[attribute] = code
     for attribute in range(width):
         if not attributes.is_set[attribute]:
-            extents[attribute] = _extent(attributes, attribute, least[attribute], most[attribute])
+            extents[attribute] = extent(attributes, attribute, least[attribute], most[attribute])
             continue
         start = attributes.code_start[attribute]
         possible = most[attribute] - least[attribute] + 1
@@ -281,7 +301,7 @@ def _measure(
 @njit(cache=True, nogil=True)
 def _attempt(
     cells: Any, index: Any, low: int, high: int, attribute: int, least: int, most: int, relaxed: bool,
-    attributes: Any, rules: Any, scratch: Any, part_of: Any, bounds: Any, counts: Any, seen: Any,
+    attributes: Any, rules: Any, past: Any, scratch: Any, part_of: Any, bounds: Any, counts: Any, seen: Any,
 ) -> int:  # fmt: skip
     """Cut along one attribute: fills `bounds`, returns the number of parts, or 1 when no cut is allowed."""
     if least == most and not relaxed:
@@ -289,9 +309,9 @@ def _attempt(
     if attributes.is_tree[attribute] and least < most:
         return _descend(
             cells, index, low, high, attribute, least, most, relaxed,
-            attributes, rules, part_of, bounds, counts, seen,
+            attributes, rules, past, part_of, bounds, counts, seen,
         )  # fmt: skip
-    middle = _halve(cells, index, low, high, attribute, least, most, relaxed, rules, scratch, counts, seen)
+    middle = _halve(cells, index, low, high, attribute, least, most, relaxed, rules, past, scratch, counts, seen)
     if middle == low:
         return 1
     bounds[0] = low
@@ -301,7 +321,9 @@ def _attempt(
 
 
 @njit(cache=True, nogil=True)
-def split(cells: Any, index: Any, given: Any, attributes: Any, rules: Any, relaxed: bool, limit: int, ends: Any) -> int:
+def split(
+    cells: Any, index: Any, given: Any, attributes: Any, rules: Any, past: Any, relaxed: bool, limit: int, ends: Any
+) -> int:
     """Cut segments of rows, which end where `given` says, as long as any cut is allowed.
 
     Segments of at most `limit` rows are left as they are, for a later call. `ends` receives where the
@@ -347,7 +369,7 @@ def split(cells: Any, index: Any, given: Any, attributes: Any, rules: Any, relax
                 for attribute in range(width):
                     parts = _attempt(
                         cells, index, low, high, attribute, least[attribute], most[attribute], False,
-                        attributes, rules, scratch, part_of, bounds, counts, seen,
+                        attributes, rules, past, scratch, part_of, bounds, counts, seen,
                     )  # fmt: skip
                     if parts == 1:
                         continue
@@ -372,7 +394,7 @@ def split(cells: Any, index: Any, given: Any, attributes: Any, rules: Any, relax
                     wanted[attribute] = -1.0
                     parts = _attempt(
                         cells, index, low, high, attribute, least[attribute], most[attribute], loose == 1,
-                        attributes, rules, scratch, part_of, bounds, counts, seen,
+                        attributes, rules, past, scratch, part_of, bounds, counts, seen,
                     )  # fmt: skip
                     if parts > 1:
                         break

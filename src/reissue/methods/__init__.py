@@ -12,19 +12,24 @@ from typing import Any
 from reissue.memory import Memory
 from reissue.methods.base import Constraint, Method, Promise, Takes
 from reissue.methods.e_equivalence import EEquivalence
+from reissue.methods.incremental import Incremental
 from reissue.methods.m_invariance import MInvariance
 from reissue.methods.mondrian import Mondrian
+from reissue.methods.static import StaticI, StaticII
 from reissue.plugins import make
 
 __all__ = [
     "METHODS",
     "Constraint",
     "EEquivalence",
+    "Incremental",
     "MInvariance",
     "Memory",
     "Method",
     "Mondrian",
     "Promise",
+    "StaticI",
+    "StaticII",
     "Takes",
     "build",
 ]
@@ -33,6 +38,9 @@ METHODS: Mapping[str, type[Method]] = {
     Mondrian.name: Mondrian,
     MInvariance.name: MInvariance,
     EEquivalence.name: EEquivalence,
+    Incremental.name: Incremental,
+    StaticI.name: StaticI,
+    StaticII.name: StaticII,
 }
 
 

@@ -12,12 +12,13 @@ import numpy.typing as npt
 from reissue.errors import ParameterError, count_of
 from reissue.reasoning.channel_sets import NEVER, Comparison, Newcomers
 from reissue.reasoning.dense import places
+from reissue.reasoning.waiting_lists import Batches, batches
 from reissue.release import Published, PublishedGroups
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Words = npt.NDArray[np.uint64]
-Kind = Literal["both", "new", "gone"]
+Kind = Literal["both", "new", "gone", "waited", "joined"]
 
 MOST_WORDS = 1 << 28
 """Sets of values that take more 64-bit words than this, 2 GiB, are not kept."""
@@ -33,6 +34,8 @@ class Step:
     second: int
     """The classes; -1 in the release that he is not in."""
     values: frozenset[int]
+    batch: Batches | None = None
+    """What waiting tells, where the set comes from that."""
 
 
 class Exposure:
@@ -56,6 +59,11 @@ class Exposure:
         self._wait(waiting)
         self.fewest = np.full((len(releases), self.people.size), np.iinfo(np.int32).max, dtype=np.int32)
         """For each release the smallest set that a person's value is in, by comparison with earlier ones."""
+        self.batches: list[Batches] = []
+        """What waiting tells about those who came in together, where that was asked."""
+        self.waiting_told = self.waiting_unknown = self.waiting_refuted = 0
+        """About how many people's waiting something was said; how many came with people whose values are not exactly
+        known, or could not be looked at; and how many cannot have waited in one list."""
         words = max(-(-len(published.values) // 64), 1)
         self.left: Words | None = None
         """The values left for each person by all comparisons of two, as bits; None if there are too many."""
@@ -117,6 +125,48 @@ class Exposure:
             sets = _offered(self.published.releases[here], found.amounts > 0, self.left.shape[1])
             self.left[who] &= sets[group]
 
+    def add_waiting(self, comparisons: list[Comparison], l: int | None) -> None:  # noqa: E741
+        """Take into account what waiting tells who knows the method: nothing where l is not known.
+
+        Only who waited last before being published counts: a list only grows until then.
+        """
+        before = {compared.later: compared for compared in comparisons if compared.earlier == compared.later - 1}
+        for later in range(1, len(self.published.releases)):
+            # All who may be in the release; where it is not known who is in it, nothing can be said of them.
+            came = np.flatnonzero(self.waited[later - 1] & ~self.absent[later])
+            if l is None or later not in before or (self.place[later, came] < 0).any():
+                self.waiting_unknown += came.size
+            elif came.size:
+                self._add_batches(before[later], came, l)
+
+    def _add_batches(self, compared: Comparison, came: Ints, l: int) -> None:  # noqa: E741
+        group = self.place[compared.later]
+        waited = np.bincount(group[came], minlength=self.published.releases[compared.later].group_count)
+        found = batches(self.published, compared, waited, l)
+        self.batches.append(found)
+        self.waiting_told += int(found.waited.sum())
+        self.waiting_unknown += int(waited[found.unknown].sum())
+        self.waiting_refuted += int(waited[found.refuted].sum())
+        for kind, values in (("waited", found.by_waited), ("joined", found.by_joined)):
+            who = self.of_batch(found, kind)
+            self._smaller(compared.later, who, self.distinct(found, values)[group[who]])
+            if self.left is not None:
+                sets = _offered(self.published.releases[compared.later], values, self.left.shape[1])
+                self.left[who] &= sets[group[who]]
+
+    def of_batch(self, found: Batches, kind: str) -> Ints:
+        """Who of the batches waited, or who of them is of the rest; by their places here."""
+        later, earlier = found.compared.later, found.compared.earlier
+        fresh = np.flatnonzero((self.place[later] >= 0) & self.absent[earlier])
+        fresh = fresh[found.waited[self.place[later, fresh]] > 0]
+        chosen: Ints = fresh[self.waited[earlier, fresh] == (kind == "waited")]
+        return chosen
+
+    def distinct(self, found: Batches, values: Bools) -> Ints:
+        """For each class of the later release how many of its values are among those chosen."""
+        starts = self.published.releases[found.compared.later].value_starts
+        return np.diff(np.concatenate([[0], np.cumsum(values)])[starts])
+
     def _smaller(self, release: int, who: Ints, distinct: Ints) -> None:
         self.fewest[release, who] = np.minimum(self.fewest[release, who], distinct)
 
@@ -133,6 +183,14 @@ class Exposure:
                     found.append(Step("new", compared, -1, after, _values(two, after, compared.new.amounts)))
             elif before >= 0 and self.absent[compared.later, at] and compared.gone is not None:
                 found.append(Step("gone", compared, before, -1, _values(one, before, compared.gone.amounts)))
+        for batch in self.batches:
+            earlier, later = batch.compared.earlier, batch.compared.later
+            after = int(self.place[later, at])
+            if after >= 0 and self.absent[earlier, at] and batch.waited[after]:
+                waited = bool(self.waited[earlier, at])
+                chosen = batch.by_waited if waited else batch.by_joined
+                values = _values(self.published.releases[later], after, chosen)
+                found.append(Step("waited" if waited else "joined", batch.compared, -1, after, values, batch))
         return sorted(found, key=lambda step: (len(step.values), step.compared.later, step.compared.earlier))
 
 
@@ -145,7 +203,7 @@ def _offered(release: PublishedGroups, which: Bools, words: int) -> Words:
     return bits
 
 
-def _values(release: PublishedGroups, group: int, amounts: Ints | None = None) -> frozenset[int]:
+def _values(release: PublishedGroups, group: int, amounts: Ints | Bools | None = None) -> frozenset[int]:
     entries = slice(*release.value_starts[group : group + 2].tolist())
     values = release.values[entries]
     return frozenset((values if amounts is None else values[amounts[entries] > 0]).tolist())

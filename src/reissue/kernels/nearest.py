@@ -1,0 +1,231 @@
+"""Compiled search for the class that a record costs the least information loss in (Byun et al. 2006, section 4.2).
+
+A class is a box: for each attribute the lowest and highest code of its rows, for labels that are published as sets the
+set itself. Boxes stand in a tree whose nodes know what all boxes below have in common, so that most of them need
+not be looked at.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from reissue.kernels.mondrian import extent
+
+LEAF = 4
+"""Nodes of the tree have at most so many boxes where they are not divided any more."""
+
+
+class Boxes(NamedTuple):
+    """Classes as boxes; the nodes of a tree of them too."""
+
+    low: npt.NDArray[np.int64]
+    high: npt.NDArray[np.int64]
+    """For each box and attribute the lowest and the highest code."""
+    sets: npt.NDArray[np.uint64]
+    """For each box the labels of all attributes that are sets, as bits."""
+    loss: npt.NDArray[np.float64]
+    """The extents of each box, summed over the attributes; of a node the least below it."""
+    size: npt.NDArray[np.int64]
+    """How many rows it has; of a node the fewest."""
+    stratum: npt.NDArray[np.int64]
+    """What its rows have in the columns published as they are, by number; -1 for a node with several."""
+
+
+@njit(cache=True, nogil=True)
+def _has(sets: Any, box: int, place: int) -> Any:
+    word, bit = place >> 6, np.uint64(place & 63)
+    return (sets[box, word] >> bit) & np.uint64(1) != np.uint64(0)
+
+
+@njit(cache=True, nogil=True)
+def fill(cells: Any, owner: Any, attributes: Any, boxes: Any, stratum: Any) -> None:
+    """Put rows into boxes, each into its owner's (none where that is negative).
+
+    `low` starts above all codes, `high` below, sizes and sets at nothing. Losses are measured in the end.
+    """
+    width = cells.shape[1] - 1
+    for row in range(owner.size):
+        box = owner[row]
+        if box < 0:
+            continue
+        boxes.size[box] += 1
+        boxes.stratum[box] = stratum[row]
+        for attribute in range(width):
+            code = np.int64(cells[row, attribute])
+            boxes.low[box, attribute] = min(boxes.low[box, attribute], code)
+            boxes.high[box, attribute] = max(boxes.high[box, attribute], code)
+            if attributes.is_set[attribute]:
+                place = attributes.code_start[attribute] + code
+                boxes.sets[box, place >> 6] |= np.uint64(1) << np.uint64(place & 63)
+    for box in range(boxes.size.size):
+        if boxes.size[box]:
+            boxes.loss[box] = _loss(attributes, boxes, box)
+
+
+@njit(cache=True, nogil=True)
+def _loss(attributes: Any, boxes: Any, box: int) -> Any:
+    total = 0.0
+    for attribute in range(boxes.low.shape[1]):
+        if not attributes.is_set[attribute]:
+            total += extent(attributes, attribute, boxes.low[box, attribute], boxes.high[box, attribute])
+            continue
+        labels = 0
+        start = attributes.code_start[attribute]
+        for code in range(boxes.low[box, attribute], boxes.high[box, attribute] + 1):
+            labels += _has(boxes.sets, box, start + code)
+        total += (labels - 1) * attributes.scale[attribute]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def join(attributes: Any, boxes: Any, target: Any, batches: Any, joint: Any) -> None:
+    """The loss of each batch's box put together with that of its target among `boxes`."""
+    width = boxes.low.shape[1]
+    low = np.empty((1, width), np.int64)
+    high = np.empty((1, width), np.int64)
+    sets = np.empty((1, boxes.sets.shape[1]), np.uint64)
+    union = Boxes(low, high, sets, np.zeros(1), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    for batch in range(target.size):
+        box = target[batch]
+        for attribute in range(width):
+            low[0, attribute] = min(boxes.low[box, attribute], batches.low[batch, attribute])
+            high[0, attribute] = max(boxes.high[box, attribute], batches.high[batch, attribute])
+        sets[0] = boxes.sets[box] | batches.sets[batch]
+        joint[batch] = _loss(attributes, union, 0)
+
+
+@njit(cache=True, nogil=True)
+def plant(attributes: Any, boxes: Any, order: Any, ranges: Any, nodes: Any) -> None:
+    """Put boxes into a tree: `order` so that each node has a range of it. The children of i are 2i + 1 and 2i + 2."""
+    width = boxes.low.shape[1]
+    count = ranges.shape[0]
+    ranges[0, 1] = order.size
+    centre = np.empty(order.size)
+    for node in range(count):
+        start, end = ranges[node]
+        if start == end:
+            nodes.loss[node] = np.inf
+            continue
+        for attribute in range(width):
+            nodes.low[node, attribute] = boxes.low[order[start], attribute]
+            nodes.high[node, attribute] = boxes.high[order[start], attribute]
+        nodes.loss[node], nodes.size[node] = np.inf, boxes.size[order[start]]
+        nodes.stratum[node] = boxes.stratum[order[start]]
+        for place in range(start, end):
+            box = order[place]
+            if boxes.stratum[box] != nodes.stratum[node]:
+                nodes.stratum[node] = -1
+            nodes.loss[node] = min(nodes.loss[node], boxes.loss[box])
+            nodes.size[node] = min(nodes.size[node], boxes.size[box])
+            nodes.sets[node] |= boxes.sets[box]
+            for attribute in range(width):
+                nodes.low[node, attribute] = min(nodes.low[node, attribute], boxes.low[box, attribute])
+                nodes.high[node, attribute] = max(nodes.high[node, attribute], boxes.high[box, attribute])
+        if 2 * node + 2 >= count:
+            continue
+        widest, along = -1.0, -1
+        for attribute in range(width if nodes.stratum[node] >= 0 else 0):
+            begin = attributes.code_start[attribute]
+            least, most = np.inf, -np.inf
+            for place in range(start, end):
+                box = order[place]
+                middle = (
+                    attributes.position[begin + boxes.low[box, attribute]]
+                    + attributes.position[begin + boxes.high[box, attribute]]
+                )
+                least, most = min(least, middle), max(most, middle)
+            if (most - least) * attributes.scale[attribute] > widest:
+                widest, along = (most - least) * attributes.scale[attribute], attribute
+        here = order[start:end].copy()
+        for place in range(here.size):
+            box = here[place]
+            if along < 0:
+                centre[place] = boxes.stratum[box]  # what lies in different strata is parted first
+                continue
+            begin = attributes.code_start[along]
+            centre[place] = (
+                attributes.position[begin + boxes.low[box, along]] + attributes.position[begin + boxes.high[box, along]]
+            )
+        order[start:end] = here[np.argsort(centre[: here.size], kind="mergesort")]
+        middle_place = (start + end) // 2
+        ranges[2 * node + 1] = start, middle_place
+        ranges[2 * node + 2] = middle_place, end
+
+
+@njit(cache=True, nogil=True)
+def _bound(cells: Any, row: int, stratum: int, attributes: Any, nodes: Any, node: int) -> Any:
+    """What the record costs at least in any box below a node; infinity where none is of its stratum."""
+    if nodes.stratum[node] >= 0 and nodes.stratum[node] != stratum:
+        return np.inf
+    gap = 0.0
+    for attribute in range(nodes.low.shape[1]):
+        code = np.int64(cells[row, attribute])
+        start = attributes.code_start[attribute]
+        if attributes.is_set[attribute]:
+            if not _has(nodes.sets, node, start + code):
+                gap += attributes.scale[attribute]
+        elif not attributes.is_tree[attribute]:
+            # The label of a hierarchy may cover more than the leaves that occur, so there no gap is certain.
+            here = attributes.position[start + code]
+            below = attributes.position[start + nodes.low[node, attribute]] - here
+            above = here - attributes.position[start + nodes.high[node, attribute]]
+            gap += max(below, above, 0.0) * attributes.scale[attribute]
+    return nodes.loss[node] + (nodes.size[node] + 1) * gap
+
+
+@njit(cache=True, nogil=True)
+def _cost(cells: Any, row: int, attributes: Any, boxes: Any, box: int) -> Any:
+    """How much information loss rises when the record is put into the box: for itself and for all who are there."""
+    gap = 0.0
+    for attribute in range(boxes.low.shape[1]):
+        code = np.int64(cells[row, attribute])
+        if attributes.is_set[attribute]:
+            if not _has(boxes.sets, box, attributes.code_start[attribute] + code):
+                gap += attributes.scale[attribute]
+            continue
+        least, most = boxes.low[box, attribute], boxes.high[box, attribute]
+        if code < least or code > most:
+            wider = extent(attributes, attribute, min(code, least), max(code, most))
+            gap += wider - extent(attributes, attribute, least, most)
+    return boxes.loss[box] + (boxes.size[box] + 1) * gap
+
+
+@njit(cache=True, nogil=True)
+def nearest(
+    cells: Any, rows: Any, stratum: Any, attributes: Any, boxes: Any, order: Any, ranges: Any, nodes: Any, found: Any
+) -> None:
+    """For each row the box it costs least in, of those of its stratum; -1 where there is none."""
+    count = ranges.shape[0]
+    stack = np.empty(128, np.int64)
+    bounds = np.empty(128)
+    for at in range(rows.size):
+        row = rows[at]
+        best, choice = np.inf, -1
+        stack[0], bounds[0] = 0, 0.0
+        depth = 1
+        while depth:
+            depth -= 1
+            if bounds[depth] >= best:
+                continue
+            node = stack[depth]
+            if 2 * node + 2 < count:
+                left = _bound(cells, row, stratum[row], attributes, nodes, 2 * node + 1)
+                right = _bound(cells, row, stratum[row], attributes, nodes, 2 * node + 2)
+                far = 2 * node + 1 if left > right else 2 * node + 2
+                # The nearer one is looked at first.
+                stack[depth], bounds[depth] = far, max(left, right)
+                stack[depth + 1], bounds[depth + 1] = 4 * node + 3 - far, min(left, right)
+                depth += 2
+                continue
+            for place in range(ranges[node, 0], ranges[node, 1]):
+                box = order[place]
+                if boxes.stratum[box] != stratum[row]:
+                    continue
+                cost = _cost(cells, row, attributes, boxes, box)
+                if cost < best:
+                    best, choice = cost, box
+        found[at] = choice

@@ -1,0 +1,253 @@
+"""Incremental l-diversity without inference channels (Byun, Sohn, Bertino & Li, SDM 2006, section 4).
+
+Guarantee: every class has at least l distinct values, and so has every set of values that somebody's value can be
+narrowed down to by comparing any two releases (inference-freedom). l counts distinct values; it does not bound a
+probability by 1/l: `diversity="share"` does, over all releases together. `strict=True` keeps l distinct values possible
+for everybody whatever number of releases is combined.
+
+For tables that only grow: nobody leaves, nothing changes.
+
+What it does not protect against. Without `strict`: combinations of three or more releases. Someone who knows values
+already. Someone who knows the program and who waits: those who wait in one list have fewer than l distinct values;
+with `waiting=0` nobody waits alone. Someone who argues from why a class was or was not cut (the minimality attack).
+
+| paper                                        | here                                                             |
+|----------------------------------------------|------------------------------------------------------------------|
+| equivalence class                            | a group; `Classes` remembers who is in which                     |
+| add                                          | a batch that costs less as a class of its own                    |
+| insert, IL(e + r) - IL(e) at its least       | `kernels.nearest`: lists by nearest class, found in a tree       |
+| waiting-lists                                | held back, and tried again; all lists are made anew each time    |
+| split                                        | `cutting.cut` with the earlier states of a class                 |
+| the previous states of a class               | `States`; dropped when no member was in them                     |
+| 4.3: new records l-diverse by themselves     | every batch keeps the rules before it is inserted                |
+| 4.3: e_i[S] and e_jk[S], for every e_i       | `kernels.past.without_channel`                                   |
+
+Differs from the paper: a batch that is ready becomes a class of its own wherever that loses less information than
+inserting it, also where it overlaps others: who knows the members learns no more from it, and who does not know
+them less. At most a share `waiting` of all records wait; beyond that the lists are pooled, and what loses least is
+published as classes of its own. Lists are cut before they are inserted. A class is looked at for a split only
+when it has received a batch. With `strict` or `diversity="share"` a batch is never cut again: those who came
+together stay together, so that they can be interchanged in every possible world.
+
+Cost: O(n d) for the boxes of n rows with d attributes, a search in a tree for each new record, and Mondrian's cuts for
+the new records and for the classes that received some.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.errors import Infeasible, ParameterError, count_of
+from reissue.grouping import HELD_BACK, Grouping
+from reissue.memory import Memory, Remembered
+from reissue.methods.arrivals import Placed, Space, place
+from reissue.methods.base import Method, Promise, Takes
+from reissue.methods.classes import Classes
+from reissue.methods.cutting import attributes_of, cells_of, cut, rules_of
+from reissue.schema import Schema
+from reissue.snapshot import Delta, Snapshot, strata
+
+Ints = npt.NDArray[np.int64]
+
+WAITING = "waiting: too few values among the new records near by"
+LISTS = "waiting"
+COUNTS_ONLY = "l counts distinct values; it does not bound a probability by 1/l."
+
+
+@dataclass(frozen=True)
+class Incremental(Method):
+    """Put new records into the classes of before, without opening an inference channel to any earlier release."""
+
+    l: int  # noqa: E741  (the papers' letter)
+    """Every class has at least l distinct sensitive values, and so has every set that comparing two releases leaves.
+    This does not bound a probability by 1/l; with `diversity="share"` it does."""
+    diversity: Literal["distinct", "share"] = "distinct"
+    """What l means. `distinct`: so many different values. `share`: no value has more than 1/l, in every batch of new
+    records too, so that over all releases nobody is tied to a value with more than 1/l."""
+    strict: bool = False
+    """Whether l values stay possible whatever number of releases is combined, not only two."""
+    waiting: float = 0.02
+    """The largest share of all records that may wait for company, 0 to 1. More give narrower classes; with 0 new
+    records wait only where all of them together have too few values."""
+
+    name: ClassVar[str] = "Incremental"
+    protects_series: ClassVar[bool] = True
+    takes: ClassVar[Takes] = Takes(deletions=False, changes=False, returns=False)
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not isinstance(self.l, int) or isinstance(self.l, bool) or self.l < 2:
+            problems.append(f"The 'l' parameter of Incremental must be a whole number of at least 2. Got {self.l!r}.")
+        if self.diversity not in ("distinct", "share"):
+            problems.append(
+                f"The 'diversity' parameter of Incremental must be 'distinct' or 'share'. Got {self.diversity!r}."
+            )
+        if not isinstance(self.strict, bool):
+            problems.append(f"The 'strict' parameter of Incremental must be True or False. Got {self.strict!r}.")
+        number = isinstance(self.waiting, int | float) and not isinstance(self.waiting, bool)
+        if not number or not 0 <= self.waiting <= 1:
+            problems.append(f"The 'waiting' parameter of Incremental must be from 0 to 1. Got {self.waiting!r}.")
+        if len(problems) == 1:
+            raise ParameterError(problems[0])
+        if problems:
+            raise ParameterError(f"Incremental has {len(problems)} parameters out of their range.", problems=problems)
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """l, what it means, whether the whole history counts, and how many may wait."""
+        return {name: getattr(self, name) for name in ("l", "diversity", "strict", "waiting")}
+
+    @property
+    def whole_batches(self) -> bool:
+        """Whether those who came together stay together for ever."""
+        return self.strict or self.diversity == "share"
+
+    def promises(self, schema: Schema) -> tuple[Promise, ...]:
+        """Every class is diverse and no two releases open a channel; over the whole history, where that was asked."""
+        each = "share-l-diversity" if self.diversity == "share" else "distinct-l-diversity"
+        promises = [Promise(each, {"l": self.l}), Promise("inference-freedom", {"l": self.l})]
+        if self.whole_batches:
+            promises.append(Promise("history-l-diversity", {"l": self.l, "diversity": self.diversity}))
+        return tuple(promises)
+
+    def problems(self, schema: Schema, form: str) -> list[str]:
+        """Protected sets are not looked at."""
+        if not schema.protect:
+            return []
+        return ["Incremental does nothing for protected sets, whose values may make up a class: leave 'protect' out"]
+
+    def warnings(self) -> tuple[str, ...]:
+        """What l is not, and what it is not good for."""
+        found = [] if self.diversity == "share" else [COUNTS_ONLY]
+        if not self.whole_batches:
+            found.append("The promise is about any two releases; three or more together may leave fewer than l values.")
+        return tuple(found)
+
+    def remarks(self, form: str) -> tuple[str, ...]:
+        """Who waits must not be known."""
+        if not self.waiting:
+            return ()
+        return (
+            "keep secret who is waiting: those who wait in one list have fewer than l values; waiting = 0 avoids that",
+        )
+
+    def group(
+        self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
+    ) -> tuple[Grouping, Remembered]:
+        """Add, insert, split; the rest waits."""
+        release = _Release(self, snapshot, delta.since + 1, memory)
+        waiting = release.arrive()
+        if (release.classes.owner < 0).all():
+            raise Infeasible(
+                f"Nobody can be published: {count_of(len(snapshot), 'row')} would all wait.",
+                hint="publish when more people have arrived, or lower l.",
+            )
+        held = {WAITING: waiting} if waiting.size else {}
+        grouping = Grouping(release.classes.owner.astype(np.int32), release.classes.count, held_back=held)
+        return grouping, {**release.classes.tables(snapshot), LISTS: release.lists(waiting)}
+
+
+class _Release:
+    """One release in the making."""
+
+    def __init__(self, method: Incremental, snapshot: Snapshot, number: int, memory: Memory) -> None:
+        self.method, self.snapshot, self.number = method, snapshot, number
+        self.classes = Classes.read(memory, snapshot)
+        counts = np.bincount(self.classes.values, minlength=len(self.classes.meanings))
+        promise = method.promises(snapshot.schema)[0]
+        self.space = Space(
+            cells_of(snapshot, self.classes.values.astype(np.uint32)),
+            strata(snapshot),
+            attributes_of(snapshot),
+            rules_of([promise], snapshot.values.levels, np.zeros(0, dtype=np.int64), counts),
+        )
+        self.since_when = _since_when(memory, snapshot, number)
+
+    def arrive(self) -> Ints:
+        """Publish what can be published; return the rows that wait."""
+        rows = np.flatnonzero(self.classes.owner == HELD_BACK)
+        if not rows.size:
+            return rows
+        everyone = np.arange(len(self.snapshot))
+        boxes = self.space.boxes(everyone, self.classes.owner, self.classes.count)
+        room = int(self.method.waiting * len(self.snapshot)) if self.classes.count else 0
+        placed = place(self.space, boxes, rows, self.number - self.since_when[rows], room)
+        received = self._take_in(placed)
+        if received.size and not self.method.whole_batches:
+            self._split(received)
+        return placed.waiting
+
+    def _take_in(self, placed: Placed) -> Ints:
+        """Add and insert; return the classes that received somebody, ascending."""
+        classes = self.classes
+        own = placed.target < 0
+        target = placed.target.copy()
+        target[own] = classes.count + np.arange(int(own.sum()))
+        received = np.unique(placed.target[~own])
+        if received.size and not self.method.whole_batches:
+            before = np.flatnonzero(np.isin(classes.owner, received))
+            shown = classes.held(before, np.searchsorted(received, classes.owner[before]), received.size)
+            new = ~own[placed.batch]
+            part = np.searchsorted(received, target[placed.batch[new]])
+            fresh = classes.held(placed.rows[new], part, received.size)
+            classes.states = classes.states.receiving(received, self.number - 1, shown, fresh)
+        classes.owner[placed.rows] = target[placed.batch]
+        classes.since[placed.rows] = self.number
+        classes.count += int(own.sum())
+        return received
+
+    def _split(self, received: Ints) -> None:
+        """Cut classes that received somebody, where no part opens a channel to any earlier state."""
+        from reissue.kernels.past import Past
+
+        classes = self.classes
+        rows = np.flatnonzero(np.isin(classes.owner, received))
+        rows = rows[np.argsort(classes.owner[rows], kind="stable")]
+        states = classes.states
+        past = Past(
+            classes.owner[rows],
+            classes.since[rows],
+            states.starts(classes.count),
+            states.release,
+            states.shown,
+            states.fresh,
+            self.method.l,
+        )
+        index = np.arange(rows.size, dtype=np.int32)
+        ends = np.append(np.flatnonzero(np.diff(classes.owner[rows])) + 1, rows.size).astype(np.int64)
+        ends = cut(self.space.cells[rows], index, ends, self.space.attributes, self.space.rules, past)
+        starts = np.concatenate([[0], ends[:-1]])
+        rows = rows[index]
+        parent = classes.owner[rows[starts]]
+        # The first part of a class keeps its number.
+        further = np.diff(parent, prepend=-1) == 0
+        part = parent.copy()
+        part[further] = classes.count + np.arange(int(further.sum()))
+        classes.owner[rows] = np.repeat(part, np.diff(ends, prepend=0))
+        classes.states = states.parted(part, parent)
+        classes.count += int(further.sum())
+
+    def lists(self, waiting: Ints) -> pl.DataFrame:
+        """Who waits, and since when."""
+        people = self.snapshot.people[waiting]
+        order = np.argsort(people, kind="stable")
+        return pl.DataFrame(
+            {"person": people[order].astype(np.uint32), "since": self.since_when[waiting][order].astype(np.uint32)}
+        )
+
+
+def _since_when(memory: Memory, snapshot: Snapshot, number: int) -> Ints:
+    """For each row since which release it has been waiting; this one for all who did not."""
+    since = np.full(len(snapshot), number, dtype=np.int64)
+    if LISTS not in memory or not memory[LISTS].height:
+        return since
+    people, began = (memory[LISTS][name].to_numpy().astype(np.int64) for name in ("person", "since"))
+    at = np.minimum(np.searchsorted(people, snapshot.people), people.size - 1)
+    waited = people[at] == snapshot.people
+    since[waited] = began[at[waited]]
+    return since

@@ -2,8 +2,9 @@
 
 policy = ri.Policy(schema, ri.MInvariance(m=4), gate=ri.Gate(attacks=["Worlds", "Equivalence"], seconds=120))
 
-A gate lets pass what is proven to be within the limit. What an attack could not decide, or found within the limit by
-estimate only, keeps it closed, unless the policy accepts that by name.
+A gate tests the promise that was made, or the limit it is given, and lets pass what is proven to be within. What an
+attack could not decide, or found within the limit by estimate only, keeps it closed, unless the policy accepts that by
+name.
 
 What was checked is sealed: a draft that was changed afterwards, or that borrows what a gate said about another one, is
 not committed.
@@ -34,7 +35,7 @@ class Gate:
     """The attacks, by their names."""
     limit: Fraction | float | str | None = None
     """The largest probability with which anybody may be tied to a value, as a number or as text such as "1/3";
-    None: what the method promises."""
+    None: what the method promises, a probability or else how many values must be possible."""
     seconds: float = 60.0
     """How long each attack may take."""
     accept: Sequence[str] = ()

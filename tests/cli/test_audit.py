@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -183,8 +184,30 @@ def test_a_naive_series_is_found_out_and_people_are_named_on_demand(run: Run, na
         assert series.name_of(int(numbered.removeprefix("person "))) == data["findings"][0]["person"]
 
 
-def test_a_series_without_releases_or_limit(run: Run, tmp_path: Path, policy: ri.Policy, naive: Path) -> None:
+def test_a_series_without_releases_or_limit(
+    run: Run, tmp_path: Path, policy: ri.Policy, patients: pl.DataFrame
+) -> None:
     ri.open(tmp_path / "empty", policy).close()
     assert "no release yet" in run("audit", "empty").err
-    ran = run("audit", "naive", "--attacks", "Worlds")
+    with ri.open(tmp_path / "large", replace(policy, method=ri.Mondrian(k=3))) as series:
+        series.publish(patients)
+    ran = run("audit", "large", "--attacks", "Worlds")
     assert (ran.code, "'limit' parameter of audit must be given" in ran.err) == (2, True)
+
+
+def test_a_promise_that_counts_values_is_audited_without_a_limit(
+    run: Run, tmp_path: Path, policy: ri.Policy, patients: pl.DataFrame, naive: Path
+) -> None:
+    with ri.open(tmp_path / "single", policy) as series:
+        series.publish(patients)
+    ran = run("audit", "single", "--html", "report.html")
+    assert ran.code == 0
+    assert "at least 2 possible values for everybody" in " ".join(ran.out.split())
+    assert "no probability is promised" in " ".join(ran.out.split())
+    assert "None" not in ran.out + (tmp_path / "report.html").read_text()
+    data = run("audit", "naive", "--json").data
+    assert data["limits"] == {"probability": None, "equivalence": None, "diversity": 2, "history_diversity": 2}
+    statuses = {one["attack"]: one["status"] for one in data["attacks"]}
+    # Crossing out the groups of four releases leaves some of the patients one diagnosis.
+    assert (statuses["Worlds"], statuses["Channels"]) == ("beyond", "beyond")
+    assert (statuses["Equivalence"], statuses["Correlation"]) == ("not asked", "not asked")

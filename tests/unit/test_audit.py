@@ -186,7 +186,7 @@ def test_limits_follow_from_promises() -> None:
 def test_a_promise_that_bounds_no_probability_needs_a_limit() -> None:
     for promises in (
         [],
-        [Promise("distinct-l-diversity", {"l": 6})],
+        [Promise("k-anonymity", {"k": 6})],
         [Promise("share-l-diversity", {"l": 2, "protect": [["a"]]})],
     ):
         with pytest.raises(ParameterError, match="'limit' parameter of audit must be given"):

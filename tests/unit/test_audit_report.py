@@ -164,7 +164,8 @@ def test_nothing_private_in_json_or_page_unless_asked_for(report: AuditReport, p
 def test_json_is_plain_data(report: AuditReport) -> None:
     data = json.loads(report.to_json())
     assert data["passed"] is False
-    assert data["limits"] == {"probability": "1/2", "equivalence": None, "diversity": 2}
+    limits = {"probability": "1/2", "equivalence": None, "diversity": 2, "history_diversity": None}
+    assert data["limits"] == limits
     assert [(one["attack"], one["run"], one["status"]) for one in data["attacks"]] == [
         ("Worlds", True, "beyond"),
         ("Equivalence", False, "not asked"),

@@ -143,6 +143,9 @@ class Limits:
     """The smallest size of two sets of people that may be found to have the same values."""
     diversity: int | None = None
     """The smallest number of values that may be left for anybody who compares two releases."""
+    history_diversity: int | None = None
+    """The smallest number of values that must be possible for everybody when all releases are taken together. That is
+    more than `diversity`: what three releases rule out, no two of them need to."""
 
 
 @dataclass(frozen=True)

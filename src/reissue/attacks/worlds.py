@@ -24,6 +24,14 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, Witness
+from reissue.attacks.worlds_diversity import (
+    PossibleValues,
+    check,
+    few_values,
+    judged_by_values,
+    not_promised,
+    together,
+)
 from reissue.attacks.worlds_witness import Explainer
 from reissue.errors import ParameterError, count_of
 from reissue.knowledge import Knowledge
@@ -161,6 +169,17 @@ class WorldsFindings(Findings):
         """Those who can have one value only, known people left out."""
         return np.setdiff1d(self.found.people[self.found.certain[self.found.unit]], self.known_people)
 
+    @cached_property
+    def possible(self) -> PossibleValues:
+        """How many values are possible for everybody but known people, as far as that is proven."""
+        return PossibleValues.of(self.found, self.known_people)
+
+    def fewer_than(self, l: int) -> Ints:  # noqa: E741
+        """People by number who are proven to have fewer than l possible values; known people left out."""
+        check(l)
+        few: Ints = self.possible.people[self.possible.fewer(l)]
+        return few
+
     def probability(self, person: str | int, value: object) -> Fraction | float:
         """How likely a value is for a person: a fraction where that is exact, else as `posteriors` says."""
         names = self.published.people
@@ -254,10 +273,31 @@ class WorldsFindings(Findings):
         return tuple(self._explainer.certain(person) for person in easiest.tolist())
 
     def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
-        """Whether it is proven that nobody is tied to a value with more than the limit."""
-        limit = limits.probability
-        if limit is None:
+        """Whether it is proven that nobody is tied to a value with more than the limit, or that values are many enough.
+
+        What is promised of any two releases only is not asked here; how far all together go beyond it is told.
+        """
+        judged = []
+        if limits.probability is not None:
+            judged.append(self._by_probability(limits.probability, most))
+        if limits.history_diversity is not None:
+            judged.append(self._by_values(limits.history_diversity, most))
+        if judged:
+            return together(judged, most)
+        if limits.diversity is None:
             return Judgement("not asked", "No limit for probabilities was given.")
+        return not_promised(self.possible, limits.diversity)
+
+    def _by_values(self, l: int, most: int) -> Judgement:  # noqa: E741
+        """Whether it is proven that everybody has at least so many possible values."""
+        possible = self.possible
+        few = np.flatnonzero(possible.fewer(l))
+        easy = self._difficulty[np.searchsorted(self.found.people, possible.people[few])]
+        worst = few[np.lexsort((possible.people[few], easy, possible.most[few]))][: max(most, 0)]
+        findings = [self._few(int(possible.people[at]), int(possible.unit[at])) for at in worst.tolist()]
+        return judged_by_values(possible, l, findings, len(self.published.releases))
+
+    def _by_probability(self, limit: Fraction, most: int) -> Judgement:
         unknown = ~np.isin(self.found.people, self.known_people)
         people, unit = self.found.people[unknown], self.found.unit[unknown]
         worst = self.worst
@@ -287,6 +327,11 @@ class WorldsFindings(Findings):
             f"proven that they are within it ({int(sampled.sum()):,} of them are by estimate)."
         )
         return Judgement(status, words)
+
+    def _few(self, person: int, unit: int) -> Finding:
+        if self.found.certain[unit]:
+            return self._finding(person, unit)
+        return few_values(self.found, self._explainer, self.attack, person, unit)
 
     def _exactly(self, unit: int, entry: int) -> Fraction | None:
         """The exact probability of an entry, given that the person is in a release; None where it is not exact."""

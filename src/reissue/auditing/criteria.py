@@ -7,12 +7,14 @@ from the figures of an audit; what they do not answer is undecided, never met.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from reissue.attacks.base import Judgement, Limits
 from reissue.auditing.risks import Risks
+from reissue.auditing.words import COUNTED, limits_in_short
 from reissue.errors import count_of
 
 Answer = Literal["met", "not met", "undecided"]
@@ -26,6 +28,8 @@ ANATOMISED = (
 
 BOUND_NOTHING = ("Equivalence", "Correlation", "Channels")
 """Attacks that look for one kind of leak: what they do not find, a stronger argument may."""
+_AGAIN = re.compile(r" \d+$")
+"""What follows the name of an attack that is run once more."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,36 @@ def criteria_of(
         _linkability(risks, anatomised),
         _inference(judgements, limits),
     )
+
+
+def lacking(asked: Iterable[str], limits: Limits) -> tuple[str, ...]:
+    """The attacks without which it is not proven that the limits are kept, if none of those asked can prove it.
+
+    A probability, or the number of values by all releases together, takes `Worlds`; the number of values by any two
+    releases, where more is asked of them than of all together, takes `Channels`. Attacks of other packages are
+    trusted to prove what they say.
+    """
+    names = {_AGAIN.sub("", name) for name in asked}
+    wanted = []
+    if limits.probability is not None or limits.history_diversity is not None:
+        wanted.append("Worlds")
+    if limits.probability is None and (limits.diversity or 0) > (limits.history_diversity or 0):
+        wanted.append("Channels")
+    if names - {*BOUND_NOTHING, "Worlds"}:
+        return ()
+    return tuple(name for name in wanted if name not in names)
+
+
+def what_is_open(names: Sequence[str], limits: Limits) -> str:
+    """What is not proven for want of attacks, in words."""
+    open_ = []
+    if "Worlds" in names and limits.probability is not None:
+        open_.append("the probability of a value was not bounded, for Worlds was not run")
+    elif "Worlds" in names:
+        open_.append("how many values are possible for everybody was not proven, for Worlds was not run")
+    if "Channels" in names:
+        open_.append("how many values any two releases leave was not proven, for Channels was not run")
+    return ", and ".join(open_)
 
 
 def _singling_out(risks: Risks, threshold: float, anatomised: bool) -> Criterion:
@@ -108,10 +142,22 @@ def _inference(judgements: Sequence[tuple[str, Judgement]], limits: Limits) -> C
         return Criterion("inference", question, "not met", told("beyond"))
     if any(one.status != "within" for _, one in asked):
         return Criterion("inference", question, "undecided", told("undecided", "sampled"))
-    if all(name in BOUND_NOTHING for name, _ in asked):
-        evidence = f"No attack was run that bounds the probability of a value (limit {limits.probability}) by proof."
+    missing = lacking((name for name, _ in asked), limits)
+    if not asked or missing:
+        evidence = f"No attack was run that proves what is asked: {what_is_open(missing, limits)}."
+        if limits.probability is not None:
+            evidence = f"No attack was run that bounds the probability of a value ({limits_in_short(limits)}) by proof."
         return Criterion("inference", question, "undecided", " ".join([told("within"), evidence]).strip())
-    return Criterion("inference", question, "met", told("within"))
+    if limits.probability is not None:
+        return Criterion("inference", question, "met", told("within"))
+    # What was found that is not part of the promise stands beside it.
+    beside = [_sentence(f"{name}: {one.words}") for name, one in judgements if _is_beside(name, one)]
+    counted = f"{COUNTED[0].upper()}{COUNTED[1:]} or bounded."
+    return Criterion("inference", question, "met", " ".join([told("within"), counted, *beside]))
+
+
+def _is_beside(name: str, judgement: Judgement) -> bool:
+    return _AGAIN.sub("", name) == "Worlds" and judgement.status == "not asked"
 
 
 def _sentence(text: str) -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 BLUE, RED, GREY, SAND = "#35618f", "#b4432f", "#8a8f98", "#d9a441"
 KIND_COLOURS = {"exact": BLUE, "bounded": GREY, "sampled": SAND, "undecided": RED}
+DASHED = "(dashed: the limit)"
 BINS = 20
 WIDTH = 600
 
@@ -36,13 +37,12 @@ def risk_over_releases(report: AuditReport) -> Chart:
         },
     )
     disclosure = _lines(risks, {"attribute_highest": "largest share of a value, highest", "attribute_mean": "average"})
-    bar = altair.Chart(altair.Data(values=[{"limit": float(report.limits.probability or 1)}]))
-    limit = bar.mark_rule(color=RED, strokeDash=[4, 3]).encode(y="limit:Q")
+    drawn = "Attribute disclosure, each release alone"
+    if report.limits.probability is not None:
+        disclosure, drawn = disclosure + _limit(report, "y"), f"{drawn} {DASHED}"
     panels = [
         re_identification.properties(width=WIDTH, height=150, title=_title("Re-identification risk")),
-        (disclosure + limit).properties(
-            width=WIDTH, height=150, title=_title("Attribute disclosure, each release alone (dashed: the limit)")
-        ),
+        disclosure.properties(width=WIDTH, height=150, title=_title(drawn)),
     ]
     if risks["cumulative_exposed"].null_count() < risks.height:
         exposed = altair.Chart(altair.Data(values=risks.select("release", "cumulative_exposed").to_dicts()))
@@ -95,11 +95,10 @@ def posterior_distribution(report: AuditReport) -> Chart | None:
             ),
         )
     )
-    rule = altair.Chart(altair.Data(values=[{"limit": float(report.limits.probability or 1)}]))
-    drawing = (bars + rule.mark_rule(color=RED, strokeDash=[4, 3]).encode(x="limit:Q")).properties(
-        width=WIDTH, height=180, title=_title("How likely the likeliest value is, over people (dashed: the limit)")
-    )
-    return Chart(data, drawing)
+    title = "How likely the likeliest value is, over people"
+    if report.limits.probability is not None:
+        bars, title = bars + _limit(report, "x"), f"{title} {DASHED}"
+    return Chart(data, bars.properties(width=WIDTH, height=180, title=_title(title)))
 
 
 def exposed_groups(report: AuditReport) -> Chart | None:
@@ -108,7 +107,10 @@ def exposed_groups(report: AuditReport) -> Chart | None:
     if not groups.height:
         return None
     altair = load_altair()
-    place = pl.format("release {}, group {}: {} of {}", "release", "group", "above", "people")
+    limited = report.limits.probability is not None
+    place = pl.format("release {}, group {}", "release", "group")
+    if limited:
+        place = pl.format("{}: {} of {}", place, "above", "people")
     data = groups.with_columns(place.alias("place"))
     axis = altair.Y("place:N", title=None, sort=None)
     base = altair.Chart(altair.Data(values=data.to_dicts()))
@@ -118,7 +120,7 @@ def exposed_groups(report: AuditReport) -> Chart | None:
         x=altair.X("highest:Q", title="probability of the likeliest value: highest (bar), mean (line)", scale=scale),
     )
     ticks = base.mark_tick(color="black", thickness=2).encode(y=axis, x=altair.X("mean:Q", scale=scale))
-    heading = "The most exposed groups, and how many of their people are above the limit"
+    heading = f"The most exposed groups{', and how many of their people are above the limit' if limited else ''}"
     drawing = (bars + ticks).properties(width=WIDTH - 60, height=18 * groups.height, title=_title(heading))
     return Chart(groups, drawing)
 
@@ -156,6 +158,13 @@ def _lines(risks: pl.DataFrame, names: dict[str, str]) -> Any:
             color=altair.Color("risk:N", title=None, scale=altair.Scale(domain=drawn, range=colours), sort=None),
         )
     )
+
+
+def _limit(report: AuditReport, axis: str) -> Any:
+    """A dashed line at the largest probability allowed."""
+    altair = load_altair()
+    rule = altair.Chart(altair.Data(values=[{"limit": float(report.limits.probability or 1)}]))
+    return rule.mark_rule(color=RED, strokeDash=[4, 3]).encode(**{axis: "limit:Q"})
 
 
 def _releases() -> Any:

@@ -47,9 +47,9 @@ class Disclosure:
     """The largest probability with which anybody is tied to a value."""
     kind: str | None
     """How sure that figure is: exact, bounded, sampled or undecided."""
-    above: int
-    """How many are proven to be above the limit."""
-    open: int
+    above: int | None
+    """How many are proven to be above the limit; None where no limit bounds a probability."""
+    open: int | None
     """How many more are not proven to be within it."""
     certain: int
     """How many can have one value only."""
@@ -91,26 +91,32 @@ def _from_posteriors(findings: Findings) -> pl.DataFrame:
     return numbered.with_columns(pl.col("number").alias("person"))
 
 
-def disclosure_of(people: pl.DataFrame, limit: Fraction, certain: int) -> Disclosure:
+def disclosure_of(people: pl.DataFrame, limit: Fraction | None, certain: int) -> Disclosure:
     """Sum up what `worst_of` gave."""
-    beyond = float(limit) + TOLERANCE
+    above = unsettled = None
+    if limit is not None:
+        beyond = float(limit) + TOLERANCE
+        above = int((people["low"] > beyond).sum())
+        unsettled = int(((people["low"] <= beyond) & (people["high"] > beyond)).sum())
     worst = people.row(int(people["probability"].arg_max() or 0), named=True) if people.height else None
     return Disclosure(
         people.height,
         None if worst is None else worst["probability"],
         None if worst is None else worst["kind"],
-        int((people["low"] > beyond).sum()),
-        int(((people["low"] <= beyond) & (people["high"] > beyond)).sum()),
+        above,
+        unsettled,
         certain,
         dict(people.group_by("kind").len().sort("kind").iter_rows()),
     )
 
 
-def exposed_groups(published: Published, people: pl.DataFrame, limit: Fraction, *, most: int = 15) -> pl.DataFrame:
+def exposed_groups(
+    published: Published, people: pl.DataFrame, limit: Fraction | None, *, most: int = 15
+) -> pl.DataFrame:
     """The groups whose members the series as a whole exposes most, the worst first; see `GROUPS`.
 
     Without figures for people, or where it is not known who is in a group: the groups in which one value is most
-    frequent.
+    frequent. `above` is null where no limit bounds a probability.
     """
     told = published.exact and people.height > 0
     chances = _by_number(published, people) if told else None
@@ -121,7 +127,8 @@ def exposed_groups(published: Published, people: pl.DataFrame, limit: Fraction, 
         frames.append(worst.with_columns(pl.lit(release.number, pl.Int64).alias("release")).select(*GROUPS))
     ranked = pl.concat([pl.DataFrame(schema=GROUPS), *frames])
     order = ["above", "highest", "mean", "release", "group"]
-    return ranked.sort(order, descending=[True, True, True, False, False]).head(most)
+    worst = ranked.sort(order, descending=[True, True, True, False, False]).head(most)
+    return worst if limit is not None else worst.with_columns(pl.lit(None, pl.Int64).alias("above"))
 
 
 def _by_number(published: Published, people: pl.DataFrame) -> npt.NDArray[np.float64]:
@@ -132,14 +139,14 @@ def _by_number(published: Published, people: pl.DataFrame) -> npt.NDArray[np.flo
     return chances
 
 
-def _of_members(release: PublishedGroups, chances: npt.NDArray[np.float64], limit: Fraction) -> pl.DataFrame:
+def _of_members(release: PublishedGroups, chances: npt.NDArray[np.float64], limit: Fraction | None) -> pl.DataFrame:
     real = release.members >= 0
     chance = np.full(release.members.size, np.nan)
     chance[real] = chances[release.members[real]]
     group = np.repeat(np.arange(1, release.group_count + 1), release.sizes)
     rated = ~np.isnan(chance)
     members = pl.DataFrame({"group": group[rated], "chance": chance[rated]})
-    beyond = float(limit) + TOLERANCE
+    beyond = 1.0 if limit is None else float(limit) + TOLERANCE
     return members.group_by("group").agg(
         pl.len().cast(pl.Int64).alias("people"),
         pl.col("chance").max().alias("highest"),

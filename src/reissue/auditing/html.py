@@ -165,7 +165,14 @@ def _figures(report: AuditReport) -> list[str]:
     alone = risks.select("release", *(f"prosecutor_{name}" for name in names), "journalist_highest", "marketer_success")
     together = risks.select("release", "cumulative_people", *(f"cumulative_{name}" for name in names))
     presence = risks.select("release", "presence_certain", "presence_possible", "cumulative_presence")
-    disclosure = risks.select("release", "attribute_highest", "attribute_mean", "attribute_above", "cumulative_exposed")
+    limited = report.limits.probability is not None
+    disclosure = risks.select(
+        "release",
+        "attribute_highest",
+        "attribute_mean",
+        *(["attribute_above"] if limited else []),
+        "cumulative_exposed",
+    )
     return [
         "<h3>Re-identification, each release alone</h3>",
         f"<p>Prosecutor: the person is known to be in it. Journalist: the person is in a register of more people. "
@@ -189,14 +196,17 @@ def _figures(report: AuditReport) -> list[str]:
         "<p>Each release alone: the share of the most frequent value of a group. So far: people who have one value "
         "left when the values of their groups are compared, which is the least that can be learnt.</p>",
         _table(
-            ("release", "highest", "mean", "rows above the limit", "people exposed so far"),
+            ("release", "highest", "mean", *(["rows above the limit"] if limited else []), "people exposed so far"),
             [(row[0], _percent(row[1]), _percent(row[2]), *row[3:]) for row in disclosure.iter_rows()],
             left=(),
         ),
         "<h3>The most exposed groups</h3>",
         _table(
-            ("release", "group", "people", "highest", "mean", "above the limit"),
-            [(*row[:3], _percent(row[3]), _percent(row[4]), row[5]) for row in report.exposed_groups.iter_rows()],
+            ("release", "group", "people", "highest", "mean", *(["above the limit"] if limited else [])),
+            [
+                (*row[:3], _percent(row[3]), _percent(row[4]), *(row[5:] if limited else ()))
+                for row in report.exposed_groups.iter_rows()
+            ],
             left=(),
         ),
     ]

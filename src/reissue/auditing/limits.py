@@ -17,7 +17,8 @@ FINEST = 1_000_000_000
 ROUNDING = Fraction(1, 10**15)
 """A float stands for a fraction with a denominator up to `FINEST` that it is so near to: 1/3, 9/100."""
 
-_ONE_IN = {"m-invariance": "m", "weak-m-invariance": "m", "m-uniqueness": "m", "share-l-diversity": "l"}
+HISTORY = "history-l-diversity"
+_ONE_IN = {"m-invariance": "m", "weak-m-invariance": "m", "m-uniqueness": "m", "share-l-diversity": "l", HISTORY: "l"}
 """Promises that nobody is tied to a value with more than 1 in so many, and the parameter that says it."""
 
 
@@ -33,26 +34,35 @@ class Promised(Protocol):
         """Its parameters by name."""
 
 
-def limits_of(limit: float | Fraction | str | None, promises: Iterable[Promised] = ()) -> Limits:
-    """The limits to judge by. A probability that is given goes before the promised ones, of which the least counts."""
+def limits_of(
+    limit: float | Fraction | str | None, promises: Iterable[Promised] = (), *, releases: int | None = None
+) -> Limits:
+    """The limits to judge by. A probability that is given goes before the promised ones, of which the least counts.
+
+    Where none is given or promised, but a number of values, values are counted and nothing is said of probabilities.
+    `releases` is how many there are, where that is known: with a single one, pairs of releases are not all there is.
+    """
     promises = tuple(promises)
+    equivalence = max(_whole(promises, "equivalence-safety", "e"), default=None)
+    alone = _whole(promises, "distinct-l-diversity", "l")
+    pairs = _whole(promises, "inference-freedom", "l")
+    history = _whole((one for one in promises if _counts_distinct(one)), HISTORY, "l")
+    counted = [*alone, *pairs, *history]
     shares = [share for promise in promises if (share := _share(promise)) is not None]
-    if limit is not None:
-        probability = exact_limit(limit)
-    elif shares:
-        probability = min(shares)
-    else:
+    if limit is None and not shares and not counted:
         raise ParameterError(
             "The 'limit' parameter of audit must be given: no promise bounds the probability of a value.",
             hint="say with what probability anybody may be tied to a value at most: limit=1/2, or --limit 1/2.",
         )
+    if limit is None and not shares:
+        # What was promised of each release alone is asked of all together, unless more was promised of pairs.
+        asked = counted if releases == 1 else [*history, *([] if pairs else alone)]
+        return Limits(None, equivalence, max(counted), max(asked, default=None))
+    probability = min(shares) if limit is None else exact_limit(limit)
     # Where fewer than 1/p values are left for somebody, the likeliest of them has a probability of more than p.
     needed = -(-probability.denominator // probability.numerator)
-    return Limits(
-        probability,
-        equivalence=max(_whole(promises, "equivalence-safety", "e"), default=None),
-        diversity=max(_whole(promises, "distinct-l-diversity", "l"), default=needed),
-    )
+    together = max(history, default=None) if limit is None else None
+    return Limits(probability, equivalence, max(counted, default=needed), together)
 
 
 def exact_limit(limit: object) -> Fraction:
@@ -90,13 +100,23 @@ def _share(promise: Promised) -> Fraction | None:
     """The largest probability of a value under a promise; None where it bounds none."""
     parameter = _ONE_IN.get(promise.name)
     # Bounds on protected sets say nothing about the values outside them.
-    if parameter is None or promise.parameters.get("protect"):
+    if parameter is None or promise.parameters.get("protect") or _counts_distinct(promise):
         return None
     one_in = promise.parameters[parameter]
     exact = _fraction(one_in)
     if exact is None or exact < 1:
         raise ParameterError(f"The '{parameter}' parameter of {promise.name} must be a number of at least 1.")
     return 1 / exact
+
+
+def _counts_distinct(promise: Promised) -> bool:
+    """Whether a promise about the whole history counts values; otherwise it bounds their probability."""
+    if promise.name != HISTORY:
+        return False
+    diversity = promise.parameters.get("diversity", "distinct")
+    if diversity not in ("distinct", "share"):
+        raise ParameterError(f"The 'diversity' parameter of {HISTORY} must be 'distinct' or 'share'.")
+    return diversity == "distinct"
 
 
 def _whole(promises: Iterable[Promised], name: str, parameter: str) -> list[int]:

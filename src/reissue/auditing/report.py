@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,11 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limits, Witness
-from reissue.auditing.criteria import ANATOMISED, BOUND_NOTHING, Criterion, criteria_of
+from reissue.auditing.criteria import ANATOMISED, Criterion, criteria_of, lacking, what_is_open
 from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed_groups, worst_of
 from reissue.auditing.naming import Called, Naming
 from reissue.auditing.risks import Risks, risks_of
-from reissue.auditing.words import KINDS, STATUSES, adversary, joined, limits_in_words
+from reissue.auditing.words import COUNTED, KINDS, STATUSES, adversary, joined, limits_in_short, limits_in_words
 from reissue.errors import StorageError, count_of
 from reissue.knowledge import Knowledge
 from reissue.release import Published
@@ -82,7 +81,7 @@ class AuditReport:
         found = sum(judgement.count for judgement in self.judgements.values())
         statuses = ", ".join(f"{attack} {judgement.status}" for attack, judgement in self.judgements.items())
         passed = "passed" if self.passed else "not passed"
-        return f"AuditReport({passed}, limit {self.limits.probability}: {statuses}; {count_of(found, 'finding')})"
+        return f"AuditReport({passed}, {limits_in_short(self.limits)}: {statuses}; {count_of(found, 'finding')})"
 
     @property
     def judgements(self) -> dict[str, Judgement]:
@@ -93,11 +92,17 @@ class AuditReport:
     def passed(self) -> bool:
         """Whether everything that was asked is proven to be within the limits, or accepted by name.
 
-        That includes the probability of a value, so at least one attack that can bound it must have been run.
+        That includes the probability of a value or, where none is limited, how many values are possible, so at least
+        one attack that can prove it must have been run.
         """
         asked = [run for run in self.runs if run.judgement.status != "not asked"]
-        bounded = any(run.attack not in BOUND_NOTHING for run in asked) or "undecided" in self.accept
-        return bounded and all(run.judgement.status in ("within", *self.accept) for run in asked)
+        proven = (bool(asked) and not self._lacking) or "undecided" in self.accept
+        return proven and all(run.judgement.status in ("within", *self.accept) for run in asked)
+
+    @property
+    def _lacking(self) -> tuple[str, ...]:
+        """The attacks without which nothing is proven."""
+        return lacking((run.attack for run in self.runs if run.judgement.status != "not asked"), self.limits)
 
     @property
     def verdict(self) -> str:
@@ -112,15 +117,16 @@ class AuditReport:
         if not within and not doubtful:
             return "Not passed: none of the attacks that were run was asked for anything, so nothing is judged."
         nothing = "nothing beyond the limits was found"
-        bounded = any(run.attack not in BOUND_NOTHING for run in self.runs)
+        missing = what_is_open(self._lacking, self.limits)
         if not self.passed and not doubtful:
-            return f"Not passed: {nothing}, but the probability of a value was not bounded, for Worlds was not run."
+            return f"Not passed: {nothing}, but {missing}."
         if not self.passed:
             return f"Not passed: {nothing}, but with {joined(doubtful)} it is not proven that there is nothing."
         if doubtful:
             return f"Passed by acceptance: {nothing}, and what {joined(doubtful)} left open was accepted by name."
-        unbounded = "" if bounded else "; that the probability of a value was not bounded was accepted"
-        return f"Passed: {joined(within)} proved what was asked to be within the limits{unbounded}."
+        accepted = f"; it was accepted that {missing}" if missing else ""
+        counted = f"; {COUNTED}" if self.limits.probability is None else ""
+        return f"Passed: {joined(within)} proved what was asked to be within the limits{accepted}{counted}."
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -183,7 +189,10 @@ class AuditReport:
     def measured(self) -> Risks:
         """All figures of re-identification, presence and attribute disclosure."""
         return risks_of(
-            self.published, threshold=self.threshold, limit=self._probability, anatomised=self.form == "anatomised"
+            self.published,
+            threshold=self.threshold,
+            limit=self.limits.probability,
+            anatomised=self.form == "anatomised",
         )
 
     @property
@@ -204,12 +213,12 @@ class AuditReport:
         """What can be learnt about values from all releases together."""
         known = set(self.knowledge.compromised) if self.knowledge else set()
         certain = {who for run in self.runs if run.findings is not None for who in run.findings.certain}
-        return disclosure_of(self.people, self._probability, len(certain - known))
+        return disclosure_of(self.people, self.limits.probability, len(certain - known))
 
     @cached_property
     def exposed_groups(self) -> pl.DataFrame:
         """The most exposed groups: `release`, `group`, `people`, `highest`, `mean`, `above` the limit."""
-        return exposed_groups(self.published, self.people, self._probability)
+        return exposed_groups(self.published, self.people, self.limits.probability)
 
     @cached_property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -236,8 +245,8 @@ class AuditReport:
             who = count_of(self.measured.contradictory, "person has", "people have")
             notes.append(f"{who} no value that all their groups show: their value changed, or the releases disagree.")
         notes += [f"{run.attack} was not run: {run.judgement.words}" for run in self.runs if run.findings is None]
-        if not any(run.attack not in BOUND_NOTHING for run in self.runs):
-            notes.append("Worlds was not run: nothing here bounds the probability of a value by proof.")
+        if missing := what_is_open(lacking((run.attack for run in self.runs), self.limits), self.limits):
+            notes.append(f"{missing[0].upper()}{missing[1:]}.")
         open_ = {status for status in self.accept if any(run.judgement.status == status for run in self.runs)}
         notes += [f"What is {status} was accepted by name." for status in sorted(open_)]
         return tuple(notes)
@@ -254,9 +263,10 @@ class AuditReport:
             "form": self.form,
             "promises": list(self.promises),
             "limits": {
-                "probability": str(self.limits.probability),
+                "probability": None if self.limits.probability is None else str(self.limits.probability),
                 "equivalence": self.limits.equivalence,
                 "diversity": self.limits.diversity,
+                "history_diversity": self.limits.history_diversity,
             },
             "threshold": self.threshold,
             "accept": sorted(self.accept),
@@ -349,10 +359,6 @@ class AuditReport:
         lines += ["", *(f"{one.name}: {one.verdict}. {one.evidence}" for one in self.criteria)]
         lines += ["", *(f"Note: {note}" for note in self.notes)] if self.notes else []
         return "\n".join(lines)
-
-    @property
-    def _probability(self) -> Fraction:
-        return Fraction(1) if self.limits.probability is None else self.limits.probability
 
     @cached_property
     def _known(self) -> npt.NDArray[np.int64]:

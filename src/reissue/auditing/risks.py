@@ -70,11 +70,12 @@ class Risks:
         return f"Risks({self.table.height} releases)"
 
 
-def risks_of(published: Published, *, threshold: float, limit: Fraction, anatomised: bool = False) -> Risks:
+def risks_of(published: Published, *, threshold: float, limit: Fraction | None, anatomised: bool = False) -> Risks:
     """Measure a series.
 
     `threshold` is the re-identification risk above which a row is at risk, `limit` the probability above which a
-    value is disclosed. Anatomised releases show the quasi-identifiers of every row exactly, so that everybody is found.
+    value is disclosed, None where no limit says that. Anatomised releases show the quasi-identifiers of every row
+    exactly, so that everybody is found.
     """
     placed = one_place_each(published)
     so_far: list[Histories] = list(histories(published)) if placed else []
@@ -106,7 +107,7 @@ def risks_of(published: Published, *, threshold: float, limit: Fraction, anatomi
 Row = dict[str, int | float | None]
 
 
-def _alone(release: PublishedGroups, threshold: float, limit: Fraction, anatomised: bool) -> Row:
+def _alone(release: PublishedGroups, threshold: float, limit: Fraction | None, anatomised: bool) -> Row:
     held = release.rows
     filled = held > 0
     sizes, people = _sizes(release)[filled], _people(release)[filled]
@@ -133,8 +134,9 @@ def _alone(release: PublishedGroups, threshold: float, limit: Fraction, anatomis
     share = top / base
     row["attribute_highest"] = float(share.max())
     row["attribute_mean"] = float((share * people).sum() / people.sum())
-    beyond = top * limit.denominator > base * limit.numerator
-    row["attribute_above"] = int(people[beyond].sum())
+    if limit is not None:
+        beyond = top * limit.denominator > base * limit.numerator
+        row["attribute_above"] = int(people[beyond].sum())
     return row
 
 

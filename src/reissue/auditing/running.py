@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields
 from fractions import Fraction
 from numbers import Real
 from time import perf_counter
@@ -26,8 +27,13 @@ MOST = 100
 UNASKED = 5.0
 """So many seconds at most for an attack that no limit asks about."""
 
-_ASKS = {"Equivalence": "equivalence", "Channels": "diversity"}
-"""Attacks that judge by one limit other than the probability: without it they are not asked."""
+_ASKS = {
+    "Worlds": ("probability", "history_diversity"),
+    "Equivalence": ("equivalence",),
+    "Correlation": ("probability", "equivalence"),
+    "Channels": ("diversity",),
+}
+"""The limits that attacks judge by: without any of them they are not asked. Attacks of other packages may use all."""
 
 
 def audit(
@@ -46,12 +52,13 @@ def audit(
     """Attack a series as an outsider would, and say whether what he learns is within limits.
 
     `limit` is the largest probability with which anybody may be tied to a value; without it the limits follow from
-    `promises`, what the method gave. `attacks` are names or attacks; an attack given by name may take `seconds`.
-    `form` says how the releases were published, `threshold` above which re-identification risk a row is at risk.
-    What is `undecided` or `sampled` fails unless `accept` names it. `progress` is called with each stage as it begins.
+    `promises`, what the method gave: a probability, or else how many values must be possible. `attacks` are names or
+    attacks; an attack given by name may take `seconds`. `form` says how the releases were published, `threshold` above
+    which re-identification risk a row is at risk. What is `undecided` or `sampled` fails unless `accept` names it.
+    `progress` is called with each stage as it begins.
     """
     accepted = _check(published, knowledge, form, seconds, threshold, accept)
-    limits = limits_of(limit, promises)
+    limits = limits_of(limit, promises, releases=len(published.releases))
     attacks = [attacks] if isinstance(attacks, str) else attacks
     chosen = [_built(attack, limits, seconds) for attack in (family.ATTACKS if attacks is None else attacks)]
     if not chosen:
@@ -73,8 +80,7 @@ def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limi
         findings = attack.run(published, knowledge)
     except ParameterError as cannot:
         # The view does not tell this attack enough; what it was to judge stays open.
-        wanted = _ASKS.get(attack.name, "probability")
-        asked = getattr(limits, wanted) is not None
+        asked = _asked(attack.name, limits)
         reason = " ".join([cannot.what, *cannot.problems, *([f"Next step: {cannot.hint}"] if cannot.hint else [])])
         judgement = Judgement("undecided" if asked else "not asked", f"It cannot run on this view. {reason}")
         return Run(attack.name, judgement, None, perf_counter() - began)
@@ -91,13 +97,33 @@ def _built(attack: Attack | str, limits: Limits, seconds: float) -> Attack:
                 f"The 'attacks' parameter of audit must hold attacks or their names. Got a {type(attack).__name__}.",
                 hint=f"choose among {listed(list(family.ATTACKS))}.",
             )
+        _check_own_limit(attack, limits)
         return attack
     known = family.ATTACKS
-    if attack in _ASKS and getattr(limits, _ASKS[attack]) is None:
+    # How many values are possible is told where pairs of releases alone were promised, so that takes its time.
+    told = attack == "Worlds" and limits.diversity is not None
+    if attack in _ASKS and not _asked(attack, limits) and not told:
         seconds = min(seconds, UNASKED)
     offered = {"seconds": seconds, "e": limits.equivalence, "l": limits.diversity}
     taken = inspect.signature(known[attack]).parameters if attack in known else ()
     return family.build(attack, **{name: value for name, value in offered.items() if name in taken})
+
+
+def _asked(name: str, limits: Limits) -> bool:
+    every = tuple(one.name for one in fields(Limits))
+    return any(getattr(limits, limit) is not None for limit in _ASKS.get(name, every))
+
+
+def _check_own_limit(attack: Attack, limits: Limits) -> None:
+    """Where values are counted, an attack that asks for fewer than were promised would prove something else."""
+    own = getattr(attack, "l", None)
+    counted = limits.probability is None and limits.diversity is not None
+    if counted and isinstance(own, int) and own < (limits.diversity or 0):
+        raise ParameterError(
+            f"The 'l' parameter of {attack.name} must be at least {limits.diversity}, as was promised. "
+            f"Got {own} instead.",
+            hint="leave 'l' out: then the promise says how many values there must be.",
+        )
 
 
 def _check(
@@ -135,10 +161,11 @@ def _check_knowledge(published: Published, knowledge: Knowledge) -> None:
 
 
 def _in_words(promise: Promised) -> str:
-    """A promise with its numbers; protected sets hold values, so they are left out."""
-    numbers = [
+    """A promise with its numbers, and what they count; protected sets hold values, so they are left out."""
+    told = [
         f"{name} = {value}"
         for name, value in promise.parameters.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
+        if (isinstance(value, int | float) and not isinstance(value, bool))
+        or (name == "diversity" and value in ("distinct", "share"))
     ]
-    return f"{promise.name} ({', '.join(numbers)})" if numbers else promise.name
+    return f"{promise.name} ({', '.join(told)})" if told else promise.name

@@ -51,6 +51,10 @@ NOT_COVERED = (
 )
 
 
+COUNTED = "values are counted, and no probability is promised"
+"""What a limit on the number of values does not say."""
+
+
 def limits_in_words(limits: Limits) -> list[str]:
     """What must not be learnt."""
     told = []
@@ -58,9 +62,25 @@ def limits_in_words(limits: Limits) -> list[str]:
         told.append(f"nobody may be tied to a value with a probability of more than {limits.probability}")
     if limits.equivalence is not None:
         told.append(f"no two sets of fewer than {limits.equivalence} people may be found to have the same values")
+    only = "" if limits.probability is not None else f"; {COUNTED}"
+    if limits.history_diversity is not None:
+        least = count_of(limits.history_diversity, "possible value")
+        told.append(f"at least {least} for everybody when all releases are taken together{only}")
+        only = ""
     if limits.diversity is not None:
-        told.append(f"at least {limits.diversity} values must be left for anybody when two releases are compared")
+        told.append(f"at least {limits.diversity} values must be left for anybody when two releases are compared{only}")
     return told
+
+
+def limits_in_short(limits: Limits) -> str:
+    """What must not be learnt, in a few words."""
+    if limits.probability is not None:
+        return f"limit {limits.probability}"
+    if limits.history_diversity is not None:
+        return f"at least {count_of(limits.history_diversity, 'possible value')}"
+    if limits.diversity is not None:
+        return f"at least {count_of(limits.diversity, 'value')} by any two releases"
+    return "no limit"
 
 
 def disclosed(found: Disclosure) -> str:
@@ -68,11 +88,18 @@ def disclosed(found: Disclosure) -> str:
     if found.highest is None:
         return "All releases together: no probabilities were computed."
     kinds = ", ".join(f"{count:,} {KINDS[kind]}" for kind, count in found.kinds.items() if kind in KINDS)
+    sure = KINDS.get(found.kind or "", "not known")
+    people = count_of(found.people, "person", "people")
+    if found.above is None or found.open is None:
+        told = f"Of {people} {found.certain:,} can have one value only; no limit says which probability is too large."
+    else:
+        told = (
+            f"Of {people} {found.above:,} are proven to be above the limit and {found.certain:,} can have one value "
+            f"only; for {found.open:,} more it is open whether they are above."
+        )
     return (
         f"All releases together: the highest probability with which somebody is tied to a value is {found.highest:.4g} "
-        f"({KINDS.get(found.kind or '', 'not known')}). Of {count_of(found.people, 'person', 'people')} "
-        f"{found.above:,} are proven to be above the limit and {found.certain:,} can have one value only; for "
-        f"{found.open:,} more it is open whether they are above. The figures of people: {kinds}."
+        f"({sure}). {told} The figures of people: {kinds}."
     )
 
 

@@ -84,7 +84,8 @@ class Times:
 def time_in_turns(jobs: Mapping[str, Job], repeats: int) -> dict[str, Times]:
     """Time jobs: one round to warm up, then so many rounds in which every job has one turn.
 
-    Turns let a busy neighbour hit all jobs alike. Folders are made and removed outside the timed part.
+    Turns let a busy neighbour hit all jobs alike. Folders are made, prepared if a job has
+    something to `prepare`, and removed outside the timed part.
     """
     found: dict[str, list[tuple[float, float]]] = {name: [] for name in jobs}
     for turn in range(repeats + 1):
@@ -97,6 +98,8 @@ def time_in_turns(jobs: Mapping[str, Job], repeats: int) -> dict[str, Times]:
 
 def _time_once(job: Job) -> tuple[float, float]:
     with tempfile.TemporaryDirectory(prefix="reissue-benchmark-") as folder:
+        if (prepare := getattr(job, "prepare", None)) is not None:
+            prepare(Path(folder))
         gc.collect()
         os.sync()  # what the job before left to be written is not this one's to wait for
         wall, cpu = time.perf_counter(), time.process_time()

@@ -238,18 +238,26 @@ def _label_sets(
     rows = np.ascontiguousarray(sets).view(np.dtype((np.void, 8 * words))).ravel()
     _, first, which = np.unique(rows, return_index=True, return_inverse=True)
 
-    def text(row: npt.NDArray[np.uint64]) -> str:
-        bits = np.unpackbits(row.view(np.uint8), bitorder="little")
-        return set_text([levels.labels[code] for code in np.flatnonzero(bits)])
+    chosen = np.unpackbits(np.ascontiguousarray(sets[first]).view(np.uint8), axis=1, bitorder="little")
+    place, code = np.nonzero(chosen)
+    names = [_quoted(label) for label in levels.labels]
+    members = np.split(code, np.cumsum(np.bincount(place, minlength=first.size))[:-1])
 
-    return which, tuple(text(sets[group]) for group in first)
+    def text(codes: list[int]) -> str:
+        return set_text([levels.labels[codes[0]]]) if len(codes) == 1 else _braced([names[code] for code in codes])
+
+    return which, tuple(text(codes.tolist()) for codes in members)
 
 
 def set_text(labels: list[str]) -> str:
     """`a` for one label, `{a,b}` for several; a label that could be mistaken is put in double quotes."""
     if len(labels) == 1 and not labels[0].startswith(("{", '"')):
         return labels[0]
-    return "{" + ",".join(map(_quoted, labels)) + "}"
+    return _braced([_quoted(label) for label in labels])
+
+
+def _braced(quoted: list[str]) -> str:
+    return "{" + ",".join(quoted) + "}"
 
 
 def _quoted(label: str) -> str:

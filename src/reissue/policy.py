@@ -140,13 +140,19 @@ class Policy:
             return []
         if not isinstance(self.gate, Gate):
             return ['\'gate\' must be a gate, such as ri.Gate(attacks=["Worlds"], limit="1/4")']
+        from reissue.auditing.criteria import lacking
         from reissue.auditing.limits import limits_of
 
         try:
-            limits_of(self.gate.probability, self.method.promises(self.schema))
+            limits = limits_of(self.gate.probability, self.method.promises(self.schema))
         except ParameterError:
             return [f"{self.method.name} promises no bound on probabilities: the gate needs a 'limit', such as 0.25"]
-        return []
+        missing = () if "undecided" in self.gate.accept else lacking(self.gate.attacks, limits)
+        return [
+            f"the gate needs the attack '{name}' to prove what {self.method.name} promises: name it in 'attacks', or "
+            "'undecided' in 'accept'"
+            for name in missing
+        ]
 
     def _protected_problems(self, promise: Promise) -> list[str]:
         sets: Any = promise.parameters.get("protect") or ()

@@ -564,3 +564,19 @@ def test_the_words_of_the_real_attacks_name_nobody_and_nothing(folder: Path, pat
         release = series.publish(planted, override="a test")
         assert "CANARY" not in str(release.summary)
         assert "CANARY" not in repr(series.draft(planted, gate=False))
+
+
+def test_a_gate_without_the_attack_that_proves_the_promise_is_refused() -> None:
+    schema = ri.Schema(
+        person="person", quasi={"age": ri.Numeric()}, sensitive={"illness": ri.Categorical(new="accept")}
+    )
+    method = ri.Incremental(l=2)
+    with pytest.raises(PolicyError) as caught:
+        ri.Policy(schema, method, gate=ri.Gate(attacks=["Worlds"]))
+    assert caught.value.problems == (
+        "the gate needs the attack 'Channels' to prove what Incremental promises: name it in 'attacks', or "
+        "'undecided' in 'accept'",
+    )
+    ri.Policy(schema, method, gate=ri.Gate(attacks=["Worlds"], accept=["undecided"]))
+    ri.Policy(schema, method, gate=ri.Gate(attacks=["Worlds", "Channels"]))
+    ri.Policy(schema, ri.Incremental(l=2, strict=True), gate=ri.Gate(attacks=["Worlds", "Channels"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,6 +78,21 @@ class Past:
         if not known:
             return pl.DataFrame(schema={PERSON: pl.UInt32, schema.sensitive: pl.Null})
         return pl.concat(known).unique(PERSON, keep="last", maintain_order=True).sort(PERSON)
+
+    @property
+    def method(self) -> str:
+        """The name of the method that made the last release."""
+        return self.policy_of(self.releases[-1].number).method.name
+
+    def waiting_lists(self) -> dict[int, pl.DataFrame]:
+        """For releases whose method keeps lists of distinct values: who waits in which."""
+        found = {}
+        for release in self.releases:
+            tables = self.ledger.tables(release.number)
+            method = self.policy_of(release.number).method
+            if archive.LISTS in tables and method.parameters.get("diversity") == "distinct":
+                found[release.number] = tables[archive.LISTS]
+        return found
 
     def barred(self) -> Ints:
         """Those who are never published again because of releases made elsewhere."""
@@ -225,6 +241,34 @@ def drawn_knowledge(
     drawn: dict[str | int, object] = dict(zip(people.to_list(), values.to_list(), strict=True))
     given = knowledge or Knowledge()
     return replace(given, compromised={**drawn, **given.compromised})
+
+
+def knowing_who_waited(given: Knowledge | None, past: Past, view: Published) -> Knowledge:
+    """With who waited for which release, and the method.
+
+    Only those are named whose list is certain: whoever came into a group together with them waited in the same one.
+    """
+    lists = past.waiting_lists()
+    if not lists:
+        raise ParameterError(
+            "Nobody waits in lists here: the 'waiting' parameter of audit is for series made by Incremental, where it "
+            "counts distinct values."
+        )
+    waiting: dict[int, list[str | int]] = {}
+    for before, after in pairwise(view.releases):
+        if before.number not in lists:
+            continue
+        table = lists[before.number]
+        group = pl.DataFrame(
+            {PERSON: after.members, GROUP: np.repeat(np.arange(after.group_count), after.sizes)}
+        ).with_columns(pl.col(PERSON).cast(pl.Int64))
+        came = table.with_columns(pl.col("person").cast(pl.Int64).alias(PERSON)).join(group, on=PERSON)
+        alone = (pl.col("list").n_unique() == 1) & (pl.col("list").min() >= 0)
+        certain = came.filter(alone.over(GROUP))
+        if certain.height:
+            waiting[before.number] = certain[PERSON].to_list()
+    known = given or Knowledge()
+    return replace(known, waiting={**waiting, **known.waiting}, method=past.method)
 
 
 def without_people(published: Published, people: Ints) -> tuple[Published, int]:

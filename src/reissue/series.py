@@ -26,7 +26,7 @@ from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDama
 from reissue.frames import Library, to_library
 from reissue.gate import Gate, written_reason
 from reissue.identities import plain_id, pseudonym, read_key
-from reissue.inspection import Past, Sight, at_gate, drawn_knowledge, let_through, to_commit
+from reissue.inspection import Past, Sight, at_gate, drawn_knowledge, knowing_who_waited, let_through, to_commit
 from reissue.ledger import Finding, Ledger, PolicyVersion, Record
 from reissue.policy import Policy
 from reissue.release import Published, Release
@@ -249,6 +249,7 @@ class Series:
         limit: float | Fraction | str | None = None,
         seconds: float | None = None,
         compromised: float = 0.0,
+        waiting: bool = False,
         seed: int | None = None,
         accept: Iterable[str] | None = None,
         threshold: float = 0.09,
@@ -257,14 +258,15 @@ class Series:
         """Attack the series as an outsider would; see `ri.audit` for what is not said here.
 
         `limit` is by default what has been promised about all releases together. At the rate `compromised` people are
-        drawn, with `seed`, whose true values the adversary knows. With a `draft`, the series together with it as
-        the gate sees it, and what is left out is as the gate says.
+        drawn, with `seed`, whose true values the adversary knows. With `waiting` he also knows the method, and who
+        waited in its lists. With a `draft`, the series together with it, without what the gate leaves out.
         """
         if draft is not None:
             self._check_continues(draft)
         past, schema = self._past(), self._policy.schema
         sight = Sight.of_series(past, schema) if draft is None else Sight.of_draft(draft, past)
         given = drawn_knowledge(knowledge, compromised, seed, lambda: past.true_values(schema, draft))
+        given = knowing_who_waited(given, past, sight.view) if waiting else given
         gate = (draft and draft.policy.gate) or Gate()
         return sight.audit(
             given,

@@ -128,7 +128,10 @@ def adversary(published: Published, knowledge: Knowledge | None) -> list[str]:
     if knowledge.growing:
         told.append("He knows that nobody who is in a release is missing from a later one.")
     if knowledge.method:
-        told.append("He knows the method that made the releases; these attacks make nothing of that.")
+        told.append(
+            "He knows the method that made the releases; of these attacks only Channels makes something of that, where "
+            "it is known who waited."
+        )
     return told
 
 

@@ -45,6 +45,9 @@ def audit(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Draw the same compromised people again.")] = None,
+    waiting: Annotated[
+        bool, typer.Option("--waiting", help="The adversary knows the method and who waited (Incremental only).")
+    ] = False,
     threshold: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="The re-identification risk above which a row is at risk.")
     ] = 0.09,
@@ -121,8 +124,11 @@ def audit(
     with stages((len(asked["attacks"] or ()) or 4) + 1) as progress:
         if sensitive is None:
             _refuse_foreign_options({**foreign, "growing": growing})
-            report, called = _series(target, asked, _rate(compromised), seed, show_people, progress)
+            known = {"compromised": _rate(compromised), "seed": seed, "waiting": waiting}
+            report, called = _series(target, {**asked, **known}, show_people, progress)
         else:
+            if waiting:
+                raise ParameterError("--waiting is for a series: nobody knows who waited for releases made elsewhere.")
             report = _foreign(target, sensitive, foreign, asked, compromised, growing, show_values, progress)
         if html is not None:
             report.to_html(html, show_people=show_people, show_values=show_values, called=called)
@@ -139,7 +145,7 @@ def audit(
 
 
 def _series(
-    target: list[Path], asked: dict[str, Any], rate: float, seed: int | None, show_people: bool, progress: Any
+    target: list[Path], asked: dict[str, Any], show_people: bool, progress: Any
 ) -> tuple[AuditReport, Called | None]:
     from reissue.errors import NotASeries, ParameterError
     from reissue.series import open as open_series
@@ -153,7 +159,7 @@ def _series(
     with opened:
         if not opened.releases:
             raise ParameterError("The series has no release yet.", hint="reissue publish <series> <table>")
-        report = opened.audit(compromised=rate, seed=seed, progress=progress, **asked)
+        report = opened.audit(progress=progress, **asked)
         if not show_people:
             return report, None
         # Names are looked up while the series is open, those of the findings only.

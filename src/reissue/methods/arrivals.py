@@ -127,6 +127,8 @@ class Placed:
     """For each batch the class that it is inserted into; -1 where it becomes a class of its own."""
     waiting: Ints
     """Those who wait."""
+    lists: Ints
+    """The class in whose list each of them waits, which has too few values; -1 where it was not a list that did."""
 
 
 def place(space: Space, boxes: Any, rows: Ints, waited: Ints, room: int) -> Placed:
@@ -138,12 +140,13 @@ def place(space: Space, boxes: Any, rows: Ints, waited: Ints, room: int) -> Plac
     left = rows
     inserted = added = np.zeros(0, dtype=np.int64)
     targets = batch = added_batch = inserted
+    near_of = np.full(space.stratum.size, -1, dtype=np.int64)
     if room:
         # Every record to the list of the class it costs least in.
         near = space.nearest(rows, boxes)
-        listed, batch = space.batches(rows, near)
+        # Strata that have no class yet have a list each.
+        listed, batch = space.batches(rows, np.where(near >= 0, near, -1 - space.stratum[rows]))
         ready = space.kept(listed, batch) if listed.size else np.zeros(0, dtype=bool)
-        near_of = np.full(space.stratum.size, -1, dtype=np.int64)
         near_of[rows] = near
         left = listed[~ready[batch]]
         inserted, batch = listed[ready[batch]], _renumbered(batch[ready[batch]])
@@ -157,6 +160,7 @@ def place(space: Space, boxes: Any, rows: Ints, waited: Ints, room: int) -> Plac
             # Where even all of them are too few, whoever came in that stratum joins them.
             again = np.isin(space.stratum[inserted], poor)
             whole = np.concatenate([left, inserted[again]])
+            near_of[whole] = -1
             inserted, targets, batch = _without(inserted, targets, batch, again)
             left, added_batch = space.batches(whole, space.stratum[whole])
             kept = space.kept(left, added_batch)
@@ -171,11 +175,13 @@ def place(space: Space, boxes: Any, rows: Ints, waited: Ints, room: int) -> Plac
             added, added_batch = added[~waits[added_batch]], _renumbered(added_batch[~waits[added_batch]])
     targets = _cheaper(space, boxes, inserted, batch, targets)
     own = np.full(int(added_batch.max(initial=-1)) + 1, -1, dtype=np.int64)
+    left = np.sort(left)
     return Placed(
         np.concatenate([inserted, added]),
         np.concatenate([batch, added_batch + targets.size]),
         np.concatenate([targets, own]),
-        np.sort(left),
+        left,
+        near_of[left],
     )
 
 

@@ -141,7 +141,8 @@ class Incremental(Method):
     ) -> tuple[Grouping, Remembered]:
         """Add, insert, split; the rest waits."""
         release = _Release(self, snapshot, delta.since + 1, memory)
-        waiting = release.arrive()
+        placed = release.arrive()
+        waiting = placed.waiting
         if (release.classes.owner < 0).all():
             raise Infeasible(
                 f"Nobody can be published: {count_of(len(snapshot), 'row')} would all wait.",
@@ -149,7 +150,7 @@ class Incremental(Method):
             )
         held = {WAITING: waiting} if waiting.size else {}
         grouping = Grouping(release.classes.owner.astype(np.int32), release.classes.count, held_back=held)
-        return grouping, {**release.classes.tables(snapshot), LISTS: release.lists(waiting)}
+        return grouping, {**release.classes.tables(snapshot), LISTS: release.lists(placed)}
 
 
 class _Release:
@@ -168,11 +169,11 @@ class _Release:
         )
         self.since_when = _since_when(memory, snapshot, number)
 
-    def arrive(self) -> Ints:
-        """Publish what can be published; return the rows that wait."""
+    def arrive(self) -> Placed:
+        """Publish what can be published."""
         rows = np.flatnonzero(self.classes.owner == HELD_BACK)
         if not rows.size:
-            return rows
+            return Placed(rows, rows, rows, rows, rows)
         everyone = np.arange(len(self.snapshot))
         boxes = self.space.boxes(everyone, self.classes.owner, self.classes.count)
         room = int(self.method.waiting * len(self.snapshot)) if self.classes.count else 0
@@ -180,7 +181,7 @@ class _Release:
         received = self._take_in(placed)
         if received.size and not self.method.whole_batches:
             self._split(received)
-        return placed.waiting
+        return placed
 
     def _take_in(self, placed: Placed) -> Ints:
         """Add and insert; return the classes that received somebody, ascending."""
@@ -189,7 +190,8 @@ class _Release:
         target = placed.target.copy()
         target[own] = classes.count + np.arange(int(own.sum()))
         received = np.unique(placed.target[~own])
-        if received.size and not self.method.whole_batches:
+        if received.size:
+            # Also where batches stay whole: a policy that is amended later may let them be cut.
             before = np.flatnonzero(np.isin(classes.owner, received))
             shown = classes.held(before, np.searchsorted(received, classes.owner[before]), received.size)
             new = ~own[placed.batch]
@@ -232,12 +234,16 @@ class _Release:
         classes.states = states.parted(part, parent)
         classes.count += int(further.sum())
 
-    def lists(self, waiting: Ints) -> pl.DataFrame:
-        """Who waits, and since when."""
-        people = self.snapshot.people[waiting]
+    def lists(self, placed: Placed) -> pl.DataFrame:
+        """Who waits, since when, and in the list of which class of the release before."""
+        people = self.snapshot.people[placed.waiting]
         order = np.argsort(people, kind="stable")
         return pl.DataFrame(
-            {"person": people[order].astype(np.uint32), "since": self.since_when[waiting][order].astype(np.uint32)}
+            {
+                "person": people[order].astype(np.uint32),
+                "since": self.since_when[placed.waiting][order].astype(np.uint32),
+                "list": placed.lists[order].astype(np.int32),
+            }
         )
 
 

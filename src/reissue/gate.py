@@ -43,7 +43,6 @@ class Gate:
 
     def __post_init__(self) -> None:
         problems = [*self._attack_problems(), *self._limit_problems(), *self._other_problems()]
-        problems += [] if problems else self._unbounded()
         if len(problems) == 1:
             raise ParameterError(problems[0])
         if problems:
@@ -92,19 +91,6 @@ class Gate:
         else:
             object.__setattr__(self, "accept", tuple(word for word in ACCEPTABLE if word in self.accept))
         return problems
-
-    def _unbounded(self) -> list[str]:
-        """Attacks that look for one kind of leak prove nothing about how likely a value is."""
-        if "Worlds" in self.attacks or "undecided" in self.accept:
-            return []
-        from reissue.auditing.criteria import BOUND_NOTHING
-
-        if any(name not in BOUND_NOTHING for name in self.attacks):
-            return []
-        return [
-            "The 'attacks' parameter of Gate must name an attack that bounds the probability of a value, such as "
-            "'Worlds', unless 'accept' names 'undecided'."
-        ]
 
     @property
     def probability(self) -> Fraction | None:

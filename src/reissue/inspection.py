@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 
+NO_LIST = -1
+"""Where a waiting list tells nothing about those who wait."""
+
 
 @dataclass(frozen=True, repr=False)
 class Past:
@@ -263,7 +266,7 @@ def knowing_who_waited(given: Knowledge | None, past: Past, view: Published) -> 
             {PERSON: after.members, GROUP: np.repeat(np.arange(after.group_count), after.sizes)}
         ).with_columns(pl.col(PERSON).cast(pl.Int64))
         came = table.with_columns(pl.col("person").cast(pl.Int64).alias(PERSON)).join(group, on=PERSON)
-        alone = (pl.col("list").n_unique() == 1) & (pl.col("list").min() >= 0)
+        alone = (pl.col("list").n_unique() == 1) & (pl.col("list").min() != NO_LIST)
         certain = came.filter(alone.over(GROUP))
         if certain.height:
             waiting[before.number] = certain[PERSON].to_list()

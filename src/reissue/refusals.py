@@ -109,6 +109,16 @@ def _instead(happened: list[str], history: History) -> str:
     )
 
 
+def never_without(method: Method) -> tuple[str, ...]:
+    """What to say when ids are forgotten in a series whose method takes no deletions; nothing where it does."""
+    if method.takes.deletions:
+        return ()
+    return (
+        f"{method.name} takes no deletions: if those forgotten were published, every later table will be refused, "
+        "without them because they are gone, and with them because they are not recognised",
+    )
+
+
 def _joined(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 

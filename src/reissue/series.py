@@ -29,6 +29,7 @@ from reissue.identities import plain_id, pseudonym, read_key
 from reissue.inspection import Past, Sight, at_gate, drawn_knowledge, knowing_who_waited, let_through, to_commit
 from reissue.ledger import Finding, Ledger, PolicyVersion, Record
 from reissue.policy import Policy
+from reissue.refusals import never_without
 from reissue.release import Published, Release
 
 if TYPE_CHECKING:
@@ -381,7 +382,7 @@ class Series:
             if len(numbers) < len(sought) or not sought:
                 lacking = f"{len(sought) - len(numbers)} of the {count_of(len(sought), 'id')} given"
                 raise ParameterError(f"{lacking} are not in the series; nothing was forgotten.")
-            notes = forgotten_barred(numbers, self._past().barred())
+            notes = (*forgotten_barred(numbers, self._past().barred()), *never_without(self._policy.method))
             self._ledger.forget(numbers)
         return notes
 

@@ -175,5 +175,5 @@ def test_a_gate_that_bounds_nothing_is_refused(run: Run, files: Path) -> None:
     (files / "weak.toml").write_text(text)
     ran = run("publish", "clinic", "january.csv", "--policy", "weak.toml")
     assert ran.code == 2
-    assert "bounds the probability of a value" in ran.err
+    assert "the gate needs the attack 'Worlds'" in ran.err
     assert not (files / "clinic").exists()

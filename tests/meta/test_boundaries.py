@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+import importlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -115,3 +118,13 @@ def test_the_version_is_said_once_more() -> None:
     import tomllib
 
     assert tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"] == ri.__version__
+
+
+def test_kernels_know_the_kernels_they_call() -> None:
+    """numba's cache looks at the file of a kernel only; its own text must change when another that it calls does."""
+    kernels = SOURCE / "kernels"
+    for path in sorted(kernels.glob("*.py")):
+        called = re.findall(r"^from reissue\.kernels\.(\w+) import", path.read_text(), re.MULTILINE)
+        digests = {name: hashlib.sha256((kernels / f"{name}.py").read_bytes()).hexdigest()[:12] for name in called}
+        module = importlib.import_module(f"reissue.kernels.{path.stem}") if called else None
+        assert getattr(module, "CALLED", {}) == digests, f"CALLED in {path.name} must be {digests}"

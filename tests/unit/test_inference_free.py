@@ -131,6 +131,21 @@ def test_words() -> None:
     )
 
 
+def test_words_about_who_left_a_group_that_stood_for_long() -> None:
+    """By hand: the first release leaves x all of a, b, c; the second has the other group that u and w come from."""
+    before: Groups = [(["x", "y", "z"], ["a", "b", "c"])]
+    beside: Groups = [*before, (["u", "v", "w"], ["a", "d", "e"])]
+    after: Groups = [(["y", "z", "u", "w"], ["b", "c", "a", "e"])]
+    expected = (
+        "group 1 of release 1, as it still is in release 2, has 1 value left for the people in it who are not in "
+        "release 3, at least 2 are needed."
+    )
+    whole = InferenceFree(2).check(Published.from_groups([before, beside, after]))
+    steps, _ = follow(InferenceFree(2), [before, beside, after, after])
+    assert expected in whole.explanation and expected in steps[2].explanation and expected in steps[3].explanation
+    assert (whole.release, whole.group, whole.worst, whole.violations) == (1, 1, 1, 1)
+
+
 def test_words_about_histories() -> None:
     verdicts, _ = follow(HistoryDiverse(3), GROWN, truth_of(GROWN))
     assert verdicts[1].explanation == (
@@ -275,8 +290,30 @@ def test_what_has_not_changed_is_kept() -> None:
         _, remembered = guarantee.follow(same[1], state, truth_of(GROWN[:1]))
         kept = {name for name, table in remembered.items() if isinstance(table, Kept)}
         assert kept >= {"people", "values"}
-        if "groups-000001" in remembered:
-            assert kept >= {"cells", "groups-000001"} and "groups-000002" not in kept
+        if "cells" in remembered:
+            assert kept >= {"cells", "groups", "entries"}
+
+
+@pytest.mark.parametrize("guarantee", [InferenceFree(2), HistoryDiverse(2, "share")])
+def test_what_is_remembered_does_not_grow_with_the_releases(guarantee: SeriesGuarantee) -> None:
+    """Of a hundred groups one receives two newcomers in every release: one state is over each time."""
+    groups: Groups = [([f"p{at}", f"q{at}"], ["a", "b"]) for at in range(100)]
+    releases = []
+    for at in range(40):
+        releases.append(groups)
+        groups = [*groups[1:], ([*groups[0][0], f"x{at}", f"y{at}"], [*groups[0][1], "a", "b"])]
+    state: Memory = {}
+    for at, published in enumerate(views(releases)):
+        verdict, remembered = guarantee.follow(published, state)
+        assert verdict.holds
+        if at:
+            over = [name for name in remembered if name.startswith("groups-")]
+            changed = [name for name in over if not isinstance(remembered[name], Kept)]
+            assert len(over) <= 4 and len(changed) == 1
+        state = {name: state[name] if isinstance(table, Kept) else table for name, table in remembered.items()}
+        assert sum(state[name].height for name in state if name.startswith("groups")) == 100 + at
+    past = pl.concat([state[name] for name in state if name.startswith("groups-")])
+    assert sorted(past["last"].to_list()) == list(range(39)) and past["first"].to_list() == [0] * 39
 
 
 def test_numbers_and_missing_values() -> None:

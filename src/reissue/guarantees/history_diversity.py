@@ -32,8 +32,8 @@ from reissue.guarantees.inference_freedom import PlacesTally
 from reissue.memory import KEPT, Memory, Remembered
 from reissue.reasoning.dense import places
 from reissue.reasoning.diversity import TOLERANCE, Floats
+from reissue.reasoning.families import comparisons
 from reissue.reasoning.histories import (
-    NOWHERE,
     PEOPLE,
     VALUES,
     Bools,
@@ -47,6 +47,7 @@ from reissue.reasoning.histories import (
     values_table,
 )
 from reissue.reasoning.runs import runs
+from reissue.reasoning.states import NOWHERE, ints
 from reissue.release import Published, PublishedGroups
 
 LEAST, SEEN, SHARES = "least", "seen", "shares"
@@ -226,14 +227,14 @@ class _Truths:
         if SEEN not in state:
             return cls()
         people, seen = state[PEOPLE], state[SEEN]
-        release, group, distinct = (_ints(seen[name]) for name in ("release", "group", "distinct"))
+        release, group, distinct = (ints(seen[name]) for name in ("release", "group", "distinct"))
         return cls(
-            Cells(_ints(people["person"]), _ints(people["cell"]), np.full(distinct.size, -1)),
+            Cells(ints(people["person"]), ints(people["cell"]), np.full(distinct.size, -1)),
             _none(),
             release,
             group,
             distinct,
-            _ints(people["value"]),
+            ints(people["value"]),
             tuple(state[VALUES]["value"].to_list()),
             int(release.max(initial=0)),
             frozenset((PEOPLE, VALUES)),
@@ -303,8 +304,8 @@ class _Shares:
         if SEEN not in state:
             return cls()
         seen, shares = state[SEEN], state[SHARES]
-        cell, value, count = (_ints(shares[name]) for name in ("cell", "value", "count"))
-        release, group = _ints(seen["release"]), _ints(seen["group"])
+        cell, value, count = (ints(shares[name]) for name in ("cell", "value", "count"))
+        release, group = ints(seen["release"]), ints(seen["group"])
         return cls(Histories.read(state), _none(), release, group, _starts(cell, release.size), value, count)
 
     def tables(self) -> Remembered:
@@ -332,18 +333,16 @@ class _Shares:
         real = ~cells.made_up
         here = np.flatnonzero(real & step.moved & (step.place >= 0))
         caps.add(here, step.place[here], last.keys, last.values, last.counts)
-        for compared in histories.comparisons(step):
-            one, two, sets = compared.one, compared.two, compared.sets
-            for mine, theirs, groups, which, found in (
-                (compared.now, compared.before, two, compared.second, sets.new),
-                (compared.before, compared.now, one, compared.first, sets.gone),
+        for compared in comparisons(histories, step):
+            for mine, theirs, groups, found in (
+                (compared.now, compared.before, compared.two, compared.sets.new),
+                (compared.before, compared.now, compared.one, compared.sets.gone),
             ):
                 if found is None:
                     continue
-                at = np.searchsorted(which, mine)
-                who = np.flatnonzero(real & (theirs < 0) & (np.append(which, NOWHERE)[at] == mine) & (mine >= 0))
+                who = np.flatnonzero(real[compared.cell] & (theirs < 0) & (mine >= 0))
                 group = np.repeat(np.arange(groups.group_count), np.diff(groups.value_starts))
-                caps.add(who, at[who], group, groups.values, found.amounts)
+                caps.add(compared.cell[who], mine[who], group, groups.values, found.amounts)
         some = np.flatnonzero(counts)
         cell = np.repeat(np.arange(cells.count), sizes)[some]
         seen = _seen(self.release, self.group, cells.parent, step.place, release.number)
@@ -357,14 +356,17 @@ class _Caps:
         self._starts, self._values, self._counts, self._width = starts, values, counts, width
 
     def add(self, cells: Ints, rows: Ints, keys: Ints, values: Ints, amounts: Ints) -> None:
-        """Each cell can have what stands in its row of a table (`keys`, ascending, and values ascending in each)."""
+        """Each cell can have what stands in its row of a table (`keys`, ascending, and values ascending in each).
+
+        A cell may come several times, with several rows.
+        """
         sizes = np.diff(self._starts)[cells]
         entries = runs(self._starts[cells], sizes)
         table = keys * self._width + values
         wanted = np.repeat(rows, sizes) * self._width + self._values[entries]
         at = np.minimum(np.searchsorted(table, wanted), table.size - 1)
         left = np.where(table[at] == wanted, amounts[at], 0) if table.size else np.zeros(wanted.size, dtype=np.int64)
-        self._counts[entries] = np.minimum(self._counts[entries], left)
+        np.minimum.at(self._counts, entries, left)
 
 
 def _true_values(published: Published, release: PublishedGroups, secret: object) -> Ints:
@@ -434,7 +436,3 @@ def _seen_table(release: Ints, group: Ints) -> pl.DataFrame:
 
 def _starts(cell: Ints, count: int) -> Ints:
     return np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=count))])
-
-
-def _ints(column: pl.Series) -> Ints:
-    return column.to_numpy().astype(np.int64)

@@ -9,7 +9,9 @@ It counts values and nothing more: one of the l values may be that of nearly eve
 probability by 1/l, whatever the paper's Definition 4 says. And it is about pairs of releases: three of them may leave
 somebody one value although each two leave him l. `HistoryDiverse` is about the whole history.
 
-A later release can break the promise for people who are not in it: then the group is one of the earlier release.
+A group that stays as it is from one release to the next keeps the smallest set that its members were ever in while it
+stood: what is out stays out. A later release can break the promise for people who are not in it: then the group is one
+of an earlier release, named by the first release that showed it with these members and values.
 """
 
 from __future__ import annotations
@@ -22,15 +24,17 @@ import polars as pl
 
 from reissue.errors import count_of
 from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Validation, Verdict
-from reissue.memory import Memory, Remembered
+from reissue.memory import KEPT, Kept, Memory, Remembered
 from reissue.reasoning import diversity
 from reissue.reasoning.channel_sets import NEVER, Comparison, compare
 from reissue.reasoning.diversity import Ints
+from reissue.reasoning.families import comparisons
 from reissue.reasoning.histories import Histories, Step, need_histories
 from reissue.release import Published, PublishedGroups
 
 LEAST, SETS, GONE = "least", "sets", "gone"
-"""The tables with the smallest l so far, and with the smallest sets of the last release against each earlier one."""
+"""The tables with the smallest l so far, with the smallest sets of the groups of the last release, and of those that
+people left."""
 BOTH, NEW = 0, 1
 
 
@@ -39,9 +43,9 @@ class InferenceFree(SeriesGuarantee):
     """Between any two releases every inference-enabling set that is about somebody has at least l distinct values.
 
     This counts values; it does not bound a probability by 1/l, and it does not say what three releases show together.
-    The figure of a verdict is the number of distinct values of the smallest set, against all earlier releases, that a
-    group's members are in; infinity for groups that nothing can be compared with. A set without any value, which
-    only releases that contradict each other have, breaks the promise too.
+    The figure of a verdict is the number of distinct values of the smallest set that a group's members are in, over all
+    pairs of an earlier release and one that shows the group as it is; infinity for groups that nothing can be compared
+    with. A set without any value, which only releases that contradict each other have, breaks the promise too.
     """
 
     name: ClassVar[str] = "inference-freedom"
@@ -62,10 +66,14 @@ class InferenceFree(SeriesGuarantee):
     def check(self, published: Published, secret: object = None) -> Verdict:
         """Judge a whole series, every two releases. `secret` is not needed: the promise is visible from outside."""
         need_histories(self, published, following=False)
-        tally = PlacesTally(self.title)
+        tally, histories, found = PlacesTally(self.title), Histories(), _no_sets()
+        named: list[_Named] = []
         for later, release in enumerate(published.releases):
-            found = [_no_sets(), *(_of_pair(published, earlier, later) for earlier in range(later))]
-            self._add(tally, release, _together(found))
+            histories, step = histories.advance(published, release)
+            named.append(_Named.of(histories))
+            pairs = [_of_pair(published, earlier, later, named[earlier]) for earlier in range(later)]
+            found = _smallest([found.carried(step.same), *pairs])
+            self._add(tally, release, found)
         return tally.verdict()
 
     def follow(self, published: Published, state: Memory, secret: object = None) -> tuple[Verdict, Remembered]:
@@ -73,7 +81,8 @@ class InferenceFree(SeriesGuarantee):
         need_histories(self, published, following=True)
         release = published.releases[0]
         histories, step = Histories.read(state).advance(published, release)
-        found = _followed(histories, step, release, state)
+        before = _Sets.read(state)
+        found = _followed(histories, step, release, before)
         tally = PlacesTally(self.title)
         self._add(tally, release, found)
         verdict = tally.verdict()
@@ -81,7 +90,11 @@ class InferenceFree(SeriesGuarantee):
         if self.l > least:
             words = f"Earlier releases were made for l = {least}: what is out cannot be made safer."
             verdict = replace(verdict, holds=False, explanation=words)
-        return verdict, {**histories.tables(), **found.tables(), LEAST: pl.DataFrame({"l": [least]})}
+        return verdict, {
+            **histories.tables(),
+            **found.tables(before if SETS in state else None),
+            LEAST: pl.DataFrame({"l": [least]}),
+        }
 
     def obstacle(self, state: Memory) -> str | None:
         """Sets that are too small are out."""
@@ -94,9 +107,7 @@ class InferenceFree(SeriesGuarantee):
         if not release.group_count and not found.gone_group.size:
             return
         at = np.full(release.group_count, -1)
-        order = np.lexsort((found.release, found.distinct, found.group))
-        smallest = order[np.diff(found.group[order], prepend=-1) != 0]
-        at[found.group[smallest]] = smallest
+        at[found.group] = np.arange(found.group.size)
         figure = np.where(at >= 0, np.append(found.distinct, 0)[at].astype(np.float64), np.inf)
 
         def words(group: int) -> str:
@@ -110,20 +121,16 @@ class InferenceFree(SeriesGuarantee):
             return f"has {_values(values)} left for the people in it who are not in release {earlier:,}, {self._needed}"
 
         tally.add(release, Measure(figure, figure >= self.l, words))
-        order = np.lexsort((found.gone_group, found.gone_release))
-        left = found.gone_distinct[order]
-        tally.add_places(
-            found.gone_release[order],
-            found.gone_group[order],
-            Measure(
-                left.astype(np.float64),
-                left >= self.l,
-                lambda at: (
-                    f"has {_values(int(left[at]))} left for the people in it who are not in release "
-                    f"{release.number:,}, {self._needed}"
-                ),
-            ),
-        )
+        left = found.gone_distinct
+
+        def words_of_left(at: int) -> str:
+            shown = int(found.gone_in[at])
+            still = f"as it still is in release {shown:,}, " if shown != found.gone_release[at] else ""
+            without = f"who are not in release {int(found.gone_from[at]):,}"
+            return f"{still}has {_values(int(left[at]))} left for the people in it {without}, {self._needed}"
+
+        measure = Measure(left.astype(np.float64), left >= self.l, words_of_left)
+        tally.add_places(found.gone_release, found.gone_group, measure)
 
     @property
     def _needed(self) -> str:
@@ -148,20 +155,35 @@ class PlacesTally(Tally):
         self._violations += broken.size
 
 
-class _Sets(NamedTuple):
-    """For groups of one release and each earlier one the smallest set; then those about people who left."""
+class _Named(NamedTuple):
+    """The states of groups: the first release, by number, that showed each with its members and values, and where."""
 
     release: Ints
-    """The number of the earlier release."""
+    group: Ints
+
+    @classmethod
+    def of(cls, histories: Histories) -> _Named:
+        """Those of the last release."""
+        return cls(np.array(histories.numbers)[histories.last.first], histories.last.number)
+
+
+class _Sets(NamedTuple):
+    """The smallest set of each group of a release, ascending; then of each state that people left, ascending."""
+
     group: Ints
     distinct: Ints
+    release: Ints
+    """The number of an earlier release: the first that shows the other group, or that somebody is not in."""
     kind: Ints
     other: Ints
-    """The group of the earlier release; -1 for newcomers."""
+    """The other group there; -1 for newcomers."""
     gone_release: Ints
-    """The number of the earlier release, whose groups these are."""
     gone_group: Ints
     gone_distinct: Ints
+    gone_in: Ints
+    """The number of the release, one of those that show the state, that was compared."""
+    gone_from: Ints
+    """The number of the later release, which they are not in."""
 
     @classmethod
     def read(cls, state: Memory) -> _Sets:
@@ -171,73 +193,78 @@ class _Sets(NamedTuple):
         columns = [*state[SETS].get_columns(), *state[GONE].get_columns()]
         return cls(*(column.to_numpy().astype(np.int64) for column in columns))
 
-    def tables(self) -> dict[str, pl.DataFrame]:
-        names = ("release", "group", "distinct")
-        own, gone = dict(zip((*names, "kind", "other"), self[:5], strict=True)), dict(zip(names, self[5:], strict=True))
-        return {
-            SETS: pl.DataFrame({name: column.astype(np.int32) for name, column in own.items()}),
-            GONE: pl.DataFrame({name: column.astype(np.int32) for name, column in gone.items()}),
-        }
+    def tables(self, before: _Sets | None) -> dict[str, pl.DataFrame | Kept]:
+        """What to remember, where it is not what was remembered before."""
+        tables: dict[str, pl.DataFrame | Kept] = {}
+        for name, part in ((SETS, slice(0, 5)), (GONE, slice(5, 10))):
+            columns = dict(zip(self._fields[part], self[part], strict=True))
+            kept = before is not None and all(map(np.array_equal, self[part], before[part]))
+            tables[name] = KEPT if kept else pl.DataFrame({n: column.astype(np.int32) for n, column in columns.items()})
+        return tables
+
+    def carried(self, same: Ints) -> _Sets:
+        """For the next release: the groups that are `same` there, and all that people left."""
+        stays = np.flatnonzero(same >= 0)
+        now = np.full(max(self.group.max(initial=0), same.max(initial=0)) + 1, -1)
+        now[same[stays]] = stays
+        kept = np.flatnonzero(now[self.group] >= 0)
+        own = self._replace(group=now[self.group])[:5]
+        return _Sets._make([*(column[kept] for column in own), *self[5:]])
 
 
 def _no_sets() -> _Sets:
     return _Sets(*(np.zeros(0, dtype=np.int64) for _ in _Sets._fields))
 
 
-def _together(parts: list[_Sets]) -> _Sets:
-    return _Sets(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+def _smallest(parts: list[_Sets]) -> _Sets:
+    """The smallest set of each group, and of each state that people left."""
+    columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
+    own, gone = columns[:5], columns[5:]
+    order = np.lexsort(own[::-1])
+    order = order[np.diff(own[0][order], prepend=-1) != 0]
+    left = np.lexsort(gone[::-1])
+    left = left[(np.diff(gone[0][left], prepend=-1) != 0) | (np.diff(gone[1][left], prepend=-1) != 0)]
+    return _Sets(*(column[order] for column in own), *(column[left] for column in gone))
 
 
-def _of_pair(published: Published, earlier: int, later: int) -> _Sets:
+def _of_pair(published: Published, earlier: int, later: int, named: _Named) -> _Sets:
     one, two = published.releases[earlier], published.releases[later]
-    compared = compare(published, earlier, later, growing=False)
-    return _smallest(compared, one.number, np.arange(one.group_count), np.arange(two.group_count))
+    since = np.full(max(one.group_count, two.group_count), one.number)
+    found = compare(published, earlier, later, growing=False)
+    return _sets(found, named, np.arange(two.group_count), since, since, two.number)
 
 
-def _smallest(compared: Comparison, number: int, first: Ints, second: Ints) -> _Sets:
-    """For each group the smallest of its sets; `first` and `second` say which groups were compared.
+def _sets(found: Comparison, named: _Named, group: Ints, since: Ints, their_since: Ints, later: int) -> _Sets:
+    """All sets of a comparison: `named` and `since` are about groups of the first release, the others of the second.
 
     A set about nobody does not count: a pair that shares counterfeits only, or a group without newcomers.
     """
-    pairs = np.flatnonzero(compared.most > 0)
-    group, distinct = [compared.second[pairs]], [compared.distinct[pairs]]
-    kind, other = [np.full(pairs.size, BOTH)], [first[compared.first[pairs]]]
-    if compared.new is not None:
-        new = np.flatnonzero(compared.new.distinct < NEVER)
-        group, distinct = [*group, new], [*distinct, compared.new.distinct[new]]
-        kind, other = [*kind, np.full(new.size, NEW)], [*other, np.full(new.size, -1)]
-    rows = [np.concatenate(column) for column in (group, distinct, kind, other)]
-    order = np.lexsort(tuple(reversed(rows)))
-    order = order[np.diff(rows[0][order], prepend=-1) != 0]
-    mine, values, kinds, theirs = (row[order] for row in rows)
-    gone, left = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    if compared.gone is not None:
-        gone = np.flatnonzero(compared.gone.distinct < NEVER)
-        left = compared.gone.distinct[gone]
+    none = np.zeros(0, dtype=np.int64)
+    pairs = np.flatnonzero(found.most > 0)
+    first, second = found.first[pairs], found.second[pairs]
+    new = none if found.new is None else np.flatnonzero(found.new.distinct < NEVER)
+    gone = none if found.gone is None else np.flatnonzero(found.gone.distinct < NEVER)
     return _Sets(
-        np.full(mine.size, number), second[mine], values, kinds, theirs, np.full(gone.size, number), first[gone], left
+        group[np.concatenate([second, new])],
+        np.concatenate([found.distinct[pairs], none if found.new is None else found.new.distinct[new]]),
+        np.concatenate([named.release[first], their_since[new]]),
+        np.repeat([BOTH, NEW], [pairs.size, new.size]),
+        np.concatenate([named.group[first], np.full(new.size, -1)]),
+        named.release[gone],
+        named.group[gone],
+        none if found.gone is None else found.gone.distinct[gone],
+        since[gone],
+        np.full(gone.size, later),
     )
 
 
-def _followed(histories: Histories, step: Step, release: PublishedGroups, state: Memory) -> _Sets:
-    """The smallest sets of a release: those of groups that hang together with what moved, and the others as before."""
-    if len(histories.numbers) == 1:
-        return _no_sets()
-    parts, anew, left_anew = [_unmoved(histories, step, release)], [], []
-    for compared in histories.comparisons(step):
-        parts.append(_smallest(compared.sets, compared.number, compared.first, compared.second))
-        anew.append(_places(compared.number, compared.second))
-        left_anew.append(_places(compared.number, compared.first))
-    none = np.zeros(0, dtype=np.int64)
-    before = _Sets.read(state)
-    stays = np.flatnonzero(step.same >= 0)
-    now = np.full(max(before.group.max(initial=0), step.same.max(initial=0)) + 1, -1)
-    now[step.same[stays]] = stays
-    group = now[before.group]
-    kept = (group >= 0) & ~np.isin(_places(before.release, group), np.concatenate([none, *anew]))
-    left = ~np.isin(_places(before.gone_release, before.gone_group), np.concatenate([none, *left_anew]))
-    own = [column[kept] for column in before._replace(group=group)[:5]]
-    return _together([*parts, _Sets(*own, *(column[left] for column in before[5:]))])
+def _followed(histories: Histories, step: Step, release: PublishedGroups, before: _Sets) -> _Sets:
+    """The smallest sets of a release, of which only those are new where something moved."""
+    parts = [before.carried(step.same), _unmoved(histories, step, release)]
+    for compared in comparisons(histories, step):
+        named = _Named(compared.release, compared.number)
+        parts.append(_sets(compared.sets, named, compared.group, compared.since, compared.their_since, release.number))
+    return _smallest(parts)
 
 
 def _unmoved(histories: Histories, step: Step, release: PublishedGroups) -> _Sets:
@@ -245,14 +272,9 @@ def _unmoved(histories: Histories, step: Step, release: PublishedGroups) -> _Set
     people = np.zeros(release.group_count + 1, dtype=bool)
     people[step.place[~histories.cells.made_up]] = True
     group = np.flatnonzero((step.same >= 0) & people[:-1])
-    none = _no_sets()[5:]
-    same = (np.full(group.size, histories.numbers[-2]), group, diversity.distinct(release)[group])
-    return _Sets(*same, np.full(group.size, BOTH), step.same[group], *none)
-
-
-def _places(release: int | Ints, group: Ints) -> Ints:
-    """One number for a release and a group of it."""
-    return release * 2**32 + group
+    named = _Named.of(histories)
+    own = (group, diversity.distinct(release)[group], named.release[group], np.full(group.size, BOTH))
+    return _Sets(*own, named.group[group], *_no_sets()[5:])
 
 
 def _values(count: int) -> str:

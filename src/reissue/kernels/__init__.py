@@ -1,8 +1,9 @@
 """The compiled loops: plain arrays in, plain arrays out.
 
 They are compiled once for each installation and kept in numba's cache; while they are compiled, which
-takes some seconds, a line says so. The cache looks only at the file of the kernel that is called: after a
-change in `rules.py`, which `mondrian.py` calls, touch that file too.
+takes some seconds, a line says so. The cache looks only at the file of the kernel that is called, so that a change in
+another one that it calls would go unnoticed, also after an upgrade. Therefore a file names, in `CALLED`, the others
+that it calls, with a digest of each; a test checks them.
 """
 
 from __future__ import annotations

@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from reissue.kernels.mondrian import extent
+from reissue.kernels.mondrian import extent as distance
 
+CALLED = {"mondrian": "29f7a7846aef"}
+"""Digests of the kernels that are called here, see `reissue.kernels`."""
 LEAF = 4
 """Nodes of the tree have at most so many boxes where they are not divided any more."""
 
@@ -27,6 +29,8 @@ class Boxes(NamedTuple):
     """For each box and attribute the lowest and the highest code."""
     sets: npt.NDArray[np.uint64]
     """For each box the labels of all attributes that are sets, as bits."""
+    bit_start: npt.NDArray[np.int64]
+    """Where the labels of an attribute that is a set begin among the bits."""
     loss: npt.NDArray[np.float64]
     """The extents of each box, summed over the attributes; of a node the least below it."""
     size: npt.NDArray[np.int64]
@@ -39,6 +43,12 @@ class Boxes(NamedTuple):
 def _has(sets: Any, box: int, place: int) -> Any:
     word, bit = place >> 6, np.uint64(place & 63)
     return (sets[box, word] >> bit) & np.uint64(1) != np.uint64(0)
+
+
+@njit(cache=True, nogil=True)
+def _extent(attributes: Any, attribute: int, least: int, most: int) -> Any:
+    """How much of the domain is lost: missing numbers lie beyond it, and together with others they lose all of it."""
+    return min(distance(attributes, attribute, least, most), 1.0)
 
 
 @njit(cache=True, nogil=True)
@@ -59,7 +69,7 @@ def fill(cells: Any, owner: Any, attributes: Any, boxes: Any, stratum: Any) -> N
             boxes.low[box, attribute] = min(boxes.low[box, attribute], code)
             boxes.high[box, attribute] = max(boxes.high[box, attribute], code)
             if attributes.is_set[attribute]:
-                place = attributes.code_start[attribute] + code
+                place = boxes.bit_start[attribute] + code
                 boxes.sets[box, place >> 6] |= np.uint64(1) << np.uint64(place & 63)
     for box in range(boxes.size.size):
         if boxes.size[box]:
@@ -71,10 +81,10 @@ def _loss(attributes: Any, boxes: Any, box: int) -> Any:
     total = 0.0
     for attribute in range(boxes.low.shape[1]):
         if not attributes.is_set[attribute]:
-            total += extent(attributes, attribute, boxes.low[box, attribute], boxes.high[box, attribute])
+            total += _extent(attributes, attribute, boxes.low[box, attribute], boxes.high[box, attribute])
             continue
         labels = 0
-        start = attributes.code_start[attribute]
+        start = boxes.bit_start[attribute]
         for code in range(boxes.low[box, attribute], boxes.high[box, attribute] + 1):
             labels += _has(boxes.sets, box, start + code)
         total += (labels - 1) * attributes.scale[attribute]
@@ -88,7 +98,7 @@ def join(attributes: Any, boxes: Any, target: Any, batches: Any, joint: Any) -> 
     low = np.empty((1, width), np.int64)
     high = np.empty((1, width), np.int64)
     sets = np.empty((1, boxes.sets.shape[1]), np.uint64)
-    union = Boxes(low, high, sets, np.zeros(1), np.zeros(1, np.int64), np.zeros(1, np.int64))
+    union = Boxes(low, high, sets, boxes.bit_start, np.zeros(1), np.zeros(1, np.int64), np.zeros(1, np.int64))
     for batch in range(target.size):
         box = target[batch]
         for attribute in range(width):
@@ -166,14 +176,15 @@ def _bound(cells: Any, row: int, stratum: int, attributes: Any, nodes: Any, node
         code = np.int64(cells[row, attribute])
         start = attributes.code_start[attribute]
         if attributes.is_set[attribute]:
-            if not _has(nodes.sets, node, start + code):
+            if not _has(nodes.sets, node, nodes.bit_start[attribute] + code):
                 gap += attributes.scale[attribute]
         elif not attributes.is_tree[attribute]:
             # The label of a hierarchy may cover more than the leaves that occur, so there no gap is certain.
-            here = attributes.position[start + code]
-            below = attributes.position[start + nodes.low[node, attribute]] - here
-            above = here - attributes.position[start + nodes.high[node, attribute]]
-            gap += max(below, above, 0.0) * attributes.scale[attribute]
+            here, scale = attributes.position[start + code], attributes.scale[attribute]
+            low = attributes.position[start + nodes.low[node, attribute]]
+            high = attributes.position[start + nodes.high[node, attribute]]
+            # Boxes that have lost all of the domain already, as those with missing numbers have, lose no more.
+            gap += max(min(max(low - here, here - high) * scale, 1.0 - (high - low) * scale), 0.0)
     return nodes.loss[node] + (nodes.size[node] + 1) * gap
 
 
@@ -184,13 +195,13 @@ def _cost(cells: Any, row: int, attributes: Any, boxes: Any, box: int) -> Any:
     for attribute in range(boxes.low.shape[1]):
         code = np.int64(cells[row, attribute])
         if attributes.is_set[attribute]:
-            if not _has(boxes.sets, box, attributes.code_start[attribute] + code):
+            if not _has(boxes.sets, box, boxes.bit_start[attribute] + code):
                 gap += attributes.scale[attribute]
             continue
         least, most = boxes.low[box, attribute], boxes.high[box, attribute]
         if code < least or code > most:
-            wider = extent(attributes, attribute, min(code, least), max(code, most))
-            gap += wider - extent(attributes, attribute, least, most)
+            wider = _extent(attributes, attribute, min(code, least), max(code, most))
+            gap += wider - _extent(attributes, attribute, least, most)
     return boxes.loss[box] + (boxes.size[box] + 1) * gap
 
 

@@ -16,6 +16,7 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
+NO_LIST = -1
 SEARCHED_TOGETHER = 2_000
 """Fewer records are not worth a second thread."""
 
@@ -36,7 +37,7 @@ class Space:
         """The boxes around rows, one for each owner."""
         from reissue.kernels.nearest import fill
 
-        boxes = _empty(count, self.cells.shape[1] - 1, int(self.attributes.code_start[-1]))
+        boxes = _empty(count, self.attributes)
         cells = self.cells if rows.size == self.cells.shape[0] else self.cells[rows]
         fill(cells, owner, self.attributes, boxes, self.stratum[rows])
         return boxes
@@ -51,7 +52,7 @@ class Space:
         if not count or not rows.size:
             return found
         levels = max(0, int(np.ceil(np.log2(count / kernels.LEAF))))
-        nodes = _empty(2 ** (levels + 1) - 1, boxes.low.shape[1], int(self.attributes.code_start[-1]))
+        nodes = _empty(2 ** (levels + 1) - 1, self.attributes)
         order, ranges = np.arange(count), np.zeros((2 ** (levels + 1) - 1, 2), dtype=np.int64)
         tree = (self.attributes, boxes, order, ranges, nodes)
 
@@ -102,13 +103,16 @@ class Space:
         return joint
 
 
-def _empty(count: int, width: int, codes: int) -> Any:
+def _empty(count: int, attributes: Any) -> Any:
     from reissue.kernels.nearest import Boxes
 
+    width = attributes.is_set.size
+    labels = np.where(attributes.is_set, np.diff(attributes.code_start), 0)
     return Boxes(
         low=np.full((count, width), np.iinfo(np.int64).max),
         high=np.full((count, width), -1, dtype=np.int64),
-        sets=np.zeros((count, max(-(-codes // 64), 1)), dtype=np.uint64),
+        sets=np.zeros((count, max(-(-int(labels.sum()) // 64), 1)), dtype=np.uint64),
+        bit_start=np.cumsum(labels) - labels,
         loss=np.zeros(count),
         size=np.zeros(count, dtype=np.int64),
         stratum=np.full(count, -1, dtype=np.int64),
@@ -128,7 +132,8 @@ class Placed:
     waiting: Ints
     """Those who wait."""
     lists: Ints
-    """The class in whose list each of them waits, which has too few values; -1 where it was not a list that did."""
+    """The list each of them is in, which has too few values: that of a class, or, below -1, all new records of a
+    stratum. -1 where no list is why they wait."""
 
 
 def place(space: Space, boxes: Any, rows: Ints, waited: Ints, room: int) -> Placed:
@@ -140,17 +145,16 @@ def place(space: Space, boxes: Any, rows: Ints, waited: Ints, room: int) -> Plac
     left = rows
     inserted = added = np.zeros(0, dtype=np.int64)
     targets = batch = added_batch = inserted
-    near_of = np.full(space.stratum.size, -1, dtype=np.int64)
+    list_of = np.full(space.stratum.size, NO_LIST, dtype=np.int64)
     if room:
-        # Every record to the list of the class it costs least in.
+        # Every record to the list of the class it costs least in; strata that have no class yet have a list each.
         near = space.nearest(rows, boxes)
-        # Strata that have no class yet have a list each.
-        listed, batch = space.batches(rows, np.where(near >= 0, near, -1 - space.stratum[rows]))
+        list_of[rows] = np.where(near >= 0, near, _of_stratum(space.stratum[rows]))
+        listed, batch = space.batches(rows, list_of[rows])
         ready = space.kept(listed, batch) if listed.size else np.zeros(0, dtype=bool)
-        near_of[rows] = near
         left = listed[~ready[batch]]
         inserted, batch = listed[ready[batch]], _renumbered(batch[ready[batch]])
-        targets = near_of[inserted[np.flatnonzero(np.diff(batch, prepend=-1))]]
+        targets = np.maximum(list_of[inserted[np.flatnonzero(np.diff(batch, prepend=-1))]], -1)
     if left.size > room:
         # Those whose lists are not ready, together, stratum by stratum.
         left, added_batch = space.batches(left, space.stratum[left])
@@ -160,11 +164,12 @@ def place(space: Space, boxes: Any, rows: Ints, waited: Ints, room: int) -> Plac
             # Where even all of them are too few, whoever came in that stratum joins them.
             again = np.isin(space.stratum[inserted], poor)
             whole = np.concatenate([left, inserted[again]])
-            near_of[whole] = -1
+            list_of[whole[np.isin(space.stratum[whole], poor)]] = NO_LIST
             inserted, targets, batch = _without(inserted, targets, batch, again)
             left, added_batch = space.batches(whole, space.stratum[whole])
             kept = space.kept(left, added_batch)
         forced = left[~kept[added_batch]]
+        list_of[forced] = _of_stratum(space.stratum[forced])
         added, added_batch = left[kept[added_batch]], _renumbered(added_batch[kept[added_batch]])
         left = forced
         if added.size and room > forced.size:
@@ -181,8 +186,13 @@ def place(space: Space, boxes: Any, rows: Ints, waited: Ints, room: int) -> Plac
         np.concatenate([batch, added_batch + targets.size]),
         np.concatenate([targets, own]),
         left,
-        near_of[left],
+        list_of[left],
     )
+
+
+def _of_stratum(stratum: Ints) -> Ints:
+    """The list of all new records of a stratum."""
+    return -2 - stratum
 
 
 def _without(inserted: Ints, targets: Ints, batch: Ints, again: Bools) -> tuple[Ints, Ints, Ints]:

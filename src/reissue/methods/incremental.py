@@ -7,9 +7,11 @@ for everybody whatever number of releases is combined.
 
 For tables that only grow: nobody leaves, nothing changes.
 
-What it does not protect against. Without `strict`: combinations of three or more releases. Someone who knows values
-already. Someone who knows the program and who waits: those who wait in one list have fewer than l distinct values;
-with `waiting=0` nobody waits alone. Someone who argues from why a class was or was not cut (the minimality attack).
+What it does not protect against. Without `strict` or shares: combinations of three or more releases; and someone who
+counts, for where a class is cut the values that one part lacks must be those of the other part's people, which no set
+of two releases shows. Someone who knows values already. Someone who knows the program and who waits: those who wait in
+one list have fewer than l distinct values; with `waiting=0` nobody waits. Someone who argues from why a class was or
+was not cut (the minimality attack).
 
 | paper                                        | here                                                             |
 |----------------------------------------------|------------------------------------------------------------------|
@@ -18,7 +20,7 @@ with `waiting=0` nobody waits alone. Someone who argues from why a class was or 
 | insert, IL(e + r) - IL(e) at its least       | `kernels.nearest`: lists by nearest class, found in a tree       |
 | waiting-lists                                | held back, and tried again; all lists are made anew each time    |
 | split                                        | `cutting.cut` with the earlier states of a class                 |
-| the previous states of a class               | `States`; dropped when no member was in them                     |
+| the previous states of a class               | `States`, as sets of values: more is never asked of them         |
 | 4.3: new records l-diverse by themselves     | every batch keeps the rules before it is inserted                |
 | 4.3: e_i[S] and e_jk[S], for every e_i       | `kernels.past.without_channel`                                   |
 
@@ -42,7 +44,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.errors import Infeasible, ParameterError, count_of
+from reissue.errors import Infeasible, ParameterError, Refused, count_of, listed
 from reissue.grouping import HELD_BACK, Grouping
 from reissue.memory import Memory, Remembered
 from reissue.methods.arrivals import Placed, Space, place
@@ -72,8 +74,8 @@ class Incremental(Method):
     strict: bool = False
     """Whether l values stay possible whatever number of releases is combined, not only two."""
     waiting: float = 0.02
-    """The largest share of all records that may wait for company, 0 to 1. More give narrower classes; with 0 new
-    records wait only where all of them together have too few values."""
+    """The largest share of all records that may wait for company, 0 to 1. More give narrower classes. Where all new
+    records together have too few values, they wait in any case; with 0 the release is refused instead."""
 
     name: ClassVar[str] = "Incremental"
     protects_series: ClassVar[bool] = True
@@ -82,16 +84,23 @@ class Incremental(Method):
     def __post_init__(self) -> None:
         problems = []
         if not isinstance(self.l, int) or isinstance(self.l, bool) or self.l < 2:
-            problems.append(f"The 'l' parameter of Incremental must be a whole number of at least 2. Got {self.l!r}.")
+            problems.append(
+                f"The 'l' parameter of Incremental must be a whole number of at least 2. Got {self.l!r} instead."
+            )
         if self.diversity not in ("distinct", "share"):
             problems.append(
-                f"The 'diversity' parameter of Incremental must be 'distinct' or 'share'. Got {self.diversity!r}."
+                "The 'diversity' parameter of Incremental must be 'distinct' or 'share'. "
+                f"Got {self.diversity!r} instead."
             )
         if not isinstance(self.strict, bool):
-            problems.append(f"The 'strict' parameter of Incremental must be True or False. Got {self.strict!r}.")
+            problems.append(
+                f"The 'strict' parameter of Incremental must be True or False. Got {self.strict!r} instead."
+            )
         number = isinstance(self.waiting, int | float) and not isinstance(self.waiting, bool)
         if not number or not 0 <= self.waiting <= 1:
-            problems.append(f"The 'waiting' parameter of Incremental must be from 0 to 1. Got {self.waiting!r}.")
+            problems.append(
+                f"The 'waiting' parameter of Incremental must be from 0 to 1. Got {self.waiting!r} instead."
+            )
         if len(problems) == 1:
             raise ParameterError(problems[0])
         if problems:
@@ -125,16 +134,20 @@ class Incremental(Method):
         """What l is not, and what it is not good for."""
         found = [] if self.diversity == "share" else [COUNTS_ONLY]
         if not self.whole_batches:
-            found.append("The promise is about any two releases; three or more together may leave fewer than l values.")
+            found.append(
+                "The promise is about the sets of values that comparing two releases leaves; counting who must have "
+                "which of them, or taking three or more releases together, may leave fewer than l values."
+            )
         return tuple(found)
 
     def remarks(self, form: str) -> tuple[str, ...]:
         """Who waits must not be known."""
         if not self.waiting:
             return ()
-        return (
-            "keep secret who is waiting: those who wait in one list have fewer than l values; waiting = 0 avoids that",
-        )
+        why = "it tells something about their values"
+        if self.diversity == "distinct":
+            why = "those who wait in one list have fewer than l values"
+        return (f"keep secret who is waiting: {why}; with waiting = 0 nobody waits",)
 
     def group(
         self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
@@ -147,6 +160,13 @@ class Incremental(Method):
             raise Infeasible(
                 f"Nobody can be published: {count_of(len(snapshot), 'row')} would all wait.",
                 hint="publish when more people have arrived, or lower l.",
+            )
+        if waiting.size and not self.waiting:
+            raise Infeasible(
+                f"{count_of(waiting.size, 'new record')} cannot be published: all that came in have too few values, and "
+                "nobody may wait.",
+                hint="publish when more people have arrived, or let them wait: waiting = 0.02 in the policy; who waits "
+                "must then be kept secret.",
             )
         held = {WAITING: waiting} if waiting.size else {}
         grouping = Grouping(release.classes.owner.astype(np.int32), release.classes.count, held_back=held)
@@ -171,6 +191,7 @@ class _Release:
 
     def arrive(self) -> Placed:
         """Publish what can be published."""
+        self._check_strata()
         rows = np.flatnonzero(self.classes.owner == HELD_BACK)
         if not rows.size:
             return Placed(rows, rows, rows, rows, rows)
@@ -182,6 +203,22 @@ class _Release:
         if received.size and not self.method.whole_batches:
             self._split(received)
         return placed
+
+    def _check_strata(self) -> None:
+        """Classes stay together, so a policy cannot begin to tell their people apart."""
+        if not self.snapshot.as_is:
+            return
+        rows = np.flatnonzero(self.classes.owner >= 0)
+        owner, stratum = self.classes.owner[rows], self.space.stratum[rows]
+        one = np.full(self.classes.count, -1)
+        one[owner] = stratum
+        mixed = np.unique(owner[one[owner] != stratum]).size
+        if mixed:
+            raise Refused(
+                f"{mixed:,} of {count_of(self.classes.count, 'class', 'classes')} of the last release have people who "
+                f"differ in columns published as they are ({listed([column.name for column in self.snapshot.as_is])}).",
+                hint="make such a column a quasi-identifier, or publish in the anatomised form, as before.",
+            )
 
     def _take_in(self, placed: Placed) -> Ints:
         """Add and insert; return the classes that received somebody, ascending."""

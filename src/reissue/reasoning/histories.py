@@ -1,22 +1,32 @@
 """Histories: people who were in the same groups of all releases, and absent from the same ones, are one *cell*.
 
 Cells only become finer, release by release. What comparisons of two releases find depends on who is where only through
-which cells are where, so that releases are kept with cells in place of members: `groups` below. A cell that falls
-apart leaves its number to one of its parts; the others are new and name it as their parent. So what was kept of an
-earlier release, in the cells of its time, stays as it is, and each cell of today has one ancestor in it.
+which cells are where, so that groups are kept with cells in place of members. A cell that falls apart leaves its number
+to one of its parts; the others are new and name it as their parent. So what was kept of an earlier release, in the
+cells of its time, stays as it is, and each cell of today has one ancestor in it.
+
+A group that has the same members and values in several releases in a row is one *state*, named by its place in the
+first of them. Cells that ever were in a group together, directly or through others, are one *family*: what hangs
+together between two releases is within a family. So a release costs what the families in which something moved have
+been through, and not more for every release that there was.
 
 What is remembered, as named tables:
 
-    releases        number, cells              the releases so far, and how many cells there were after each
-    people          person, cell               everybody so far; counterfeits, below 0, have cells of their own
-    cells           parent                     the cell that each one was split off, or -1
-    values          value                      the values so far; positions in here never shift
-    groups-000007   group, entry, count        the groups of release 7: their cells, with count 0, and their values
+    releases         number, cells                        the releases so far, and how many cells there were after each
+    people           person, cell                         everybody so far; counterfeits, below 0, have own cells
+    cells            parent, family                       the cell that each one was split off, or -1; its family
+    values           value                                the values so far; positions in here never shift
+    groups           first, number, cells, values         the groups of the last release: the release, by position, in
+                                                          which their state began, which group it was there, how many
+                                                          cells and values they have
+    entries          entry, count                         their cells, with count 0, and then their values
+    groups-000007    first, number, last, cells, values   states that are over, up to release 7
+    entries-000007   entry, count
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,20 +34,20 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.errors import ParameterError, count_of
-from reissue.kernels.components import connect, number
+from reissue.kernels.components import connect
 from reissue.memory import KEPT, Kept, Memory, Remembered
-from reissue.reasoning.channel_sets import Comparison, compare, known_members
+from reissue.reasoning.channel_sets import known_members
 from reissue.reasoning.dense import ascending, places
-from reissue.reasoning.runs import runs
+from reissue.reasoning.states import NOWHERE, States, bounds_of, ints, same_groups
 from reissue.reasoning.stays import in_order
 from reissue.release import Published, PublishedGroups
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-RELEASES, PEOPLE, CELLS, VALUES, GROUPS = "releases", "people", "cells", "values", "groups-"
-NOWHERE = -1
-"""The group of somebody who is not in a release."""
+RELEASES, PEOPLE, CELLS, VALUES, GROUPS, ENTRIES = "releases", "people", "cells", "values", "groups", "entries"
+LARGER = 4
+"""A part of the states that are over has more than so many times the cells of the one behind it."""
 
 
 def need_histories(owner: object, published: Published, *, following: bool) -> None:
@@ -146,86 +156,6 @@ class Cells:
 
 
 @dataclass(frozen=True, repr=False)
-class Groups:
-    """The groups of a release: cells of its time and values by their lasting positions, group after group."""
-
-    cells: Ints
-    starts: Ints
-    values: Ints
-    """Ascending in each group."""
-    counts: Ints
-    value_starts: Ints
-
-    @property
-    def count(self) -> int:
-        """How many groups there are."""
-        return self.starts.size - 1
-
-    @property
-    def keys(self) -> Ints:
-        """The group of each entry of `values`."""
-        return np.repeat(np.arange(self.count), np.diff(self.value_starts))
-
-    @classmethod
-    def read(cls, table: pl.DataFrame) -> Groups:
-        """What `table` gave."""
-        group, entry, counts = (_ints(table[name]) for name in ("group", "entry", "count"))
-        count, cells = int(group[-1]) if group.size else 0, int(np.count_nonzero(counts == 0)) - 1
-        own, held = slice(0, cells), slice(cells, group.size - 1)
-        return cls(entry[own], _starts(group[own], count), entry[held], counts[held], _starts(group[held], count))
-
-    def table(self) -> pl.DataFrame:
-        """The cells and then the values of the groups; the last row says how many groups there are."""
-        cell_group = np.repeat(np.arange(self.count), np.diff(self.starts))
-        columns = {
-            "group": np.concatenate([cell_group, self.keys, [self.count]]),
-            "entry": np.concatenate([self.cells, self.values, [0]]),
-            "count": np.concatenate([np.zeros(self.cells.size, dtype=np.int64), self.counts, [0]]),
-        }
-        return pl.DataFrame({name: column.astype(np.uint32) for name, column in columns.items()})
-
-    def places(self, cells: int) -> Ints:
-        """For each of the cells of its time the group that it is in."""
-        found = np.full(cells, NOWHERE, dtype=np.int64)
-        found[self.cells] = np.repeat(np.arange(self.count), np.diff(self.starts))
-        return found
-
-    def chosen(self, which: Ints, members: Ints, place: Ints, release: int) -> PublishedGroups:
-        """Some of the groups, ascending, as a release; `place` is the group of each member or `NOWHERE`."""
-        inside = np.flatnonzero(place >= 0)
-        inside = inside[np.argsort(place[inside], kind="stable")]
-        sizes = np.diff(self.value_starts)[which]
-        entries = runs(self.value_starts[which], sizes)
-        return PublishedGroups(
-            release,
-            members[inside],
-            np.concatenate([[0], np.cumsum(np.bincount(place[inside], minlength=self.count)[which])]),
-            self.values[entries],
-            self.counts[entries],
-            np.concatenate([[0], np.cumsum(sizes)]),
-        )
-
-
-@dataclass(frozen=True, repr=False)
-class Compared:
-    """What hangs together between an earlier release and the last one, and is not as it was when judged before."""
-
-    number: int
-    """The number of the earlier release."""
-    one: PublishedGroups
-    two: PublishedGroups
-    """Those groups of the two; a member stands for all cells in the same groups of the two."""
-    first: Ints
-    second: Ints
-    """Which groups of the two releases they are, ascending."""
-    before: Ints
-    now: Ints
-    """For each cell its group in the two releases, by position among all groups of each; `NOWHERE` for none."""
-    sets: Comparison
-    """Their inference-enabling sets."""
-
-
-@dataclass(frozen=True, repr=False)
 class Step:
     """What one release did to the histories."""
 
@@ -248,11 +178,15 @@ class Histories:
     bounds: tuple[int, ...] = ()
     """How many cells there were after each."""
     cells: Cells = field(default_factory=Cells.none)
+    family: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """For each cell the first cell of its family."""
     values: tuple[object, ...] = ()
     """The values of the series by their lasting positions: text, numbers as floats, None."""
+    last: States = field(default_factory=States.none)
+    """The groups of the last release."""
     _memory: Memory = field(default_factory=dict)
-    _added: Mapping[int, Groups] = field(default_factory=dict)
-    """Groups of releases that came since the memory was read."""
+    _over: Mapping[str, States | None] = field(default_factory=dict)
+    """States that are over, in parts by name, the oldest first; None for those that were not read yet."""
     _unchanged: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
@@ -260,18 +194,21 @@ class Histories:
 
     @classmethod
     def read(cls, memory: Memory) -> Histories:
-        """What `tables` gave; the groups of a release are read when they are asked for."""
+        """What `tables` gave; states that are over are read when they are asked for."""
         if RELEASES not in memory:
             return cls()
-        releases, people = memory[RELEASES], memory[PEOPLE]
+        releases, people, cells = memory[RELEASES], memory[PEOPLE], memory[CELLS]
+        parts = sorted(name.removeprefix(GROUPS) for name in memory if name.startswith(f"{GROUPS}-"))
         return cls(
             tuple(releases["number"].to_list()),
             tuple(releases["cells"].to_list()),
-            Cells(_ints(people["person"]), _ints(people["cell"]), _ints(memory[CELLS]["parent"])),
+            Cells(ints(people["person"]), ints(people["cell"]), ints(cells["parent"])),
+            ints(cells["family"]),
             tuple(memory[VALUES]["value"].to_list()),
+            States.read(memory[GROUPS], memory[ENTRIES], releases.height - 1),
             memory,
-            {},
-            frozenset((PEOPLE, CELLS, VALUES)),
+            dict.fromkeys(parts),
+            frozenset((PEOPLE, CELLS, VALUES, GROUPS, *parts)),
         )
 
     def tables(self) -> Remembered:
@@ -283,110 +220,90 @@ class Histories:
             PEOPLE: KEPT,
             CELLS: KEPT,
             VALUES: KEPT,
+            GROUPS: KEPT,
+            ENTRIES: KEPT,
         }
         if PEOPLE not in self._unchanged:
             tables[PEOPLE] = people_table(self.cells)
         if CELLS not in self._unchanged:
-            tables[CELLS] = pl.DataFrame({"parent": self.cells.parent.astype(np.int32)})
+            columns = {"parent": self.cells.parent, "family": self.family}
+            tables[CELLS] = pl.DataFrame({name: column.astype(np.int32) for name, column in columns.items()})
         if VALUES not in self._unchanged:
             tables[VALUES] = values_table(self.values)
-        for release in self.numbers:
-            tables[_name(release)] = self._added[release].table() if release in self._added else KEPT
+        if GROUPS not in self._unchanged:
+            tables[GROUPS], tables[ENTRIES] = self.last.tables(over=False)
+        for part in self._over:
+            names = f"{GROUPS}{part}", f"{ENTRIES}{part}"
+            kept = part in self._unchanged
+            tables |= zip(names, (KEPT, KEPT) if kept else self._part(part).tables(over=True), strict=True)
         return tables
 
-    @property
-    def last(self) -> Groups:
-        """The groups of the last release."""
-        return self._groups(-1)
-
-    def _groups(self, position: int) -> Groups:
-        release = self.numbers[position]
-        return self._added[release] if release in self._added else Groups.read(self._memory[_name(release)])
+    def _part(self, name: str) -> States:
+        found = self._over[name]
+        return States.read(self._memory[GROUPS + name], self._memory[ENTRIES + name], 0) if found is None else found
 
     def advance(self, published: Published, release: PublishedGroups) -> tuple[Histories, Step]:
         """Go on to one more release, of this view."""
         need_order(release, self.numbers[-1] if self.numbers else 0)
         values, lasting = lasting_values(self.values, published, release.values)
         cells, place, fresh = self.cells.split(release)
-        here = np.flatnonzero(place >= 0)
-        order = np.argsort(place[here], kind="stable")
-        codes, group = lasting[release.values], np.repeat(np.arange(release.group_count), np.diff(release.value_starts))
-        by_code = np.lexsort((codes, group))
-        groups = Groups(
-            here[order],
-            _starts(place[here], release.group_count),
-            codes[by_code],
-            release.counts[by_code],
-            release.value_starts,
-        )
+        now = _groups(release, place, lasting[release.values], len(self.numbers))
+        parent = cells.parent[self.cells.count :]
+        ancestor = np.concatenate([np.arange(self.cells.count), parent])
+        before = np.append(self.last.places(self.cells.count), NOWHERE)[ancestor]  # who is new is at -1, nowhere
+        same = same_groups(self.last, now, before, place)
+        ends = np.ones(self.last.count + 1, dtype=bool)  # one more, for nowhere
+        ends[same[same >= 0]] = ends[-1] = False
+        begins = np.append(same < 0, False)
+        step = Step(place, fresh, same, ends[before] | begins[place])
+        now.first[same >= 0] = self.last.first[same[same >= 0]]
+        now.number[same >= 0] = self.last.number[same[same >= 0]]
+        over = self.last.chosen(np.flatnonzero(ends[:-1] & (np.diff(self.last.starts) > 0)))
+
+        own = np.arange(self.cells.count, cells.count)
+        family = np.concatenate([self.family, np.where(parent >= 0, np.append(self.family, 0)[parent], own)])
+        moved = np.flatnonzero(begins[place])
+        joined = _joined(family, place[moved], family[moved], now.count)
         unchanged = self._unchanged - ({VALUES} if len(values) > len(self.values) else set())
         if fresh.any():
             unchanged -= {PEOPLE, CELLS}
+        if not np.array_equal(joined, family):
+            unchanged -= {CELLS}
+        if not np.array_equal(same, np.arange(self.last.count)):
+            unchanged -= {GROUPS}
         after = Histories(
             (*self.numbers, release.number),
             (*self.bounds, cells.count),
             cells,
+            joined,
             values,
+            now,
             self._memory,
-            {**self._added, release.number: groups},
+            self._with(over) if over.count else self._over,
             unchanged,
         )
-        return after, after._step(place, fresh)
+        return after, step
 
-    def _step(self, place: Ints, fresh: Bools) -> Step:
-        now = self.last
-        if len(self.numbers) == 1:
-            return Step(place, fresh, np.full(now.count, -1), np.ones(place.size, dtype=bool))
-        _, last, before = next(self._earlier())
-        same = _same_groups(last, now, before, place)
-        stays = np.zeros(last.count + 1, dtype=bool)  # one more, for nowhere
-        stays[same[same >= 0]] = stays[-1] = True
-        return Step(place, fresh, same, ~stays[before] | (np.append(same, 0)[place] < 0))
+    def _with(self, over: States) -> dict[str, States | None]:
+        """The parts with what is over now; the last ones are put together, so that there are few and most stay."""
+        parts = dict(self._over)
+        while parts:
+            name = next(reversed(parts))
+            part = self._part(name)
+            if part.cells.size > LARGER * over.cells.size:
+                parts[name] = part
+                break
+            over = States.together([part, over])
+            del parts[name]
+        return {**parts, f"-{self.numbers[-1]:06d}": over}
 
-    def _earlier(self) -> Iterator[tuple[int, Groups, Ints]]:
-        """The releases before the last, the latest first: number, groups, and the group of each cell of today."""
-        ancestor = np.arange(self.cells.count)
-        for position in range(len(self.numbers) - 2, -1, -1):
-            bound = self.bounds[position]
-            ancestor = np.where(ancestor >= bound, self.cells.parent[ancestor], ancestor)
-            groups = self._groups(position)
-            place = np.append(groups.places(bound), NOWHERE)
-            yield self.numbers[position], groups, place[ancestor]  # who had not come is at -1, nowhere
-
-    def comparisons(self, step: Step) -> Iterator[Compared]:
-        """Earlier releases with the last one, the latest first, as far as anything hangs together with what moved.
-
-        What hangs together between releases i and j and holds no cell that moved is the same between i and j - 1:
-        its cells are in the same groups of j - 1, or absent there too, and those groups hold nobody else. Between
-        j - 1 and j it is one group that is the same in both.
-        """
-        if not step.moved.any():
-            return
-        now, made_up = self.last, self.cells.made_up
-        here = np.flatnonzero(step.place >= 0)
-        moved_to = step.place[np.flatnonzero(step.moved & (step.place >= 0))]
-        for release, groups, before in self._earlier():
-            there = np.flatnonzero(before >= 0)
-            into = np.concatenate([before[there], groups.count + step.place[here]])
-            part = np.arange(groups.count + now.count)
-            connect(np.concatenate([there, here]), into, np.full(before.size, -1), part)
-            affected = np.zeros(number(part), dtype=bool)
-            affected[part[before[there[step.moved[there]]]]] = True
-            affected[part[groups.count + moved_to]] = True
-            chosen, nowhere = affected[part], np.zeros(1, dtype=bool)
-            first, second = chosen[: groups.count], chosen[groups.count :]
-            inside = np.append(first, nowhere)[before] | np.append(second, nowhere)[step.place]
-            if not inside.any():
-                continue
-            # For two releases alone, cells that are together in both of them are one.
-            keys = (before[inside] + 1) * (now.count + 1) + step.place[inside] + 1
-            keys = np.unique(keys * 2 + made_up[inside])
-            was, is_in = keys // 2 // (now.count + 1) - 1, keys // 2 % (now.count + 1) - 1
-            cells = np.where(keys % 2, -1 - np.arange(keys.size), np.arange(keys.size))
-            one = groups.chosen(np.flatnonzero(first), cells, was, release)
-            two = now.chosen(np.flatnonzero(second), cells, is_in, self.numbers[-1])
-            found = compare(Published((one, two), self.values, single=False), 0, 1, growing=False)
-            yield Compared(release, one, two, np.flatnonzero(first), np.flatnonzero(second), before, step.place, found)
+    def over(self, families: Bools) -> list[States]:
+        """The states that are over, of some families: those whose first cells are marked."""
+        found = []
+        for name in self._over:
+            part = self._part(name)
+            found.append(part.chosen(np.flatnonzero(families[self.family[part.cells[part.starts[:-1]]]])))
+        return found
 
 
 def need_order(release: PublishedGroups, last: int) -> None:
@@ -427,37 +344,32 @@ def values_table(values: tuple[object, ...]) -> pl.DataFrame:
     return pl.DataFrame({"value": values}, schema={"value": pl.Float64 if float in kinds else pl.String})
 
 
-def _same_groups(last: Groups, now: Groups, before: Ints, place: Ints) -> Ints:
-    """For each group the one before with the same cells, values and counts; -1 where there is none."""
-    there, here = before >= 0, place >= 0
-    both = there & here
-    partner, their_partner = np.full(now.count, -1), np.full(last.count, -1)
-    partner[place[both]] = before[both]
-    their_partner[before[both]] = place[both]
-    other = both & (np.append(partner, -1)[place] != before)  # somebody of the group was in another one
-    partner[place[(here & ~there) | other]] = -1
-    lost = (there & ~here) | (both & (np.append(their_partner, -1)[before] != place))
-    their_partner[before[lost]] = -1
-    group = np.flatnonzero(partner >= 0)
-    group = group[their_partner[partner[group]] == group]
-    sizes = np.diff(now.value_starts)
-    group = group[sizes[group] == np.diff(last.value_starts)[partner[group]]]
-    mine = runs(now.value_starts[group], sizes[group])
-    theirs = runs(last.value_starts[partner[group]], sizes[group])
-    differs = (now.values[mine] != last.values[theirs]) | (now.counts[mine] != last.counts[theirs])
-    same = np.full(now.count, -1)
-    same[group] = partner[group]
-    same[np.repeat(group, sizes[group])[differs]] = -1
-    return same
+def _groups(release: PublishedGroups, place: Ints, codes: Ints, position: int) -> States:
+    """The groups of a release; `place` is the group of each cell, `codes` the lasting positions of its values."""
+    here = np.flatnonzero(place >= 0)
+    group = np.repeat(np.arange(release.group_count), np.diff(release.value_starts))
+    counts = release.counts
+    if ((np.diff(codes) <= 0) & (np.diff(group) == 0)).any():  # lasting positions have another order than those here
+        order = np.lexsort((codes, group))
+        codes, counts = codes[order], counts[order]
+    return States(
+        np.full(release.group_count, position),
+        np.full(release.group_count, position),
+        np.arange(release.group_count),
+        here[np.argsort(place[here], kind="stable")],
+        bounds_of(np.bincount(place[here], minlength=release.group_count)),
+        codes,
+        counts,
+        release.value_starts,
+    )
 
 
-def _name(release: int) -> str:
-    return f"{GROUPS}{release:06d}"
-
-
-def _starts(group: Ints, count: int) -> Ints:
-    return np.concatenate([[0], np.cumsum(np.bincount(group, minlength=count))])
-
-
-def _ints(column: pl.Series) -> Ints:
-    return column.to_numpy().astype(np.int64)
+def _joined(family: Ints, group: Ints, of: Ints, groups: int) -> Ints:
+    """The families after some of them, `of`, have met in groups."""
+    if not group.size:
+        return family
+    first = np.arange(family.size)
+    connect(group, of, np.full(groups, -1), first)
+    while (first[first] != first).any():
+        first = first[first]
+    return first[family]

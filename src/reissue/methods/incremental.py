@@ -163,7 +163,7 @@ class Incremental(Method):
             )
         if waiting.size and not self.waiting:
             raise Infeasible(
-                f"{count_of(waiting.size, 'new record')} cannot be published: all that came in have too few values, and "
+                f"{count_of(waiting.size, 'new record')} cannot be published: what came in has too few values, and "
                 "nobody may wait.",
                 hint="publish when more people have arrived, or let them wait: waiting = 0.02 in the policy; who waits "
                 "must then be kept secret.",

@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 
 from reissue.charts import Chart
 from reissue.cli import study
-from reissue.studies import he
+from reissue.studies import byun, he
 from reissue.studies.he import Setting
 
 SIZES = ("--rows", 700, "--initial", 300, "--turnover", 100, "--releases", 2, "--m", 4, "--e", "3")
@@ -137,6 +137,7 @@ def test_other_figures_may_be_there(run: Run, tmp_path: Path) -> None:
         (("--seed", "-1"), "The 'seed' parameter of Setting"),
         (("--data", "ABC"), "--data"),
         (("--l", "5"), "--l has no meaning for the study he"),
+        (("--waiting", "0.1"), "--waiting has no meaning for the study he"),
     ],
 )
 def test_wrong_options_are_explained(run: Run, tmp_path: Path, options: tuple[str, ...], said: str) -> None:
@@ -184,18 +185,71 @@ def test_the_bar_knows_how_much_there_is_to_do(run: Run, monkeypatch: pytest.Mon
     assert begun[-1] == "Figure 7: e-equivalence, m = 4, e = 3, release 3"
 
 
-@pytest.mark.usefixtures("quick_charts")
+GROWING = ("--rows", 400, "--initial", 300, "--turnover", 100)
+
+
 def test_the_growing_table(run: Run, tmp_path: Path) -> None:
-    ran = run("study", "byun", "--rows", 500, "--initial", 300, "--turnover", 100, "--l", "3,4", "--json")
+    ran = run("study", "byun", *GROWING, "--l", "3,4", "--waiting", "0,0.05", "--json")
     assert ran.code == 0, ran.err
-    assert [Path(name).name for name in ran.data["files"]] == ["figure-8.html", "figure-8.png", "figure-8.parquet"]
-    found = pl.read_parquet(tmp_path / "study-byun" / "figure-8.parquet")
-    assert found["l"].to_list() == [3] * 3 + [4] * 3
-    assert found["records"].to_list() == [300, 400, 500] * 2
-    assert [row["l"] for row in ran.data["figures"]["8"]] == [3, 4]
-    ran = run("study", "byun", "--rows", 500, "--initial", 300, "--turnover", 100, "--force")
+    expected = [f"figure-{n}.{ending}" for n in (8, 9, 10, 11) for ending in ("html", "png", "parquet")]
+    assert [Path(name).name for name in ran.data["files"]] == expected
+    assert ran.data["setting"]["waiting"] == [0, 0.05]
+    folder = tmp_path / "study-byun"
+    for number in (8, 9, 10, 11):
+        assert (folder / f"figure-{number}.png").read_bytes().startswith(b"\x89PNG")
+        assert f"Figure {number}." in (folder / f"figure-{number}.html").read_text()
+    vulnerable = pl.read_parquet(folder / "figure-8.parquet")
+    assert vulnerable["l"].to_list() == [3] * 12 + [4] * 12
+    assert vulnerable["records"].to_list() == [300, 400] * 12
+    assert_frame_equal(vulnerable, byun.vulnerable(byun.Setting(400, 300, 100, (3, 4), (0.0, 0.05))))
+    assert [row["l"] for row in ran.data["figures"]["8"]] == [3] * 6 + [4] * 6
+    loss, waiting, times = (pl.read_parquet(folder / f"figure-{number}.parquet") for number in (9, 10, 11))
+    assert loss["records"].to_list() == [100, 200, 300, 400] * 12
+    for other in (waiting, times):
+        assert_frame_equal(other.select(loss.columns[:5]), loss.select(loss.columns[:5]))
+    # One pass for all three: those published are the same.
+    assert loss["published"].to_list() == waiting["published"].to_list()
+    assert (waiting["published"] + waiting["waiting"]).to_list() == waiting["records"].to_list()
+    assert (times["drafting"] > times["grouping"]).all()
+    told = {(row["l"], row["method"], row["allowed"]): row for row in ran.data["figures"]["10"]}
+    assert told[3, "Incremental", 0.05]["records"] == 400
+    assert 0 < told[3, "Incremental", 0.05]["waiting"] <= 20
+
+
+@pytest.mark.usefixtures("quick_charts")
+def test_tables_of_the_growing_table(run: Run, tmp_path: Path) -> None:
+    ran = run("study", "byun", "out", *GROWING, "--l", 3, "--figures", "10,8")
     assert ran.code == 0, ran.err
-    assert "vulnerable" in ran.out
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        f"figure-{n}.{ending}" for n in (10, 8) for ending in ("html", "parquet", "png")
+    ]
+    tables = [[cell.strip() for cell in line.strip("│").split("│")] for line in ran.out.splitlines() if "│" in line]
+    assert [row[0] for row in tables] == ["Static I", "Static II", "Incremental", "strict"] * 2
+    # Figure 10: records, waiting, share. Figure 8: vulnerable, share, narrow, certain, all releases together.
+    assert tables[0] == ["Static I", "400", "0", "0"]
+    assert tables[4][-1] == "-"
+    assert tables[5] == ["Static II", "0", "0", "0", "0", "-"]
+    assert tables[6] == ["Incremental", "0", "0", "0", "0", "0"]
+    assert int(tables[4][1]) > 0
+
+
+@pytest.mark.usefixtures("quick_charts")
+def test_the_bar_counts_shared_runs_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    totals: list[int] = []
+    begun: list[str] = []
+
+    @contextmanager
+    def recorded(total: int) -> Iterator[Callable[[str], None]]:
+        totals.append(total)
+        yield begun.append
+
+    monkeypatch.setattr(sys.modules[study.__module__], "stages", recorded)
+    assert run("study", "byun", "--rows", 300, "--initial", 200, "--turnover", 100, "--l", 3).code == 0
+    # Figure 8: four methods, two releases and a comparison. Figures 9 to 11: warming up, three passes.
+    assert totals == [4 * 3 + 1 + 3 * 4 * 3]
+    assert len(begun) == totals[0]
+    assert begun[0] == "Figure 8: Static I, l = 3, release 1 of 2"
+    assert begun[-1] == "Figures 9, 10, 11: Incremental, strict, 0.02 may wait, l = 3, release 3 of 3"
 
 
 @pytest.mark.parametrize(
@@ -205,6 +259,10 @@ def test_the_growing_table(run: Run, tmp_path: Path) -> None:
         (("--l", "1"), "different whole numbers of at least 2"),
         (("--initial", "40000"), "'initial' parameter of Setting must be at most 'rows'"),
         (("--data", "nowhere.data"), "nowhere.data"),
+        (("--figures", "7"), "--figures takes whole numbers among 8, 9, 10, 11, separated by commas. Got '7' instead"),
+        (("--waiting", "2%"), "--waiting takes numbers from 0 to 1, separated by commas. Got '2%' instead."),
+        (("--waiting", "0.1,1.5"), "Got '0.1,1.5' instead."),
+        (("--waiting", "nan"), "Got 'nan' instead."),
     ],
 )
 def test_wrong_options_of_the_growing_table(run: Run, options: tuple[str, ...], said: str) -> None:

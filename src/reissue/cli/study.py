@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ENDINGS = ("html", "png", "parquet")
 HE_ONLY = ("full", "releases", "m", "e")
-BYUN_ONLY = ("l",)
+BYUN_ONLY = ("l", "waiting")
 
 
 class Figure(Protocol):
@@ -36,7 +36,7 @@ class Figure(Protocol):
 
     @property
     def measure(self) -> Callable[[Any, Callable[[str], None]], pl.DataFrame]:
-        """Runs everything."""
+        """Runs everything; figures that share it are drawn from the same runs."""
 
     @property
     def draw(self) -> Callable[[pl.DataFrame, Any], Chart]:
@@ -59,7 +59,7 @@ def study(
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="he: the size of the paper, which takes many minutes.")] = False,
     figures: Annotated[
-        str | None, typer.Option(help="The figures to draw, separated by commas; he: 6,7,8,9,10, byun: 8.")
+        str | None, typer.Option(help="The figures to draw, separated by commas; he: 6 to 10, byun: 8 to 11.")
     ] = None,
     data: Annotated[
         str | None,
@@ -69,7 +69,8 @@ def study(
         int | None, typer.Option(help="How many people there are in all; 30,000, or 600,000 with --full.")
     ] = None,
     initial: Annotated[
-        int | None, typer.Option(help="How many are in the first release; 10,000, or 200,000 with --full.")
+        int | None,
+        typer.Option(help="How many are in the first release (byun: of Figure 8); 10,000, or 200,000 with --full."),
     ] = None,
     turnover: Annotated[
         int | None, typer.Option(help="How many come each time (he: and leave); 1,000, or 20,000 with --full.")
@@ -78,6 +79,9 @@ def study(
     m: Annotated[int | None, typer.Option(help="he: m in Figures 6 to 9; 10 by default.")] = None,
     e: Annotated[str | None, typer.Option(help="he: the values of e in Figures 7 to 9; 3,5,7 by default.")] = None,
     l: Annotated[str | None, typer.Option("--l", help="byun: the values of l; 5,7 by default.")] = None,  # noqa: E741
+    waiting: Annotated[
+        str | None, typer.Option(help="byun: the shares of all records that may wait; 0.02 by default.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Draw the same tables, releases and queries again.")] = 1,
     force: Annotated[bool, typer.Option("--force", help="Replace figures that are there already.")] = False,
     as_json: AsJson = False,
@@ -87,7 +91,8 @@ def study(
     he is Y. He, S. Barman, J. F. Naughton: Preventing Equivalence Attacks in Updated, Anonymized Data. Figure 6 counts
     people compromised by equivalence attacks, 7 and 8 count counterfeits, 9 measures the error of queries, 10 takes the
     time. byun is J.-W. Byun, Y. Sohn, E. Bertino, N. Li: Secure Anonymization for Incremental Datasets. Figure 8 counts
-    records that comparing releases makes vulnerable. Each is written as HTML and PNG, and its numbers as Parquet.
+    records that comparing releases makes vulnerable, 9 measures the information loss, 10 counts the records that wait,
+    11 takes the time. Each is written as HTML and PNG, and its numbers as Parquet.
 
     Examples:
 
@@ -96,11 +101,13 @@ def study(
       reissue study he occupations --full --figures 7,9
 
       reissue study byun --data adult.data
+
+      reissue study byun --figures 9,10 --waiting 0,0.02,0.1
     """
     from reissue.charts import load_altair
     from reissue.errors import StorageError
 
-    given = {"full": full or None, "releases": releases, "m": m, "e": e, "l": l}
+    given = {"full": full or None, "releases": releases, "m": m, "e": e, "l": l, "waiting": waiting}
     _check_options(paper, given)
     sizes = {"rows": rows, "initial": initial, "turnover": turnover}
     known: Mapping[int, Figure]
@@ -114,21 +121,27 @@ def study(
         from reissue.studies.byun_figures import FIGURES as BYUN
 
         known = BYUN
-        setting = _byun(sizes, data, l, seed)
+        setting = _byun(sizes, data, l, waiting, seed)
     numbers = list(known) if figures is None else _numbers("--figures", figures, among=list(known))
     chosen = [known[number] for number in numbers]
     target = folder or Path(f"study-{paper}")
     _check_free(target, chosen, force)
     load_altair()  # refuse at once if charts cannot be drawn, before anything takes time
     found: dict[int, pl.DataFrame] = {}
-    with stages(sum(figure.steps(setting) for figure in chosen)) as progress:
+    sharing: dict[object, list[Figure]] = {}
+    for figure in chosen:
+        sharing.setdefault(figure.measure, []).append(figure)
+    measured: dict[object, pl.DataFrame] = {}
+    with stages(sum(same[0].steps(setting) for same in sharing.values())) as progress:
         for figure in chosen:
-            measured = figure.measure(setting, _numbered(figure, progress))
-            found[figure.number] = figure.summary(measured)
-            chart = figure.draw(measured, setting)
+            runs = figure.measure
+            if runs not in measured:
+                measured[runs] = runs(setting, _numbered(sharing[runs], progress))
+            found[figure.number] = figure.summary(measured[runs])
+            chart = figure.draw(measured[runs], setting)
             try:
                 target.mkdir(parents=True, exist_ok=True)
-                measured.write_parquet(_path(target, figure, "parquet"))
+                chart.data.write_parquet(_path(target, figure, "parquet"))
                 chart.save(_path(target, figure, "html"))
                 chart.save(_path(target, figure, "png"))
             except OSError as error:
@@ -144,8 +157,9 @@ def study(
         say(f"wrote {_path(target, figure, 'html')}, .png and .parquet")
 
 
-def _numbered(figure: Figure, progress: Callable[[str], None]) -> Callable[[str], None]:
-    return lambda step: progress(f"Figure {figure.number}: {step}")
+def _numbered(figures: list[Figure], progress: Callable[[str], None]) -> Callable[[str], None]:
+    numbers = ", ".join(str(figure.number) for figure in figures)
+    return lambda step: progress(f"Figure{'s' if len(figures) > 1 else ''} {numbers}: {step}")
 
 
 def _path(target: Path, figure: Figure, ending: str) -> Path:
@@ -184,6 +198,22 @@ def _numbers(option: str, text: str, *, among: list[int] | None = None) -> tuple
     return numbers
 
 
+def _shares(option: str, text: str) -> tuple[float, ...]:
+    """Numbers from 0 to 1 separated by commas, each once."""
+    from reissue.errors import ParameterError
+
+    try:
+        shares = tuple(dict.fromkeys(float(part) for part in text.split(",")))
+    except ValueError:
+        shares = ()
+    if not shares or not all(0 <= share <= 1 for share in shares):
+        raise ParameterError(
+            f"{option} takes numbers from 0 to 1, separated by commas. Got '{text}' instead.",
+            hint=f"for instance {option} 0,0.02",
+        )
+    return shares
+
+
 def _check_options(paper: str, given: Mapping[str, object]) -> None:
     from reissue.errors import ParameterError
 
@@ -211,13 +241,21 @@ def _he(full: bool, sizes: dict[str, int | None], data: str | None, e: str | Non
     return replace(FULL if full else Setting(), **given, sensitive=sensitive, seed=seed)
 
 
-def _byun(sizes: dict[str, int | None], data: str | None, l: str | None, seed: int) -> Any:  # noqa: E741
+def _byun(
+    sizes: dict[str, int | None],
+    data: str | None,
+    l: str | None,  # noqa: E741
+    waiting: str | None,
+    seed: int,
+) -> Any:
     from reissue.studies.byun import Setting
 
     names = {"turnover": "step"}
     given: dict[str, Any] = {names.get(name, name): size for name, size in sizes.items() if size is not None}
     if l is not None:
         given["l"] = _numbers("--l", l)
+    if waiting is not None:
+        given["waiting"] = _shares("--waiting", waiting)
     return Setting(**given, path=data, seed=seed)
 
 
@@ -229,4 +267,5 @@ def _told(setting: Any) -> dict[str, object]:
 
 def _print(figure: Figure, summary: pl.DataFrame) -> None:
     for title, table in figure.tables(summary).items():
-        print_table(f"Figure {figure.number}, {figure.title}: {title}", table.columns, table.rows(), left=())
+        words = [at for at, kind in enumerate(table.dtypes) if at == 0 and not kind.is_numeric()]
+        print_table(f"Figure {figure.number}, {figure.title}: {title}", table.columns, table.rows(), left=words)

@@ -1,146 +1,113 @@
-"""Static l-diversity on a growing table: how many records comparing releases makes vulnerable.
+"""The experiments of Byun, Sohn, Bertino & Li: Secure Anonymization for Incremental Datasets (2006), section 5.
 
-J.-W. Byun, Y. Sohn, E. Bertino, N. Li: Secure Anonymization for Incremental Datasets (2006), section 5, Figure 8.
-
-| paper                                     | here                                                          |
-|-------------------------------------------|---------------------------------------------------------------|
-| Static I: everything anonymised each time | `Mondrian(l=l)`, unprotected                                  |
-| 10K records, then 1,000 more each time    | `initial`, `step`, up to `rows`                               |
-| Adult, education sensitive                | Adult's own file (`path`), or a generated census              |
-| inference-enabling sets, pair by pair     | the attack `Channels`                                         |
-| vulnerable records                        | those in a set of fewer than l values with an earlier release |
+| paper                                               | here                                                  |
+|-----------------------------------------------------|-------------------------------------------------------|
+| Figure 8, vulnerable records                        | `vulnerable(setting)`                                 |
+| Figures 9 to 11: data quality, suppression, time    | `growing(setting)`, the same runs for all three            |
+| inference-enabling sets, pair by pair               | the attack `Channels`                                 |
+| vulnerable records                                  | in a set of fewer than l values with an earlier one   |
+| sum of IL(e) over the classes, by the records       | `utility.information_loss(...).average`               |
+| suppressed records                                  | those who wait, up to a share that is chosen          |
 
 The paper looks at an earlier class and at most two later ones that overlap it. Medians move as the table grows, so
-most classes overlap more than two, and `Channels` compares all of them; `narrow` counts what the paper's case alone
-shows. Mondrian's cuts are of our own kind too, so the figures are those of our groups, not the paper's.
+most classes of Static I overlap more than two, and `Channels` compares all of them; `narrow` counts what the paper's
+case alone shows. Mondrian's cuts are of our own kind too, so the figures are those of our groups, not the paper's.
+
+The promise is about any two releases. What all of them together leave is measured by the attack `Worlds`.
+
+`progress`, if given, is called with the name of each step as it begins. `reissue.studies.byun_figures` draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
+from collections import deque
+from itertools import islice
 
 import numpy as np
 import polars as pl
 
 from reissue.attacks.channels import Channels, ChannelsFindings
+from reissue.attacks.worlds import Worlds
 from reissue.drafting import Draft
-from reissue.errors import ParameterError, count_of
-from reissue.methods import Mondrian
-from reissue.policy import Policy
+from reissue.methods import Incremental
 from reissue.reasoning.candidates import candidates
 from reissue.release import Published
-from reissue.schema import Categorical, Kind, Numeric, Schema
-from reissue.studies.census import census, whole_numbers
-from reissue.studies.datasets import load
-from reissue.studies.rehearsal import Rehearsal
-from reissue.studies.streams import growth
+from reissue.studies.byun_setting import RUN_COLUMNS, Progress, Run, Setting
+from reissue.studies.he_setting import Lap
+from reissue.utility import information_loss
 
-Progress = Callable[[str], None]
+__all__ = ["Progress", "Run", "Setting", "growing", "growing_steps", "vulnerable", "vulnerable_steps"]
 
-SENSITIVE = "education"
-ADULT_QUASI = (
-    "age", "workclass", "marital-status", "occupation", "race", "sex", "native-country", "salary-class",
-)  # fmt: skip
-CENSUS_QUASI = ("age", "gender", "birthplace", "occupation")
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A table that only grows, and the l of the releases."""
-
-    rows: int = 30_000
-    """How many people there are in the end."""
-    initial: int = 10_000
-    """How many there are at first."""
-    step: int = 1_000
-    """How many come in each time."""
-    l: tuple[int, ...] = (5, 7)  # noqa: E741
-    """The values of l to compare."""
-    path: str | Path | None = None
-    """UCI's `adult.data`, also gzipped; left out, a census is generated."""
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        sizes = {"rows": 1, "initial": 1, "step": 1}
-        whole_numbers("Setting", self.seed, **{name: (getattr(self, name), least) for name, least in sizes.items()})
-        problems = []
-        if not self.l or not all(type(one) is int and one >= 2 for one in self.l) or len({*self.l}) < len(self.l):
-            problems.append("The 'l' parameter of Setting must be different whole numbers of at least 2.")
-        if self.initial > self.rows:
-            problems.append("The 'initial' parameter of Setting must be at most 'rows'.")
-        if problems:
-            raise ParameterError("These are no parameters for a study.", problems=problems)
-
-    @property
-    def releases(self) -> int:
-        """How many releases there are, the first included."""
-        return 1 + (self.rows - self.initial) // self.step
-
-    @cached_property
-    def pool(self) -> pl.DataFrame:
-        """Everybody who comes in, in the end."""
-        if self.path is None:
-            return census(self.rows, seed=self.seed)
-        table = load("adult", path=self.path)
-        table = table.select(*ADULT_QUASI, SENSITIVE).drop_nulls()
-        if table.height < self.rows:
-            raise ParameterError(
-                f"The table has {count_of(table.height, 'complete row')}, {self.rows:,} are asked for.",
-                hint=f"ask for at most {table.height:,} rows.",
-            )
-        return table.head(self.rows).with_row_index("person")
-
-    @property
-    def schema(self) -> Schema:
-        """What the columns are, with their whole domains, so that no release has labels of its own."""
-        names = CENSUS_QUASI if self.path is None else ADULT_QUASI
-        quasi: dict[str, Kind] = {}
-        for name in names:
-            column = self.pool[name]
-            if column.dtype.is_numeric():
-                low, high = column.to_numpy().min(), column.to_numpy().max()
-                quasi[name] = Numeric(low=float(low), high=float(high))
-            else:
-                quasi[name] = Categorical(_labels(column))
-        return Schema(person="person", quasi=quasi, sensitive={SENSITIVE: Categorical(_labels(self.pool[SENSITIVE]))})
-
-    def policy(self, l: int) -> Policy:  # noqa: E741
-        """Static I."""
-        drop = [name for name in self.pool.columns if name not in self.schema.roles]
-        schema = Schema(
-            person="person", quasi=self.schema.quasi, sensitive={SENSITIVE: self.schema.sensitive_kind}, drop=drop
-        )
-        return Policy(schema, Mondrian(l=l), series="unprotected")
+SECONDS = 60.0
+"""The time for all worlds of one series."""
+WARMED = 3
+"""So many releases of each method are made before time is taken."""
+COUNTS = ("release", "records", "published", "groups", "waiting")
+TIMES = ("grouping", "drafting")
+PASSES = 3
+"""Everything is run so often, and the least time is taken: what else the machine does only adds to it."""
 
 
-def _labels(column: pl.Series) -> tuple[str, ...]:
-    return tuple(sorted(column.cast(pl.String).unique().to_list()))
+def _silent(step: str) -> None:
+    return None
 
 
-def vulnerable(setting: Setting, *, progress: Progress = lambda step: None) -> pl.DataFrame:
-    """For each l and release how many records are vulnerable by comparison with any earlier release.
+def vulnerable(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
+    """Figure 8: for each method and release how many records are vulnerable by comparison with any earlier release.
 
-    `share` is `vulnerable` of the release's `records`, `cumulative` everybody vulnerable so far, `narrow` what the
-    paper's own case shows, and `certain` how many people have one value in common in all their groups so far.
+    `records` are those of the table, `published` those of them that are in the release; `share` is `vulnerable` of
+    these. `cumulative` is everybody vulnerable so far, `narrow` what the paper's own case shows, and `certain` how many
+    people have one value in common in all their groups so far.
+
+    For `Incremental`, at the last release, `together` counts those who are proven to have fewer than l possible values
+    by all releases together. `unsettled` are those for whom neither that nor the opposite is proven: where there are
+    some, `together` is the least.
     """
-    rows = []
-    for l in setting.l:  # noqa: E741
-        view = _published(setting, l, progress)
-        progress(f"l = {l}, comparing releases")
-        found = Channels(l=l).run(view)
-        counts = found.vulnerable_counts(l).select("release", "records", "vulnerable", "cumulative")
-        rows.append(
-            counts.with_columns(
-                l=pl.lit(l),
-                share=pl.col("vulnerable") / pl.col("records"),
-                narrow=pl.Series(_narrow(found, l)),
-                certain=pl.Series(candidates(view).exposed_after),
-            )
+    found = [_attacked(setting, run, progress) for run in setting.runs]
+    return pl.concat(found).select(
+        *RUN_COLUMNS, "release", "records", "published", "vulnerable", "share", "cumulative", "narrow", "certain",
+        "together", "unsettled",
+    )  # fmt: skip
+
+
+def vulnerable_steps(setting: Setting) -> int:
+    """How often `vulnerable` calls its progress."""
+    return len(setting.runs) * (setting.releases(setting.initial) + 1)
+
+
+def _attacked(setting: Setting, run: Run, progress: Progress) -> pl.DataFrame:
+    view, l = published(setting, run, progress), run.method.l  # noqa: E741
+    progress(f"{run.title}, comparing releases")
+    found = Channels(l=l).run(view)
+    releases = len(view.releases)
+    together, unsettled = _together(view, l) if isinstance(run.method, Incremental) else (None, None)
+    return (
+        found.vulnerable_counts(l)
+        .rename({"records": "published"})
+        .with_columns(
+            *(pl.lit(value, RUN_COLUMNS[name]).alias(name) for name, value in run.columns.items()),
+            records=setting.initial + (pl.col("release") - 1) * setting.step,
+            share=pl.col("vulnerable") / pl.col("published"),
+            narrow=pl.Series(_narrow(found, l)),
+            certain=pl.Series(candidates(view).exposed_after),
+            together=pl.Series([None] * (releases - 1) + [together], dtype=pl.Int64),
+            unsettled=pl.Series([None] * (releases - 1) + [unsettled], dtype=pl.Int64),
         )
-    return pl.concat(rows).select("l", "release", "records", "vulnerable", "share", "cumulative", "narrow", "certain")
+    )
+
+
+def published(setting: Setting, run: Run, progress: Progress = _silent) -> Published:
+    """The outsider's view of the whole series of Figure 8."""
+    views = [draft.view for draft, _ in setting.rehearse(run, setting.initial, progress)]
+    # The domain of the sensitive column is declared, so all releases number its values alike.
+    return Published(tuple(view.releases[0] for view in views), views[-1].values)
+
+
+def _together(view: Published, l: int) -> tuple[int, int]:  # noqa: E741
+    """How many have fewer than l possible values by all releases, and for how many that is open."""
+    possible = Worlds(seconds=SECONDS).run(view).possible
+    few, enough = possible.fewer(l), possible.enough(l)
+    return int(few.sum()), int(np.count_nonzero(~few & ~enough))
 
 
 def _narrow(found: ChannelsFindings, l: int) -> list[int]:  # noqa: E741
@@ -163,18 +130,60 @@ def _narrow(found: ChannelsFindings, l: int) -> list[int]:  # noqa: E741
     return counts
 
 
-def steps(setting: Setting) -> int:
-    """How often `vulnerable` calls its progress."""
-    return len(setting.l) * (setting.releases + 1)
+def growing(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
+    """Figures 9 to 11: for each method and release what it costs in information, in records that wait, and in time.
+
+    `records` are those of the table, `published` and `waiting` those of them that are in the release and that are not,
+    `share` the latter as a share. `loss` is the average information loss of those published (the paper's Definition 7);
+    `loss_of_all` takes those who wait into the average, as if everything about them were lost.
+
+    `grouping` is what the method takes, `drafting` all of it: reading the table, grouping, making the public tables,
+    checking the promises. Both are seconds on the clock, the least of several passes.
+    """
+    progress("warming up")
+    _warm_up(setting)
+    passes = [_passed(setting, progress) for _ in range(PASSES)]
+    least = {name: np.min([found[name].to_numpy() for found in passes], axis=0) for name in TIMES}
+    return passes[0].with_columns(**{name: pl.Series(times) for name, times in least.items()})
 
 
-def _published(setting: Setting, l: int, progress: Progress) -> Published:  # noqa: E741
-    series = Rehearsal(setting.policy(l))
-    seeds = np.random.SeedSequence(setting.seed).generate_state(setting.releases + 1).tolist()
-    stream = growth(setting.pool, initial=setting.initial, step=setting.step, seed=seeds[0])
-    views: list[Draft] = []
-    for number, table in enumerate(stream, start=1):
-        progress(f"l = {l}, release {number} of {setting.releases}")
-        views.append(series.publish(table, seed=seeds[number]))
-    # The domain of the sensitive column is declared, so all releases number its values alike.
-    return Published(tuple(draft.view.releases[0] for draft in views), views[-1].view.values)
+def _passed(setting: Setting, progress: Progress) -> pl.DataFrame:
+    rows = [
+        {**run.columns, **_counted(draft), **_timed(laps)}
+        for run in setting.runs
+        for draft, laps in setting.rehearse(run, setting.first, progress)
+    ]
+    measures = dict.fromkeys(("share", "loss", "loss_of_all", *TIMES), pl.Float64)
+    return pl.DataFrame(rows, schema={**RUN_COLUMNS, **dict.fromkeys(COUNTS, pl.Int64), **measures})
+
+
+def growing_steps(setting: Setting) -> int:
+    """How often `growing` calls its progress."""
+    return 1 + PASSES * len(setting.runs) * setting.releases(setting.first)
+
+
+def _counted(draft: Draft) -> dict[str, object]:
+    records = len(draft.snapshot)
+    waiting = 0 if draft.held_back is None else draft.held_back.height
+    loss = information_loss(draft.snapshot.quasi, draft.grouping).average
+    everything = len(draft.snapshot.quasi)
+    return {
+        "release": draft.number,
+        "records": records,
+        "published": records - waiting,
+        "groups": draft.grouping.count,
+        "waiting": waiting,
+        "share": waiting / records,
+        "loss": loss,
+        "loss_of_all": (loss * (records - waiting) + everything * waiting) / records,
+    }
+
+
+def _timed(laps: dict[str, Lap]) -> dict[str, float]:
+    return {"grouping": laps["Grouping people"].wall, "drafting": sum(lap.wall for lap in laps.values())}
+
+
+def _warm_up(setting: Setting) -> None:
+    """Compile what has to be compiled, and load what is loaded once, before time is taken."""
+    for run in setting.runs:
+        deque(islice(setting.rehearse(run, setting.first, _silent), WARMED), maxlen=0)

@@ -13,13 +13,18 @@ from collections.abc import Callable
 from threading import Timer
 
 _said = False
+_ready: set[tuple[object, ...]] = set()
 
 
-def warm_up(call: Callable[[], object]) -> None:
+def warm_up(call: Callable[[], object], *kernel: object) -> None:
     """Make a small first call of a kernel; if it takes long, it is being compiled: say so.
 
-    A kernel that is in the cache answers within a fraction of the second that is waited.
+    A kernel that is in the cache answers within a fraction of the second that is waited. One that is named, with the
+    types it is called with, is waited for once only.
     """
+    if kernel in _ready:
+        call()
+        return
 
     def say() -> None:
         global _said
@@ -34,3 +39,5 @@ def warm_up(call: Callable[[], object]) -> None:
         call()
     finally:
         timer.cancel()
+    if kernel:
+        _ready.add(kernel)

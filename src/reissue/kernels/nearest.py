@@ -209,34 +209,43 @@ def _cost(cells: Any, row: int, attributes: Any, boxes: Any, box: int) -> Any:
 def nearest(
     cells: Any, rows: Any, stratum: Any, attributes: Any, boxes: Any, order: Any, ranges: Any, nodes: Any, found: Any
 ) -> None:
-    """For each row the box it costs least in, of those of its stratum; -1 where there is none."""
+    """For each row the box it costs least in, of those of its stratum; -1 where there is none.
+
+    The box of the row before is tried first: where rows are in an order, it is often the one.
+    """
     count = ranges.shape[0]
     stack = np.empty(128, np.int64)
     bounds = np.empty(128)
+    here = -1
     for at in range(rows.size):
         row = rows[at]
-        best, choice = np.inf, -1
+        best = np.inf
         stack[0], bounds[0] = 0, 0.0
         depth = 1
-        while depth:
+        # What `_cost` and `_bound` are given is so much that each has one place only, where it can be compiled in.
+        begin, end = max(here, 0), here + 1
+        here = -1
+        while True:
+            for place in range(begin, end):
+                if boxes.stratum[order[place]] != stratum[row]:
+                    continue
+                cost = _cost(cells, row, attributes, boxes, order[place])
+                if cost < best:
+                    best, here = cost, place
+            begin = end = 0
+            if not depth:
+                break
             depth -= 1
             if bounds[depth] >= best:
                 continue
             node = stack[depth]
-            if 2 * node + 2 < count:
-                left = _bound(cells, row, stratum[row], attributes, nodes, 2 * node + 1)
-                right = _bound(cells, row, stratum[row], attributes, nodes, 2 * node + 2)
-                far = 2 * node + 1 if left > right else 2 * node + 2
-                # The nearer one is looked at first.
-                stack[depth], bounds[depth] = far, max(left, right)
-                stack[depth + 1], bounds[depth + 1] = 4 * node + 3 - far, min(left, right)
-                depth += 2
+            if 2 * node + 2 >= count:
+                begin, end = ranges[node]
                 continue
-            for place in range(ranges[node, 0], ranges[node, 1]):
-                box = order[place]
-                if boxes.stratum[box] != stratum[row]:
-                    continue
-                cost = _cost(cells, row, attributes, boxes, box)
-                if cost < best:
-                    best, choice = cost, box
-        found[at] = choice
+            for child in range(2 * node + 1, 2 * node + 3):
+                stack[depth], bounds[depth] = child, _bound(cells, row, stratum[row], attributes, nodes, child)
+                depth += 1
+            if bounds[depth - 2] < bounds[depth - 1]:  # the nearer one is looked at first
+                stack[depth - 2], stack[depth - 1] = stack[depth - 1], stack[depth - 2]
+                bounds[depth - 2], bounds[depth - 1] = bounds[depth - 1], bounds[depth - 2]
+        found[at] = order[here] if here >= 0 else -1

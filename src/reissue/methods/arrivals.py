@@ -17,8 +17,8 @@ Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
 NO_LIST = -1
-SEARCHED_TOGETHER = 2_000
-"""Fewer records are not worth a second thread."""
+SEARCHED_TOGETHER = 512
+"""So many records are searched for one after the other, by one thread."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,21 +56,25 @@ class Space:
         order, ranges = np.arange(count), np.zeros((2 ** (levels + 1) - 1, 2), dtype=np.int64)
         tree = (self.attributes, boxes, order, ranges, nodes)
 
+        # In an order of their own, and some at a time: neither the order of rows nor the number of cores decides ties.
+        ordered = rows[np.lexsort((*self.cells[rows, :-1].T, self.stratum[rows]))]
+
         def search(start: int, end: int) -> None:
-            kernels.nearest(self.cells, rows[start:end], self.stratum, *tree, found[start:end])
+            kernels.nearest(self.cells, ordered[start:end], self.stratum, *tree, found[start:end])
 
         def begin() -> None:
             kernels.plant(*tree)
             search(0, 0)
 
-        warm_up(begin)
-        if rows.size < SEARCHED_TOGETHER:
-            search(0, rows.size)
-            return found
-        ends = np.linspace(0, rows.size, 8 * (os.cpu_count() or 1) + 1).astype(int)
+        warm_up(begin, "nearest", self.cells.dtype)
+        starts = range(0, rows.size, SEARCHED_TOGETHER)
+        ends = [start + SEARCHED_TOGETHER for start in starts]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(search, ends[:-1], ends[1:]))
-        return found
+            list(pool.map(search, starts, ends))
+        place = np.empty(self.stratum.size, dtype=np.int64)
+        place[ordered] = found
+        near: Ints = place[rows]
+        return near
 
     def batches(self, rows: Ints, lists: Ints) -> tuple[Ints, Ints]:
         """Rows, list after list, and the batch of each: lists are cut as long as all parts keep the rules."""

@@ -67,8 +67,10 @@ class Classes:
 
     def tables(self, snapshot: Snapshot) -> dict[str, pl.DataFrame]:
         """What to remember."""
-        rows = np.flatnonzero(self.owner >= 0)
-        rows = rows[np.argsort(snapshot.people[rows], kind="stable")]
+        row_of = np.full(int(snapshot.people.max(initial=-1)) + 1, NOBODY, dtype=np.int64)
+        published = np.flatnonzero(self.owner >= 0)
+        row_of[snapshot.people[published]] = published
+        rows = row_of[row_of >= 0]
         members = {
             "person": snapshot.people[rows].astype(np.uint32),
             "class": self.owner[rows].astype(np.uint32),

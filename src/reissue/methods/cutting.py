@@ -81,7 +81,11 @@ def cut(
         return ends[:count] + low
 
     one, nobody = np.ones(1, dtype=np.int64), np.empty(2, dtype=np.int64)
-    warm_up(lambda: split(cells[:1].copy(), index[:1].copy(), one, attributes, rules, past, relaxed, 0, nobody))
+
+    def begin() -> None:
+        split(cells[:1].copy(), index[:1].copy(), one, attributes, rules, past, relaxed, 0, nobody)
+
+    warm_up(begin, "split", cells.dtype)
     workers = os.cpu_count() or 1
     rows = cells.shape[0]
     if workers == 1 or rows < PARALLEL_FROM:

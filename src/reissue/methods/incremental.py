@@ -290,7 +290,7 @@ def _since_when(memory: Memory, snapshot: Snapshot, number: int) -> Ints:
     if LISTS not in memory or not memory[LISTS].height:
         return since
     people, began = (memory[LISTS][name].to_numpy().astype(np.int64) for name in ("person", "since"))
-    at = np.minimum(np.searchsorted(people, snapshot.people), people.size - 1)
-    waited = people[at] == snapshot.people
-    since[waited] = began[at[waited]]
-    return since
+    of_person = np.zeros(int(max(people.max(), snapshot.people.max(initial=0))) + 1, dtype=np.int64)
+    of_person[people] = began
+    waited = of_person[snapshot.people]
+    return np.where(waited > 0, waited, since)

@@ -124,19 +124,15 @@ def check_promises(series: Any, table: pl.DataFrame, method: ri.Incremental) -> 
         assert HistoryDiverse(l, method.diversity).check(view, secret).holds
 
 
-def check_waiting(
-    waiting: set[str], before: set[str], table: pl.DataFrame, method: ri.Incremental, strata: list[str], first: bool
-) -> None:
-    """Beyond the share that may wait only those wait whose stratum has too few values, all together."""
+def too_few(before: set[str], table: pl.DataFrame, method: ri.Incremental, strata: list[str]) -> set[str]:
+    """New people of strata whose new people, all together, have too few values."""
     new = table.filter(~pl.col("person").is_in(before))
-    parts = new.partition_by(strata) if strata else [new]
-    poor = {
-        name for part in parts if not is_diverse(part["illness"].to_list(), method) for name in part["person"].to_list()
+    return {
+        name
+        for part in (new.partition_by(strata) if strata else [new])
+        if not is_diverse(part["illness"].to_list(), method)
+        for name in part["person"].to_list()
     }
-    room = 0 if first else int(method.waiting * table.height)
-    assert len(waiting) <= max(room, len(poor))
-    if not room:
-        assert waiting == poor
 
 
 def grow(series: Any, method: ri.Incremental, shape: dict[str, Any], rng: np.random.Generator) -> Counter[str]:
@@ -151,8 +147,10 @@ def grow(series: Any, method: ri.Incremental, shape: dict[str, Any], rng: np.ran
         try:
             draft = series.publish(table)
         except Infeasible:
-            # The whole table has too few values, or one of the strata has: the first release waits for more.
-            assert not published
+            # Before the first release all of a table counts, or of a stratum; later what came in, and where nobody may
+            # wait.
+            assert too_few(published, table, method, strata)
+            assert not (published and method.waiting)
             continue
         except TableError:
             assert not table.height
@@ -161,7 +159,11 @@ def grow(series: Any, method: ri.Incremental, shape: dict[str, Any], rng: np.ran
         assert published <= now
         happened += check_nested(series, whole=method.whole_batches)
         check_promises(series, table, method)
-        check_waiting(waiting, published, table, method, strata, first=not published)
+        poor = too_few(published, table, method, strata)
+        room = int(method.waiting * table.height) if published else 0
+        assert len(waiting) <= max(room, len(poor))
+        assert room or waiting == poor
+        assert method.waiting or not waiting
         happened["waited"] += len(waiting)
         published = now
     return happened

@@ -425,16 +425,16 @@ def test_a_default_series_is_audited_without_a_limit(folder: Path) -> None:
 
 
 def test_errors_and_reprs_are_silent(chain: Any) -> None:
-    rows = [(f"CANARY-id-{n}", 7700 + n, f"CANARY-{'ab'[n % 2]}") for n in range(6)]
+    rows = [(f"CANARY-id-{n}", 7_700_000 + n, f"CANARY-{'ab'[n % 2]}") for n in range(6)]
     series = chain(policy(HALF))
     draft = series.publish(people(*rows))
     said = [repr(draft), str(draft.summary), str(draft.manifest), repr(HALF), repr(series)]
     said += [repr(series.history.memory.keys()), repr(Classes.read(series.history.memory, draft.snapshot))]
-    waiting = series.publish(people(*rows, ("CANARY-new", 7801, "CANARY-a")))
+    waiting = series.publish(people(*rows, ("CANARY-new", 7_700_099, "CANARY-a")))
     said += [repr(waiting), str(waiting.summary), str(waiting.notes), repr(waiting.grouping)]
     bad: list[pl.DataFrame] = [
         people(*rows[1:]),
-        people((rows[0][0], 7799, rows[0][2]), *rows[1:]),
+        people((rows[0][0], 7_700_050, rows[0][2]), *rows[1:]),
         people((rows[0][0], rows[0][1], "CANARY-c"), *rows[1:]),
     ]
     for table in bad:
@@ -446,4 +446,14 @@ def test_errors_and_reprs_are_silent(chain: Any) -> None:
     said.append(str(infeasible.value))
     everything = "".join(said)
     assert "CANARY" not in everything
-    assert "77" not in everything
+    assert "77000" not in everything
+
+
+def test_too_frequent_a_value_elsewhere_does_not_keep_a_ready_list_back(chain: Any) -> None:
+    """At 20 a and b come, which is even; at 80 only a: all of them together have too many."""
+    near = [(f"old{age}{at}", age, value) for age in (20, 80) for at, value in enumerate("abab")]
+    series = chain(policy(ri.Incremental(2, diversity="share", waiting=0.1)))
+    series.publish(people(*near))
+    new = [("E", 20, "a"), ("F", 20, "b"), *((f"G{at}", 80, "a") for at in range(4))]
+    series.publish(people(*near, *new))
+    assert held(series) == {f"G{at}" for at in range(4)}

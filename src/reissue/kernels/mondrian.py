@@ -18,8 +18,6 @@ from reissue.kernels.rules import satisfied
 
 CALLED = {"past": "3d39ef4ad2a0", "rules": "948946988e08"}
 """Digests of the kernels that are called here, see `reissue.kernels`."""
-NEAR = 4
-"""Groups of at most so many times the smallest size are cut where the loss is least, others where they are widest."""
 
 
 class Attributes(NamedTuple):
@@ -324,11 +322,13 @@ def _attempt(
 
 @njit(cache=True, nogil=True)
 def split(
-    cells: Any, index: Any, given: Any, attributes: Any, rules: Any, past: Any, relaxed: bool, limit: int, ends: Any
-) -> int:
+    cells: Any, index: Any, given: Any, attributes: Any, rules: Any, past: Any, relaxed: bool, near: int, limit: int,
+    ends: Any,
+) -> int:  # fmt: skip
     """Cut segments of rows, which end where `given` says, as long as any cut is allowed.
 
-    Segments of at most `limit` rows are left as they are, for a later call. `ends` receives where the
+    Segments of at most `near` rows are cut where the loss is least, others where they are widest. Segments of at
+    most `limit` rows are left as they are, for a later call. `ends` receives where the
     segments end, in the order of rows. Returns how many there are. Relaxed cuts are tried only where no strict
     one is allowed, so that a relaxed grouping refines the strict one.
     """
@@ -366,7 +366,7 @@ def split(
             favourite = 0
             stamp += 1
             _measure(cells, low, high, attributes, least, most, extents, marks, stamp)
-            if size <= NEAR * rules.smallest:
+            if size <= near:
                 least_loss = np.inf
                 for attribute in range(width):
                     parts = _attempt(

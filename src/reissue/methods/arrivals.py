@@ -16,6 +16,8 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
 
+CUT_WITH_CARE = 20_000
+"""Up to so many rows the cut is looked for that loses least; it takes a little longer, and gives narrower classes."""
 NO_LIST = -1
 SEARCHED_TOGETHER = 512
 """So many records are searched for one after the other, by one thread."""
@@ -84,7 +86,7 @@ class Space:
             return rows, rows
         ends = np.append(np.flatnonzero(np.diff(lists[order])) + 1, rows.size).astype(np.int64)
         cells, index = self.cells[rows], np.arange(rows.size, dtype=np.int32)
-        ends = cut(cells, index, ends, self.attributes, self.rules)
+        ends = cut(cells, index, ends, self.attributes, self.rules, near=CUT_WITH_CARE)
         return rows[index], np.repeat(np.arange(ends.size), np.diff(ends, prepend=0))
 
     def kept(self, rows: Ints, batch: Ints) -> Bools:
@@ -163,9 +165,9 @@ def place(space: Space, boxes: Any, rows: Ints, waited: Ints, room: int) -> Plac
         # Those whose lists are not ready, together, stratum by stratum.
         left, added_batch = space.batches(left, space.stratum[left])
         kept = space.kept(left, added_batch)
-        poor = np.unique(space.stratum[left[~kept[added_batch]]])
+        poor = _helped(space, np.unique(space.stratum[left[~kept[added_batch]]]), np.concatenate([left, inserted]))
         if poor.size:
-            # Where even all of them are too few, whoever came in that stratum joins them.
+            # Where even all of them are too few, whoever came in that stratum joins them, if that is enough.
             again = np.isin(space.stratum[inserted], poor)
             whole = np.concatenate([left, inserted[again]])
             list_of[whole[np.isin(space.stratum[whole], poor)]] = NO_LIST
@@ -192,6 +194,12 @@ def place(space: Space, boxes: Any, rows: Ints, waited: Ints, room: int) -> Plac
         left,
         list_of[left],
     )
+
+
+def _helped(space: Space, strata: Ints, rows: Ints) -> Ints:
+    """Those of the strata, ascending, in which these rows keep the rules together."""
+    rows = rows[np.isin(space.stratum[rows], strata)]
+    return strata[space.kept(rows, np.searchsorted(strata, space.stratum[rows]))] if rows.size else strata
 
 
 def _of_stratum(stratum: Ints) -> Ints:

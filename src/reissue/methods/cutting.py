@@ -15,6 +15,8 @@ from reissue.methods.axes import axis, ordered, places
 from reissue.methods.base import Promise
 from reissue.snapshot import Labels, Leaves, Levels, Numbers, Snapshot, strata
 
+NEAR = 4
+"""So many times the smallest size are few rows: the best cut is looked for."""
 PARALLEL_FROM = 20_000
 """Tables with fewer rows are not worth a second thread."""
 TOLERANCE = 1e-12
@@ -61,29 +63,34 @@ def cut(
     past: Any = None,
     *,
     relaxed: bool = False,
+    near: int | None = None,
 ) -> npt.NDArray[np.int64]:
     """Cut segments of rows, which end as given, as long as every part keeps the rules; return where parts end.
 
-    `past` are the earlier states of the classes that segments are, to which no part may open a channel. The kernel
-    runs on all cores: a few coarse cuts first, then the segments they leave in parallel.
+    `past` are the earlier states of the classes that segments are, to which no part may open a channel. Segments of at
+    most `near` rows, by default a few times the smallest size, are cut where the loss is least, others where they are
+    widest. The kernel runs on all cores: a few coarse cuts first, then the segments they leave in parallel.
     """
     from reissue.kernels import warm_up
     from reissue.kernels.mondrian import split
     from reissue.kernels.past import no_past
 
     past = no_past() if past is None else past
+    near = NEAR * rules.smallest if near is None else near
 
     def run(given: npt.NDArray[np.int64], low: int, limit: int) -> npt.NDArray[np.int64]:
         """Cut the segments that begin at `low` and end as given."""
         high = int(given[-1])
         ends = np.empty((high - low) // max(rules.smallest, 1) + given.size + 1, dtype=np.int64)
-        count = split(cells[low:high], index[low:high], given - low, attributes, rules, past, relaxed, limit, ends)
+        count = split(
+            cells[low:high], index[low:high], given - low, attributes, rules, past, relaxed, near, limit, ends
+        )
         return ends[:count] + low
 
     one, nobody = np.ones(1, dtype=np.int64), np.empty(2, dtype=np.int64)
 
     def begin() -> None:
-        split(cells[:1].copy(), index[:1].copy(), one, attributes, rules, past, relaxed, 0, nobody)
+        split(cells[:1].copy(), index[:1].copy(), one, attributes, rules, past, relaxed, near, 0, nobody)
 
     warm_up(begin, "split", cells.dtype)
     workers = os.cpu_count() or 1

@@ -27,9 +27,10 @@ was not cut (the minimality attack).
 Differs from the paper: a batch that is ready becomes a class of its own wherever that loses less information than
 inserting it, also where it overlaps others: who knows the members learns no more from it, and who does not know
 them less. At most a share `waiting` of all records wait; beyond that the lists are pooled, and what loses least is
-published as classes of its own. Lists are cut before they are inserted. A class is looked at for a split only
-when it has received a batch. With `strict` or `diversity="share"` a batch is never cut again: those who came
-together stay together, so that they can be interchanged in every possible world.
+published as classes of its own. Lists are cut before they are inserted, and cuts are looked for that lose least, not
+where a list is widest. A class is looked at for a split only when it has received a batch. With `strict` or
+`diversity="share"` a batch is never cut again: those who came together stay together, so that they can be interchanged
+in every possible world.
 
 Cost: O(n d) for the boxes of n rows with d attributes, a search in a tree for each new record, and Mondrian's cuts for
 the new records and for the classes that received some.
@@ -47,7 +48,7 @@ import polars as pl
 from reissue.errors import Infeasible, ParameterError, Refused, count_of, listed
 from reissue.grouping import HELD_BACK, Grouping
 from reissue.memory import Memory, Remembered
-from reissue.methods.arrivals import Placed, Space, place
+from reissue.methods.arrivals import CUT_WITH_CARE, Placed, Space, place
 from reissue.methods.base import Method, Promise, Takes
 from reissue.methods.classes import Classes
 from reissue.methods.cutting import attributes_of, cells_of, cut, rules_of
@@ -259,7 +260,9 @@ class _Release:
         )
         index = np.arange(rows.size, dtype=np.int32)
         ends = np.append(np.flatnonzero(np.diff(classes.owner[rows])) + 1, rows.size).astype(np.int64)
-        ends = cut(self.space.cells[rows], index, ends, self.space.attributes, self.space.rules, past)
+        ends = cut(
+            self.space.cells[rows], index, ends, self.space.attributes, self.space.rules, past, near=CUT_WITH_CARE
+        )
         starts = np.concatenate([[0], ends[:-1]])
         rows = rows[index]
         parent = classes.owner[rows[starts]]

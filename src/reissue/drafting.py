@@ -171,13 +171,18 @@ class Draft:
                 **dict.fromkeys(self.policy.schema.as_is, "as it is"),
             },
             "series": "protected" if self.protected else "unprotected",
-            "guarantees": [verdict.guarantee for verdict in self.verdicts],
+            "guarantees": self._public_guarantees(),
             "policy_version": self.policy_version,
             "rows": int(self.recoded.groups.sizes.sum()),
             "groups": self.grouping.count,
             **({"adopted": self.adopted} if self.adopted else {}),
             **({"warnings": warnings} if (warnings := self._warnings()) else {}),
         }
+
+    def _public_guarantees(self) -> list[str]:
+        """What holds of the release; promises about a series only where they hold from its first release on."""
+        judged = zip(self.policy.guarantees(), self.verdicts, strict=True)
+        return [v.guarantee for g, v in judged if self.protected or not isinstance(g, SeriesGuarantee)]
 
     def _warnings(self) -> list[str]:
         """What a reader of the public record must know about the promises."""
@@ -404,7 +409,7 @@ def _notes(
     protected: bool,
 ) -> tuple[str, ...]:
     """A state published twice gives two views of it. A protected value nobody has may be spelt wrong."""
-    notes = [*method.warnings(), *method.remarks(form)]
+    notes = []
     if delta.since and not protected:
         notes.append("the series is unprotected: comparing releases may betray people; the public record says so")
     if counterfeits is not None:
@@ -431,4 +436,4 @@ def _notes(
         if absent:
             what = count_of(len(absent), "protected value")
             notes.append(f"{promise.name}: {what} occur nowhere in this table; check the spelling")
-    return tuple(notes)
+    return (*notes, *method.warnings(), *method.remarks(form))

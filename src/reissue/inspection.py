@@ -254,8 +254,8 @@ def knowing_who_waited(given: Knowledge | None, past: Past, view: Published) -> 
     lists = past.waiting_lists()
     if not lists:
         raise ParameterError(
-            "Nobody waits in lists here: the 'waiting' parameter of audit is for series made by Incremental, where it "
-            "counts distinct values."
+            "What waiting gives away is not measured here: the 'waiting' parameter of audit is for series made by "
+            'Incremental with diversity = "distinct".'
         )
     waiting: dict[int, list[str | int]] = {}
     for before, after in pairwise(view.releases):

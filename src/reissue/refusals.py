@@ -95,6 +95,8 @@ def _instead(happened: list[str], history: History) -> str:
     what = _joined([words[kind] for kind in happened])
     able = [kind for kind in METHODS.values() if all(getattr(kind.takes, change) for change in happened)]
     correct = "if the table should have stayed as it was, correct it."
+    if "deletions" in happened:
+        correct = "a release takes the whole table, not only the newcomers; if nobody should be gone, correct it."
     if not history.protected:
         names = _joined([kind.name for kind in able])
         return (

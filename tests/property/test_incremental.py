@@ -223,7 +223,7 @@ def test_promises_hold_where_much_is_inserted_and_cut(chain: Any, l: int, mode: 
     assert happened["inserted"] > 10
     assert happened["added"] > 10
     assert happened["waited"] > 10
-    assert (happened["cut"] > 2) is (not mode)
+    assert (happened["cut"] > 0) is (not mode)
 
 
 @settings(max_examples=15)

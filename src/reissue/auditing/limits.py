@@ -52,7 +52,8 @@ def limits_of(
     if limit is None and not shares and not counted:
         raise ParameterError(
             "The 'limit' parameter of audit must be given: no promise bounds the probability of a value.",
-            hint="say with what probability anybody may be tied to a value at most: limit=1/2, or --limit 1/2.",
+            hint="say with what probability anybody may be tied to a value at most: limit=1/2, --limit 1/2, or "
+            "limit under [gate] in the policy.",
         )
     if limit is None and not shares:
         # What was promised of each release alone is asked of all together, unless more was promised of pairs.

@@ -25,11 +25,15 @@ def forget(
       reissue forget clinic --yes < id.txt
     """
     from reissue.errors import ParameterError, count_of
+    from reissue.refusals import never_without
     from reissue.series import open as open_series
 
     if sys.stdin.isatty():
         people = [str(typer.prompt("Id of the person", err=True, hide_input=True))]
         if not yes:
+            with open_series(series) as opened:
+                for note in never_without(opened.policy.method):
+                    typer.echo(f"note {note}", err=True)
             typer.confirm("This cannot be undone. Forget this person?", abort=True, err=True)
     elif yes:
         people = [line.lstrip("\ufeff").rstrip("\r\n") for line in sys.stdin if line.strip()]

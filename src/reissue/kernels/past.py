@@ -1,12 +1,16 @@
 """Earlier states of classes that are cut, compiled: whether a part of one opens an inference channel to any of them.
 
 The people of a class came in batches, the first ones when it was made. Someone of a batch has a value of that batch,
-and of every state of the class since then. So a part is allowed if it has people of every batch, and for each of them
-shares at least l values with the batch and with all states since. Then comparing two releases leaves at least l values
-(Byun, Sohn, Bertino & Li 2006, section 4.3), and so does what all such comparisons leave together.
+and of every state of the class since then. So a part is allowed only if it has people of every batch, and for each of
+them shares at least l values with the batch and with all states since. Then comparing two releases leaves at least l
+values (Byun, Sohn, Bertino & Li 2006, section 4.3), and so does what all such comparisons leave together.
 
 The paper asks for less: each state alone. And it does not see that a batch which is in one part alone, or missing from
 one, can be told apart: whoever came before or after it is then known by what is left.
+
+Nor does it count. If a part has a value more often than all others together can have brought it, some of a batch must
+have it; where such values take up everybody of the batch in the part, they have no others, and there must be l of them.
+This is asked for each batch, for all up to one, and for all after it.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from numba import njit
 
 
 class Past(NamedTuple):
-    """The earlier states of the classes that rows belong to. Values are bits of 64-bit words."""
+    """The earlier states of the classes that rows belong to."""
 
     owner: npt.NDArray[np.int64]
     """For each row the class it belongs to."""
@@ -29,28 +33,33 @@ class Past(NamedTuple):
     """Where the states of each class begin, in their order; one more than there are classes."""
     release: npt.NDArray[np.int64]
     """For each state the last release that showed it; a batch came in the next one."""
-    shown: npt.NDArray[np.uint64]
-    """The values it had."""
-    fresh: npt.NDArray[np.uint64]
-    """The values of the batch that came in after it."""
+    shown: npt.NDArray[np.int32]
+    """How often it had each value."""
+    fresh: npt.NDArray[np.int32]
+    """How often the batch that came in after it has each."""
     needed: int
     """How many values must be left."""
 
 
 def no_past() -> Past:
     """For rows that were never published."""
-    none, nothing = np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.uint64)
+    none, nothing = np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int32)
     return Past(none, none, none, none, nothing, nothing, 0)
 
 
 @njit(cache=True, nogil=True)
-def _count(words: Any) -> Any:
-    count = 0
-    for word in words:
-        while word:
-            word &= word - np.uint64(1)
-            count += 1
-    return count
+def _tied(held: Any, others: Any, more: Any, people: int, needed: int) -> bool:
+    """Whether people of a part must have values that are fewer than needed.
+
+    `held` is what the part has; `others` and `more` together what all but these people can have brought.
+    """
+    must, values = 0, 0
+    for value in range(held.size):
+        surplus = held[value] - others[value] - more[value]
+        if surplus > 0:
+            must += surplus
+            values += 1
+    return must >= people and values < needed
 
 
 @njit(cache=True, nogil=True)
@@ -63,20 +72,33 @@ def without_channel(cells: Any, index: Any, low: int, high: int, past: Any) -> b
     if begin == end:
         return True
     column = cells.shape[1] - 1
-    left = np.zeros(past.shown.shape[1], np.uint64)
-    there = np.zeros(end - begin + 1, np.bool_)
+    held = np.zeros(past.shown.shape[1], np.int64)
+    people = np.zeros(end - begin + 1, np.int64)
     for row in range(low, high):
-        value = np.uint64(cells[row, column])
-        left[value >> np.uint64(6)] |= np.uint64(1) << (value & np.uint64(63))
+        held[cells[row, column]] += 1
         batch = 0
         while batch < end - begin and past.release[begin + batch] < past.since[index[row]]:
             batch += 1
-        there[batch] = True
-    if not there.all():
+        people[batch] += 1
+    if not people.all():
         return False
-    # From the last batch to the first: `left` is what the part shares with all states since the batch.
+    # From the last batch to the first: `shared` are values that the part shares with all states since the batch.
+    shared = held > 0
+    later = np.zeros(held.size, np.int64)
+    nobody = np.zeros(held.size, np.int64)
+    behind = 0
     for state in range(end - 1, begin - 1, -1):
-        if _count(left & past.fresh[state]) < past.needed:
+        shown, fresh = past.shown[state], past.fresh[state]
+        batch = state - begin + 1
+        if np.sum(shared & (fresh > 0)) < past.needed:
             return False
-        left &= past.shown[state]
-    return bool(_count(left) >= past.needed)
+        shared &= shown > 0
+        behind += people[batch]
+        if _tied(held, shown, later, people[batch], past.needed):
+            return False
+        if _tied(held, shown, nobody, behind, past.needed):
+            return False
+        later += fresh
+        if _tied(held, later, nobody, high - low - behind, past.needed):
+            return False
+    return bool(np.sum(shared) >= past.needed)

@@ -1,7 +1,7 @@
 """Classes of a growing table: who is in which, since when, and the earlier states that cuts must not open channels to.
 
 What is remembered from release to release are three tables: `members` (person, class, since), `states` (for classes
-that received batches: class, release, value, whether the state showed it, whether the batch after it has it) and
+that received batches: class, release, value, how often the state showed it, how often the batch after it has it) and
 `values` (what the numbers of values stand for).
 """
 
@@ -21,7 +21,7 @@ from reissue.snapshot import Column, Snapshot
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
-Words = npt.NDArray[np.uint64]
+Counts = npt.NDArray[np.int32]
 
 MEMBERS, STATES, VALUES = "members", "states", "values"
 NOBODY = -1
@@ -80,31 +80,30 @@ class Classes:
         meaning = pl.Series("value", self.meanings, dtype=pl.Float64 if numeric else pl.String, strict=False)
         return {MEMBERS: pl.DataFrame(members), STATES: self.states.table(), VALUES: meaning.to_frame()}
 
-    def held(self, rows: Ints, part: Ints, count: int) -> Words:
-        """For each part the values of its rows, as bits."""
-        bits = np.zeros((count, words_for(len(self.meanings))), dtype=np.uint64)
-        value = self.values[rows]
-        np.bitwise_or.at(bits, (part, value // 64), np.uint64(1) << (value % 64).astype(np.uint64))
-        return bits
+    def held(self, rows: Ints, part: Ints, count: int) -> Counts:
+        """For each part how often its rows have each value."""
+        values = len(self.meanings)
+        held = np.bincount(part * values + self.values[rows], minlength=count * values)
+        return held.reshape(count, values).astype(np.int32)
 
 
 @dataclass(repr=False)
 class States:
-    """Earlier states of classes, ascending by class and release; values as bits."""
+    """Earlier states of classes, ascending by class and release, as counts of values."""
 
     owner: Ints
     """The class of each state."""
     release: Ints
     """The last release that showed it."""
-    shown: Words
-    """The values it had."""
-    fresh: Words
-    """The values of the batch that came in after it."""
+    shown: Counts
+    """How often it had each value."""
+    fresh: Counts
+    """How often the batch that came in after it has each."""
 
     @classmethod
     def none(cls, values: int) -> States:
         """No class has changed yet."""
-        nothing = np.zeros((0, words_for(values)), dtype=np.uint64)
+        nothing = np.zeros((0, values), dtype=np.int32)
         return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), nothing, nothing)
 
     @classmethod
@@ -114,33 +113,29 @@ class States:
         entries = table.join(states.with_row_index("state"), on=["class", "release"])
         at = entries["state"].to_numpy().astype(np.int64)
         value = number_of[entries["value"].to_numpy()]
-        bits = []
-        for name in ("shown", "fresh"):
-            words = np.zeros((states.height, words_for(values)), dtype=np.uint64)
-            chosen = entries[name].to_numpy()
-            bit = np.uint64(1) << (value[chosen] % 64).astype(np.uint64)
-            np.bitwise_or.at(words, (at[chosen], value[chosen] // 64), bit)
-            bits.append(words)
-        return cls(states["class"].to_numpy().astype(np.int64), states["release"].to_numpy().astype(np.int64), *bits)
+        shown, fresh = np.zeros((2, states.height, values), dtype=np.int32)
+        shown[at, value] = entries["shown"].to_numpy()
+        fresh[at, value] = entries["fresh"].to_numpy()
+        owner, release = (states[name].to_numpy().astype(np.int64) for name in ("class", "release"))
+        return cls(owner, release, shown, fresh)
 
     def table(self) -> pl.DataFrame:
         """One row for each value of each state."""
-        shown, fresh = _unpacked(self.shown), _unpacked(self.fresh)
-        state, value = np.nonzero(shown | fresh)
+        state, value = np.nonzero(self.shown | self.fresh)
         return pl.DataFrame(
             {
                 "class": self.owner[state].astype(np.uint32),
                 "release": self.release[state].astype(np.uint32),
                 "value": value.astype(np.uint32),
-                "shown": shown[state, value] > 0,
-                "fresh": fresh[state, value] > 0,
+                "shown": self.shown[state, value].astype(np.uint32),
+                "fresh": self.fresh[state, value].astype(np.uint32),
             }
         )
 
-    def receiving(self, classes: Ints, last: int, shown: Words, fresh: Words) -> States:
+    def receiving(self, classes: Ints, last: int, shown: Counts, fresh: Counts) -> States:
         """The states after classes received a batch each.
 
-        `last` is the release before, `shown` the values that the classes had in it, `fresh` those of the batches.
+        `last` is the release before, `shown` what the classes had in it, `fresh` what the batches have.
         """
         return States(
             np.concatenate([self.owner, classes]),
@@ -167,15 +162,6 @@ class States:
     def starts(self, classes: int) -> Ints:
         """Where the states of each class begin."""
         return np.searchsorted(self.owner, np.arange(classes + 1)).astype(np.int64)
-
-
-def _unpacked(bits: Words) -> npt.NDArray[np.uint8]:
-    return np.unpackbits(np.ascontiguousarray(bits).view(np.uint8), axis=1, bitorder="little")
-
-
-def words_for(values: int) -> int:
-    """How many 64-bit words a set of values takes."""
-    return max(-(-values // 64), 1)
 
 
 def _numbered(column: Column, remembered: list[Any]) -> tuple[Ints, Ints, tuple[object, ...]]:

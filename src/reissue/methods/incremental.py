@@ -7,11 +7,11 @@ for everybody whatever number of releases is combined.
 
 For tables that only grow: nobody leaves, nothing changes.
 
-What it does not protect against. Without `strict` or shares: combinations of three or more releases; and someone who
-counts, for where a class is cut the values that one part lacks must be those of the other part's people, which no set
-of two releases shows. Someone who knows values already. Someone who knows the program and who waits: those who wait in
-one list have fewer than l distinct values; with `waiting=0` nobody waits. Someone who argues from why a class was or
-was not cut (the minimality attack).
+What it does not protect against. Without `strict` or shares: what follows from more than the sets of two releases. Cuts
+are counted through (`kernels.past`), and we know of no series of ours in which all releases together leave somebody
+fewer than l values; but that is no proof. Someone who knows values already. Someone who knows the program and who
+waits: those who wait in one list have fewer than l distinct values; with `waiting=0` nobody waits. Someone who argues
+from why a class was or was not cut (the minimality attack).
 
 | paper                                        | here                                                             |
 |----------------------------------------------|------------------------------------------------------------------|
@@ -20,7 +20,7 @@ was not cut (the minimality attack).
 | insert, IL(e + r) - IL(e) at its least       | `kernels.nearest`: lists by nearest class, found in a tree       |
 | waiting-lists                                | held back, and tried again; all lists are made anew each time    |
 | split                                        | `cutting.cut` with the earlier states of a class                 |
-| the previous states of a class               | `States`, as sets of values: more is never asked of them         |
+| the previous states of a class               | `States`, as counts of values                                    |
 | 4.3: new records l-diverse by themselves     | every batch keeps the rules before it is inserted                |
 | 4.3: e_i[S] and e_jk[S], for every e_i       | `kernels.past.without_channel`                                   |
 
@@ -48,7 +48,7 @@ import polars as pl
 from reissue.errors import Infeasible, ParameterError, Refused, count_of, listed
 from reissue.grouping import HELD_BACK, Grouping
 from reissue.memory import Memory, Remembered
-from reissue.methods.arrivals import CUT_WITH_CARE, Placed, Space, place
+from reissue.methods.arrivals import CUT_WITH_CARE, NO_LIST, Placed, Space, place
 from reissue.methods.base import Method, Promise, Takes
 from reissue.methods.classes import Classes
 from reissue.methods.cutting import attributes_of, cells_of, cut, rules_of
@@ -58,6 +58,9 @@ from reissue.snapshot import Delta, Snapshot, strata
 Ints = npt.NDArray[np.int64]
 
 WAITING = "waiting: too few values among the new records near by"
+ALL_WAITING = "waiting: too few values among all new records"
+UNEVEN = "waiting: values too uneven among the new records near by"
+ALL_UNEVEN = "waiting: values too uneven among all new records"
 LISTS = "waiting"
 COUNTS_ONLY = "l counts distinct values; it does not bound a probability by 1/l."
 
@@ -169,7 +172,10 @@ class Incremental(Method):
                 hint="publish when more people have arrived, or let them wait: waiting = 0.02 in the policy; who waits "
                 "must then be kept secret.",
             )
-        held = {WAITING: waiting} if waiting.size else {}
+        near, every = (WAITING, ALL_WAITING) if self.diversity == "distinct" else (UNEVEN, ALL_UNEVEN)
+        together = placed.lists < NO_LIST
+        reasons = {near: waiting[~together], every: waiting[together]}
+        held = {reason: rows for reason, rows in reasons.items() if rows.size}
         grouping = Grouping(release.classes.owner.astype(np.int32), release.classes.count, held_back=held)
         return grouping, {**release.classes.tables(snapshot), LISTS: release.lists(placed)}
 

@@ -118,17 +118,23 @@ def propose_policy(frame: pl.DataFrame, source: str, labels: Collection[str] = (
 def _method_lines(values: pl.Series) -> list[str]:
     """A method that protects a series, where the table has enough different values for one."""
     m = min(_USUAL_M, values.len() // int(values.value_counts()["count"].max()))  # type: ignore[arg-type]
+    growing = [
+        "# For a table that only grows, in which nobody leaves and nothing changes:",
+        f'# name = "Incremental", l = {_largest_l(values)}, strict = true',
+    ]
     if m < 2:
         return [
             "[method]",
             'name = "Mondrian"  # protects each release alone: one value is too frequent for MInvariance',
             "k = 10  # GUESS: at least 10 people in a group",
             f"l = {_largest_l(values)}  # GUESS: so many distinct sensitive values in a group",
+            *growing,
         ]
     return [
         "[method]",
         'name = "MInvariance"  # protects the series: everybody keeps one set of m values in all releases',
         f"m = {m}  # GUESS: nobody can be tied to a value with more than 1/m; at most 1/m of people may share a value",
+        *growing,
     ]
 
 

@@ -454,3 +454,17 @@ def test_too_frequent_a_value_elsewhere_does_not_keep_a_ready_list_back(chain: A
     new = [("E", 20, "a"), ("F", 20, "b"), *((f"G{at}", 80, "a") for at in range(4))]
     series.publish(people(*near, *new))
     assert held(series) == {f"G{at}" for at in range(4)}
+
+
+def test_the_public_record_of_an_unprotected_series_lists_no_promise_about_series(tmp_path: Path) -> None:
+    """A larger l than before can be promised for each release alone only."""
+    rows = [(f"P{at}", at, "abcd"[at % 4]) for at in range(16)]
+    series = ri.open(tmp_path / "clinic", policy(ri.Incremental(2)))
+    promised = series.publish(people(*rows)).manifest["guarantees"]
+    assert [words.split(" (")[0] for words in promised] == ["distinct-l-diversity", "inference-freedom"]
+    larger = dataclasses.replace(policy(ri.Incremental(3)), series="unprotected")
+    series.amend(larger, "more values")
+    release = series.publish(people(*rows, ("Q", 3, "a"), ("R", 4, "b"), ("S", 5, "c")))
+    assert release.manifest["series"] == "unprotected"
+    assert [words.split(" (")[0] for words in release.manifest["guarantees"]] == ["distinct-l-diversity"]
+    assert not ri.InferenceFree(3).check(series.published()).holds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from reissue.auditing.report import AuditReport
     from reissue.drafting import Draft, Progress
     from reissue.ledger import Ledger
-    from reissue.methods.base import Promise
+    from reissue.methods.base import Method, Promise
     from reissue.policy import Policy
     from reissue.schema import Schema
 
@@ -83,19 +83,30 @@ class Past:
         return pl.concat(known).unique(PERSON, keep="last", maintain_order=True).sort(PERSON)
 
     @property
-    def method(self) -> str:
-        """The name of the method that made the last release."""
-        return self.policy_of(self.releases[-1].number).method.name
+    def method(self) -> Method:
+        """The method that made the last release."""
+        return self.policy_of(self.releases[-1].number).method
 
-    def waiting_lists(self) -> dict[int, pl.DataFrame]:
-        """For releases whose method keeps lists of distinct values: who waits in which."""
+    def waiting_lists(self, most: Any) -> dict[int, pl.DataFrame]:
+        """For releases whose method keeps lists of distinct values, for an l of at most `most`: who waits in which."""
         found = {}
         for release in self.releases:
             tables = self.ledger.tables(release.number)
-            method = self.policy_of(release.number).method
-            if archive.LISTS in tables and method.parameters.get("diversity") == "distinct":
+            given: Any = self.policy_of(release.number).method.parameters
+            if archive.LISTS in tables and given.get("diversity") == "distinct" and given["l"] <= most:
                 found[release.number] = tables[archive.LISTS]
         return found
+
+    def changed(self, before: int, after: int, schema: Schema, draft: Draft | None = None) -> pl.Series:
+        """Those whose value is another in a later release, or a draft, than in an earlier one; held back or not."""
+        last = draft is not None and draft.number == after
+        tables = (
+            archive.rows(self.ledger, before)[0],
+            draft.rows if draft is not None and last else archive.rows(self.ledger, after)[0],
+        )
+        then, now = (_values(rows, schema.sensitive) for rows in tables)
+        both = then.join(now, on=PERSON, suffix="_now")
+        return both.filter(pl.col(schema.sensitive).ne_missing(pl.col(f"{schema.sensitive}_now")))[PERSON]
 
     def barred(self) -> Ints:
         """Those who are never published again because of releases made elsewhere."""
@@ -246,12 +257,16 @@ def drawn_knowledge(
     return replace(given, compromised={**drawn, **given.compromised})
 
 
-def knowing_who_waited(given: Knowledge | None, past: Past, view: Published) -> Knowledge:
+def knowing_who_waited(
+    given: Knowledge | None, past: Past, view: Published, schema: Schema, draft: Draft | None = None
+) -> Knowledge:
     """With who waited for which release, and the method.
 
-    Only those are named whose list is certain: whoever came into a group together with them waited in the same one.
+    Only those are named whose list is certain: whoever came into a group together with them waited in the same one,
+    which was kept for no larger l than the method has now, and nobody's value in it changed since.
     """
-    lists = past.waiting_lists()
+    method = past.method if draft is None else draft.policy.method
+    lists = past.waiting_lists(method.parameters.get("l", 0))
     if not lists:
         raise ParameterError(
             "What waiting gives away is not measured here: the 'waiting' parameter of audit is for series made by "
@@ -261,7 +276,8 @@ def knowing_who_waited(given: Knowledge | None, past: Past, view: Published) -> 
     for before, after in pairwise(view.releases):
         if before.number not in lists:
             continue
-        table = lists[before.number]
+        changed = past.changed(before.number, after.number, schema, draft)
+        table = lists[before.number].filter(~pl.col("person").is_in(changed).any().over("list"))
         group = pl.DataFrame(
             {PERSON: after.members, GROUP: np.repeat(np.arange(after.group_count), after.sizes)}
         ).with_columns(pl.col(PERSON).cast(pl.Int64))
@@ -271,7 +287,7 @@ def knowing_who_waited(given: Knowledge | None, past: Past, view: Published) -> 
         if certain.height:
             waiting[before.number] = certain[PERSON].to_list()
     known = given or Knowledge()
-    return replace(known, waiting={**waiting, **known.waiting}, method=past.method)
+    return replace(known, waiting={**waiting, **known.waiting}, method=method.name)
 
 
 def without_people(published: Published, people: Ints) -> tuple[Published, int]:

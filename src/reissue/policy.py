@@ -144,10 +144,12 @@ class Policy:
         from reissue.auditing.limits import limits_of
 
         try:
-            limits = limits_of(self.gate.probability, self.method.promises(self.schema))
+            promises = self.method.promises(self.schema)
+            limits = [limits_of(self.gate.probability, promises, releases=count) for count in (1, None)]
         except ParameterError:
             return [f"{self.method.name} promises no bound on probabilities: the gate needs a 'limit', such as 0.25"]
-        missing = () if "undecided" in self.gate.accept else lacking(self.gate.attacks, limits)
+        wanted = dict.fromkeys(name for one in limits for name in lacking(self.gate.attacks, one))
+        missing = [] if "undecided" in self.gate.accept else list(wanted)
         return [
             f"the gate needs the attack '{name}' to prove what {self.method.name} promises: name it in 'attacks', or "
             "'undecided' in 'accept'"

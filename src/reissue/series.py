@@ -267,7 +267,7 @@ class Series:
         past, schema = self._past(), self._policy.schema
         sight = Sight.of_series(past, schema) if draft is None else Sight.of_draft(draft, past)
         given = drawn_knowledge(knowledge, compromised, seed, lambda: past.true_values(schema, draft))
-        given = knowing_who_waited(given, past, sight.view) if waiting else given
+        given = knowing_who_waited(given, past, sight.view, schema, draft) if waiting else given
         gate = (draft and draft.policy.gate) or Gate()
         return sight.audit(
             given,

@@ -16,10 +16,11 @@ import pytest
 import reissue as ri
 from reissue.errors import Infeasible
 from reissue.grouping import Grouping
-from reissue.kernels.past import Past, without_channel
+from reissue.kernels.past import without_channel
 from reissue.methods import arrivals
 from reissue.methods.arrivals import Space
 from reissue.methods.base import Promise
+from reissue.methods.classes import States
 from reissue.methods.cutting import attributes_of, cells_of, rules_of
 from reissue.series import draft
 from reissue.snapshot import Column, Snapshot, strata
@@ -256,26 +257,26 @@ def test_a_part_is_compared_with_all_states_of_its_own_class() -> None:
                 since.append(born[batch])
                 cells.append([0, value])
             expected.append((len(part), allowed(part, batches, states, needed), bool(times)))
-        past = Past(
-            np.array(owner), np.array(since), np.array(starts), np.array(release, dtype=np.int64),
-            counted(shown, values), counted(fresh, values), needed,
-        )  # fmt: skip
+        entries = [
+            (state, value, one[value], two[value])
+            for state, (one, two) in enumerate(zip(shown, fresh, strict=True))
+            for value in sorted(one | two)
+        ]
+        of_states = [which for which, count in enumerate(np.diff(starts).tolist()) for _ in range(count)]
+        columns = np.array(entries, dtype=np.int64).reshape(-1, 4).T
+        states_kept = States(np.array(of_states, dtype=np.int64), np.array(release, dtype=np.int64), *columns)
+        held = np.array([value for _, value in cells])
+        past = states_kept.past(np.array(owner), np.array(since), held, needed)
         order = list(range(len(owner)))
         low = 0
         for size, wanted, has_states in expected:
             mixed = [*order[:low], *rng.sample(order[low : low + size], size), *order[low + size :]]
-            rows = np.array(cells, dtype=np.uint16)[mixed]
-            index = np.array(mixed, dtype=np.int32)
-            answer = without_channel(rows, index, low, low + size, past)
+            answer = without_channel(np.array(mixed, dtype=np.int32), low, low + size, past)
             # A class without states was never anything else: the other rules look after it.
             assert answer is (wanted if has_states else True)
             found[answer] += has_states
             low += size
     assert min(found[True], found[False]) > 50
-
-
-def counted(counters: list[Counter[int]], values: int) -> Any:
-    return np.array([[one[value] for value in range(values)] for one in counters], dtype=np.int32).reshape(-1, values)
 
 
 def test_a_cut_in_two_leaves_l_values_by_counting() -> None:

@@ -63,7 +63,8 @@ def limits_of(
     # Where fewer than 1/p values are left for somebody, the likeliest of them has a probability of more than p.
     needed = -(-probability.denominator // probability.numerator)
     together = max(history, default=None) if limit is None else None
-    return Limits(probability, equivalence, max(counted, default=needed), together)
+    diversity = max(counted, default=needed) if limit is None else max([*counted, needed])
+    return Limits(probability, equivalence, diversity, together)
 
 
 def exact_limit(limit: object) -> Fraction:

@@ -60,7 +60,7 @@ def audit(
     accepted = _check(published, knowledge, form, seconds, threshold, accept)
     limits = limits_of(limit, promises, releases=len(published.releases))
     attacks = [attacks] if isinstance(attacks, str) else attacks
-    chosen = [_built(attack, limits, seconds) for attack in (family.ATTACKS if attacks is None else attacks)]
+    chosen = [_built(attack, limits, seconds, knowledge) for attack in (family.ATTACKS if attacks is None else attacks)]
     if not chosen:
         raise ParameterError("The 'attacks' parameter of audit must name at least one attack.")
     if knowledge is not None:
@@ -88,7 +88,7 @@ def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limi
     return Run(attack.name, judgement, findings, perf_counter() - began)
 
 
-def _built(attack: Attack | str, limits: Limits, seconds: float) -> Attack:
+def _built(attack: Attack | str, limits: Limits, seconds: float, knowledge: Knowledge | None) -> Attack:
     """The attack itself; one given by name gets what it can take of the time and the limits."""
     if not isinstance(attack, str):
         ready = callable(getattr(attack, "run", None)) and isinstance(getattr(attack, "name", None), str)
@@ -97,7 +97,7 @@ def _built(attack: Attack | str, limits: Limits, seconds: float) -> Attack:
                 f"The 'attacks' parameter of audit must hold attacks or their names. Got a {type(attack).__name__}.",
                 hint=f"choose among {listed(list(family.ATTACKS))}.",
             )
-        _check_own_limit(attack, limits)
+        _check_own_limit(attack, limits, knowledge)
         return attack
     known = family.ATTACKS
     # How many values are possible is told where pairs of releases alone were promised, so that takes its time.
@@ -114,10 +114,14 @@ def _asked(name: str, limits: Limits) -> bool:
     return any(getattr(limits, limit) is not None for limit in _ASKS.get(name, every))
 
 
-def _check_own_limit(attack: Attack, limits: Limits) -> None:
-    """Where values are counted, an attack that asks for fewer than were promised would prove something else."""
+def _check_own_limit(attack: Attack, limits: Limits, knowledge: Knowledge | None) -> None:
+    """Where values are counted, an attack that asks for fewer than were promised would prove something else.
+
+    Where it is known who waited, it would conclude from a smaller l than the lists were kept for.
+    """
     own = getattr(attack, "l", None)
-    counted = limits.probability is None and limits.diversity is not None
+    waited = knowledge is not None and bool(knowledge.waiting) and knowledge.method is not None
+    counted = (limits.probability is None or waited) and limits.diversity is not None
     if counted and isinstance(own, int) and own < (limits.diversity or 0):
         raise ParameterError(
             f"The 'l' parameter of {attack.name} must be at least {limits.diversity}, as was promised. "

@@ -16,7 +16,7 @@ from numba import njit
 from reissue.kernels.past import without_channel
 from reissue.kernels.rules import satisfied
 
-CALLED = {"past": "93a814d41957", "rules": "948946988e08"}
+CALLED = {"past": "d4f742a242a1", "rules": "948946988e08"}
 """Digests of the kernels that are called here, see `reissue.kernels`."""
 
 
@@ -48,7 +48,7 @@ class Attributes(NamedTuple):
 @njit(cache=True, nogil=True)
 def _allowed(cells: Any, index: Any, low: int, high: int, rules: Any, past: Any, counts: Any, seen: Any) -> bool:
     """Whether the rows from `low` to `high` may be a group."""
-    return satisfied(cells, low, high, rules, counts, seen) and without_channel(cells, index, low, high, past)
+    return satisfied(cells, low, high, rules, counts, seen) and without_channel(index, low, high, past)
 
 
 @njit(cache=True, nogil=True)

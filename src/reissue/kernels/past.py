@@ -29,13 +29,19 @@ class Past(NamedTuple):
     """For each row the class it belongs to."""
     since: npt.NDArray[np.int64]
     """For each row the release in which it was published first."""
+    value: npt.NDArray[np.int64]
+    """For each row the number of its value among those of its class."""
+    values: npt.NDArray[np.int64]
+    """How many values each class has."""
     starts: npt.NDArray[np.int64]
     """Where the states of each class begin, in their order; one more than there are classes."""
     release: npt.NDArray[np.int64]
     """For each state the last release that showed it; a batch came in the next one."""
-    shown: npt.NDArray[np.int32]
+    offset: npt.NDArray[np.int64]
+    """Where the values of its class begin in the two below."""
+    shown: npt.NDArray[np.int64]
     """How often it had each value."""
-    fresh: npt.NDArray[np.int32]
+    fresh: npt.NDArray[np.int64]
     """How often the batch that came in after it has each."""
     needed: int
     """How many values must be left."""
@@ -43,8 +49,8 @@ class Past(NamedTuple):
 
 def no_past() -> Past:
     """For rows that were never published."""
-    none, nothing = np.zeros(0, dtype=np.int64), np.zeros((0, 1), dtype=np.int32)
-    return Past(none, none, none, none, nothing, nothing, 0)
+    none = np.zeros(0, dtype=np.int64)
+    return Past(none, none, none, none, none, none, none, none, none, 0)
 
 
 @njit(cache=True, nogil=True)
@@ -63,7 +69,7 @@ def _tied(held: Any, others: Any, more: Any, people: int, needed: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def without_channel(cells: Any, index: Any, low: int, high: int, past: Any) -> bool:
+def without_channel(index: Any, low: int, high: int, past: Any) -> bool:
     """Whether the rows from `low` to `high`, all of one class, can be a class of their own."""
     if past.release.size == 0:
         return True
@@ -71,11 +77,10 @@ def without_channel(cells: Any, index: Any, low: int, high: int, past: Any) -> b
     begin, end = past.starts[owner], past.starts[owner + 1]
     if begin == end:
         return True
-    column = cells.shape[1] - 1
-    held = np.zeros(past.shown.shape[1], np.int64)
+    held = np.zeros(past.values[owner], np.int64)
     people = np.zeros(end - begin + 1, np.int64)
     for row in range(low, high):
-        held[cells[row, column]] += 1
+        held[past.value[index[row]]] += 1
         batch = 0
         while batch < end - begin and past.release[begin + batch] < past.since[index[row]]:
             batch += 1
@@ -88,7 +93,8 @@ def without_channel(cells: Any, index: Any, low: int, high: int, past: Any) -> b
     nobody = np.zeros(held.size, np.int64)
     behind = 0
     for state in range(end - 1, begin - 1, -1):
-        shown, fresh = past.shown[state], past.fresh[state]
+        entries = slice(past.offset[state], past.offset[state] + held.size)
+        shown, fresh = past.shown[entries], past.fresh[entries]
         batch = state - begin + 1
         if np.sum(shared & (fresh > 0)) < past.needed:
             return False

@@ -50,32 +50,37 @@ class Space:
         from reissue.kernels import warm_up
 
         count = boxes.size.size
-        found = np.full(rows.size, -1, dtype=np.int64)
         if not count or not rows.size:
-            return found
+            return np.full(rows.size, -1, dtype=np.int64)
         levels = max(0, int(np.ceil(np.log2(count / kernels.LEAF))))
         nodes = _empty(2 ** (levels + 1) - 1, self.attributes)
         order, ranges = np.arange(count), np.zeros((2 ** (levels + 1) - 1, 2), dtype=np.int64)
         tree = (self.attributes, boxes, order, ranges, nodes)
 
-        # In an order of their own, and some at a time: neither the order of rows nor the number of cores decides ties.
-        ordered = rows[np.lexsort((*self.cells[rows, :-1].T, self.stratum[rows]))]
+        # Each kind of row once, in an order of their own and some at a time: neither the order of rows nor the number
+        # of cores decides ties.
+        order_of_rows = np.lexsort((*self.cells[rows, :-1].T, self.stratum[rows]))
+        ordered = rows[order_of_rows]
+        fresh = np.ones(rows.size, dtype=bool)
+        fresh[1:] = (self.cells[ordered[1:], :-1] != self.cells[ordered[:-1], :-1]).any(axis=1)
+        fresh[1:] |= self.stratum[ordered[1:]] != self.stratum[ordered[:-1]]
+        kinds = ordered[fresh]
+        found = np.full(kinds.size, -1, dtype=np.int64)
 
         def search(start: int, end: int) -> None:
-            kernels.nearest(self.cells, ordered[start:end], self.stratum, *tree, found[start:end])
+            kernels.nearest(self.cells, kinds[start:end], self.stratum, *tree, found[start:end])
 
         def begin() -> None:
             kernels.plant(*tree)
             search(0, 0)
 
         warm_up(begin, "nearest", self.cells.dtype)
-        starts = range(0, rows.size, SEARCHED_TOGETHER)
+        starts = range(0, kinds.size, SEARCHED_TOGETHER)
         ends = [start + SEARCHED_TOGETHER for start in starts]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(search, starts, ends))
-        place = np.empty(self.stratum.size, dtype=np.int64)
-        place[ordered] = found
-        near: Ints = place[rows]
+        near = np.empty(rows.size, dtype=np.int64)
+        near[order_of_rows] = found[np.cumsum(fresh) - 1]
         return near
 
     def batches(self, rows: Ints, lists: Ints) -> tuple[Ints, Ints]:

@@ -237,10 +237,10 @@ class _Release:
         if received.size:
             # Also where batches stay whole: a policy that is amended later may let them be cut.
             before = np.flatnonzero(np.isin(classes.owner, received))
-            shown = classes.held(before, np.searchsorted(received, classes.owner[before]), received.size)
+            shown = classes.held(before, np.searchsorted(received, classes.owner[before]))
             new = ~own[placed.batch]
             part = np.searchsorted(received, target[placed.batch[new]])
-            fresh = classes.held(placed.rows[new], part, received.size)
+            fresh = classes.held(placed.rows[new], part)
             classes.states = classes.states.receiving(received, self.number - 1, shown, fresh)
         classes.owner[placed.rows] = target[placed.batch]
         classes.since[placed.rows] = self.number
@@ -249,21 +249,11 @@ class _Release:
 
     def _split(self, received: Ints) -> None:
         """Cut classes that received somebody, where no part opens a channel to any earlier state."""
-        from reissue.kernels.past import Past
-
         classes = self.classes
         rows = np.flatnonzero(np.isin(classes.owner, received))
         rows = rows[np.argsort(classes.owner[rows], kind="stable")]
         states = classes.states
-        past = Past(
-            classes.owner[rows],
-            classes.since[rows],
-            states.starts(classes.count),
-            states.release,
-            states.shown,
-            states.fresh,
-            self.method.l,
-        )
+        past = states.past(classes.owner[rows], classes.since[rows], classes.values[rows], self.method.l)
         index = np.arange(rows.size, dtype=np.int32)
         ends = np.append(np.flatnonzero(np.diff(classes.owner[rows])) + 1, rows.size).astype(np.int64)
         ends = cut(

@@ -277,7 +277,7 @@ def knowing_who_waited(
         if before.number not in lists:
             continue
         changed = past.changed(before.number, after.number, schema, draft)
-        table = lists[before.number].filter(~pl.col("person").is_in(changed).any().over("list"))
+        table = lists[before.number].filter(~pl.col("person").is_in(changed.implode()).any().over("list"))
         group = pl.DataFrame(
             {PERSON: after.members, GROUP: np.repeat(np.arange(after.group_count), after.sizes)}
         ).with_columns(pl.col(PERSON).cast(pl.Int64))

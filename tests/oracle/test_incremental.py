@@ -397,6 +397,21 @@ def test_neither_cores_nor_the_order_of_rows_decide_who_is_nearest(monkeypatch: 
         assert (space.nearest(rows[order], boxes) == together[order]).all()
 
 
+def test_rows_of_one_kind_have_one_nearest_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two classes cost the same; the rows of a kind are not parted where one search ends and the next begins."""
+    monkeypatch.setattr(arrivals, "SEARCHED_TOGETHER", 3)
+    rng = np.random.default_rng(6)
+    _, space = random_space(rng, 400, ["job"], 1)
+    owner = owners(rng, space.stratum, 12, 60)
+    boxes = space.boxes(np.arange(400), owner, int(owner.max()) + 1)
+    rows = np.arange(60, 400)
+    near = space.nearest(rows, boxes)
+    kind = space.cells[rows, 0]
+    assert all(len(set(near[kind == one].tolist())) == 1 for one in np.unique(kind))
+    order = rng.permutation(rows.size)
+    assert (space.nearest(rows[order], boxes) == near[order]).all()
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_the_losses_of_boxes_alone_and_joined(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -110,3 +110,43 @@ def test_what_is_said_to_be_certain_is_true(tmp_path: Path) -> None:
                 assert report.published.values[finding.value] == true[series.name_of(person)]
                 certain += 1
     assert certain
+
+
+def table(*groups: tuple[list[str], int, list[str]]) -> pl.DataFrame:
+    return pl.concat([rows(*group) for group in groups])
+
+
+OLD = (["a", "b", "c", "d"], 20, ["cancer", "flu", "gout", "acne"])
+
+
+def test_a_list_kept_for_a_larger_l_is_not_judged_by_a_smaller_one(tmp_path: Path) -> None:
+    """Two wait for a third value, with two different ones; then two are enough."""
+    series = ri.open(tmp_path / "clinic", ri.Policy(SCHEMA, ri.Incremental(3, waiting=0.5)))
+    series.publish(table(OLD))
+    series.publish(table(OLD, (["w1", "w2"], 20, ["cancer", "flu"])))
+    assert series.held_back(2)["person"].to_list() == ["w1", "w2"]
+    series.amend(ri.Policy(SCHEMA, ri.Incremental(2, waiting=0.5)), "two are enough")
+    series.publish(table(OLD, (["w1", "w2"], 20, ["cancer", "flu"]), (["j1"], 20, ["cancer"])))
+    assert series.held_back(3).height == 0
+    report = series.audit(waiting=True)
+    assert report.passed
+    assert not report.findings
+
+
+def test_a_list_in_which_a_value_changed_is_left_out(tmp_path: Path) -> None:
+    series = ri.open(tmp_path / "clinic", ri.Policy(SCHEMA, ri.Incremental(2, waiting=0.5)))
+    series.publish(table(OLD))
+    series.publish(table(OLD, (["w1", "w2"], 20, ["cancer", "cancer"])))
+    assert series.held_back(2).height == 2
+    last = table(OLD, (["w1", "w2"], 20, ["cancer", "flu"]), (["j1"], 20, ["cancer"]))
+    drafted = series.audit(draft=series.draft(last), waiting=True)
+    series.publish(last)
+    for report in (drafted, series.audit(waiting=True)):
+        assert report.passed
+        assert not report.findings
+
+
+def test_channels_must_not_ask_for_less_than_the_lists_were_kept_for(tmp_path: Path) -> None:
+    series = clinic(tmp_path / "clinic", ri.Incremental(2, waiting=0.5))
+    with pytest.raises(ParameterError, match="must be at least 2"):
+        series.audit(waiting=True, limit="1/2", attacks=[ri.attacks.Channels(1)])

@@ -549,3 +549,12 @@ def test_attacks_of_other_packages_are_given_the_same_limits() -> None:
 
     assert audit(THREE, promises=[ALONE, PAIRS], attacks=[Elsewhere()]).passed
     assert Answer.limits == [Limits(None, None, 4, None)]
+
+
+def test_a_limit_that_is_given_reaches_channels_where_fewer_values_were_promised() -> None:
+    view = ri.Published.from_groups([[(["a", "b"], ["u", "v"])], [(["a", "b", "c", "d"], ["u", "v", "u", "v"])]])
+    promises = (Promise("distinct-l-diversity", {"l": 2}), Promise("inference-freedom", {"l": 2}))
+    report = ri.audit(view, limit="1/5", attacks=["Channels"], promises=promises, accept=["undecided"])
+    assert report.limits.diversity == 5
+    assert not report.passed
+    assert ri.audit(view, attacks=["Channels"], promises=promises).passed

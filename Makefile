@@ -55,6 +55,7 @@ bench: $(VENV)-bench/.ready
 	$(VENV)-bench/bin/python benchmarks/queries.py
 	$(VENV)-bench/bin/python benchmarks/series.py
 	$(VENV)-bench/bin/python benchmarks/audit.py
+	$(VENV)-bench/bin/python benchmarks/incremental.py --large
 
 clean:
 	rm -rf $(VENV) $(VENV)-bench build .mypy_cache .pytest_cache .ruff_cache

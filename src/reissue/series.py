@@ -166,7 +166,7 @@ class Series:
     def at_gate(self, draft: Draft, *, progress: Progress = lambda stage: None) -> tuple[Draft, AuditReport | None]:
         """A draft that remembers what the gate of the policy says about it, and the report; nothing is raised."""
         self._check_continues(draft)
-        return at_gate(draft, self._past(), progress=progress)
+        return at_gate(draft, self._past() if draft.policy.gate else None, progress=progress)
 
     def commit(self, draft: Draft, *, time: datetime | None = None, override: str | None = None) -> Release:
         """Make a draft durable, in one transaction or not at all.

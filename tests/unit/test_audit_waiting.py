@@ -86,6 +86,9 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert "Channels" in found.output
     elsewhere = run.invoke(app, ["audit", str(tmp_path), "--sensitive", "diagnosis", "--limit", "1/2", "--waiting"])
     assert isinstance(elsewhere.exception, ParameterError)
+    unused = run.invoke(app, ["audit", str(tmp_path / "clinic"), "--waiting", "--attacks", "Worlds"])
+    assert isinstance(unused.exception, ParameterError)
+    assert "--attacks leaves it out" in str(unused.exception)
 
 
 def test_what_is_said_to_be_certain_is_true(tmp_path: Path) -> None:

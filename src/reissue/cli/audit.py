@@ -111,6 +111,10 @@ def audit(
         "threshold": threshold,
         "accept": _names(accept) or (),
     }
+    if waiting and asked["attacks"] is not None and "Channels" not in asked["attacks"]:
+        raise ParameterError(
+            "--waiting tells Channels something, and --attacks leaves it out.", hint="add Channels to --attacks."
+        )
     foreign: dict[str, Any] = {
         "quasi": _names(quasi),
         "hierarchies": _hierarchies(hierarchy or []),

@@ -15,6 +15,7 @@ from reissue.drafting import Draft, History
 from reissue.grouping import HELD_BACK, Counterfeits, Grouping
 from reissue.ledger import Entry, Ledger
 from reissue.memory import KEPT, Prefixed
+from reissue.methods import incremental
 from reissue.people import KnownPeople
 from reissue.policy import Policy
 from reissue.release import Release
@@ -27,7 +28,7 @@ COUNTERFEITS = "counterfeits"
 HELD = "held-back"
 MEMORY = "memory-"
 CHECKS = "check-"
-LISTS = MEMORY + "waiting"
+LISTS = MEMORY + incremental.LISTS
 """Who waits in which list, where a method keeps lists."""
 VALUES = "adopted-values"
 """Of a release made elsewhere: how often each group has each value. Who has which is not known."""

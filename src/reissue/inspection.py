@@ -16,6 +16,7 @@ from reissue.domain import GROUP, PERSON
 from reissue.errors import ParameterError
 from reissue.gate import Passage, another_draft, closed, never_shown, unchecked_tables
 from reissue.knowledge import Knowledge
+from reissue.methods.arrivals import NO_LIST
 from reissue.reasoning.runs import runs
 from reissue.release import Published, PublishedGroups, Release
 from reissue.seal import seal_of
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
     from reissue.schema import Schema
 
 Ints = npt.NDArray[np.int64]
-
-NO_LIST = -1
-"""Where a waiting list tells nothing about those who wait."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,8 +12,9 @@ import pytest
 
 import reissue as ri
 from reissue.errors import GuaranteeBroken, Infeasible, ParameterError, PolicyError, Refused, Unprotected
+from reissue.methods.base import COUNTS_ONLY
 from reissue.methods.classes import Classes, States
-from reissue.methods.incremental import COUNTS_ONLY, WAITING
+from reissue.methods.incremental import WAITING
 
 Row = tuple[str, int, str]
 

@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 CUT_WITH_CARE = 20_000
 """Up to so many rows the cut is looked for that loses least; it takes a little longer, and gives narrower classes."""
 NO_LIST = -1
+"""Where no list is why somebody waits."""
 SEARCHED_TOGETHER = 512
 """So many records are searched for one after the other, by one thread."""
 

@@ -52,6 +52,17 @@ class Takes:
     """People may come back after they were gone."""
 
 
+COUNTS_ONLY = "l counts distinct values; it does not bound a probability by 1/l."
+"""What every method says in public whose l counts values."""
+
+
+def nothing_for_protected_sets(name: str, schema: Schema) -> list[str]:
+    """The problem of a method that counts single values with a schema that protects sets of them."""
+    if not schema.protect:
+        return []
+    return [f"{name} does nothing for protected sets, whose values may make up a whole group: leave 'protect' out"]
+
+
 class Method(ABC):
     """A way of grouping people."""
 

@@ -17,6 +17,7 @@ import polars as pl
 from reissue.errors import InternalError
 from reissue.memory import Memory
 from reissue.methods.value_space import ValueSpace
+from reissue.reasoning.dense import ascending, places
 from reissue.reasoning.runs import runs
 from reissue.snapshot import Column, Snapshot
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from reissue.kernels.past import Past
 
 Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 MEMBERS, STATES, VALUES = "members", "states", "values"
 NOBODY = -1
@@ -56,10 +56,8 @@ class Classes:
         if MEMBERS not in memory:
             return cls(0, owner, since, values, States.none(), meanings)
         members = memory[MEMBERS]
-        people = members["person"].to_numpy()
-        place = np.full(int(max(people.max(initial=0), snapshot.people.max(initial=0))) + 1, NOBODY, dtype=np.int64)
-        place[people] = np.arange(people.size)
-        at = place[snapshot.people]
+        people = _ints(members["person"])
+        at = places(people, snapshot.people)
         here = at >= 0
         if int(np.count_nonzero(here)) < people.size:
             raise InternalError("somebody who was published is missing from a table that only grows")
@@ -70,10 +68,8 @@ class Classes:
 
     def tables(self, snapshot: Snapshot) -> dict[str, pl.DataFrame]:
         """What to remember."""
-        row_of = np.full(int(snapshot.people.max(initial=-1)) + 1, NOBODY, dtype=np.int64)
         published = np.flatnonzero(self.owner >= 0)
-        row_of[snapshot.people[published]] = published
-        rows = row_of[row_of >= 0]
+        rows = published[ascending(snapshot.people[published])]
         members = {
             "person": snapshot.people[rows].astype(np.uint32),
             "class": self.owner[rows].astype(np.uint32),

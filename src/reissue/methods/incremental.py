@@ -49,9 +49,10 @@ from reissue.errors import Infeasible, ParameterError, Refused, count_of, listed
 from reissue.grouping import HELD_BACK, Grouping
 from reissue.memory import Memory, Remembered
 from reissue.methods.arrivals import CUT_WITH_CARE, NO_LIST, Placed, Space, place
-from reissue.methods.base import Method, Promise, Takes
+from reissue.methods.base import COUNTS_ONLY, Method, Promise, Takes, nothing_for_protected_sets
 from reissue.methods.classes import Classes
 from reissue.methods.cutting import attributes_of, cells_of, cut, rules_of
+from reissue.reasoning.dense import places
 from reissue.schema import Schema
 from reissue.snapshot import Delta, Snapshot, strata
 
@@ -62,7 +63,6 @@ ALL_WAITING = "waiting: too few values among all new records"
 UNEVEN = "waiting: values too uneven among the new records near by"
 ALL_UNEVEN = "waiting: values too uneven among all new records"
 LISTS = "waiting"
-COUNTS_ONLY = "l counts distinct values; it does not bound a probability by 1/l."
 
 
 @dataclass(frozen=True)
@@ -130,9 +130,7 @@ class Incremental(Method):
 
     def problems(self, schema: Schema, form: str) -> list[str]:
         """Protected sets are not looked at."""
-        if not schema.protect:
-            return []
-        return ["Incremental does nothing for protected sets, whose values may make up a class: leave 'protect' out"]
+        return nothing_for_protected_sets(self.name, schema)
 
     def warnings(self) -> tuple[str, ...]:
         """What l is not, and what it is not good for."""
@@ -285,11 +283,7 @@ class _Release:
 
 def _since_when(memory: Memory, snapshot: Snapshot, number: int) -> Ints:
     """For each row since which release it has been waiting; this one for all who did not."""
-    since = np.full(len(snapshot), number, dtype=np.int64)
-    if LISTS not in memory or not memory[LISTS].height:
-        return since
+    if LISTS not in memory:
+        return np.full(len(snapshot), number, dtype=np.int64)
     people, began = (memory[LISTS][name].to_numpy().astype(np.int64) for name in ("person", "since"))
-    of_person = np.zeros(int(max(people.max(), snapshot.people.max(initial=0))) + 1, dtype=np.int64)
-    of_person[people] = began
-    waited = of_person[snapshot.people]
-    return np.where(waited > 0, waited, since)
+    return np.append(began, number)[places(people, snapshot.people)]  # nowhere is the last place

@@ -33,8 +33,9 @@ import polars as pl
 from reissue.errors import Infeasible, InternalError, ParameterError, count_of
 from reissue.grouping import HELD_BACK, Grouping
 from reissue.memory import KEPT, Memory, Remembered
-from reissue.methods.base import Method, Promise, Takes
+from reissue.methods.base import COUNTS_ONLY, Method, Promise, Takes, nothing_for_protected_sets
 from reissue.methods.mondrian import Mondrian
+from reissue.reasoning.dense import ascending, places
 from reissue.schema import Schema
 from reissue.showing import shown
 from reissue.snapshot import Delta, Snapshot, strata
@@ -44,7 +45,6 @@ Bools = npt.NDArray[np.bool_]
 
 CLASSES = "classes"
 WAITING = "new records with too few distinct values"
-COUNTS_ONLY = "l counts distinct values; it does not bound a probability by 1/l."
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class StaticI(Method):
 
     def problems(self, schema: Schema, form: str) -> list[str]:
         """Protected sets are not looked at."""
-        return _problems(self.name, schema)
+        return nothing_for_protected_sets(self.name, schema)
 
     def warnings(self) -> tuple[str, ...]:
         """Releases are not made for being compared."""
@@ -115,7 +115,7 @@ class StaticII(Method):
 
     def problems(self, schema: Schema, form: str) -> list[str]:
         """Protected sets are not looked at."""
-        return _problems(self.name, schema)
+        return nothing_for_protected_sets(self.name, schema)
 
     def warnings(self) -> tuple[str, ...]:
         """What the promises do not cover."""
@@ -170,12 +170,6 @@ def _check_l(name: str, l: object) -> None:  # noqa: E741
         raise ParameterError(f"The 'l' parameter of {name} must be a whole number of at least 2. Got {l!r} instead.")
 
 
-def _problems(name: str, schema: Schema) -> list[str]:
-    if not schema.protect:
-        return []
-    return [f"{name} does nothing for protected sets, whose values may make up a whole group: leave 'protect' out"]
-
-
 def _part(snapshot: Snapshot, rows: Bools) -> Snapshot:
     """The snapshot with these rows only."""
     if rows.all():
@@ -190,10 +184,8 @@ def _classes(snapshot: Snapshot, memory: Memory) -> Ints:
     if CLASSES not in memory:
         return np.full(len(snapshot), HELD_BACK, dtype=np.int64)
     people, classes = (memory[CLASSES][name].to_numpy().astype(np.int64) for name in ("person", "class"))
-    # Person numbers are dense, so a table of places finds everybody in one pass.
-    place = np.full(max(int(people.max()), int(snapshot.people.max(initial=0))) + 1, HELD_BACK, dtype=np.int64)
-    place[people] = classes
-    found: Ints = place[snapshot.people]
+    order = ascending(people)
+    found = np.append(classes[order], HELD_BACK)[places(people[order], snapshot.people)]  # nowhere is the last place
     if np.count_nonzero(found != HELD_BACK) != people.size:
         raise InternalError("people who were published are missing from a table that only grows")
     return found

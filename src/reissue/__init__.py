@@ -4,13 +4,14 @@ Say what is in the table:
     Schema, Numeric, Categorical, Hierarchy, Policy, Ids, Gate
 Publish it:
     open, adopt, Series, Draft, Release
-    MInvariance, EEquivalence (a whole series), Incremental (a whole series that only grows)
+    MInvariance, EEquivalence, CorSplit (a whole series), Incremental (a whole series that only grows)
     Mondrian (one release at a time)
     StaticII, StaticI (baselines for tables that only grow: a whole series, one release at a time)
 Ask for more in every group:
     KAnonymous, LDiverse, EntropyDiverse, RecursiveDiverse, ShareDiverse, TClose, KEAnonymous
 Check what holds over a series:
-    MUnique, MInvariant, WeakMInvariant, EquivalenceSafe, InferenceFree, HistoryDiverse
+    MUnique, MInvariant, WeakMInvariant, EquivalenceSafe, HistoricallySafe, RestrictionSafe
+    InferenceFree, HistoryDiverse
 Attack what went out, here or elsewhere:
     audit, AuditReport, attacks, Knowledge, Published, read_releases
 Look at what it is worth:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from reissue.guarantees import (
         EntropyDiverse,
         EquivalenceSafe,
+        HistoricallySafe,
         HistoryDiverse,
         InferenceFree,
         KAnonymous,
@@ -46,13 +48,14 @@ if TYPE_CHECKING:
         MInvariant,
         MUnique,
         RecursiveDiverse,
+        RestrictionSafe,
         ShareDiverse,
         TClose,
         WeakMInvariant,
     )
     from reissue.hierarchy import Hierarchy
     from reissue.knowledge import Knowledge
-    from reissue.methods import EEquivalence, Incremental, MInvariance, Mondrian, StaticI, StaticII
+    from reissue.methods import CorSplit, EEquivalence, Incremental, MInvariance, Mondrian, StaticI, StaticII
     from reissue.policy import Ids, Policy
     from reissue.release import Published, Release
     from reissue.schema import Categorical, Numeric, Schema
@@ -64,12 +67,14 @@ __version__ = "0.1.0"
 _HOMES = {
     "AuditReport": "auditing.report",
     "Categorical": "schema",
+    "CorSplit": "methods",
     "Draft": "drafting",
     "EEquivalence": "methods",
     "EntropyDiverse": "guarantees",
     "EquivalenceSafe": "guarantees",
     "Gate": "gate",
     "Hierarchy": "hierarchy",
+    "HistoricallySafe": "guarantees",
     "HistoryDiverse": "guarantees",
     "Ids": "policy",
     "Incremental": "methods",
@@ -87,6 +92,7 @@ _HOMES = {
     "Published": "release",
     "RecursiveDiverse": "guarantees",
     "Release": "release",
+    "RestrictionSafe": "guarantees",
     "Schema": "schema",
     "Series": "series",
     "ShareDiverse": "guarantees",
@@ -107,12 +113,14 @@ _HOMES = {
 __all__ = [
     "AuditReport",
     "Categorical",
+    "CorSplit",
     "Draft",
     "EEquivalence",
     "EntropyDiverse",
     "EquivalenceSafe",
     "Gate",
     "Hierarchy",
+    "HistoricallySafe",
     "HistoryDiverse",
     "Ids",
     "Incremental",
@@ -130,6 +138,7 @@ __all__ = [
     "Published",
     "RecursiveDiverse",
     "Release",
+    "RestrictionSafe",
     "Schema",
     "Series",
     "ShareDiverse",

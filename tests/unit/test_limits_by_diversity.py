@@ -389,7 +389,13 @@ def test_what_pairs_promise_is_proven_by_channels_and_worlds_stands_beside(tmp_p
     limit = "Limit: at least 3 values must be left for anybody when two releases are compared; values are counted, and"
     assert f"{limit} no probability is promised." in text
     data = json.loads(report.to_json())
-    assert data["limits"] == {"probability": None, "equivalence": None, "diversity": 3, "history_diversity": None}
+    assert data["limits"] == {
+        "probability": None,
+        "equivalence": None,
+        "diversity": 3,
+        "history_diversity": None,
+        "correlation": None,
+    }
     assert (data["disclosure"]["above"], data["disclosure"]["open"]) == (None, None)
     page = report.to_html(tmp_path / "report.html").read_text()
     assert "no probability is promised" in page

@@ -146,6 +146,8 @@ class Limits:
     history_diversity: int | None = None
     """The smallest number of values that must be possible for everybody when all releases are taken together. That is
     more than `diversity`: what three releases rule out, no two of them need to."""
+    correlation: int | None = None
+    """The smallest size of two sets of people that comparing two groups may show to have the same values."""
 
 
 @dataclass(frozen=True)

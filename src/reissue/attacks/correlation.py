@@ -264,7 +264,7 @@ class CorrelationFindings(Findings):
         Who has k values left has one of them with a probability of at least 1/k: that proves what is beyond. What
         is within is within for this attack alone, which weighs no values against each other.
         """
-        apart = [degree for degree in (self._n, limits.equivalence) if degree is not None]
+        apart = [degree for degree in (self._n, limits.equivalence, limits.correlation) if degree is not None]
         if limits.probability is None and not apart:
             return Judgement("not asked", "No limit was given that this attack could be held against.")
         if self.found.known == 0 and self.found.where.people.size == 0:

@@ -18,7 +18,15 @@ ROUNDING = Fraction(1, 10**15)
 """A float stands for a fraction with a denominator up to `FINEST` that it is so near to: 1/3, 9/100."""
 
 HISTORY = "history-l-diversity"
-_ONE_IN = {"m-invariance": "m", "weak-m-invariance": "m", "m-uniqueness": "m", "share-l-diversity": "l", HISTORY: "l"}
+SAFETY = "historical-safety"
+_ONE_IN = {
+    "m-invariance": "m",
+    "weak-m-invariance": "m",
+    SAFETY: "m",
+    "m-uniqueness": "m",
+    "share-l-diversity": "l",
+    HISTORY: "l",
+}
 """Promises that nobody is tied to a value with more than 1 in so many, and the parameter that says it."""
 
 
@@ -44,6 +52,7 @@ def limits_of(
     """
     promises = tuple(promises)
     equivalence = max(_whole(promises, "equivalence-safety", "e"), default=None)
+    correlation = max(_whole(promises, SAFETY, "n"), default=None)
     alone = _whole(promises, "distinct-l-diversity", "l")
     pairs = _whole(promises, "inference-freedom", "l")
     history = _whole((one for one in promises if _counts_distinct(one)), HISTORY, "l")
@@ -58,13 +67,13 @@ def limits_of(
     if limit is None and not shares:
         # What was promised of each release alone is asked of all together, unless more was promised of pairs.
         asked = counted if releases == 1 else [*history, *([] if pairs else alone)]
-        return Limits(None, equivalence, max(counted), max(asked, default=None))
+        return Limits(None, equivalence, max(counted), max(asked, default=None), correlation)
     probability = min(shares) if limit is None else exact_limit(limit)
     # Where fewer than 1/p values are left for somebody, the likeliest of them has a probability of more than p.
     needed = -(-probability.denominator // probability.numerator)
     together = max(history, default=None) if limit is None else None
     diversity = max(counted, default=needed) if limit is None else max([*counted, needed])
-    return Limits(probability, equivalence, diversity, together)
+    return Limits(probability, equivalence, diversity, together, correlation)
 
 
 def exact_limit(limit: object) -> Fraction:

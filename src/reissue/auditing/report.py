@@ -267,6 +267,7 @@ class AuditReport:
                 "equivalence": self.limits.equivalence,
                 "diversity": self.limits.diversity,
                 "history_diversity": self.limits.history_diversity,
+                "correlation": self.limits.correlation,
             },
             "threshold": self.threshold,
             "accept": sorted(self.accept),

@@ -30,7 +30,7 @@ UNASKED = 5.0
 _ASKS = {
     "Worlds": ("probability", "history_diversity"),
     "Equivalence": ("equivalence",),
-    "Correlation": ("probability", "equivalence"),
+    "Correlation": ("probability", "equivalence", "correlation"),
     "Channels": ("diversity",),
 }
 """The limits that attacks judge by: without any of them they are not asked. Attacks of other packages may use all."""

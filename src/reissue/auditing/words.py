@@ -62,6 +62,8 @@ def limits_in_words(limits: Limits) -> list[str]:
         told.append(f"nobody may be tied to a value with a probability of more than {limits.probability}")
     if limits.equivalence is not None:
         told.append(f"no two sets of fewer than {limits.equivalence} people may be found to have the same values")
+    if limits.correlation is not None:
+        told.append(f"no two groups may show that sets of fewer than {limits.correlation} people have the same values")
     only = "" if limits.probability is not None else f"; {COUNTED}"
     if limits.history_diversity is not None:
         least = count_of(limits.history_diversity, "possible value")

@@ -10,13 +10,15 @@
     MUnique            m-uniqueness              at least m members, all with different values
     MInvariant         m-invariance              m-unique, and everybody keeps one set of values (a signature)
     WeakMInvariant     weak-m-invariance         at least m values equally often, and everybody keeps one signature
+    HistoricallySafe   historical-safety         that, and two releases never tie sets of fewer than n people together
+    RestrictionSafe    restriction-safety        by a formula, no value is found with probability h or more
     EquivalenceSafe    equivalence-safety        no two sets of fewer than e people are found to have the same values
     InferenceFree      inference-freedom         comparing any two releases leaves everybody at least l values
     HistoryDiverse     history-l-diversity       people with the same history in all releases have at least l values
 
-MInvariant, WeakMInvariant, EquivalenceSafe, InferenceFree and HistoryDiverse judge the releases of a series together,
-the others every group by itself. LDiverse, InferenceFree and HistoryDiverse count values, which does not bound a
-probability by 1/l; ShareDiverse and HistoryDiverse(l, diversity="share") do bound it.
+From MInvariant on, they judge the releases of a series together, the others every group by itself. LDiverse,
+InferenceFree and HistoryDiverse count values, which does not bound a probability by 1/l; ShareDiverse and
+HistoryDiverse(l, diversity="share") do bound it. RestrictionSafe is a formula that is not proven to be a bound.
 
 `build` makes one from its name in a policy file. Other packages add their own under the entry point group
 `reissue.guarantees`, with the name in a policy file as the entry point's name.
@@ -30,6 +32,7 @@ from reissue.guarantees.base import GroupGuarantee, Groupwise, Guarantee, Measur
 from reissue.guarantees.distinct_diversity import LDiverse
 from reissue.guarantees.entropy_diversity import EntropyDiverse
 from reissue.guarantees.equivalence_safety import EquivalenceSafe
+from reissue.guarantees.historical_safety import HistoricallySafe
 from reissue.guarantees.history_diversity import HistoryDiverse
 from reissue.guarantees.inference_freedom import InferenceFree
 from reissue.guarantees.k_anonymity import KAnonymous
@@ -37,6 +40,7 @@ from reissue.guarantees.ke_anonymity import KEAnonymous
 from reissue.guarantees.m_invariance import MInvariant
 from reissue.guarantees.m_uniqueness import MUnique
 from reissue.guarantees.recursive_diversity import RecursiveDiverse
+from reissue.guarantees.restriction_safety import RestrictionSafe
 from reissue.guarantees.share_diversity import ShareDiverse
 from reissue.guarantees.t_closeness import TClose
 from reissue.guarantees.weak_m_invariance import WeakMInvariant
@@ -49,6 +53,7 @@ __all__ = [
     "GroupGuarantee",
     "Groupwise",
     "Guarantee",
+    "HistoricallySafe",
     "HistoryDiverse",
     "InferenceFree",
     "KAnonymous",
@@ -58,6 +63,7 @@ __all__ = [
     "MUnique",
     "Measure",
     "RecursiveDiverse",
+    "RestrictionSafe",
     "SeriesGuarantee",
     "ShareDiverse",
     "TClose",
@@ -77,6 +83,8 @@ GUARANTEES: Mapping[str, type[Guarantee]] = {
     MUnique.name: MUnique,
     MInvariant.name: MInvariant,
     WeakMInvariant.name: WeakMInvariant,
+    HistoricallySafe.name: HistoricallySafe,
+    RestrictionSafe.name: RestrictionSafe,
     EquivalenceSafe.name: EquivalenceSafe,
     InferenceFree.name: InferenceFree,
     HistoryDiverse.name: HistoryDiverse,

@@ -11,6 +11,7 @@ from typing import Any
 
 from reissue.memory import Memory
 from reissue.methods.base import Constraint, Method, Promise, Takes
+from reissue.methods.cor_split import CorSplit
 from reissue.methods.e_equivalence import EEquivalence
 from reissue.methods.incremental import Incremental
 from reissue.methods.m_invariance import MInvariance
@@ -21,6 +22,7 @@ from reissue.plugins import make
 __all__ = [
     "METHODS",
     "Constraint",
+    "CorSplit",
     "EEquivalence",
     "Incremental",
     "MInvariance",
@@ -38,6 +40,7 @@ METHODS: Mapping[str, type[Method]] = {
     Mondrian.name: Mondrian,
     MInvariance.name: MInvariance,
     EEquivalence.name: EEquivalence,
+    CorSplit.name: CorSplit,
     Incremental.name: Incremental,
     StaticI.name: StaticI,
     StaticII.name: StaticII,

@@ -9,7 +9,7 @@ compared with them would lose too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ from reissue.memory import Remembered
 from reissue.methods.counterfeits import Made
 from reissue.reasoning import diversity
 from reissue.reasoning.cut_graphs import Counts, CutGraphs, Turnover
+from reissue.reasoning.group_histories import GroupHistories
 from reissue.reasoning.stays import Stays, Step
 from reissue.reasoning.symmetry import symmetry
 from reissue.release import Published, PublishedGroups
@@ -34,10 +35,7 @@ def adopted_signatures(published: Published, m: int, *, most: int | None) -> tup
     `most` is how often a group may hold each of its values; None for any number of times.
     """
     past = _Past.of(published, m, most)
-    stays = past.stays
-    for release, people, signature in past.going_on():
-        stays, _ = stays.advance(release.number, people, signature)
-    return {**stays.tables(), **_no_counterfeits()}, past.lost()
+    return past.remembered(), past.lost()
 
 
 def adopted_cuts(published: Published, m: int, e: int) -> tuple[Remembered, Ints]:
@@ -45,12 +43,63 @@ def adopted_cuts(published: Published, m: int, e: int) -> tuple[Remembered, Ints
 
     Nobody in a sound part changes between buckets, so that each is judged by itself.
     """
-    past = _Past.of(published, m, None)
+    past, graphs = _certified(_Past.of(published, m, None), e)
+    return {**past.remembered(), **graphs.tables()}, past.lost()
+
+
+def adopted_histories(
+    published: Published, m: int, degree: Callable[[int], int], most: int | None, prefix: str, *, merged: bool
+) -> tuple[Remembered, Ints]:
+    """The same where nobody may be published more than `most` times or be tied to others by a correlation of few.
+
+    `degree` says how many people a correlation needs in groups of so many values. With `merged`, no combination of
+    releases may tie fewer together than it says of m. Tables of everybody's groups have names that begin with `prefix`.
+    """
+    past = _Past.of(published, m, None, spoilt=_correlated(published, degree) | _too_often(published, most))
+    graphs: Remembered = {}
+    if merged:
+        past, cuts = _certified(past, degree(m))
+        graphs = cuts.tables()
+    histories = GroupHistories.read({}, prefix)
+    for release, _, sound in past.releases():
+        who = np.repeat(sound, release.sizes)
+        group = np.repeat(np.arange(release.group_count), release.sizes)
+        histories = histories.advance(release.number, release.members[who], group[who], release.group_count)
+    return {**past.remembered(), **graphs, **histories.tables()}, past.lost()
+
+
+def _correlated(published: Published, degree: Callable[[int], int]) -> Bools:
+    """Which groups are correlated with others, earlier or later, in fewer people than they need."""
+    from reissue.reasoning.correlations import Correlations
+
+    found = Correlations.of(published)
+    values = np.diff(found.value_starts)
+    needed = np.zeros(int(values.max(initial=0)) + 1, dtype=np.int64)
+    for size in np.unique(values[values > 1]).tolist():
+        needed[size] = degree(size)
+    tied: Bools = np.minimum(found.smallest_before, found.smallest_after) < needed[values]
+    return tied
+
+
+def _too_often(published: Published, most: int | None) -> Bools:
+    """Which groups have somebody who is in more than so many releases."""
+    none = np.empty(0, dtype=np.int64)
+    members = np.concatenate([none, *(release.members for release in published.releases)])
+    sizes = np.concatenate([none, *(release.sizes for release in published.releases)])
+    spoilt = np.zeros(sizes.size, dtype=np.bool_)
+    if most is not None and members.size:
+        _, who, times = np.unique(members, return_inverse=True, return_counts=True)
+        spoilt[np.repeat(np.arange(sizes.size), sizes)[times[who] > most]] = True
+    return spoilt
+
+
+def _certified(past: _Past, e: int) -> tuple[_Past, CutGraphs]:
+    """Those of the past whose cuts are large enough, and the graphs they come from."""
     past = past.without(past.split())
     while True:
-        stays, graphs, doubtful = _followed(past, e)
+        graphs, doubtful = _followed(past, e)
         if not doubtful.size:
-            return {**stays.tables(), **_no_counterfeits(), **graphs.tables()}, past.lost()
+            return past, graphs
         past = past.without(doubtful)
 
 
@@ -67,17 +116,19 @@ class _Past:
     """Nobody's yet; they know the ids of the signatures."""
 
     @classmethod
-    def of(cls, published: Published, m: int, most: int | None) -> _Past:
+    def of(cls, published: Published, m: int, most: int | None, spoilt: Bools | None = None) -> _Past:
         part = symmetry(published).part
         signature, stays = _signatures(published)
-        sound = _sound_parts(part, signature, _sound_groups(published, m, most))
+        groups = _sound_groups(published, m, most)
+        sound = _sound_parts(part, signature, groups if spoilt is None else groups & ~spoilt)
         return cls(published, signature, sound[part], stays)
 
     def without(self, signatures: Ints) -> _Past:
         """Nobody with one of these signatures goes on."""
         return _Past(self.published, self.signature, self.sound & ~np.isin(self.signature, signatures), self.stays)
 
-    def _releases(self) -> Iterator[tuple[PublishedGroups, Ints, Bools]]:
+    def releases(self) -> Iterator[tuple[PublishedGroups, Ints, Bools]]:
+        """For each release the signature of each of its groups, and whether its people go on."""
         begin = 0
         for release in self.published.releases:
             groups = slice(begin, begin + release.group_count)
@@ -86,18 +137,25 @@ class _Past:
 
     def going_on(self) -> Iterator[tuple[PublishedGroups, Ints, Ints]]:
         """For each release the people in it who go on, and the signature of each."""
-        for release, signature, sound in self._releases():
+        for release, signature, sound in self.releases():
             who = np.repeat(sound, release.sizes)
             yield release, release.members[who], np.repeat(signature, release.sizes)[who]
 
+    def remembered(self) -> Remembered:
+        """Everybody's stays, and that there are no counterfeits."""
+        stays = self.stays
+        for release, people, signature in self.going_on():
+            stays, _ = stays.advance(release.number, people, signature)
+        return {**stays.tables(), "counterfeits": Made.read({}).table()}
+
     def lost(self) -> Ints:
         """Those who do not, ascending."""
-        lost = [release.members[np.repeat(~sound, release.sizes)] for release, _, sound in self._releases()]
+        lost = [release.members[np.repeat(~sound, release.sizes)] for release, _, sound in self.releases()]
         return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *lost]))
 
     def split(self) -> Ints:
         """The signatures with several groups in one release, among those who go on."""
-        often = [np.unique(signature[sound], return_counts=True) for _, signature, sound in self._releases()]
+        often = [np.unique(signature[sound], return_counts=True) for _, signature, sound in self.releases()]
         return np.unique(np.concatenate([np.empty(0, dtype=np.int64), *(one[count > 1] for one, count in often)]))
 
 
@@ -136,8 +194,8 @@ def _signatures(published: Published) -> tuple[Ints, Stays]:
     return ids[numbers], stays
 
 
-def _followed(past: _Past, e: int) -> tuple[Stays, CutGraphs, Ints]:
-    """Everybody's stays and the cut graphs up to the last release, or up to one with doubtful signatures."""
+def _followed(past: _Past, e: int) -> tuple[CutGraphs, Ints]:
+    """The cut graphs up to the last release, or up to one with doubtful signatures, and these."""
     stays, graphs = past.stays, CutGraphs(e)
     for release, people, signature in past.going_on():
         stays, step = stays.advance(release.number, people, signature)
@@ -145,15 +203,15 @@ def _followed(past: _Past, e: int) -> tuple[Stays, CutGraphs, Ints]:
         once = ~last.again
         admitted = graphs.admit(last.signature[once], last.came[once], last.left[once])
         if not admitted.all():
-            return stays, graphs, np.unique(last.signature[once][~admitted])
+            return graphs, np.unique(last.signature[once][~admitted])
         present = np.unique(signature)
         graphs.end(np.setdiff1d(graphs.living(), present), step.number)
         turnover = _turnover(step, present)
         missing = graphs.missing(turnover)
         if missing.any():
-            return stays, graphs, turnover.signature[missing > 0]
+            return graphs, turnover.signature[missing > 0]
         graphs.step(turnover)
-    return stays, graphs, np.empty(0, dtype=np.int64)
+    return graphs, np.empty(0, dtype=np.int64)
 
 
 def _turnover(step: Step, present: Ints) -> Turnover:
@@ -167,7 +225,3 @@ def _turnover(step: Step, present: Ints) -> Turnover:
     returned = np.bincount(step.returned.signature, minlength=size)[changed]
     entered = np.bincount(step.entered.signature, minlength=size)[changed]
     return Turnover(step.number, changed, entered - returned, leaving, returned, returners_leaving)
-
-
-def _no_counterfeits() -> Remembered:
-    return {"counterfeits": Made.read({}).table()}

@@ -106,6 +106,10 @@ class Made:
         for _ in range(REDRAWS):
             own = np.flatnonzero(published[rows] == signature)
             rows[own] = donors[rng.integers(donors.size, size=own.size)]
+        return self.and_copies(signature, place, came, snapshot, rows)
+
+    def and_copies(self, signature: Ints, place: Ints, came: int, snapshot: Snapshot, rows: Ints) -> Made:
+        """With new ones of these signatures and places that take their cells from these rows."""
         cells = pl.DataFrame([_drawn(column, rows) for column in (*snapshot.quasi, *snapshot.as_is)])
         return Made(
             np.concatenate([self.number, np.arange(self.next_number, self.next_number + signature.size)]),

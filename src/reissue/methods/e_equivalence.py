@@ -13,7 +13,7 @@ that the paper considers.
 | merged partitions, bucket               | one group for each signature                                  |
 | Algorithm 1, BuildGraph                 | `reasoning.cut_graph`, `reasoning.cut_graphs`                 |
 | MinCut(newGraph) > 2 (e - 1)            | `CutGraphs.missing` is 0                                      |
-| Algorithm 2, Anonymize                  | `EEquivalence.group`                                          |
+| Algorithm 2, Anonymize                  | `anonymize`                                                   |
 | Algorithm 3, AnonymizeBucket            | `Buckets.balance`, `CutGraphs.missing`, `Buckets.add_sets`    |
 | counterfeits greedily marked as deleted | `Buckets.balance`: they stay only where no arrival would do   |
 
@@ -40,7 +40,7 @@ from reissue.memory import Memory, Remembered
 from reissue.methods.adopting import adopted_cuts
 from reissue.methods.base import Method, Promise, Takes
 from reissue.methods.buckets import Buckets
-from reissue.methods.invariance import Choice, Round, Shortage
+from reissue.methods.invariance import Choice, Round, Settled, Shortage
 from reissue.methods.m_invariance import check_parameters, problems
 from reissue.reasoning.cut_graphs import Counts, CutGraphs, Turnover
 from reissue.reasoning.dense import places
@@ -110,22 +110,9 @@ class EEquivalence(Method):
     ) -> tuple[Grouping, Remembered]:
         """Algorithm 2."""
         release = Round.begin(snapshot, delta.since + 1, memory, self.m, rng)
-        graphs = CutGraphs.read(memory, self.e)
         release.part_changed("withhold")
-        _admit(release, graphs)
-        buckets = release.divide()
-        flow = _Flow.of(release)
-
-        # Algorithm 3 for all buckets: balance, then signature-sized sets until every cut is large enough.
-        buckets.balance(unchanged=~flow.changed(buckets))
-        buckets.replace_kept(self._missing(graphs, buckets, flow) > 0)
-        buckets.add_sets(self._sets(graphs, buckets, flow))
-        # The last bucketisation, and once more a look at what it touched.
-        release.assign(buckets, self.shortage, least=graphs.threshold)
-        buckets.add_sets(self._sets(graphs, buckets, flow))
-        settled = release.settle(buckets, self.choice)
-        graphs.end(np.setdiff1d(graphs.living(), buckets.signature), release.number)
-        graphs.step(flow.turnover(buckets))
+        graphs = CutGraphs.read(memory, self.e)
+        settled = anonymize(release, graphs, self.shortage, self.choice)
         return settled.merged(), {**settled.memory(), **graphs.tables()}
 
     def adopt(self, published: Published) -> tuple[Remembered, Ints]:
@@ -135,19 +122,40 @@ class EEquivalence(Method):
         """
         return adopted_cuts(published, self.m, self.e)
 
-    def _sets(self, graphs: CutGraphs, buckets: Buckets, flow: _Flow) -> Ints:
-        """How many sets, one tuple of each value of the signature, every bucket needs."""
-        return -(-self._missing(graphs, buckets, flow) // buckets.per_bucket(np.ones_like(buckets.value)))
 
-    def _missing(self, graphs: CutGraphs, buckets: Buckets, flow: _Flow) -> Ints:
-        """How many tuples more must enter every bucket."""
-        turnover = flow.turnover(buckets)
-        missing = np.zeros(buckets.starts.size, dtype=np.int64)
-        signatures = buckets.signature[buckets.starts]
-        order = np.argsort(signatures)
-        at = order[np.searchsorted(signatures, turnover.signature, sorter=order)]
-        missing[at] = graphs.missing(turnover)
-        return missing
+def anonymize(release: Round, graphs: CutGraphs, shortage: Shortage, choice: Choice) -> Settled:
+    """Algorithm 2 without its output: a release whose merged buckets have cuts that are large enough."""
+    _admit(release, graphs)
+    buckets = release.divide()
+    flow = _Flow.of(release)
+
+    # Algorithm 3 for all buckets: balance, then signature-sized sets until every cut is large enough.
+    buckets.balance(unchanged=~flow.changed(buckets))
+    buckets.replace_kept(_missing(graphs, buckets, flow) > 0)
+    buckets.add_sets(_sets(graphs, buckets, flow))
+    # The last bucketisation, and once more a look at what it touched.
+    release.assign(buckets, shortage, least=graphs.threshold)
+    buckets.add_sets(_sets(graphs, buckets, flow))
+    settled = release.settle(buckets, choice)
+    graphs.end(np.setdiff1d(graphs.living(), buckets.signature), release.number)
+    graphs.step(flow.turnover(buckets))
+    return settled
+
+
+def _sets(graphs: CutGraphs, buckets: Buckets, flow: _Flow) -> Ints:
+    """How many sets, one tuple of each value of the signature, every bucket needs."""
+    return -(-_missing(graphs, buckets, flow) // buckets.per_bucket(np.ones_like(buckets.value)))
+
+
+def _missing(graphs: CutGraphs, buckets: Buckets, flow: _Flow) -> Ints:
+    """How many tuples more must enter every bucket."""
+    turnover = flow.turnover(buckets)
+    missing = np.zeros(buckets.starts.size, dtype=np.int64)
+    signatures = buckets.signature[buckets.starts]
+    order = np.argsort(signatures)
+    at = order[np.searchsorted(signatures, turnover.signature, sorter=order)]
+    missing[at] = graphs.missing(turnover)
+    return missing
 
 
 def _admit(release: Round, graphs: CutGraphs) -> None:

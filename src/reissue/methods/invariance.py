@@ -6,8 +6,8 @@ Rows fall into three sorts. People published before keep their signature if thei
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from reissue.methods.value_space import ValueSpace
 from reissue.reasoning.stays import Stays
 from reissue.showing import shown
 from reissue.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from reissue.kernels.halving import Lines
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -103,7 +106,8 @@ class Round:
             self.anew = rows
 
     def hold_back(self, reason: str, rows: Ints) -> None:
-        """Do not publish these rows."""
+        """Do not publish these rows; one that is held back already keeps its reason."""
+        rows = rows[self._published()[rows]]
         if rows.size:
             self.held_back[reason] = np.sort(rows)
 
@@ -258,6 +262,23 @@ class Round:
         return made, buckets.value[np.concatenate([slot, fresh])]
 
 
+class Parts(NamedTuple):
+    """The rows that a release shows, people before counterfeits, in buckets that have been split."""
+
+    people: Ints
+    """The number of each person, below 0 for a counterfeit."""
+    bucket: npt.NDArray[np.integer]
+    value: npt.NDArray[np.integer]
+    """The code of each row's value; its own within the release."""
+    cells: npt.NDArray[np.unsignedinteger]
+    """The places of each row along the lines."""
+    lines: Lines
+    group: npt.NDArray[np.int32]
+    """The groups, numbered bucket after bucket, those near each other in space with numbers near each other."""
+    groups: int
+    """How many there are."""
+
+
 @dataclass(frozen=True)
 class Settled:
     """One release whose people and counterfeits are in their buckets."""
@@ -287,15 +308,34 @@ class Settled:
 
     def split(self) -> Grouping:
         """Phase four: groups in which every value of the signature occurs once."""
+        parts = self.parts()
+        return self.grouped(parts.group, parts.groups)
+
+    def parts(self) -> Parts:
+        """The buckets, split into groups in which every value of the signature occurs once."""
         from reissue.methods.splitting import Space, split
 
-        merged = self.merged()
-        snapshot, buckets = shown(self.round.snapshot, merged)
+        snapshot, buckets = shown(self.round.snapshot, self.merged())
         space = Space.of(snapshot.quasi, snapshot.schema)
         cells = space.cells([column.codes for column in snapshot.quasi])
-        group, count = split(cells, buckets.group, snapshot.values.codes, space.lines, self.round.rng)
-        real = np.flatnonzero(merged.group != HELD_BACK)
-        of_rows = np.full(merged.group.size, HELD_BACK, dtype=np.int64)
+        value = snapshot.values.codes
+        group, count = split(cells, buckets.group, value, space.lines, self.round.rng)
+        return Parts(snapshot.people, buckets.group, value, cells, space.lines, group, count)
+
+    def with_made(self, signature: Ints, place: Ints, rows: Ints) -> Settled:
+        """With further counterfeits, which have the quasi-identifiers of these rows of the snapshot."""
+        if not signature.size:
+            return self
+        release = self.round
+        made = self.made.and_copies(signature, place, release.number, release.snapshot, rows)
+        orders = {number: release.signatures.order(number) for number in np.unique(signature).tolist()}
+        values = [orders[number][at] for number, at in zip(signature.tolist(), place.tolist(), strict=True)]
+        return replace(self, made=made, made_value=np.concatenate([self.made_value, values]))
+
+    def grouped(self, group: npt.NDArray[np.integer], count: int) -> Grouping:
+        """The groups of the rows that are shown, people before counterfeits, as a grouping of the snapshot."""
+        real = np.flatnonzero(self.signature != HELD_BACK)
+        of_rows = np.full(self.signature.size, HELD_BACK, dtype=np.int64)
         of_rows[real] = group[: real.size]
         return self._grouping(of_rows, group[real.size :], count)
 

@@ -9,12 +9,19 @@ Ints = npt.NDArray[np.int64]
 
 ROOM, MOST = 64, 1 << 28
 """A table may have so many places for each number in it, and in all; sparser numbers are sorted."""
+HALF = 2**31
+"""Numbers from here on, where made-up members have theirs, are dense by themselves."""
 
 
 def ascending(numbers: Ints) -> Ints:
     """The positions of numbers in ascending order; of a number that occurs twice one position is lost."""
-    lowest, highest = int(numbers.min(initial=0)), int(numbers.max(initial=-1))
+    if not numbers.size:
+        return np.empty(0, dtype=np.int64)
+    lowest, highest = int(numbers.min()), int(numbers.max())
     if highest - lowest > min(ROOM * numbers.size, MOST):
+        if lowest < HALF <= highest:
+            low, high = np.flatnonzero(numbers < HALF), np.flatnonzero(numbers >= HALF)
+            return np.concatenate([low[ascending(numbers[low])], high[ascending(numbers[high])]])
         order = np.argsort(numbers, kind="stable")
         return order[np.diff(numbers[order], append=highest + 1) > 0]
     table = np.full(highest - lowest + 1, -1, dtype=np.int32)
@@ -28,6 +35,13 @@ def places(numbers: Ints, wanted: Ints) -> Ints:
         return np.full(wanted.size, -1, dtype=np.int64)
     lowest, highest = int(numbers[0]), int(numbers[-1])
     if highest - lowest > min(ROOM * (numbers.size + wanted.size), MOST):
+        if lowest < HALF <= highest:
+            before = int(np.searchsorted(numbers, HALF))
+            at = places(numbers[:before], wanted)
+            high = np.flatnonzero(wanted >= HALF)
+            there = places(numbers[before:], wanted[high])
+            at[high] = np.where(there < 0, -1, before + there)
+            return at
         at = np.minimum(np.searchsorted(numbers, wanted), numbers.size - 1)
         return np.where(numbers[at] == wanted, at, -1)
     # One place more, before the lowest, for everybody who is outside.

@@ -22,9 +22,8 @@ labels as text, numbers as 64-bit floats, a missing value as null.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import count
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -34,6 +33,7 @@ import polars as pl
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.memory import KEPT, Kept, Memory, Remembered
 from reissue.reasoning.dense import places
+from reissue.reasoning.past_parts import Part, Parts, Ranges
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -41,8 +41,6 @@ Value = str | float | None
 Signature = tuple[Value, ...]
 
 RELEASE, SIGNATURES, LIVING, EVER, GONE = "release", "signatures", "living", "ever", "gone-"
-TOGETHER = 8
-"""So many parts of a size become one, so that there are never many."""
 
 
 class Rows(NamedTuple):
@@ -120,8 +118,8 @@ class Stays:
     """The release in which each one's present stay began."""
     again: Bools
     """Whether each one had an earlier stay."""
-    _ever: _Ranges
-    _gone: _Gone
+    _ever: Ranges
+    _gone: Parts[_Over]
     _unchanged: frozenset[str]
     """The tables that are still as they were read."""
 
@@ -136,14 +134,14 @@ class Stays:
         """What `tables` gave. Parts about those who are gone are read when they are asked for."""
         if RELEASE not in memory:
             none = np.zeros(0, dtype=np.int64)
-            return cls(0, (), none, none, none, none.astype(np.bool_), _Ranges(none, none), _Gone(), frozenset())
-        ever = memory[EVER]
+            ever, gone = Ranges(none, none), Parts(_Over, GONE)
+            return cls(0, (), none, none, none, none.astype(np.bool_), ever, gone, frozenset())
         return cls(
             int(memory[RELEASE]["number"][0]),
             _signatures(memory[SIGNATURES]),
             *_rows(memory[LIVING]),
-            _Ranges(_ints(ever["first"]), _ints(ever["last"])),
-            _Gone(memory, tuple(name for name in memory if name.startswith(GONE))),
+            Ranges.read(memory[EVER]),
+            Parts.read(_Over, GONE, memory),
             frozenset((RELEASE, SIGNATURES, LIVING, EVER)),
         )
 
@@ -167,7 +165,7 @@ class Stays:
         known = np.full(people.size, -1, dtype=np.int64)
         known[at >= 0] = self.signature[at[at >= 0]]
         gone = np.flatnonzero((at < 0) & self._ever.holds(people))
-        known[gone] = self._gone.last_stays(people[gone]).signature
+        known[gone] = _last_stays(self._gone, people[gone]).signature
         return known
 
     def lives(self, people: Ints) -> Bools:
@@ -178,7 +176,7 @@ class Stays:
         """The last stays of people who are gone."""
         if not (self._ever.holds(people) & (places(self.person, people) < 0)).all():
             raise InternalError("last stays were asked of people who are not gone")
-        return self._gone.last_stays(people)
+        return _last_stays(self._gone, people)
 
     def signature_ids(self, sets: Sequence[Sequence[object]]) -> tuple[Stays, Ints]:
         """The ids of sets of values, in whatever order; sets not seen before are added."""
@@ -188,7 +186,7 @@ class Stays:
         if len(known) == len(self.signatures):
             return self, np.array(ids, dtype=np.int64)
         grown = replace(self, signatures=tuple(known), _unchanged=self._unchanged - {SIGNATURES})
-        _value_type(grown.signatures)
+        value_type(grown.signatures)
         return grown, np.array(ids, dtype=np.int64)
 
     def advance(self, number: int, people: Ints, signature: Ints) -> tuple[Stays, Step]:
@@ -221,7 +219,8 @@ class Stays:
         again[stays] = self.again[goes_on]
         again[enters] = before
         unchanged -= {LIVING} if before.all() else {LIVING, EVER}
-        ever, gone = self._ever.joined(entered.person[~before]), self._gone.joined(number, left)
+        ever = self._ever.joined(entered.person[~before])
+        gone = self._gone.joined(number, _Over(left, np.full(left.person.size, number)))
         return Stays(number, self.signatures, people, signature, came, again, ever, gone, unchanged), step
 
     def _checked(self, number: int, people: Ints, signature: Ints) -> tuple[Ints, Ints]:
@@ -242,7 +241,7 @@ class Stays:
     def _stays_before(self, number: int, people: Ints, place: Ints) -> LastStays:
         """The stays before this release, over now (`place` among the living) or earlier (`place` is -1)."""
         gone = place < 0
-        last = self._gone.last_stays(people[gone])
+        last = _last_stays(self._gone, people[gone])
         old = place[~gone]
         signature, came, left = (np.full(people.size, number, dtype=np.int64) for _ in range(3))
         again = np.zeros(people.size, dtype=np.bool_)
@@ -251,49 +250,27 @@ class Stays:
         return LastStays(signature, came, left, again)
 
 
-@dataclass(frozen=True)
-class _Ranges:
-    """A set of person numbers as ranges, which are few because newcomers are numbered in a row."""
+class _Over(Part):
+    """Stays that are over."""
 
-    first: Ints
-    last: Ints
+    what = "last stays"
 
-    def holds(self, people: Ints) -> Bools:
-        at = np.searchsorted(self.first, people, side="right") - 1
-        inside = at >= 0
-        inside[inside] = people[inside] <= self.last[at[inside]]
-        return inside
+    def __init__(self, rows: Rows, left: Ints) -> None:
+        self.rows = rows
+        self.left = left
+        """The release in which each was over."""
 
-    def joined(self, people: Ints) -> _Ranges:
-        """With these people, none of whom is in it yet."""
-        if not people.size:
-            return self
-        first, last = np.concatenate((self.first, people)), np.concatenate((self.last, people))
-        order = np.argsort(first)
-        first, last = first[order], last[order]
-        gap = first[1:] > last[:-1] + 1
-        return _Ranges(first[np.append(True, gap)], last[np.append(gap, True)])
-
-    def table(self) -> pl.DataFrame:
-        return pl.DataFrame({"first": self.first.astype(np.uint32), "last": self.last.astype(np.uint32)})
-
-
-class _Part(NamedTuple):
-    """Stays that are over, ascending by person."""
-
-    rows: Rows
-    left: Ints
-    """The release in which each was over."""
+    @property
+    def person(self) -> Ints:
+        return self.rows.person
 
     @classmethod
-    def read(cls, name: str, table: pl.DataFrame) -> _Part:
+    def read(cls, number: int, table: pl.DataFrame) -> _Over:
         rows = _rows(table)
-        left = _ints(table["left"]) if "left" in table.columns else np.full(rows.person.size, _number(name))
-        return cls(rows, left)
+        return cls(rows, _ints(table["left"]) if "left" in table.columns else np.full(rows.person.size, number))
 
     @classmethod
-    def of_all(cls, parts: Sequence[_Part]) -> _Part:
-        """Several parts as one, the oldest first; of a person who is in several only the last stay matters."""
+    def of_all(cls, parts: Sequence[_Over]) -> _Over:
         rows = Rows(*(np.concatenate(columns) for columns in zip(*(part.rows for part in parts), strict=True)))
         left = np.concatenate([part.left for part in parts])
         order = np.lexsort((left, rows.person))
@@ -301,79 +278,21 @@ class _Part(NamedTuple):
         return cls(Rows(*(column[last] for column in rows)), left[last])
 
     def table(self) -> pl.DataFrame:
-        return _table(self.rows).with_columns(left=pl.Series(self.left.astype(np.uint32)))
+        table = _table(self.rows)
+        # As it comes, a part has the stays of the release in its name, and no column for it.
+        if (self.left == self.left[0]).all():
+            return table
+        return table.with_columns(left=pl.Series(self.left.astype(np.uint32)))
 
 
-@dataclass(frozen=True)
-class _Gone:
-    """The stays that are over, in parts: one for each release, and every eight of a size become one of the next."""
-
-    memory: Memory = field(default_factory=dict)
-    stored: tuple[str, ...] = ()
-    """The parts in the memory, by name."""
-    added: Mapping[str, _Part] = field(default_factory=dict)
-    """The parts that came since the memory was read."""
-    seen: dict[str, _Part] = field(default_factory=dict)
-    """Parts of the memory that have been read: whoever is looked for is often looked for twice."""
-
-    def joined(self, number: int, rows: Rows) -> _Gone:
-        if not rows.person.size:
-            return self
-        return replace(self, added={**self.added, _name(number, 0): _Part(rows, np.full(rows.person.size, number))})
-
-    def last_stays(self, people: Ints) -> LastStays:
-        signature, came, left = (np.full(people.size, -1, dtype=np.int64) for _ in range(3))
-        again = np.zeros(people.size, dtype=np.bool_)
-        wanted = np.arange(people.size)
-        parts = iter(sorted((*self.stored, *self.added), key=_number, reverse=True))
-        while wanted.size:
-            name = next(parts, None)
-            if name is None:
-                raise InternalError(f"the last stays of {count_of(wanted.size, 'person', 'people')} are not remembered")
-            rows, over = self._part(name)
-            at = places(rows.person, people[wanted])
-            found, at = wanted[at >= 0], at[at >= 0]
-            signature[found], came[found], again[found] = rows.signature[at], rows.came[at], rows.again[at]
-            left[found] = over[at]
-            wanted = wanted[left[wanted] < 0]
-        return LastStays(signature, came, left, again)
-
-    def tables(self) -> dict[str, pl.DataFrame | Kept]:
-        tables: dict[str, pl.DataFrame | Kept] = dict.fromkeys(self.stored, KEPT)
-        # As they come, a part has the rows of one release, and no column for it.
-        tables |= {name: _table(part.rows) for name, part in self.added.items()}
-        parts = sorted(tables, key=_number)
-        for level in count():
-            alike = [name for name in parts if _level(name) == level]
-            if len(alike) < TOGETHER:
-                break
-            merged = _Part.of_all([self._part(name) for name in alike])
-            name = _name(_number(alike[-1]), level + 1)
-            self.seen[name] = merged
-            parts = [other for other in parts if other not in alike] + [name]
-            tables = {other: table for other, table in tables.items() if other not in alike} | {name: merged.table()}
-        return tables
-
-    def _part(self, name: str) -> _Part:
-        if name in self.added:
-            return self.added[name]
-        if name not in self.seen:
-            self.seen[name] = _Part.read(name, self.memory[name])
-        return self.seen[name]
-
-
-def _name(number: int, level: int) -> str:
-    """`gone-000007`; `gone-000007-1` for a part that was made of several."""
-    return f"{GONE}{number:06d}" + (f"-{level}" if level else "")
-
-
-def _number(name: str) -> int:
-    """The last release of a part."""
-    return int(name.removeprefix(GONE).split("-")[0])
-
-
-def _level(name: str) -> int:
-    return int([*name.removeprefix(GONE).split("-"), "0"][1])
+def _last_stays(gone: Parts[_Over], people: Ints) -> LastStays:
+    signature, came, left = (np.full(people.size, -1, dtype=np.int64) for _ in range(3))
+    again = np.zeros(people.size, dtype=np.bool_)
+    for part, found, at in gone.find(people):
+        rows = part.rows
+        signature[found], came[found], again[found] = rows.signature[at], rows.came[at], rows.again[at]
+        left[found] = part.left[at]
+    return LastStays(signature, came, left, again)
 
 
 def _rows(table: pl.DataFrame) -> Rows:
@@ -403,12 +322,13 @@ def _signature_table(signatures: tuple[Signature, ...]) -> pl.DataFrame:
         {
             "signature": np.repeat(np.arange(sizes.size), sizes).astype(np.uint32),
             "place": (np.arange(sizes.sum()) - np.repeat(starts, sizes)).astype(np.uint32),
-            "value": pl.Series([v for values in signatures for v in values], dtype=_value_type(signatures)),
+            "value": pl.Series([v for values in signatures for v in values], dtype=value_type(signatures)),
         }
     )
 
 
-def _value_type(signatures: tuple[Signature, ...]) -> type[pl.String | pl.Float64]:
+def value_type(signatures: Sequence[Signature]) -> type[pl.String | pl.Float64]:
+    """The type of the column that remembers values; labels and numbers together are refused."""
     kinds = {type(value) for values in signatures for value in values} - {type(None)}
     if len(kinds) > 1:
         raise ParameterError(

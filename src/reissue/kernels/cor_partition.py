@@ -1,0 +1,456 @@
+"""The compiled part of Cor-Partition (Riboni & Bettini 2009, Figures 5 and 6): groups unlike all earlier ones.
+
+A bucket of s values comes as groups of s rows, value after value, those of one place after the other (`halving` makes
+them so), and every row with the numbers of all earlier groups its tuple was in. A group of k tuples is hc-safe with
+degree n when no earlier group has more than k - n of them, unless it has all (Figure 6).
+
+Groups that are safe as they come stay. Around the others Figure 5 is run, first among a few neighbours, and with what
+finds no place among more and more of the bucket; merging and counterfeits come last, when the bucket has been tried.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from reissue.kernels.hc_safety import drawn, new_table, one_of, shared
+
+CALLED = {"hc_safety": "e23d909e5594"}
+"""Digests of the kernels that are called here, see `reissue.kernels`."""
+NEIGHBOURS = 4
+"""So many groups around an unsafe one are dissolved; what is left over meets that of so many times as many."""
+TRIES = 32
+"""So many tuples are discarded for one candidate at most."""
+WINDOW = 32
+"""A group is merged with one of so many made before, counted from both sides."""
+MERGED = 4
+"""So many groups are put together at most."""
+
+
+class Buckets(NamedTuple):
+    """Buckets that are to be partitioned, as parallel arrays."""
+
+    base: npt.NDArray[np.int64]
+    """The first row of the bucket."""
+    values: npt.NDArray[np.int64]
+    """How many values its signature has."""
+    height: npt.NDArray[np.int64]
+    """How many rows each of them has."""
+    degree: npt.NDArray[np.int64]
+    """The n of its hc-safety."""
+    seed: npt.NDArray[np.uint64]
+    """Where its random choices begin."""
+
+
+@njit(cache=True, nogil=True)
+def _semiperimeter(members: Any, count: int, cells: Any, lines: Any) -> float:
+    total = 0.0
+    for attribute in range(cells.shape[1]):
+        least = most = np.int64(cells[members[0], attribute])
+        for at in range(1, count):
+            code = np.int64(cells[members[at], attribute])
+            least = min(least, code)
+            most = max(most, code)
+        start = lines.start[attribute]
+        total += (lines.position[start + most] - lines.position[start + least]) * lines.scale[attribute]
+    return total
+
+
+class Pool(NamedTuple):
+    """Rows of a bucket that have no group, listed along every attribute; each with scratch space of its own."""
+
+    lists: npt.NDArray[np.int64]
+    """For each attribute the rows, value after value, each value's in the order of the attribute."""
+    begin: npt.NDArray[np.int64]
+    """Where a value's rows begin; one entry more than there are values."""
+    heads: npt.NDArray[np.int64]
+    """For each attribute and value, where the first row may be that is not taken."""
+    taken: npt.NDArray[np.bool_]
+    """For each row of the bucket whether it has a group."""
+    discarded: npt.NDArray[np.int64]
+    """For each row of the bucket the last candidate that it was discarded from."""
+
+
+@njit(cache=True, nogil=True)
+def _listed(rows: Any, base: int, values: int, cells: Any, taken: Any, discarded: Any) -> Any:
+    """A pool of some rows."""
+    width = cells.shape[1]
+    begin = np.zeros(values + 1, np.int64)
+    for row in rows:
+        begin[(row - base) % values + 1] += 1
+    for value in range(values):
+        begin[value + 1] += begin[value]
+    lists = np.empty((max(width, 1), rows.size), np.int64)
+    free = begin[:-1].copy()
+    for row in rows:
+        value = (row - base) % values
+        lists[0, free[value]] = row
+        free[value] += 1
+    for attribute in range(1, width):
+        lists[attribute] = lists[0]
+    for attribute in range(width):
+        for value in range(values):
+            _sort(lists[attribute, begin[value] : begin[value + 1]], cells, attribute)
+    heads = np.empty((lists.shape[0], values), np.int64)
+    heads[:] = begin[:-1]
+    return Pool(lists, begin, heads, taken, discarded)
+
+
+@njit(cache=True, nogil=True)
+def _sort(rows: Any, cells: Any, attribute: int) -> None:
+    """Bring rows into the order of an attribute, those with equal codes as they stand."""
+    if rows.size > 24:
+        codes = np.empty(rows.size, np.int64)
+        for at in range(rows.size):
+            codes[at] = cells[rows[at], attribute]
+        rows[:] = rows[np.argsort(codes, kind="mergesort")]
+        return
+    for at in range(1, rows.size):
+        row, there = rows[at], at
+        while there > 0 and cells[rows[there - 1], attribute] > cells[row, attribute]:
+            rows[there] = rows[there - 1]
+            there -= 1
+        rows[there] = row
+
+
+@njit(cache=True, nogil=True)
+def _first(pool: Any, attribute: int, value: int, base: int, token: Any) -> Any:
+    """The first row of a value along an attribute that is neither taken nor discarded; -1 for none."""
+    end = pool.begin[value + 1]
+    place = pool.heads[attribute, value]
+    while place < end and pool.taken[pool.lists[attribute, place] - base]:
+        place += 1
+    pool.heads[attribute, value] = place
+    while place < end:
+        row = pool.lists[attribute, place]
+        if not pool.taken[row - base] and pool.discarded[row - base] != token:
+            return row
+        place += 1
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def _candidate(pool: Any, attribute: int, base: int, values: int, token: Any, members: Any, filled: int) -> int:
+    """createQIG: the first row of each value, after the `filled` members there are; how many there are then."""
+    for value in range(values):
+        row = _first(pool, attribute, value, base, token)
+        if row >= 0:
+            members[filled] = row
+            filled += 1
+    return filled
+
+
+@njit(cache=True, nogil=True)
+def _safe_candidate(
+    pool: Any, attribute: int, base: int, values: int, n: int, token: Any, members: Any, starts: Any, past: Any,
+    table: Any, state: Any,
+) -> bool:  # fmt: skip
+    """Lines 6 to 8: discard tuples, at random of those that an earlier group has too many of, until it is safe."""
+    if _candidate(pool, attribute, base, values, token, members, 0) < values:
+        return False
+    for _ in range(TRIES):
+        group = shared(members, values, values, n, starts, past, table)
+        if group < 0:
+            return True
+        value = one_of(members, values, group, starts, past, state)
+        pool.discarded[members[value] - base] = token
+        row = _first(pool, attribute, value, base, token)
+        if row < 0:
+            return False
+        members[value] = row
+    return False
+
+
+class Made(NamedTuple):
+    """The groups of a bucket so far, by number; those near each other in space have numbers near each other."""
+
+    of: npt.NDArray[np.int64]
+    """For each row of the bucket its group."""
+    first: npt.NDArray[np.int64]
+    """The first row of each group, counted from the bucket's first; -1 where there is no such group."""
+    next: npt.NDArray[np.int64]
+    """For each row of the bucket the next of its group; -1 at the end."""
+    sets: npt.NDArray[np.int64]
+    """How often a group has each value."""
+
+
+@njit(cache=True, nogil=True)
+def _place(made: Any, members: Any, count: int, sets: int, base: int, near: int, taken: Any) -> int:
+    """Make a group of these rows, under the first number that is free from `near` on; that number."""
+    number = near
+    while made.first[number] >= 0:
+        number = (number + 1) % made.first.size
+    made.sets[number] = sets
+    for at in range(count):
+        row = members[at] - base
+        taken[row] = True
+        made.of[row] = number
+        made.next[row] = made.first[number]
+        made.first[number] = row
+    return number
+
+
+@njit(cache=True, nogil=True)
+def _dissolve(made: Any, number: int, base: int, members: Any, filled: int) -> int:
+    """Add the rows of a group to those there are, and have no such group; how many there are then."""
+    row = made.first[number]
+    while row >= 0:
+        members[filled] = base + row
+        filled += 1
+        row = made.next[row]
+    made.first[number] = -1
+    return filled
+
+
+@njit(cache=True, nogil=True)
+def _regrouped(
+    rows: Any, base: int, values: int, n: int, cells: Any, lines: Any, starts: Any, past: Any, made: Any, taken: Any,
+    discarded: Any, table: Any, state: Any, left: Any,
+) -> int:  # fmt: skip
+    """Figure 5 without merging and counterfeits; the rows that found no safe group go to `left`, as many of each value.
+
+    Returns how many. `state` has the random state and the number of the last candidate.
+    """
+    pool = _listed(rows, base, values, cells, taken, discarded)
+    members, chosen = np.empty(values, np.int64), np.empty(values, np.int64)
+    remaining = 0
+    for _ in range(rows.size // values):
+        best = np.inf
+        for attribute in range(pool.lists.shape[0]):
+            state[1] += np.uint64(1)
+            token = np.int64(state[1])
+            if _safe_candidate(pool, attribute, base, values, n, token, members, starts, past, table, state):
+                wide = _semiperimeter(members, values, cells, lines)
+                if wide < best:
+                    best = wide
+                    chosen[:] = members
+        if best < np.inf:
+            _place(made, chosen, values, 1, base, (chosen[0] - base) // values, taken)
+            continue
+        # What cannot be placed here is put aside, so that the others may be.
+        _candidate(pool, drawn(state, pool.lists.shape[0]), base, values, -1, members, 0)
+        for row in members:
+            taken[row - base] = True
+            left[remaining] = row
+            remaining += 1
+    for at in range(remaining):
+        taken[left[at] - base] = False
+    return remaining
+
+
+@njit(cache=True, nogil=True)
+def _narrowest_merger(
+    members: Any, count: int, sets: int, base: int, values: int, n: int, cells: Any, lines: Any, starts: Any,
+    past: Any, made: Any, table: Any, merged: Any,
+) -> Any:  # fmt: skip
+    """The group made before that is best merged with a candidate, and the semiperimeter; -1 if none makes it safe."""
+    found, best = -1, np.inf
+    here = (members[0] - base) // values
+    merged[:count] = members[:count]
+    for number in range(max(here - WINDOW, 0), min(here + WINDOW + 1, made.first.size)):
+        row = made.first[number]
+        if row < 0:
+            continue
+        size = count
+        while row >= 0 and size < merged.size:
+            merged[size] = base + row
+            size += 1
+            row = made.next[row]
+        if row >= 0:
+            continue  # too large to become larger
+        wide = _semiperimeter(merged, size, cells, lines)
+        tuples = (sets + made.sets[number]) * values
+        if wide < best and shared(merged, size, tuples, n, starts, past, table) < 0:
+            found, best = number, wide
+    return found, best
+
+
+@njit(cache=True, nogil=True)
+def _finish(
+    rows: Any, base: int, values: int, n: int, cells: Any, lines: Any, starts: Any, past: Any, made: Any, taken: Any,
+    discarded: Any, table: Any, state: Any,
+) -> None:  # fmt: skip
+    """Figure 5 as it stands: every round places at least one of the rows, safely."""
+    pool = _listed(rows, base, values, cells, taken, discarded)
+    room = (MERGED + 1) * values
+    members, chosen, merged = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
+    left = rows.size
+    while left > 0:
+        best, chosen_count, chosen_sets, partner = np.inf, 0, 0, -1
+        for attribute in range(pool.lists.shape[0]):
+            state[1] += np.uint64(1)
+            token = np.int64(state[1])
+            if _safe_candidate(pool, attribute, base, values, n, token, members, starts, past, table, state):
+                wide = _semiperimeter(members, values, cells, lines)
+                if wide < best:
+                    best, chosen_count, chosen_sets = wide, values, 1
+                    chosen[:values] = members[:values]
+        if best == np.inf:
+            # Merging: with the next of the pool, or with a group made before (lines 9 to 12).
+            for attribute in range(pool.lists.shape[0]):
+                state[1] += np.uint64(1)
+                token = np.int64(state[1])
+                count = _candidate(pool, attribute, base, values, token, members, 0)
+                if count == values and left >= 2 * values:
+                    for at in range(count):
+                        pool.discarded[members[at] - base] = token
+                    both = _candidate(pool, attribute, base, values, token, members, count)
+                    if both == 2 * values and shared(members, both, both, n, starts, past, table) < 0:
+                        wide = _semiperimeter(members, both, cells, lines)
+                        if wide < best:
+                            best, chosen_count, chosen_sets, partner = wide, both, 2, -1
+                            chosen[:both] = members[:both]
+                if count == values:
+                    number, wide = _narrowest_merger(
+                        members, count, 1, base, values, n, cells, lines, starts, past, made, table, merged
+                    )
+                    if wide < best:
+                        best, chosen_count, chosen_sets, partner = wide, count, 1, number
+                        chosen[:count] = members[:count]
+        if best == np.inf:
+            # Counterfeits: in the place of more and more of a candidate's tuples (line 13), which stay in the pool.
+            attribute = drawn(state, pool.lists.shape[0])
+            count = _candidate(pool, attribute, base, values, -1, chosen, 0)
+            every = count
+            group = shared(chosen, count, values, n, starts, past, table)
+            while group >= 0 and count > 1:
+                at = one_of(chosen, count, group, starts, past, state)
+                count -= 1
+                chosen[at], chosen[count] = chosen[count], chosen[at]
+                group = shared(chosen, count, values, n, starts, past, table)
+            # With n as large as the signature one known tuple is too many; among twice as many it never is.
+            chosen_count, chosen_sets = (count, 1) if group < 0 else (every, 2)
+        left -= chosen_count
+        near = (chosen[0] - base) // values
+        if partner >= 0:
+            near = partner
+            chosen_sets += made.sets[partner]
+            chosen_count = _dissolve(made, partner, base, chosen, chosen_count)
+        _place(made, chosen, chosen_count, chosen_sets, base, near, taken)
+
+
+@njit(cache=True, nogil=True)
+def _grown(made: Any, more: int) -> Any:
+    """With room for more groups."""
+    first, sets = np.full(made.first.size + more, -1, np.int64), np.zeros(made.sets.size + more, np.int64)
+    first[: made.first.size], sets[: made.sets.size] = made.first, made.sets
+    return Made(made.of, first, made.next, sets)
+
+
+@njit(cache=True, nogil=True)
+def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, group: Any) -> Any:
+    """Cor-Partition of every bucket: `group` becomes the group of each row, counted from 0 in each bucket.
+
+    The number of a group is less than that of rows of its bucket. Returns the counterfeits that are wanted: the bucket,
+    the value and the group of each.
+    """
+    room = 256
+    wanted = np.empty((3, room), np.int64)
+    count = 0
+    table = new_table(1024)
+    for bucket in range(buckets.base.size):
+        base, values, height = buckets.base[bucket], buckets.values[bucket], buckets.height[bucket]
+        n = buckets.degree[bucket]
+        size = values * height
+        members = np.empty(max(values, 1), np.int64)
+        unsafe = np.zeros(height, np.bool_)
+        any_unsafe = False
+        for number in range(height):
+            for value in range(values):
+                members[value] = base + number * values + value
+                group[members[value]] = number
+            if shared(members, values, values, n, starts, past, table) >= 0:
+                unsafe[number] = True
+                any_unsafe = True
+        if not any_unsafe:
+            continue
+        state = np.empty(2, np.uint64)
+        state[0], state[1] = buckets.seed[bucket] | np.uint64(1), np.uint64(0)
+        made = Made(
+            np.empty(size, np.int64),
+            np.full(height, -1, np.int64),
+            np.full(size, -1, np.int64),
+            np.ones(height, np.int64),
+        )
+        taken = np.ones(size, np.bool_)
+        discarded = np.zeros(size, np.int64)
+        left = np.empty(size, np.int64)
+        for row in range(size):
+            number = row // values
+            made.of[row] = number
+            made.next[row] = row + 1 if (row + 1) % values else -1
+            made.first[number] = number * values
+        # What is left over by stretches of groups: `ends[i]` is where that of stretch i ends in `left`.
+        remaining = 0
+        stretches = -(-height // NEIGHBOURS)
+        ends = np.zeros(stretches + 1, np.int64)
+        rows = np.empty(size, np.int64)
+        for stretch in range(stretches):
+            low, high = stretch * NEIGHBOURS, min((stretch + 1) * NEIGHBOURS, height)
+            if unsafe[low:high].any():
+                gathered = 0
+                for number in range(low, high):
+                    gathered = _dissolve(made, number, base, rows, gathered)
+                for at in range(gathered):
+                    taken[rows[at] - base] = False
+                remaining += _regrouped(
+                    rows[:gathered], base, values, n, cells, lines, starts, past, made, taken, discarded, table, state,
+                    left[remaining:],
+                )  # fmt: skip
+            ends[stretch + 1] = remaining
+        while stretches > 1 and remaining > 0:
+            rows[:remaining] = left[:remaining]
+            fewer = -(-stretches // NEIGHBOURS)
+            before, remaining = 0, 0
+            for stretch in range(fewer):
+                end = ends[min((stretch + 1) * NEIGHBOURS, stretches)]
+                if end > before:
+                    remaining += _regrouped(
+                        rows[before:end], base, values, n, cells, lines, starts, past, made, taken, discarded, table,
+                        state, left[remaining:],
+                    )  # fmt: skip
+                before = end
+                ends[stretch + 1] = remaining
+            stretches = fewer
+        if remaining > 0:
+            made = _grown(made, remaining)
+            _finish(
+                left[:remaining].copy(),
+                base,
+                values,
+                n,
+                cells,
+                lines,
+                starts,
+                past,
+                made,
+                taken,
+                discarded,
+                table,
+                state,
+            )
+        # Whatever a group lacks of a value, a counterfeit brings.
+        for row in range(size):
+            group[base + row] = made.of[row]
+        have = np.zeros(values, np.int64)
+        for number in range(made.first.size):
+            if made.first[number] < 0:
+                continue
+            have[:] = made.sets[number]
+            row = made.first[number]
+            while row >= 0:
+                have[row % values] -= 1
+                row = made.next[row]
+            for value in range(values):
+                for _ in range(have[value]):
+                    if count == room:
+                        room *= 2
+                        more = np.empty((3, room), np.int64)
+                        more[:, :count] = wanted
+                        wanted = more
+                    wanted[0, count], wanted[1, count], wanted[2, count] = bucket, value, number
+                    count += 1
+    return wanted[:, :count].copy()

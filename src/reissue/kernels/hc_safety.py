@@ -1,0 +1,109 @@
+"""hcSafe (Riboni & Bettini 2009, Figure 6), compiled: does an earlier group hold too many of a group's tuples?
+
+Rows have the numbers of all earlier groups their tuples were in: those of row r are `past[starts[r]:starts[r + 1]]`,
+ascending. A group of k tuples is hc-safe with degree n when no earlier group has more than k - n of them, unless it
+has all.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+
+class Table(NamedTuple):
+    """Counts by number of an earlier group, as a hash table; empty between two uses."""
+
+    keys: npt.NDArray[np.int64]
+    """The number of the group and 1; 0 for none."""
+    counts: npt.NDArray[np.int64]
+    slots: npt.NDArray[np.int64]
+    """The places in use."""
+
+
+@njit(cache=True, nogil=True)
+def new_table(entries: int) -> Any:
+    """A table with room for so many entries."""
+    size = 64
+    while size < 2 * entries:
+        size *= 2
+    return Table(np.zeros(size, np.int64), np.zeros(size, np.int64), np.empty(size, np.int64))
+
+
+@njit(cache=True, nogil=True)
+def shared(members: Any, count: int, size: int, n: int, starts: Any, past: Any, table: Any) -> int:
+    """An earlier group that has more than `size - n` of the members and not all of `size`; -1 if there is none.
+
+    `size` may be more than there are members: the rest are new counterfeits, which no earlier group has.
+    """
+    known, entries = 0, 0
+    for at in range(count):
+        length = starts[members[at] + 1] - starts[members[at]]
+        entries += length
+        known += 1 if length > 0 else 0
+    if known <= size - n:
+        return -1
+    keys, counts, slots = table.keys, table.counts, table.slots
+    if 2 * entries > keys.size:
+        larger = new_table(entries)
+        keys, counts, slots = larger.keys, larger.counts, larger.slots
+    mask = keys.size - 1
+    used = 0
+    for at in range(count):
+        for place in range(starts[members[at]], starts[members[at] + 1]):
+            key = np.int64(past[place]) + 1
+            slot = (key * 2654435761) & mask
+            while keys[slot] != 0 and keys[slot] != key:
+                slot = (slot + 1) & mask
+            if keys[slot] == 0:
+                keys[slot] = key
+                slots[used] = slot
+                used += 1
+            counts[slot] += 1
+    found = -1
+    for at in range(used):
+        slot = slots[at]
+        if size - n < counts[slot] < size:
+            found = keys[slot] - 1
+        keys[slot] = 0
+        counts[slot] = 0
+    return found
+
+
+@njit(cache=True, nogil=True)
+def was_in(row: int, group: int, starts: Any, past: Any) -> Any:
+    """Whether an earlier group is among those of a row, which ascend."""
+    low, high = starts[row], starts[row + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if past[middle] < group:
+            low = middle + 1
+        else:
+            high = middle
+    return low < starts[row + 1] and past[low] == group
+
+
+@njit(cache=True, nogil=True)
+def drawn(state: Any, below: int) -> Any:
+    """A random number from 0 to `below` - 1."""
+    number = state[0]
+    number ^= number << np.uint64(13)
+    number ^= number >> np.uint64(7)
+    number ^= number << np.uint64(17)
+    state[0] = number
+    return np.int64((number >> np.uint64(11)) % np.uint64(below))
+
+
+@njit(cache=True, nogil=True)
+def one_of(members: Any, count: int, group: int, starts: Any, past: Any, state: Any) -> int:
+    """The place of a random member who was in an earlier group."""
+    chosen, seen = -1, 0
+    for at in range(count):
+        if was_in(members[at], group, starts, past):
+            seen += 1
+            if drawn(state, seen) == 0:
+                chosen = at
+    return chosen

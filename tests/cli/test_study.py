@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 
 from reissue.charts import Chart
 from reissue.cli import study
-from reissue.studies import byun, he
+from reissue.studies import byun, he, riboni
 from reissue.studies.he import Setting
 
 SIZES = ("--rows", 700, "--initial", 300, "--turnover", 100, "--releases", 2, "--m", 4, "--e", "3")
@@ -269,3 +269,86 @@ def test_wrong_options_of_the_growing_table(run: Run, options: tuple[str, ...], 
     ran = run("study", "byun", *options)
     assert ran.code == 2
     assert said in ran.err
+
+
+CORRELATED = ("--rows", 300, "--releases", 3, "--m", 4, "--n", 2, "--queries", 50)
+
+
+@pytest.mark.usefixtures("quick_charts")
+def test_the_correlated_tables(run: Run, tmp_path: Path) -> None:
+    ran = run("study", "riboni", *CORRELATED, "--figures", "2,7,8,9,10,11", "--json")
+    assert ran.code == 0, ran.err
+    numbers = (2, 7, 8, 9, 10, 11)
+    expected = [f"figure-{n}.{ending}" for n in numbers for ending in ("html", "png", "parquet")]
+    assert [Path(name).name for name in ran.data["files"]] == expected
+    told = ran.data["setting"]
+    assert (told["rows"], told["releases"], told["m"], told["n"], told["queries"]) == (300, 3, 4, 2, 50)
+    folder = tmp_path / "study-riboni"
+    setting = riboni.Setting(rows=300, releases=3, m=4, n=2, queries=50)
+    curves = riboni.formulas(m=4, n=(1, 2, 3))
+    assert_frame_equal(pl.read_parquet(folder / "figure-2.parquet"), curves)
+    released = riboni.releases(setting)
+    for number, columns in {7: ("groups", "unsafe_when_published", "unsafe"), 8: ("counterfeits", "merged")}.items():
+        written = pl.read_parquet(folder / f"figure-{number}.parquet")
+        chosen = ("turnover", "method", "release", *columns)
+        assert_frame_equal(written.select(chosen), released.select(chosen))
+    assert_frame_equal(pl.read_parquet(folder / "figure-9.parquet"), riboni.query_errors(setting))
+    assert_frame_equal(pl.read_parquet(folder / "figure-11.parquet"), riboni.combinations(setting))
+    unsafe = {(row["turnover"], row["method"]): row["unsafe"] for row in ran.data["figures"]["7"]}
+    assert unsafe[0.1, "Cor-Split"] == unsafe[0.33, "Cor-Split"] == 0
+    assert unsafe[0.1, "m-invariance"] > 0
+    assert len(ran.data["figures"]["10"]) == 4
+
+
+def test_charts_of_the_correlated_tables(run: Run, tmp_path: Path) -> None:
+    assert run("study", "riboni", *CORRELATED, "--figures", "2,11").code == 0
+    for number in (2, 11):
+        assert (tmp_path / "study-riboni" / f"figure-{number}.png").read_bytes().startswith(b"\x89PNG")
+        assert f"Figure {number}." in (tmp_path / "study-riboni" / f"figure-{number}.html").read_text()
+
+
+@pytest.mark.usefixtures("quick_charts")
+def test_tables_of_the_correlated_tables(run: Run, tmp_path: Path) -> None:
+    ran = run("study", "riboni", "out", *CORRELATED, "--figures", "7")
+    assert ran.code == 0, ran.err
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "figure-7.html", "figure-7.parquet", "figure-7.png",
+    ]  # fmt: skip
+    rows = [[cell.strip() for cell in line.strip("│").split("│")] for line in ran.out.splitlines() if "│" in line]
+    assert [row[:2] for row in rows] == [
+        ["0.1", "m-invariance"], ["0.1", "Cor-Split"], ["0.33", "m-invariance"], ["0.33", "Cor-Split"],
+    ]  # fmt: skip
+    assert rows[1][3:] == ["0", "0", "0", "0"]
+    assert int(rows[0][3]) > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--initial", "100"), "--initial has no meaning for the study riboni"),
+        (("--data", "OCC", "--e", "3"), "--data, --e has no meaning for the study riboni"),
+        (("--m", "4", "--n", "5"), "The 'n' parameter of Setting must be at most m = 4. Got 5 instead."),
+        (("--m", "1"), "The 'm' parameter of Setting must be a whole number of at least 2. Got 1 instead."),
+        (("--rows", "100"), "The 'rows' parameter of Setting must be a whole number of at least 200."),
+        (("--figures", "3"), "--figures takes whole numbers among 2, 7, 8, 9, 10, 11, 12, separated by commas."),
+    ],
+)
+def test_wrong_options_of_the_correlated_tables(run: Run, options: tuple[str, ...], said: str) -> None:
+    ran = run("study", "riboni", *options)
+    assert ran.code == 2
+    assert said in ran.err
+
+
+@pytest.mark.parametrize("paper", ["he", "byun"])
+def test_options_of_the_correlated_tables_are_theirs_alone(run: Run, paper: str) -> None:
+    ran = run("study", paper, "--n", "2", "--queries", "5")
+    assert ran.code == 2
+    assert f"--n, --queries has no meaning for the study {paper}" in ran.err
+
+
+@pytest.mark.parametrize(("m", "n"), [("2", 2), ("4", 3)])
+@pytest.mark.usefixtures("quick_charts")
+def test_a_small_m_takes_a_small_n(run: Run, m: str, n: int) -> None:
+    ran = run("study", "riboni", "--m", m, "--figures", "2", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.data["setting"]["n"] == n

@@ -16,8 +16,12 @@ if TYPE_CHECKING:
     from reissue.charts import Chart
 
 ENDINGS = ("html", "png", "parquet")
-HE_ONLY = ("full", "releases", "m", "e")
-BYUN_ONLY = ("l", "waiting")
+OPTIONS = {
+    "he": ("full", "data", "initial", "turnover", "releases", "m", "e"),
+    "byun": ("data", "initial", "turnover", "l", "waiting"),
+    "riboni": ("full", "releases", "m", "n", "queries"),
+}
+"""The options that not every paper has a meaning for, by paper."""
 
 
 class Figure(Protocol):
@@ -52,14 +56,18 @@ class Figure(Protocol):
 
 def study(
     paper: Annotated[
-        Literal["he", "byun"], typer.Argument(metavar="PAPER", help="Whose experiments: he (2011), byun (2006).")
+        Literal["he", "byun", "riboni"],
+        typer.Argument(metavar="PAPER", help="Whose experiments: he (2011), byun (2006), riboni (2009)."),
     ],
     folder: Annotated[
         Path | None, typer.Argument(metavar="FOLDER", help="Where to write the figures; study-PAPER by default.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="he: the size of the paper, which takes many minutes.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="he, riboni: the size of the paper, which takes many minutes.")
+    ] = False,
     figures: Annotated[
-        str | None, typer.Option(help="The figures to draw, separated by commas; he: 6 to 10, byun: 8 to 11.")
+        str | None,
+        typer.Option(help="The figures to draw, separated by commas; he: 6 to 10, byun: 8 to 11, riboni: 2, 7 to 12."),
     ] = None,
     data: Annotated[
         str | None,
@@ -70,17 +78,31 @@ def study(
     ] = None,
     initial: Annotated[
         int | None,
-        typer.Option(help="How many are in the first release (byun: of Figure 8); 10,000, or 200,000 with --full."),
+        typer.Option(
+            help="he, byun: how many are in the first release (byun: of Figure 8); 10,000, or 200,000 with --full."
+        ),
     ] = None,
     turnover: Annotated[
-        int | None, typer.Option(help="How many come each time (he: and leave); 1,000, or 20,000 with --full.")
+        int | None,
+        typer.Option(help="he, byun: how many come each time (he: and leave); 1,000, or 20,000 with --full."),
     ] = None,
-    releases: Annotated[int | None, typer.Option(help="he: how many releases; 10, or 21 with --full.")] = None,
-    m: Annotated[int | None, typer.Option(help="he: m in Figures 6 to 9; 10 by default.")] = None,
+    releases: Annotated[
+        int | None,
+        typer.Option(
+            help="he: how many releases; 10, or 21 with --full. riboni: at most so many; 21 and 24 by default."
+        ),
+    ] = None,
+    m: Annotated[
+        int | None, typer.Option(help="he: m in Figures 6 to 9; 10 by default. riboni: m; 6 by default.")
+    ] = None,
     e: Annotated[str | None, typer.Option(help="he: the values of e in Figures 7 to 9; 3,5,7 by default.")] = None,
     l: Annotated[str | None, typer.Option("--l", help="byun: the values of l; 5,7 by default.")] = None,  # noqa: E741
     waiting: Annotated[
         str | None, typer.Option(help="byun: the shares of all records that may wait; 0.02 by default.")
+    ] = None,
+    n: Annotated[int | None, typer.Option(help="riboni: the degree n of hc-safety; 3 by default.")] = None,
+    queries: Annotated[
+        int | None, typer.Option(help="riboni: how many queries for each selectivity in Figure 9; 10,000 by default.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Draw the same tables, releases and queries again.")] = 1,
     force: Annotated[bool, typer.Option("--force", help="Replace figures that are there already.")] = False,
@@ -92,7 +114,10 @@ def study(
     people compromised by equivalence attacks, 7 and 8 count counterfeits, 9 measures the error of queries, 10 takes the
     time. byun is J.-W. Byun, Y. Sohn, E. Bertino, N. Li: Secure Anonymization for Incremental Datasets. Figure 8 counts
     records that comparing releases makes vulnerable, 9 measures the information loss, 10 counts the records that wait,
-    11 takes the time. Each is written as HTML and PNG, and its numbers as Parquet.
+    11 takes the time. riboni is D. Riboni, C. Bettini: Cor-Split. Figure 2 draws the probabilities in closed form,
+    7 counts groups that correlate few people, 8 counts counterfeits, 9 measures the error of queries; beyond the paper,
+    10 takes the time, 11 counts people whom combinations of releases tie together, 12 compares observed breaches with
+    the formulas. Each is written as HTML and PNG, and its numbers as Parquet.
 
     Examples:
 
@@ -103,13 +128,15 @@ def study(
       reissue study byun --data adult.data
 
       reissue study byun --figures 9,10 --waiting 0,0.02,0.1
+
+      reissue study riboni --figures 2,7,8
     """
     from reissue.charts import load_altair
     from reissue.errors import StorageError
 
-    given = {"full": full or None, "releases": releases, "m": m, "e": e, "l": l, "waiting": waiting}
-    _check_options(paper, given)
     sizes = {"rows": rows, "initial": initial, "turnover": turnover}
+    given = {**sizes, "full": full or None, "data": data, "releases": releases, "m": m, "e": e, "l": l}
+    _check_options(paper, {**given, "waiting": waiting, "n": n, "queries": queries})
     known: Mapping[int, Figure]
     if paper == "he":
         from reissue.studies.he_attack import FIGURE_6
@@ -117,11 +144,16 @@ def study(
 
         known = {FIGURE_6.number: FIGURE_6, **HE}
         setting = _he(full, {**sizes, "releases": releases, "m": m}, data, e, seed)
-    else:
+    elif paper == "byun":
         from reissue.studies.byun_figures import FIGURES as BYUN
 
         known = BYUN
         setting = _byun(sizes, data, l, waiting, seed)
+    else:
+        from reissue.studies.riboni_figures import FIGURES as RIBONI
+
+        known = RIBONI
+        setting = _riboni(full, {"rows": rows, "releases": releases, "m": m, "n": n, "queries": queries}, seed)
     numbers = list(known) if figures is None else _numbers("--figures", figures, among=list(known))
     chosen = [known[number] for number in numbers]
     target = folder or Path(f"study-{paper}")
@@ -217,8 +249,8 @@ def _shares(option: str, text: str) -> tuple[float, ...]:
 def _check_options(paper: str, given: Mapping[str, object]) -> None:
     from reissue.errors import ParameterError
 
-    others = BYUN_ONLY if paper == "he" else HE_ONLY
-    wrong = [f"--{name}" for name in others if given[name] is not None]
+    known = {"rows", *OPTIONS[paper]}
+    wrong = [f"--{name}" for name, value in given.items() if name not in known and value is not None]
     if wrong:
         raise ParameterError(f"{', '.join(wrong)} has no meaning for the study {paper}.", hint="leave it out.")
 
@@ -257,6 +289,18 @@ def _byun(
     if waiting is not None:
         given["waiting"] = _shares("--waiting", waiting)
     return Setting(**given, path=data, seed=seed)
+
+
+def _riboni(full: bool, sizes: dict[str, int | None], seed: int) -> Any:
+    from dataclasses import replace
+
+    from reissue.studies.riboni import FULL, Setting
+
+    given: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
+    if "m" in given and "n" not in given:
+        # The usual one, as far as it goes.
+        given["n"] = min(Setting().n, max(given["m"], 1))
+    return replace(FULL if full else Setting(), **given, seed=seed)
 
 
 def _told(setting: Any) -> dict[str, object]:

@@ -70,12 +70,12 @@ class Pool(NamedTuple):
     """For each attribute and value, where the first row may be that is not taken."""
     taken: npt.NDArray[np.bool_]
     """For each row of the bucket whether it has a group."""
-    discarded: npt.NDArray[np.int64]
-    """For each row of the bucket the last candidate that it was discarded from."""
+    passed: npt.NDArray[np.int64]
+    """For each row of the bucket the last candidate that it was taken for, be it discarded or not."""
 
 
 @njit(cache=True, nogil=True)
-def _listed(rows: Any, base: int, values: int, cells: Any, taken: Any, discarded: Any) -> Any:
+def _listed(rows: Any, base: int, values: int, cells: Any, taken: Any, passed: Any) -> Any:
     """A pool of some rows."""
     width = cells.shape[1]
     begin = np.zeros(values + 1, np.int64)
@@ -96,7 +96,7 @@ def _listed(rows: Any, base: int, values: int, cells: Any, taken: Any, discarded
             _sort(lists[attribute, begin[value] : begin[value + 1]], cells, attribute)
     heads = np.empty((lists.shape[0], values), np.int64)
     heads[:] = begin[:-1]
-    return Pool(lists, begin, heads, taken, discarded)
+    return Pool(lists, begin, heads, taken, passed)
 
 
 @njit(cache=True, nogil=True)
@@ -118,7 +118,7 @@ def _sort(rows: Any, cells: Any, attribute: int) -> None:
 
 @njit(cache=True, nogil=True)
 def _first(pool: Any, attribute: int, value: int, base: int, token: Any) -> Any:
-    """The first row of a value along an attribute that is neither taken nor discarded; -1 for none."""
+    """The first row of a value along an attribute that has no group and was not taken for the candidate; -1: none."""
     end = pool.begin[value + 1]
     place = pool.heads[attribute, value]
     while place < end and pool.taken[pool.lists[attribute, place] - base]:
@@ -126,41 +126,52 @@ def _first(pool: Any, attribute: int, value: int, base: int, token: Any) -> Any:
     pool.heads[attribute, value] = place
     while place < end:
         row = pool.lists[attribute, place]
-        if not pool.taken[row - base] and pool.discarded[row - base] != token:
+        if not pool.taken[row - base] and pool.passed[row - base] != token:
             return row
         place += 1
     return -1
 
 
 @njit(cache=True, nogil=True)
-def _candidate(pool: Any, attribute: int, base: int, values: int, token: Any, members: Any, filled: int) -> int:
-    """createQIG: the first row of each value, after the `filled` members there are; how many there are then."""
+def _candidate(pool: Any, attribute: int, base: int, values: int, members: Any) -> int:
+    """createQIG: the first row of each value that has any; how many there are."""
+    count = 0
     for value in range(values):
-        row = _first(pool, attribute, value, base, token)
+        row = _first(pool, attribute, value, base, -1)
         if row >= 0:
-            members[filled] = row
-            filled += 1
-    return filled
+            members[count] = row
+            count += 1
+    return count
 
 
 @njit(cache=True, nogil=True)
 def _safe_candidate(
-    pool: Any, attribute: int, base: int, values: int, n: int, token: Any, members: Any, starts: Any, past: Any,
+    pool: Any, attribute: int, base: int, values: int, sets: int, n: int, members: Any, starts: Any, past: Any,
     table: Any, state: Any,
 ) -> bool:  # fmt: skip
-    """Lines 6 to 8: discard tuples, at random of those that an earlier group has too many of, until it is safe."""
-    if _candidate(pool, attribute, base, values, token, members, 0) < values:
-        return False
-    for _ in range(TRIES):
-        group = shared(members, values, values, n, starts, past, table)
-        if group < 0:
-            return True
-        value = one_of(members, values, group, starts, past, state)
-        pool.discarded[members[value] - base] = token
-        row = _first(pool, attribute, value, base, token)
+    """Lines 6 to 8: discard tuples, at random of those that an earlier group has too many of, until it is safe.
+
+    The candidate has so many `sets` of the first rows of each value.
+    """
+    state[1] += np.uint64(1)
+    token = np.int64(state[1])
+    size = sets * values
+    for at in range(size):
+        row = _first(pool, attribute, at % values, base, token)
         if row < 0:
             return False
-        members[value] = row
+        pool.passed[row - base] = token
+        members[at] = row
+    for _ in range(TRIES):
+        group = shared(members, size, size, n, starts, past, table)
+        if group < 0:
+            return True
+        at = one_of(members, size, group, starts, past, state)
+        row = _first(pool, attribute, at % values, base, token)
+        if row < 0:
+            return False
+        pool.passed[row - base] = token
+        members[at] = row
     return False
 
 
@@ -208,61 +219,69 @@ def _dissolve(made: Any, number: int, base: int, members: Any, filled: int) -> i
 @njit(cache=True, nogil=True)
 def _regrouped(
     rows: Any, base: int, values: int, n: int, cells: Any, lines: Any, starts: Any, past: Any, made: Any, taken: Any,
-    discarded: Any, table: Any, state: Any, left: Any,
+    passed: Any, table: Any, state: Any, left: Any,
 ) -> int:  # fmt: skip
     """Figure 5 without merging and counterfeits; the rows that found no safe group go to `left`, as many of each value.
 
     Returns how many. `state` has the random state and the number of the last candidate.
     """
-    pool = _listed(rows, base, values, cells, taken, discarded)
-    members, chosen = np.empty(values, np.int64), np.empty(values, np.int64)
-    remaining = 0
-    for _ in range(rows.size // values):
+    pool = _listed(rows, base, values, cells, taken, passed)
+    sets = _fewest_sets(values, n)
+    members, chosen = np.empty(sets * values, np.int64), np.empty(sets * values, np.int64)
+    remaining, without = 0, rows.size // values
+    while without > 0:
         best = np.inf
         for attribute in range(pool.lists.shape[0]):
-            state[1] += np.uint64(1)
-            token = np.int64(state[1])
-            if _safe_candidate(pool, attribute, base, values, n, token, members, starts, past, table, state):
-                wide = _semiperimeter(members, values, cells, lines)
+            if _safe_candidate(pool, attribute, base, values, sets, n, members, starts, past, table, state):
+                wide = _semiperimeter(members, members.size, cells, lines)
                 if wide < best:
                     best = wide
                     chosen[:] = members
         if best < np.inf:
-            _place(made, chosen, values, 1, base, (chosen[0] - base) // values, taken)
+            _place(made, chosen, chosen.size, sets, base, (chosen[0] - base) // values, taken)
+            without -= sets
             continue
         # What cannot be placed here is put aside, so that the others may be.
-        _candidate(pool, drawn(state, pool.lists.shape[0]), base, values, -1, members, 0)
-        for row in members:
+        _candidate(pool, drawn(state, pool.lists.shape[0]), base, values, members)
+        for row in members[:values]:
             taken[row - base] = True
             left[remaining] = row
             remaining += 1
+        without -= 1
     for at in range(remaining):
         taken[left[at] - base] = False
     return remaining
 
 
 @njit(cache=True, nogil=True)
+def _fewest_sets(values: int, n: int) -> int:
+    """How often a group should have each value: once, or twice where a single known tuple would be too many."""
+    return 1 if n < values else 2
+
+
+@njit(cache=True, nogil=True)
 def _narrowest_merger(
-    members: Any, count: int, sets: int, base: int, values: int, n: int, cells: Any, lines: Any, starts: Any,
-    past: Any, made: Any, table: Any, merged: Any,
+    members: Any, values: int, base: int, n: int, best: float, cells: Any, lines: Any, starts: Any, past: Any,
+    made: Any, table: Any, merged: Any,
 ) -> Any:  # fmt: skip
-    """The group made before that is best merged with a candidate, and the semiperimeter; -1 if none makes it safe."""
-    found, best = -1, np.inf
+    """The group made before that a candidate is best merged with, safely, and how wide that is.
+
+    -1 if there is none that makes it narrower than `best`.
+    """
+    found = -1
     here = (members[0] - base) // values
-    merged[:count] = members[:count]
+    merged[:values] = members[:values]
     for number in range(max(here - WINDOW, 0), min(here + WINDOW + 1, made.first.size)):
         row = made.first[number]
-        if row < 0:
-            continue
-        size = count
+        size = values
         while row >= 0 and size < merged.size:
             merged[size] = base + row
             size += 1
             row = made.next[row]
-        if row >= 0:
-            continue  # too large to become larger
+        if size == values or row >= 0:
+            continue  # no such group, or too large to become larger
         wide = _semiperimeter(merged, size, cells, lines)
-        tuples = (sets + made.sets[number]) * values
+        tuples = (1 + made.sets[number]) * values
         if wide < best and shared(merged, size, tuples, n, starts, past, table) < 0:
             found, best = number, wide
     return found, best
@@ -271,49 +290,38 @@ def _narrowest_merger(
 @njit(cache=True, nogil=True)
 def _finish(
     rows: Any, base: int, values: int, n: int, cells: Any, lines: Any, starts: Any, past: Any, made: Any, taken: Any,
-    discarded: Any, table: Any, state: Any,
+    passed: Any, table: Any, state: Any,
 ) -> None:  # fmt: skip
     """Figure 5 as it stands: every round places at least one of the rows, safely."""
-    pool = _listed(rows, base, values, cells, taken, discarded)
+    pool = _listed(rows, base, values, cells, taken, passed)
     room = (MERGED + 1) * values
     members, chosen, merged = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     left = rows.size
     while left > 0:
-        best, chosen_count, chosen_sets, partner = np.inf, 0, 0, -1
-        for attribute in range(pool.lists.shape[0]):
-            state[1] += np.uint64(1)
-            token = np.int64(state[1])
-            if _safe_candidate(pool, attribute, base, values, n, token, members, starts, past, table, state):
-                wide = _semiperimeter(members, values, cells, lines)
-                if wide < best:
-                    best, chosen_count, chosen_sets = wide, values, 1
-                    chosen[:values] = members[:values]
-        if best == np.inf:
-            # Merging: with the next of the pool, or with a group made before (lines 9 to 12).
+        best, count, sets, partner = np.inf, 0, _fewest_sets(values, n), -1
+        while best == np.inf and sets <= 2:
             for attribute in range(pool.lists.shape[0]):
-                state[1] += np.uint64(1)
-                token = np.int64(state[1])
-                count = _candidate(pool, attribute, base, values, token, members, 0)
-                if count == values and left >= 2 * values:
-                    for at in range(count):
-                        pool.discarded[members[at] - base] = token
-                    both = _candidate(pool, attribute, base, values, token, members, count)
-                    if both == 2 * values and shared(members, both, both, n, starts, past, table) < 0:
-                        wide = _semiperimeter(members, both, cells, lines)
-                        if wide < best:
-                            best, chosen_count, chosen_sets, partner = wide, both, 2, -1
-                            chosen[:both] = members[:both]
-                if count == values:
-                    number, wide = _narrowest_merger(
-                        members, count, 1, base, values, n, cells, lines, starts, past, made, table, merged
-                    )
+                if _safe_candidate(pool, attribute, base, values, sets, n, members, starts, past, table, state):
+                    wide = _semiperimeter(members, sets * values, cells, lines)
                     if wide < best:
-                        best, chosen_count, chosen_sets, partner = wide, count, 1, number
+                        best, count = wide, sets * values
                         chosen[:count] = members[:count]
+            if sets == 2:
+                # Merging with a group made before (lines 9 to 12), where that is narrower than two of the pool.
+                for attribute in range(pool.lists.shape[0]):
+                    if _candidate(pool, attribute, base, values, members) < values:
+                        continue
+                    number, wide = _narrowest_merger(
+                        members, values, base, n, best, cells, lines, starts, past, made, table, merged
+                    )
+                    if number >= 0:
+                        best, count, partner = wide, values, number
+                        chosen[:count] = members[:count]
+            sets += 1
+        sets -= 1
         if best == np.inf:
             # Counterfeits: in the place of more and more of a candidate's tuples (line 13), which stay in the pool.
-            attribute = drawn(state, pool.lists.shape[0])
-            count = _candidate(pool, attribute, base, values, -1, chosen, 0)
+            count = _candidate(pool, drawn(state, pool.lists.shape[0]), base, values, chosen)
             every = count
             group = shared(chosen, count, values, n, starts, past, table)
             while group >= 0 and count > 1:
@@ -322,14 +330,13 @@ def _finish(
                 chosen[at], chosen[count] = chosen[count], chosen[at]
                 group = shared(chosen, count, values, n, starts, past, table)
             # With n as large as the signature one known tuple is too many; among twice as many it never is.
-            chosen_count, chosen_sets = (count, 1) if group < 0 else (every, 2)
-        left -= chosen_count
+            count, sets = (count, 1) if group < 0 else (every, 2)
+        left -= count
         near = (chosen[0] - base) // values
         if partner >= 0:
-            near = partner
-            chosen_sets += made.sets[partner]
-            chosen_count = _dissolve(made, partner, base, chosen, chosen_count)
-        _place(made, chosen, chosen_count, chosen_sets, base, near, taken)
+            near, sets = partner, 1 + made.sets[partner]
+            count = _dissolve(made, partner, base, chosen, count)
+        _place(made, chosen, count, sets, base, near, taken)
 
 
 @njit(cache=True, nogil=True)
@@ -376,7 +383,7 @@ def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, grou
             np.ones(height, np.int64),
         )
         taken = np.ones(size, np.bool_)
-        discarded = np.zeros(size, np.int64)
+        passed = np.zeros(size, np.int64)
         left = np.empty(size, np.int64)
         for row in range(size):
             number = row // values
@@ -397,7 +404,7 @@ def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, grou
                 for at in range(gathered):
                     taken[rows[at] - base] = False
                 remaining += _regrouped(
-                    rows[:gathered], base, values, n, cells, lines, starts, past, made, taken, discarded, table, state,
+                    rows[:gathered], base, values, n, cells, lines, starts, past, made, taken, passed, table, state,
                     left[remaining:],
                 )  # fmt: skip
             ends[stretch + 1] = remaining
@@ -409,7 +416,7 @@ def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, grou
                 end = ends[min((stretch + 1) * NEIGHBOURS, stretches)]
                 if end > before:
                     remaining += _regrouped(
-                        rows[before:end], base, values, n, cells, lines, starts, past, made, taken, discarded, table,
+                        rows[before:end], base, values, n, cells, lines, starts, past, made, taken, passed, table,
                         state, left[remaining:],
                     )  # fmt: skip
                 before = end
@@ -428,7 +435,7 @@ def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, grou
                 past,
                 made,
                 taken,
-                discarded,
+                passed,
                 table,
                 state,
             )

@@ -8,8 +8,9 @@ ruled out for somebody who was published so and so often, with a signature of so
 sets of at least so many people. The promise is that it is below h for everybody, and that nobody is published more
 than L times.
 
-It is the paper's formula, under the paper's assumptions, and is not proven to be an upper bound: there are series in
-which breaches are more frequent than it says. What is proven is what `HistoricallySafe` promises.
+It is the paper's formula, under the paper's assumptions, and not an upper bound: there are series in which breaches are
+more frequent than it says. And it is about one step: whoever is found out exposes others in turn, which it does not
+count, and in the end that may be nearly everybody. What is proven is what `HistoricallySafe` promises.
 
 All people whose signatures have the same number of values are judged together, by the longest lifespan and the
 smallest correlated set among them up to a release: the formula grows with the one and falls with the other, so nobody's

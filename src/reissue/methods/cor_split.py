@@ -9,11 +9,13 @@ With p, L and h the n is chosen so that the paper's formula for the probability 
 when each tuple is compromised with probability p and published at most L times; whoever has been published L times is
 retired.
 
-What it does not protect against. Comparing three releases or more: that can tie two people together although no two of
-these releases do (He's Example 4); `combinations=True` closes it by the min-cut of e-equivalence, at the cost of merged
-buckets. The formula multiplies probabilities that are not independent, so it is not an upper bound in every series.
-Someone who knows n or more people of one group. Someone who knows the program and argues from what it did. And whoever
-is known to be in the table and is missing in a release is known to be held back.
+What it does not protect against. Compromised people in numbers: what the formula bounds is one step of reasoning, and
+it multiplies probabilities that are not independent, so that it is not an upper bound in every series. Whoever is
+exposed exposes others in turn: in the paper's own setting nearly everybody is found out in the end, as with
+m-invariance, because a group that has every value once has little to hide one among. And three releases or more can tie
+two people together although no two of these releases do (He's Example 4). `combinations=True` is against both: by the
+min-cut of e-equivalence, with one group for each bucket. Besides, someone who knows the program may argue from what it
+did, and whoever is known to be in the table and is missing in a release is known to be held back.
 
 | paper                         | here                                                        |
 |-------------------------------|-------------------------------------------------------------|
@@ -143,8 +145,8 @@ class CorSplit(Method):
         """Two releases are compared and no more, or buckets are merged."""
         if not self.combinations:
             return (
-                "three or more releases together may tie fewer than n people to each other, which combinations = true "
-                "prevents",
+                "n bounds what comparing two releases ties together; against three or more, and against people who are "
+                "exposed and expose others in turn, set combinations = true",
             )
         if form == "anatomised":
             return ()

@@ -328,7 +328,9 @@ def test_nobody_is_published_more_than_so_often() -> None:
     assert RestrictionSafe(1, 0.01, 3).obstacle(memory) is None
     strict = RestrictionSafe(0.02, 0.01, 3)
     # 1 - 0.99^3 = 0.0297
-    assert "the formula gives 0.03 for signatures of 2 values and h = 0.02" in str(strict.obstacle(memory))
+    told = str(strict.obstacle(memory))
+    assert "the formula gives 0.03 for somebody published 3 times among 2 values and h = 0.02" in told
+    assert "published 4 times" in str(RestrictionSafe(0.03, 0.01, 4).obstacle(memory))  # nobody was yet
     verdict, _ = strict.follow(_wide(4), memory)
     assert (verdict.holds, verdict.violations) == (False, 0)
     assert "what is out stays out" in verdict.explanation

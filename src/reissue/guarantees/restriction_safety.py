@@ -116,9 +116,13 @@ class RestrictionSafe(SeriesGuarantee):
         return verdict, {**remembered, CLASSES: _table(classes)}
 
     def obstacle(self, state: Memory) -> str | None:
-        """Somebody was published too often already, or is too likely to be found out."""
-        broken = self._broken(_read(state))
-        return f"{broken} in earlier releases, and what is out stays out" if broken else super().obstacle(state)
+        """Somebody was published too often already, or will be too likely to be found out.
+
+        Somebody of any class may yet be published L times, and what is correlated by then is out.
+        """
+        so_far = _read(state).items()
+        broken = self._broken({size: _Extremes(max(one.longest, self.L), one.smallest) for size, one in so_far})
+        return f"{broken} after earlier releases, and what is out stays out" if broken else super().obstacle(state)
 
     def _broken(self, classes: Mapping[int, _Extremes]) -> str | None:
         """What breaks the promise in these classes, if anything does."""
@@ -126,7 +130,10 @@ class RestrictionSafe(SeriesGuarantee):
             if extremes.longest > self.L:
                 return f"somebody was published {extremes.longest:,} times and L = {self.L}"
             if (bound := self._bound(values, extremes)) >= self.h:
-                return f"the formula gives {rounded_up(bound)} for signatures of {values:,} values and h = {self.h}"
+                return (
+                    f"the formula gives {rounded_up(bound)} for somebody published "
+                    f"{count_of(extremes.longest, 'time')} among {values:,} values and h = {self.h}"
+                )
         return None
 
     def _bound(self, values: int, extremes: _Extremes) -> float:

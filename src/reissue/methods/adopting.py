@@ -55,7 +55,7 @@ def adopted_histories(
     `degree` says how many people a correlation needs in groups of so many values. With `merged`, no combination of
     releases may tie fewer together than it says of m. Tables of everybody's groups have names that begin with `prefix`.
     """
-    past = _Past.of(published, m, None, spoilt=_correlated(published, degree) | _too_often(published, most))
+    past = _Past.of(published, m, None, spoilt=_correlated(published, m, degree) | _too_often(published, most))
     graphs: Remembered = {}
     if merged:
         past, cuts = _certified(past, degree(m))
@@ -68,14 +68,14 @@ def adopted_histories(
     return {**past.remembered(), **graphs, **histories.tables()}, past.lost()
 
 
-def _correlated(published: Published, degree: Callable[[int], int]) -> Bools:
-    """Which groups are correlated with others, earlier or later, in fewer people than they need."""
+def _correlated(published: Published, m: int, degree: Callable[[int], int]) -> Bools:
+    """Which groups of at least m values are correlated with earlier or later ones in fewer people than they need."""
     from reissue.reasoning.correlations import Correlations
 
     found = Correlations.of(published)
     values = np.diff(found.value_starts)
     needed = np.zeros(int(values.max(initial=0)) + 1, dtype=np.int64)
-    for size in np.unique(values[values > 1]).tolist():
+    for size in np.unique(values[values >= m]).tolist():
         needed[size] = degree(size)
     tied: Bools = np.minimum(found.smallest_before, found.smallest_after) < needed[values]
     return tied

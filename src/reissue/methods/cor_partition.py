@@ -127,13 +127,12 @@ def _partitioned(
     warm_up(lambda: some(np.empty(0, dtype=np.int64)), cells.dtype)
     workers = os.cpu_count() or 1
     largest_first = np.argsort(-arranged.values * arranged.height, kind="stable")
-    if workers == 1 or arranged.order.size < PARALLEL_FROM:
-        wanted = some(largest_first)
-    else:
-        hands = 4 * workers
-        with ThreadPoolExecutor(workers) as pool:
-            parts = pool.map(some, [largest_first[hand::hands] for hand in range(hands)])
-            wanted = np.concatenate(list(parts), axis=1)
+    hands = 1 if workers == 1 or arranged.order.size < PARALLEL_FROM else 4 * workers
+    with ThreadPoolExecutor(min(hands, workers)) as pool:
+        parts = pool.map(some, [largest_first[hand::hands] for hand in range(hands)])
+        wanted = np.concatenate(list(parts), axis=1)
+    # What is drawn for them must not depend on how many hands there were.
+    wanted = wanted[:, np.lexsort((wanted[1], wanted[2], wanted[0]))]
     bucket = np.repeat(np.arange(arranged.base.size), arranged.values * arranged.height)
     return group + arranged.first[bucket], wanted
 

@@ -12,8 +12,8 @@ retired.
 What it does not protect against. Compromised people in numbers: what the formula bounds is one step of reasoning, and
 it multiplies probabilities that are not independent, so that it is not an upper bound in every series. Whoever is
 exposed exposes others in turn: in the paper's own setting nearly everybody is found out in the end, as with
-m-invariance, because a group that has every value once has little to hide one among. And three releases or more can tie
-two people together although no two of these releases do (He's Example 4). `combinations=True` is against both: by the
+m-invariance, because a group that has every value once has little to hide one among. And three groups or more can tie
+two people together although no two of these groups do (He's Example 4). `combinations=True` is against both: by the
 min-cut of e-equivalence, with one group for each bucket. Besides, someone who knows the program may argue from what it
 did, and whoever is known to be in the table and is missing in a release is known to be held back.
 
@@ -76,7 +76,7 @@ class CorSplit(Method):
     m: int
     """Every group has at least m different values, each equally often."""
     n: int | None = None
-    """Comparing two releases never leaves fewer than n people; at most m. Without it, it is chosen from p, L and h."""
+    """Comparing two groups never leaves fewer than n people; at most m. Without it, it is chosen from p, L and h."""
     p: float | None = None
     """How likely it is that somebody's value is known to an attacker, as the publisher estimates it."""
     L: int | None = None
@@ -84,7 +84,7 @@ class CorSplit(Method):
     h: float | None = None
     """The probability of a breach, by the paper's formula, stays below this."""
     combinations: bool = False
-    """Let no combination of releases tie fewer than n people together, not only no two: buckets are then not split."""
+    """Let no combination of groups tie fewer than n people together, not only no two: buckets are then not split."""
     shortage: Shortage = "counterfeit"
     """When more than 1/m of the arrivals have the same value: fill up with counterfeits, withhold all arrivals that
     balancing did not use until more come, or refuse the release."""
@@ -145,7 +145,7 @@ class CorSplit(Method):
         """Two releases are compared and no more, or buckets are merged."""
         if not self.combinations:
             return (
-                "n bounds what comparing two releases ties together; against three or more, and against people who are "
+                "n bounds what comparing two groups ties together; against three or more, and against people who are "
                 "exposed and expose others in turn, set combinations = true",
             )
         if form == "anatomised":

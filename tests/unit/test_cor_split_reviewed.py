@@ -1,0 +1,80 @@
+"""Cases that a review of Cor-Split brought up."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import reissue as ri
+from reissue.adoption import adopt
+from reissue.errors import Infeasible, Unprotected
+from reissue.methods import cor_partition
+
+LETTERS = "abcdefgh"
+SCHEMA = ri.Schema(
+    person="who", quasi={"age": ri.Numeric()}, sensitive={"ill": ri.Categorical(values=list(LETTERS))}
+)
+
+
+def states(seed: int, people: int, values: int, releases: int, leave: float) -> list[pl.DataFrame]:
+    """Tables of so many people, of whom a share leaves each time and is replaced."""
+    rng = np.random.default_rng(seed)
+    there: dict[int, tuple[str, int]] = {}
+    tables, born = [], 0
+    for _ in range(releases):
+        there = {who: cells for who, cells in there.items() if rng.random() >= leave}
+        while len(there) < people:
+            there[born] = (str(rng.choice(list(LETTERS[:values]))), int(rng.integers(60)))
+            born += 1
+        ill, age = zip(*there.values(), strict=True)
+        tables.append(pl.DataFrame({"who": [f"p{who}" for who in there], "age": age, "ill": ill}))
+    return tables
+
+
+def test_groups_of_few_values_are_no_obstacle_to_adopting(tmp_path: Path) -> None:
+    """The formula is asked about groups of at least m values only; in smaller ones everybody is lost anyway."""
+    groups = [(["a", "b"], ["flu", "cold"]), (list("cdefgh"), list("uvwxyz"))]
+    schema = ri.Schema(person="id", quasi={"age": ri.Numeric()}, sensitive={"ill": ri.Categorical(new="accept")})
+    policy = ri.Policy(schema, ri.CorSplit(m=6, p=0.04, L=24, h=0.1))
+    series = adopt(tmp_path / "series", policy, ri.Published.from_groups([groups]))
+    assert any("6 people can be published again" in note for note in series.releases[0].summary["notes"])
+
+
+@pytest.mark.parametrize(("people", "m", "n"), [(40, 2, 2), (100, 4, 3), (24, 2, 2)])
+def test_counterfeits_do_not_depend_on_the_number_of_processors(
+    chain: Any, monkeypatch: pytest.MonkeyPatch, people: int, m: int, n: int
+) -> None:
+    tables = states(1, people, 8, 5, 0.3)
+    monkeypatch.setattr(cor_partition, "PARALLEL_FROM", 0)
+    found = []
+    for processors in (1, 2, 8):
+        monkeypatch.setattr(os, "cpu_count", lambda count=processors: count)
+        series = chain(ri.Policy(SCHEMA, ri.CorSplit(m, n)))
+        drafts = [series.publish(table, seed=3) for table in tables]
+        made = [draft.grouping.counterfeits for draft in drafts]
+        found.append(
+            [(draft.grouping.group.tolist(), one and (one.number.tolist(), one.rows.rows())) for draft, one in
+             zip(drafts, made, strict=True)]
+        )  # fmt: skip
+    assert found[0] == found[1] == found[2]
+    assert any(one for _, one in found[0])
+
+
+def test_a_larger_l_is_refused_when_wide_signatures_would_need_a_larger_n(chain: Any) -> None:
+    """The n of m is the same for L = 5 and 8; that of five values is not, and what is correlated is out."""
+    tables = states(0, 20, 5, 9, 0.15)
+    series = chain(ri.Policy(SCHEMA, ri.CorSplit(3, 1, p=0.04, L=5, h=0.4)))
+    for table in tables[:5]:
+        series.publish(table, seed=0)
+    series.policy = replace(series.policy, method=ri.CorSplit(3, 1, p=0.04, L=8, h=0.4))
+    with pytest.raises((Unprotected, Infeasible)) as caught:
+        for table in tables[5:]:
+            series.publish(table, seed=0)
+    assert isinstance(caught.value, Unprotected)
+    assert "published 8 times among" in str(caught.value)

@@ -46,11 +46,11 @@ def test_groups_of_few_values_are_no_obstacle_to_adopting(tmp_path: Path) -> Non
     assert any("6 people can be published again" in note for note in series.releases[0].summary["notes"])
 
 
-@pytest.mark.parametrize(("people", "m", "n"), [(40, 2, 2), (100, 4, 3), (24, 2, 2)])
+@pytest.mark.parametrize(("people", "m", "n"), [(40, 2, 2), (100, 4, 3), (200, 3, 3)])
 def test_counterfeits_do_not_depend_on_the_number_of_processors(
     chain: Any, monkeypatch: pytest.MonkeyPatch, people: int, m: int, n: int
 ) -> None:
-    tables = states(1, people, 8, 5, 0.3)
+    tables = states(0, people, 8, 8, 0.3)
     monkeypatch.setattr(cor_partition, "PARALLEL_FROM", 0)
     found = []
     for processors in (1, 2, 8):

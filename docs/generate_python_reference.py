@@ -39,6 +39,7 @@ CHAPTERS = {
         "Release",
         "MInvariance",
         "EEquivalence",
+        "CorSplit",
         "Incremental",
         "Mondrian",
         "StaticI",
@@ -58,6 +59,8 @@ CHAPTERS = {
         "MInvariant",
         "WeakMInvariant",
         "EquivalenceSafe",
+        "HistoricallySafe",
+        "RestrictionSafe",
         "InferenceFree",
         "HistoryDiverse",
     ),
@@ -88,9 +91,10 @@ Each is a frozen value with the parameters below, for `Mondrian(constraints=[...
 `violations`, `groups` and `explanation`. Definitions and sources are in
 [the table of constraints](../explanation/methods/mondrian.md#constraints).""",
     "Check what holds over a series": """\
-What [m-invariance](../explanation/methods/m-invariance.md) and [e-equivalence](../explanation/methods/e-equivalence.md)
-promise. Each is checked before every release, and can be checked on any series:
-`MInvariant(4).check(series.published())`.
+What [m-invariance](../explanation/methods/m-invariance.md), [e-equivalence](../explanation/methods/e-equivalence.md),
+[Cor-Split](../explanation/methods/cor-split.md) and
+[the methods for growing tables](../explanation/methods/incremental.md) promise. Each is checked before every release,
+and can be checked on any series: `MInvariant(4).check(series.published())`.
 """,
     "Attack what went out, here or elsewhere": """\
 How to [audit a series](../how-to/audit-a-series.md), and [releases made elsewhere](../how-to/audit-other-releases.md).

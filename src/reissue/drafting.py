@@ -414,7 +414,8 @@ def _notes(
         notes.append("the series is unprotected: comparing releases may betray people; the public record says so")
     if counterfeits is not None:
         notes.append(f"{count_of(counterfeits.height, 'counterfeit row')} made up in place of values that were missing")
-        share = counterfeits.height / (counterfeits.height + len(snapshot))
+        published = len(snapshot) - (0 if held_back is None else held_back.height)
+        share = counterfeits.height / (counterfeits.height + published)
         if share > MANY_MADE_UP:
             notes.append(f"{share:.0%} of the rows are made up: a smaller m, or more people, would need fewer")
     if held_back is not None:

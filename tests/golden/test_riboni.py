@@ -1,4 +1,4 @@
-"""Riboni & Bettini 2009: Example 1 as the paper publishes it, and what m-invariance and Cor-Split make of its tables."""
+"""Riboni & Bettini 2009: Example 1 as the paper publishes it, and as m-invariance and Cor-Split do."""
 
 from __future__ import annotations
 

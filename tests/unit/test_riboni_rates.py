@@ -202,7 +202,7 @@ def test_rotation_keeps_everybody_who_comes_in_for_a_whole_stay() -> None:
 def test_rates_of_a_small_study() -> None:
     steps: list[str] = []
     found = rates(TINY, progress=steps.append)
-    assert len(steps) == 2 + 1 + 3 + 1 + 2
+    assert len(steps) == 2 + 1 + 3 + 1 + 3
     assert found.columns[:6] == ["method", "m", "n", "p", "L", "quantity"]
     assert found.equals(rates(TINY))
     assert found["complete"].all()
@@ -216,6 +216,7 @@ def test_rates_of_a_small_study() -> None:
     assert paper.select("method", "n", "p", "L").unique(maintain_order=True).rows() == [
         ("MInvariance", None, 0.1, 4),
         ("CorSplit", 2, 0.1, 4),
+        ("CorSplit, combinations", 2, 0.1, 4),
     ]
     exact = exact_rates(TINY)
     assert set(exact["quantity"]) == {*found["quantity"], "worlds"}

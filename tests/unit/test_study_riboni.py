@@ -468,10 +468,10 @@ def test_rates_beside_the_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(riboni, "rates_of", lambda setting: few)
     figure, told = FIGURES[12], list[str]()
     found = figure.measure(TINY, told.append)
-    # m-invariance and Cor-Split with n = 1 and 2; then both as in the paper.
-    assert len(told) == figure.steps(TINY) == 5
+    # m-invariance and Cor-Split with n = 1 and 2; then both as in the paper, and with combinations.
+    assert len(told) == figure.steps(TINY) == 6
     paper, common = figure.tables(figure.summary(found)).values()
-    assert {*paper["series"].to_list()} == {"m-invariance", "Cor-Split, n = 3"}
+    assert {*paper["series"].to_list()} == {"m-invariance", "Cor-Split, n = 3", "Cor-Split, n = 3, combinations"}
     assert {*common["series"].to_list()} == {"m-invariance", "Cor-Split, n = 1", "Cor-Split, n = 2"}
     assert common["quantity"].unique().sort().to_list() == sorted(riboni_figures.QUANTITIES)
     drawn = figure.draw(found, TINY).drawing.to_dict()

@@ -22,11 +22,11 @@ did, and whoever is known to be in the table and is missing in a release is know
 | n-Choose (Figure 3)           | `reasoning.restriction.n_choose`                            |
 | Cor-Split (Figure 4)          | `CorSplit.group`                                            |
 | Cor-Partition (Figure 5)      | `methods.cor_partition`                                     |
-| hcSafe (Figure 6)             | `kernels.cor_partition.shared`                              |
+| hcSafe (Figure 6)             | `kernels.hc_safety.shared`                                  |
 
-Differs from the paper: the first three phases are those of `MInvariance` here. The formula grows with the size of a
-signature when n stays the same, so a signature of more than m values gets the n that its own size needs. People who
-return have their earlier groups too.
+Differs from the paper: the first three phases are those of `MInvariance` here. The formula may be larger for a
+signature of more than m values, so that such a signature gets the n that its own size needs, if that is more. People
+who return have their earlier groups too.
 
 Cost: that of m-invariance, and the earlier groups of those who are in the table.
 """
@@ -45,7 +45,6 @@ from reissue.grouping import HELD_BACK, Grouping
 from reissue.memory import Memory, Remembered
 from reissue.methods.adopting import adopted_histories
 from reissue.methods.base import Method, Promise, Takes
-from reissue.methods.buckets import Buckets
 from reissue.methods.cor_partition import cor_partition
 from reissue.methods.e_equivalence import anonymize
 from reissue.methods.invariance import Choice, Round, Settled, Shortage
@@ -62,9 +61,6 @@ Ints = npt.NDArray[np.int64]
 RETIRED = "published as often as allowed"
 GROUPS = "groups_"
 """What the names of the tables with everybody's earlier groups begin with."""
-ROOM = 3
-"""A bucket that changes gets so many tuples of each value, if that takes arrivals only. In smaller ones nearly every
-change took counterfeits, as trials showed."""
 WIDEST = 200
 """Up to this m a larger one is looked for that would do."""
 
@@ -84,7 +80,7 @@ class CorSplit(Method):
     h: float | None = None
     """The probability of a breach, by the paper's formula, stays below this."""
     combinations: bool = False
-    """Let no combination of groups tie fewer than n people together, not only no two: buckets are then not split."""
+    """Let no sum or difference of groups tie fewer than n people together, however many: buckets are then not split."""
     shortage: Shortage = "counterfeit"
     """When more than 1/m of the arrivals have the same value: fill up with counterfeits, withhold all arrivals that
     balancing did not use until more come, or refuse the release."""
@@ -165,7 +161,6 @@ class CorSplit(Method):
             return self._merged(release, histories, CutGraphs.read(memory, self._n))
         buckets = release.divide()
         buckets.balance()
-        _make_room(buckets)
         release.assign(buckets, self.shortage)
         settled, grouping = cor_partition(release.settle(buckets, self.choice), histories, self._degree)
         return grouping, {**settled.memory(), **_followed(histories, release, grouping)}
@@ -209,15 +204,6 @@ class CorSplit(Method):
         if needed is None:
             raise _out_of_reach(self.p, self.L, values, self.h)
         return max(needed, self.n or 1)
-
-
-def _make_room(buckets: Buckets) -> None:
-    """Give small buckets that change further arrivals: of few tuples there are few groups to choose from."""
-    if not buckets.real.size:
-        return
-    height = np.maximum.reduceat(buckets.holding, buckets.starts)
-    changed = buckets.per_bucket(buckets.fresh + buckets.made) > 0
-    buckets.add_sets(np.where(changed, np.maximum(ROOM - height, 0), 0))
 
 
 def _followed(histories: GroupHistories, release: Round, grouping: Grouping) -> Remembered:

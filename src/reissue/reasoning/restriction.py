@@ -56,9 +56,8 @@ def p_pb(p: Reals, L: Wholes, m: Wholes, n: Wholes) -> Reals:  # Theorem 2
 def n_choose(p: float, L: int, m: int, h: float) -> int | None:  # Figure 3
     """The smallest n of at most m for which the probability of a privacy breach is below h; None if there is none."""
     _check("n_choose", p=p, L=L, m=m, h=h)
-    sizes = np.arange(1, m + 1)
-    enough = sizes[np.asarray(p_pb(p, L, m, sizes)) < h]
-    return int(enough[0]) if enough.size else None
+    # One by one: powers of arrays may differ from those of single numbers in the last digit.
+    return next((n for n in range(1, m + 1) if p_pb(p, L, m, n) < h), None)
 
 
 def _log_kept(p: Reals, L: Wholes) -> Floats:

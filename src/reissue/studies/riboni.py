@@ -394,4 +394,4 @@ def observed_rates(setting: Setting | None = None, *, progress: Progress = _sile
 def rate_steps(setting: Setting) -> int:
     """How often `observed_rates` calls its progress."""
     wanted = rates_of(setting)
-    return len(wanted.L) * sum(len(wanted.methods(m)) for m in wanted.m) + 2
+    return len(wanted.L) * sum(len(wanted.methods(m)) for m in wanted.m) + 3

@@ -267,10 +267,9 @@ def _rates(setting: Setting, progress: Progress) -> pl.DataFrame:
 
 
 def _with_series(found: pl.DataFrame) -> pl.DataFrame:
-    plain = pl.col("n").is_null()
-    return found.with_columns(
-        series=pl.when(plain).then(pl.lit("m-invariance")).otherwise(pl.format("Cor-Split, n = {}", "n"))
-    )
+    merged = pl.when(pl.col("method") == "CorSplit").then(pl.lit("")).otherwise(pl.lit(", combinations"))
+    ours = pl.format("Cor-Split, n = {}{}", "n", merged)
+    return found.with_columns(series=pl.when(pl.col("n").is_null()).then(pl.lit("m-invariance")).otherwise(ours))
 
 
 def rate_chart(found: pl.DataFrame, setting: Setting) -> Chart:

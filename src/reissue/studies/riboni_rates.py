@@ -280,8 +280,8 @@ class Rates:
     def _as_in_the_paper(self, m: int, n: int, p: float, L: int, progress: Progress) -> Iterator[pl.DataFrame]:
         turnover = max(self.people // 10, 1)
         pool = census(self.people + (L - 1) * turnover, sensitive=SENSITIVE, seed=self._seeds[0])
-        both: list[tuple[Method, int | None]] = [(MInvariance(m), None), (CorSplit(m, n), n)]
-        for method, degree in both:
+        merged = CorSplit(m, n, combinations=True)
+        for method, degree in ((MInvariance(m), None), (CorSplit(m, n), n), (merged, n)):
             progress(f"{method!r}, L = {L}, as in the paper")
             states = updates(
                 pool, initial=self.people, turnover=turnover, releases=L, sensitive=SENSITIVE, seed=self._seeds[1]
@@ -302,7 +302,7 @@ class Rates:
         view, truth = rehearsed(method, states, self._seeds[2])
         rng = np.random.default_rng(self._seeds[3])
         what = [
-            pl.lit(method.name).alias("method"),
+            pl.lit(named(method)).alias("method"),
             pl.lit(m, dtype=pl.Int64).alias("m"),
             pl.lit(n, dtype=pl.Int64).alias("n"),
         ]
@@ -314,10 +314,16 @@ class Rates:
         )
 
 
+def named(method: Method) -> str:
+    """The name in the column `method`."""
+    return f"{method.name}, combinations" if isinstance(method, CorSplit) and method.combinations else method.name
+
+
 def rates(setting: Rates | None = None, *, progress: Progress = lambda step: None) -> pl.DataFrame:
     """Observed rates beside the formulas, of people published L times: the columns of `observed`, and which series.
 
-    Which method with which m, n (null for m-invariance), p and L. The last rows are the paper's first setting.
+    Which method with which m, n (null for m-invariance), p and L. The last rows are the paper's first setting, where
+    Cor-Split is also asked to let no combination of groups tie few people together.
     """
     return (setting or Rates()).observe(progress)
 

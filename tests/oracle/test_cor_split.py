@@ -254,10 +254,8 @@ def test_groups_of_different_sizes_are_not_correlated_and_tell_something_all_the
 class Counterexample(NamedTuple):
     """A series in which every two groups are safe, and yet two people have the same value in all worlds."""
 
-    states: list[State]
-    """Tables that Cor-Split makes such series of, for some seeds."""
     series: Series
-    """What it made of them once, the releases that matter; c is a counterfeit. Every value as often as the others."""
+    """As Cor-Split made it once, the releases that matter; c is a counterfeit. Every value as often as the others."""
     tied: set[tuple[str, str]]
     """Who has the same value as whom."""
     linear: bool
@@ -274,33 +272,18 @@ def groups(*releases: str) -> Series:
 
 
 TWO_RELEASES = Counterexample(
-    [
-        {0: "a", 1: "b", 2: "c", 3: "a", 4: "b", 5: "c"},
-        {1: "b", 2: "c", 3: "a", 6: "a", 7: "b", 8: "c", 9: "a", 10: "b"},
-        {2: "c", 3: "a", 6: "a", 7: "b", 8: "c", 10: "b", 11: "c", 12: "a", 13: "b"},
-    ],
     groups("c p1 p9 | p2 p6 p10 | p3 p7 p8", "p6 p11 p13 | p2 p3 p7 p8 p10 p12"),
     {("p12", "p6")},
     linear=True,
 )
 """A merged group against two of the release before: without the people they share each side has one person left."""
 THREE_RELEASES = Counterexample(
-    [
-        {0: "a", 1: "b", 2: "c"},
-        {0: "a", 1: "b", 2: "c", 3: "a", 4: "b", 5: "c"},
-        {0: "a", 1: "b", 2: "c", 3: "a", 5: "c", 6: "a", 7: "b", 8: "c"},
-    ],
     groups("p0 p1 p2", "p0 p1 p2 p3 p4 p5", "p0 p7 p8 | p1 p3 p5 | c p2 p6"),
     {("p1", "p4")},
     linear=True,
 )
 """The second release without the first is {p3, p4, p5}, which nobody published; the third has {p1, p3, p5}."""
 A_TRIANGLE = Counterexample(
-    [
-        {0: "a", 1: "b", 2: "c", 3: "a", 4: "b", 5: "c"},
-        {0: "a", 1: "b", 2: "c", 6: "a", 7: "b", 8: "c"},
-        {1: "b", 2: "c", 6: "a", 9: "a", 10: "b"},
-    ],
     groups("p0 p1 p5 | p2 p3 p4", "p0 p2 p7 | p1 p6 p8", "p1 p2 p9 | c p6 p10"),
     {("p0", "p9"), ("p1", "p7"), ("p2", "p5")},
     linear=False,
@@ -332,18 +315,23 @@ def test_every_two_groups_are_safe_and_more_are_not(example: Counterexample) -> 
         assert not real(enumerate_worlds(together(fewer)).equal())
 
 
-@pytest.mark.parametrize("example", COUNTEREXAMPLES.values(), ids=COUNTEREXAMPLES)
-def test_cor_split_makes_such_series(chain: Any, example: Counterexample) -> None:
-    """And with `combinations`, of the same tables and for the same seeds, no series that ties anybody to another."""
+@pytest.mark.parametrize("kind", ["two releases", "three releases", "no linear combination"])
+def test_cor_split_makes_such_series(chain: Any, kind: str) -> None:
+    """And with `combinations`, of the same tables, no series that ties anybody to another."""
     for seed in range(150):
-        series = publish(chain, ri.CorSplit(M, N), example.states, seed)
+        states = stream(np.random.default_rng([seed, M, N]), M, releases=3, most=3 * M)
+        try:
+            series = publish(chain, ri.CorSplit(M, N), states, seed)
+        except Infeasible:
+            # Too few different values are left.
+            continue
         assert ri.HistoricallySafe(M, N).check(series.published()).holds
-        if kind_of(series.groups()) == kind_of(example.series):
+        if kind_of(series.groups()) == kind:
             break
     else:
         raise AssertionError("no such series any more: has the method become better?")
     for other in (seed, *range(4)):
-        combined = publish(chain, ri.CorSplit(M, N, combinations=True), example.states, other)
+        combined = publish(chain, ri.CorSplit(M, N, combinations=True), states, other)
         found = Equivalence(e=N).run(combined.published())
         assert found.minimum is None
         assert not found.undecided

@@ -236,7 +236,7 @@ def method_of(degree: tuple[int, int], ending: dict[str, Any], **more: Any) -> r
     """With this n, or a larger one where the formula asks for it."""
     m, n = degree
     if "p" in ending:
-        n = max(n, ri.CorSplit(m, **ending).n or 0)
+        n = max(n, ri.CorSplit(m, **ending, **more).n or 0)
     return ri.CorSplit(m, n, **ending, **more)
 
 

@@ -211,13 +211,25 @@ def test_larger_signatures_get_the_n_of_their_own_size(chain: Any) -> None:
     assert seen[3] > 10
 
 
-def test_combinations_have_one_n_for_all_and_say_so(chain: Any) -> None:
-    three = {0: "a", 1: "b", 2: "c"}
-    series = chain(policy(ri.CorSplit(2, p=0.2, L=5, h=0.9, combinations=True), form="anatomised"))
-    with pytest.raises(Infeasible, match=r"A set of 3 values would need n = 2 for h = 0.9, and n is 1"):
-        series.publish(people(three))
-    series = chain(policy(ri.CorSplit(2, 2, p=0.2, L=5, h=0.9, combinations=True), form="anatomised"))
-    series.publish(people(three))
+def test_combinations_have_one_n_that_is_enough_for_larger_signatures_too(chain: Any) -> None:
+    assert ri.CorSplit(2, p=0.2, L=5, h=0.9).n == 1
+    method = ri.CorSplit(2, p=0.2, L=5, h=0.9, combinations=True)
+    assert method.n == max(n_choose(0.2, 5, size, 0.9) or 0 for size in range(2, 21)) == 2
+    chain(policy(method, form="anatomised")).publish(people({0: "a", 1: "b", 2: "c"}))
+
+
+def test_a_signature_too_large_for_the_one_n_is_refused(tmp_path: Path) -> None:
+    """Only releases made elsewhere have such."""
+    size = 60
+    assert n_choose(0.2, 5, size, 0.9) == 3
+    column = ri.Categorical(values=[f"v{at:02}" for at in range(size)])
+    schema = ri.Schema(person="who", quasi={"age": ri.Numeric()}, sensitive={"ill": column})
+    chosen = ri.Policy(schema, ri.CorSplit(2, p=0.2, L=5, h=0.9, combinations=True), form="anatomised")
+    names = [f"p{at}" for at in range(size)]
+    series = adopt(tmp_path / "series", chosen, ri.Published.from_groups([[(names, list(column.values))]]))
+    table = pl.DataFrame({"who": names, "age": range(size), "ill": column.values})
+    with pytest.raises(Infeasible, match=r"A set of 60 values would need n = 3 for h = 0.9, and n is 2"):
+        series.publish(table)
 
 
 # Retirement

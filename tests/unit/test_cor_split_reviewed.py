@@ -17,9 +17,7 @@ from reissue.errors import Infeasible, Unprotected
 from reissue.methods import cor_partition
 
 LETTERS = "abcdefgh"
-SCHEMA = ri.Schema(
-    person="who", quasi={"age": ri.Numeric()}, sensitive={"ill": ri.Categorical(values=list(LETTERS))}
-)
+SCHEMA = ri.Schema(person="who", quasi={"age": ri.Numeric()}, sensitive={"ill": ri.Categorical(values=list(LETTERS))})
 
 
 def states(seed: int, people: int, values: int, releases: int, leave: float) -> list[pl.DataFrame]:

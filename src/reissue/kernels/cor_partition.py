@@ -4,8 +4,9 @@ A bucket of s values comes as groups of s rows, value after value, those of one 
 them so), and every row with the numbers of all earlier groups its tuple was in. A group of k tuples is hc-safe with
 degree n when no earlier group has more than k - n of them, unless it has all (Figure 6).
 
-Groups that are safe as they come stay. Around the others Figure 5 is run, first among a few neighbours, and with what
-finds no place among more and more of the bucket; merging and counterfeits come last, when the bucket has been tried.
+Groups that are safe as they come, or after an exchange with neighbours, stay. Around the others Figure 5 is run, first
+among a few neighbours, and with what finds no place among more and more of the bucket; merging and counterfeits come
+last, when the bucket has been tried.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import numpy.typing as npt
 from numba import njit
 
 from reissue.kernels.hc_safety import drawn, new_table, one_of, shared
+from reissue.kernels.hc_swaps import mend, semiperimeter
 
-CALLED = {"hc_safety": "e23d909e5594"}
+CALLED = {"hc_safety": "e23d909e5594", "hc_swaps": "8b182fada7e2"}
 """Digests of the kernels that are called here, see `reissue.kernels`."""
 NEIGHBOURS = 4
 """So many groups around an unsafe one are dissolved; what is left over meets that of so many times as many."""
@@ -43,20 +45,6 @@ class Buckets(NamedTuple):
     """The n of its hc-safety."""
     seed: npt.NDArray[np.uint64]
     """Where its random choices begin."""
-
-
-@njit(cache=True, nogil=True)
-def _semiperimeter(members: Any, count: int, cells: Any, lines: Any) -> float:
-    total = 0.0
-    for attribute in range(cells.shape[1]):
-        least = most = np.int64(cells[members[0], attribute])
-        for at in range(1, count):
-            code = np.int64(cells[members[at], attribute])
-            least = min(least, code)
-            most = max(most, code)
-        start = lines.start[attribute]
-        total += (lines.position[start + most] - lines.position[start + least]) * lines.scale[attribute]
-    return total
 
 
 class Pool(NamedTuple):
@@ -233,7 +221,7 @@ def _regrouped(
         best = np.inf
         for attribute in range(pool.lists.shape[0]):
             if _safe_candidate(pool, attribute, base, values, sets, n, members, starts, past, table, state):
-                wide = _semiperimeter(members, members.size, cells, lines)
+                wide = semiperimeter(members, members.size, cells, lines)
                 if wide < best:
                     best = wide
                     chosen[:] = members
@@ -280,7 +268,7 @@ def _narrowest_merger(
             row = made.next[row]
         if size == values or row >= 0:
             continue  # no such group, or too large to become larger
-        wide = _semiperimeter(merged, size, cells, lines)
+        wide = semiperimeter(merged, size, cells, lines)
         tuples = (1 + made.sets[number]) * values
         if wide < best and shared(merged, size, tuples, n, starts, past, table) < 0:
             found, best = number, wide
@@ -302,7 +290,7 @@ def _finish(
         while best == np.inf and sets <= 2:
             for attribute in range(pool.lists.shape[0]):
                 if _safe_candidate(pool, attribute, base, values, sets, n, members, starts, past, table, state):
-                    wide = _semiperimeter(members, sets * values, cells, lines)
+                    wide = semiperimeter(members, sets * values, cells, lines)
                     if wide < best:
                         best, count = wide, sets * values
                         chosen[:count] = members[:count]
@@ -362,17 +350,18 @@ def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, grou
         base, values, height = buckets.base[bucket], buckets.values[bucket], buckets.height[bucket]
         n = buckets.degree[bucket]
         size = values * height
-        members = np.empty(max(values, 1), np.int64)
+        grid = base + np.arange(size).reshape(height, values)
         unsafe = np.zeros(height, np.bool_)
-        any_unsafe = False
         for number in range(height):
-            for value in range(values):
-                members[value] = base + number * values + value
-                group[members[value]] = number
-            if shared(members, values, values, n, starts, past, table) >= 0:
-                unsafe[number] = True
-                any_unsafe = True
-        if not any_unsafe:
+            unsafe[number] = shared(grid[number], values, values, n, starts, past, table) >= 0
+        if _fewest_sets(values, n) == 1:
+            for number in range(height):
+                if unsafe[number]:
+                    unsafe[number] = not mend(number, grid, n, cells, lines, starts, past, table)
+        for number in range(height):
+            for row in grid[number]:
+                group[row] = number
+        if not unsafe.any():
             continue
         state = np.empty(2, np.uint64)
         state[0], state[1] = buckets.seed[bucket] | np.uint64(1), np.uint64(0)
@@ -385,11 +374,11 @@ def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, grou
         taken = np.ones(size, np.bool_)
         passed = np.zeros(size, np.int64)
         left = np.empty(size, np.int64)
-        for row in range(size):
-            number = row // values
-            made.of[row] = number
-            made.next[row] = row + 1 if (row + 1) % values else -1
-            made.first[number] = number * values
+        for number in range(height):
+            for row in grid[number] - base:
+                made.of[row] = number
+                made.next[row] = made.first[number]
+                made.first[number] = row
         # What is left over by stretches of groups: `ends[i]` is where that of stretch i ends in `left`.
         remaining = 0
         stretches = -(-height // NEIGHBOURS)

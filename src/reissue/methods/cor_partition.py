@@ -3,12 +3,13 @@
 A group is *hc-safe with degree n* when no earlier group holds more of its tuples than all but n, unless it holds all
 of them (Figure 6). Then two groups that are compared leave at least n people on either side.
 
-Buckets are first split as m-invariance splits them. Where a group is not safe, it and its neighbours are grouped again
-by Figure 5, and what finds no safe group there meets what was left over elsewhere in the bucket, in larger and larger
-parts of it; so nearly all groups are as narrow as those of m-invariance, which Figure 5 alone does not reach. It makes
-one group after the other: along every attribute the first tuple of each value; tuples of an earlier group that has too
-many of them are discarded for the time being, at random; of the safe candidates the narrowest is taken, the one with
-the smallest semiperimeter.
+Buckets are first split as m-invariance splits them. A group that is not safe exchanges a tuple or two with neighbours,
+each for one of the same value, where that makes both safe and widens them least. Where that does not help, it and its
+neighbours are grouped again by Figure 5, and what finds no safe group there meets what was left over elsewhere in the
+bucket, in larger and larger parts of it. So groups are as narrow as those of m-invariance, which Figure 5 alone does
+not reach. It makes one group after the other: along every attribute the first tuple of each value; tuples of an earlier
+group that has too many of them are discarded for the time being, at random; of the safe candidates the narrowest is
+taken, the one with the smallest semiperimeter.
 
 What is left of a whole bucket is merged, with a group made before or among itself, so that values occur several times;
 and if nothing else helps counterfeits take the place of some of its tuples.

@@ -61,6 +61,8 @@ Ints = npt.NDArray[np.int64]
 RETIRED = "published as often as allowed"
 GROUPS = "groups_"
 """What the names of the tables with everybody's earlier groups begin with."""
+WIDE = 10
+"""With combinations n is chosen for signatures of up to so many times m values: hardly any is larger."""
 WIDEST = 200
 """Up to this m a larger one is looked for that would do."""
 
@@ -99,7 +101,9 @@ class CorSplit(Method):
                 f"The 'combinations' parameter of CorSplit must be True or False. Got {self.combinations!r} instead."
             )
         _check_formula(self.p, self.L, self.h)
-        wanted = None if self.p is None else self._degree(self.m)
+        # Cuts are all of one size, whatever the signature; otherwise a larger one gets an n of its own.
+        sizes = range(self.m, WIDE * self.m + 1) if self.combinations else (self.m,)
+        wanted = None if self.p is None else max(self._degree(values) for values in sizes)
         if self.n is None and wanted is None:
             raise ParameterError(
                 "CorSplit needs n, or p, L and h to choose it from.",
@@ -182,8 +186,8 @@ class CorSplit(Method):
     def _need_one_degree(self, release: Round, settled: Settled) -> None:
         """Cuts are all of one size, so no signature may need a larger one."""
         used = np.unique(settled.signature[settled.signature != HELD_BACK])
-        widest = max(release.signatures.order(number).size for number in used.tolist())
-        needed = max(self._degree(values) for values in range(self.m, widest + 1))
+        sizes = {release.signatures.order(number).size for number in used.tolist()}
+        needed, widest = max((self._degree(values), values) for values in sizes)
         if needed > self._n:
             raise Infeasible(
                 f"A set of {widest} values would need n = {needed} for h = {self.h}, and n is {self._n}.",

@@ -55,14 +55,16 @@ def mend(number: int, grid: Any, n: int, cells: Any, lines: Any, starts: Any, pa
             there = grid[other]
             before = own + semiperimeter(there, values, cells, lines)
             for value in range(values):
-                if not was_in(here[value], group, starts, past) or was_in(there[value], group, starts, past):
+                # One of the earlier group goes, or, where all but one are of it, the last of it comes.
+                goes = was_in(here[value], group, starts, past)
+                if goes == was_in(there[value], group, starts, past):
                     continue
                 here[value], there[value] = there[value], here[value]
                 wider = semiperimeter(here, values, cells, lines) + semiperimeter(there, values, cells, lines) - before
-                # A single exchange that is enough goes before one that is not.
                 if (wider < best or not cured) and shared(there, values, values, n, starts, past, table) < 0:
                     enough = shared(here, values, values, n, starts, past, table) < 0
-                    if (enough and not cured) or (enough == cured and wider < best):
+                    # A single exchange that is enough goes before one that is not.
+                    if (enough and not cured) or (enough == cured and wider < best and (enough or goes)):
                         best, chosen, whose, cured = wider, value, other, enough
                 here[value], there[value] = there[value], here[value]
         if chosen < 0:

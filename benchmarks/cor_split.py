@@ -6,13 +6,12 @@ python benchmarks/cor_split.py --long 100 --json figures.json
 from __future__ import annotations
 
 import argparse
-import statistics
 import sys
 from pathlib import Path
 from typing import Any
 
 from measuring import console, positive, save, scratch, show, time_in_turns, timed_arguments
-from series import FLOOR, Floors, Publications, policy, write_stream
+from series import FLOOR, Floors, Publications, over_time, policy, write_stream
 
 import reissue as ri
 
@@ -55,27 +54,6 @@ def beside_m_invariance(folder: Path, repeats: int, initial: int, turnover: int,
     return figures
 
 
-def over_time(folder: Path, releases: int, initial: int, turnover: int) -> dict[str, Any]:
-    """A long series: what a release costs late and early, medians over 11 releases each."""
-    paths = write_stream(folder / "long", initial=initial, turnover=turnover, releases=releases)
-    figures: dict[str, Any] = {}
-    lines = []
-    chosen = {CONTROL: ways(releases)[CONTROL], "Cor-Split": policy(ri.CorSplit(m=M, n=N), "generalised")}
-    for name, one in chosen.items():
-        job = Publications(paths, one)
-        with scratch(None) as place:
-            job(place)
-        early, late = statistics.median(job.seconds[14:25]), statistics.median(job.seconds[-11:])
-        figures[name] = {"early": early, "late": late, "ratio": late / early, "counterfeits": job.counterfeits}
-        lines.append([name, f"{early:.3f}", f"{late:.3f}", f"{late / early:.2f}", max(job.counterfeits)])
-    show(
-        f"{releases} releases of {initial:,} rows, {turnover:,} in and out each time: seconds for a release",
-        ["", "releases 15 to 25", f"the last 11 of {releases}", "ratio", "most counterfeits"],
-        lines,
-    )
-    return figures
-
-
 def main() -> int:
     """Run what was asked for; 1 if the target was to be checked and was missed."""
     given = _arguments()
@@ -83,7 +61,9 @@ def main() -> int:
         sizes = (given.initial, given.turnover, given.releases)
         results = {"series": beside_m_invariance(folder, given.repeats, *sizes)}
         if given.long:
-            results["over_time"] = over_time(folder, given.long, given.initial, given.turnover)
+            both = {CONTROL: ri.MInvariance(m=M), "Cor-Split": ri.CorSplit(m=M, n=N)}
+            kept = {name: policy(method, "generalised") for name, method in both.items()}
+            results["over_time"] = over_time(folder, kept, given.long, given.initial, given.turnover)
     save(given.json, results)
     missed = results["series"]["Cor-Split"]["ratio"] > AT_MOST
     if missed:

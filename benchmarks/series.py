@@ -124,13 +124,15 @@ def beside_the_floor(folder: Path, repeats: int, initial: int, turnover: int, re
     return figures
 
 
-def over_time(folder: Path, releases: int, initial: int, turnover: int) -> dict[str, Any]:
+def over_time(
+    folder: Path, policies: dict[str, ri.Policy], releases: int, initial: int, turnover: int
+) -> dict[str, Any]:
     """A long series: what a release costs late and early, medians over 11 releases each."""
     paths = write_stream(folder / "long", initial=initial, turnover=turnover, releases=releases)
     figures: dict[str, Any] = {}
     lines = []
-    for name, (method, form, _) in WAYS.items():
-        job = Publications(paths, policy(method, form))
+    for name, chosen in policies.items():
+        job = Publications(paths, chosen)
         with scratch(None) as place:
             job(place)
         early, late = statistics.median(job.seconds[14:25]), statistics.median(job.seconds[-11:])
@@ -171,7 +173,8 @@ def main() -> int:
     with scratch(given.folder) as folder:
         results = {"series": beside_the_floor(folder, given.repeats, given.initial, given.turnover, given.releases)}
         if given.long:
-            results["over_time"] = over_time(folder, given.long, given.initial, given.turnover)
+            policies = {name: policy(method, form) for name, (method, form, _) in WAYS.items()}
+            results["over_time"] = over_time(folder, policies, given.long, given.initial, given.turnover)
         if given.large:
             results["large"] = large(folder, given.large)
     save(given.json, results)

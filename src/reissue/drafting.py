@@ -145,7 +145,7 @@ class Draft:
             "counterfeits": 0 if self.counterfeits is None else self.counterfeits.height,
             "held_back": self._held_back(),
             "changes": self.delta.counts(),
-            "guarantees": {verdict.guarantee: verdict.explanation for verdict in self.verdicts},
+            "guarantees": {verdict.guarantee: verdict.explanation for verdict in self._standing()},
             "notes": list(self.notes),
             **({} if self.passage is None else {"gate": self.passage.summary()}),
         }
@@ -171,7 +171,7 @@ class Draft:
                 **dict.fromkeys(self.policy.schema.as_is, "as it is"),
             },
             "series": "protected" if self.protected else "unprotected",
-            "guarantees": self._public_guarantees(),
+            "guarantees": [verdict.guarantee for verdict in self._standing()],
             "policy_version": self.policy_version,
             "rows": int(self.recoded.groups.sizes.sum()),
             "groups": self.grouping.count,
@@ -179,10 +179,10 @@ class Draft:
             **({"warnings": warnings} if (warnings := self._warnings()) else {}),
         }
 
-    def _public_guarantees(self) -> list[str]:
+    def _standing(self) -> list[Verdict]:
         """What holds of the release; promises about a series only where they hold from its first release on."""
         judged = zip(self.policy.guarantees(), self.verdicts, strict=True)
-        return [v.guarantee for g, v in judged if self.protected or not isinstance(g, SeriesGuarantee)]
+        return [verdict for one, verdict in judged if self.protected or not isinstance(one, SeriesGuarantee)]
 
     def _warnings(self) -> list[str]:
         """What a reader of the public record must know about the promises."""
@@ -275,7 +275,16 @@ def make_draft(
         counterfeits=counterfeits,
         held_back=held_back,
         verdicts=verdicts,
-        notes=_notes(method, snapshot, delta, counterfeits, held_back, form=policy.form, protected=protected),
+        notes=_notes(
+            method,
+            snapshot,
+            delta,
+            counterfeits,
+            held_back,
+            form=policy.form,
+            protected=protected,
+            anew=method.protects_series and not continues,
+        ),
         seed=str(sequence.entropy),
         library=library,
         seal=seal_of(recoded.tables, str(history.number), history.mark),
@@ -407,11 +416,15 @@ def _notes(
     *,
     form: str,
     protected: bool,
+    anew: bool,
 ) -> tuple[str, ...]:
     """A state published twice gives two views of it. A protected value nobody has may be spelt wrong."""
     notes = []
     if delta.since and not protected:
-        notes.append("the series is unprotected: comparing releases may betray people; the public record says so")
+        betrayed = "betray people"
+        if anew:
+            betrayed = "betray very many people, for nothing of the earlier ones was taken into account"
+        notes.append(f"the series is unprotected: comparing releases may {betrayed}; the public record says so")
     if counterfeits is not None:
         notes.append(f"{count_of(counterfeits.height, 'counterfeit row')} made up in place of values that were missing")
         published = len(snapshot) - (0 if held_back is None else held_back.height)

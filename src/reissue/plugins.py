@@ -65,5 +65,7 @@ def _from_other_packages(what: str, name: str, known: Mapping[str, type[T]], nee
 
 
 def _near(given: str, known: Iterable[str]) -> str:
-    close = get_close_matches(given, list(known), cutoff=0.5)
+    known = list(known)
+    same = [name for name in known if name.lower() == given.lower()]
+    close = same or get_close_matches(given, known, cutoff=0.5)
     return f"; near it: {listed(close)}" if close else ""

@@ -357,7 +357,8 @@ class _Reader:
         except TypeError as error:
             self.problems.append(f"{where}: {error}")
         except UserError as error:
-            self.problems.append(f"{where}: " + "; ".join([error.what.rstrip("."), *error.problems]))
+            told = [error.what.rstrip("."), *error.problems, *([error.hint.rstrip(".")] if error.hint else [])]
+            self.problems.append(f"{where}: " + "; ".join(told))
         return None
 
 

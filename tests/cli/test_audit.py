@@ -206,7 +206,8 @@ def test_a_promise_that_counts_values_is_audited_without_a_limit(
     assert "no probability is promised" in " ".join(ran.out.split())
     assert "None" not in ran.out + (tmp_path / "report.html").read_text()
     data = run("audit", "naive", "--json").data
-    assert data["limits"] == {"probability": None, "equivalence": None, "diversity": 2, "history_diversity": 2}
+    limits = {"probability": None, "equivalence": None, "diversity": 2, "history_diversity": 2, "correlation": None}
+    assert data["limits"] == limits
     statuses = {one["attack"]: one["status"] for one in data["attacks"]}
     # Crossing out the groups of four releases leaves some of the patients one diagnosis.
     assert (statuses["Worlds"], statuses["Channels"]) == ("beyond", "beyond")

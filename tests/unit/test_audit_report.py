@@ -164,7 +164,7 @@ def test_nothing_private_in_json_or_page_unless_asked_for(report: AuditReport, p
 def test_json_is_plain_data(report: AuditReport) -> None:
     data = json.loads(report.to_json())
     assert data["passed"] is False
-    limits = {"probability": "1/2", "equivalence": None, "diversity": 2, "history_diversity": None}
+    limits = {"probability": "1/2", "equivalence": None, "diversity": 2, "history_diversity": None, "correlation": None}
     assert data["limits"] == limits
     assert [(one["attack"], one["run"], one["status"]) for one in data["attacks"]] == [
         ("Worlds", True, "beyond"),

@@ -98,7 +98,8 @@ class CorSplit(Method):
         check_parameters(self)
         if not isinstance(self.combinations, bool):
             raise ParameterError(
-                f"The 'combinations' parameter of CorSplit must be True or False. Got {self.combinations!r} instead."
+                f"The 'combinations' parameter of CorSplit must be True or False. Got {self.combinations!r} instead.",
+                hint="in a policy file: combinations = true, without quotes.",
             )
         _check_formula(self.p, self.L, self.h)
         # Cuts are all of one size, whatever the signature; otherwise a larger one gets an n of its own.
@@ -142,11 +143,13 @@ class CorSplit(Method):
         return problems(self.name, schema, form)
 
     def remarks(self, form: str) -> tuple[str, ...]:
-        """Two releases are compared and no more, or buckets are merged."""
+        """What n and h do not say; or that buckets are merged."""
         if not self.combinations:
+            step = "" if self.h is None else ", as h counts one step of reasoning"
             return (
-                "n bounds what comparing two groups ties together; against three or more, and against people who are "
-                "exposed and expose others in turn, set combinations = true",
+                f"n bounds what comparing two groups ties together{step}; against three or more, and against people "
+                "who are exposed and expose others in turn (`reissue audit --compromised`), combinations = true helps, "
+                "from the first release on",
             )
         if form == "anatomised":
             return ()
@@ -231,11 +234,17 @@ def _check_formula(p: float | None, L: int | None, h: float | None) -> None:
     if L is not None and (not isinstance(L, int) or isinstance(L, bool) or L < 1):
         wrong.append(f"The 'L' parameter of CorSplit must be a whole number of at least 1. Got {L!r} instead.")
     if (p is None) != (h is None) or (p is not None and L is None):
-        wrong.append("The parameters 'p' and 'h' of CorSplit need each other, and 'L'.")
+        lacking = [name for name, value in (("p", p), ("L", L), ("h", h)) if value is None]
+        names = " and ".join(f"'{name}'" for name in lacking)
+        wrong.append(f"The parameters 'p', 'L' and 'h' of CorSplit need each other: {names} {_are(lacking)} missing.")
     if len(wrong) == 1:
         raise ParameterError(wrong[0])
     if wrong:
         raise ParameterError("CorSplit was given parameters out of their range.", problems=wrong)
+
+
+def _are(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"
 
 
 def _out_of_reach(p: float, L: int, m: int, h: float) -> ParameterError:

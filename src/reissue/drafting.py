@@ -117,6 +117,8 @@ class Draft:
     """Whether there are people who are never published again because of them."""
     passage: Passage | None = None
     """What the policy's gate said; None where there is none, or it was not asked."""
+    anew: bool = False
+    """Whether method and checkers began anew, without what they knew of earlier releases."""
 
     @property
     def number(self) -> int:
@@ -145,7 +147,7 @@ class Draft:
             "counterfeits": 0 if self.counterfeits is None else self.counterfeits.height,
             "held_back": self._held_back(),
             "changes": self.delta.counts(),
-            "guarantees": {verdict.guarantee: verdict.explanation for verdict in self._standing()},
+            "guarantees": {verdict.guarantee: verdict.explanation for verdict in self._standing(not self.anew)},
             "notes": list(self.notes),
             **({} if self.passage is None else {"gate": self.passage.summary()}),
         }
@@ -171,7 +173,7 @@ class Draft:
                 **dict.fromkeys(self.policy.schema.as_is, "as it is"),
             },
             "series": "protected" if self.protected else "unprotected",
-            "guarantees": [verdict.guarantee for verdict in self._standing()],
+            "guarantees": [verdict.guarantee for verdict in self._standing(self.protected)],
             "policy_version": self.policy_version,
             "rows": int(self.recoded.groups.sizes.sum()),
             "groups": self.grouping.count,
@@ -179,10 +181,10 @@ class Draft:
             **({"warnings": warnings} if (warnings := self._warnings()) else {}),
         }
 
-    def _standing(self) -> list[Verdict]:
-        """What holds of the release; promises about a series only where they hold from its first release on."""
+    def _standing(self, whole: bool) -> list[Verdict]:
+        """What holds of the release; promises about a series only where they hold for the whole of it."""
         judged = zip(self.policy.guarantees(), self.verdicts, strict=True)
-        return [verdict for one, verdict in judged if self.protected or not isinstance(one, SeriesGuarantee)]
+        return [verdict for one, verdict in judged if whole or not isinstance(one, SeriesGuarantee)]
 
     def _warnings(self) -> list[str]:
         """What a reader of the public record must know about the promises."""
@@ -290,6 +292,7 @@ def make_draft(
         seal=seal_of(recoded.tables, str(history.number), history.mark),
         adopted=history.adopted,
         barred=history.barred is not None,
+        anew=not continues,
     )
 
 

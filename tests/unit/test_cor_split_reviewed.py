@@ -13,7 +13,7 @@ import pytest
 
 import reissue as ri
 from reissue.adoption import adopt
-from reissue.errors import Infeasible, Unprotected
+from reissue.errors import Infeasible, PolicyError, Unprotected
 from reissue.methods import cor_partition
 
 LETTERS = "abcdefgh"
@@ -76,3 +76,27 @@ def test_a_larger_l_is_refused_when_wide_signatures_would_need_a_larger_n(chain:
             series.publish(table, seed=0)
     assert isinstance(caught.value, Unprotected)
     assert "published 8 times among" in str(caught.value)
+
+
+def test_a_policy_file_says_what_would_do_instead(tmp_path: Path) -> None:
+    """The next step of a wrong parameter is not lost on the way through the policy."""
+    text = ri.Policy(SCHEMA, ri.CorSplit(4, 2, p=0.04, L=24, h=0.3)).to_toml()
+    wrong = tmp_path / "policy.toml"
+    wrong.write_text(text.replace("h = 0.3", "h = 0.01"))
+    with pytest.raises(PolicyError) as caught:
+        ri.Policy.read(wrong)
+    assert "each of these would do by itself: L = 5, m = 11, h = 0.244" in str(caught.value)
+    wrong.write_text(text.replace("L = 24", "l = 24"))
+    with pytest.raises(PolicyError, match="near it: 'L'"):
+        ri.Policy.read(wrong)
+
+
+def test_a_series_that_begins_anew_says_so_and_claims_nothing(chain: Any) -> None:
+    tables = states(0, 30, 5, 2, 0.3)
+    series = chain(ri.Policy(SCHEMA, ri.CorSplit(3, 2)))
+    series.publish(tables[0], seed=0)
+    series.policy = ri.Policy(SCHEMA, ri.CorSplit(3, 2, combinations=True), series="unprotected")
+    draft = series.publish(tables[1], seed=0)
+    assert draft.summary["guarantees"] == {}
+    assert any("nothing of the earlier ones was taken into account" in note for note in draft.notes)
+    assert series.drafts[0].summary["guarantees"]

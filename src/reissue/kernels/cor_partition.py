@@ -30,6 +30,8 @@ WINDOW = 32
 """A group is merged with one of so many made before, counted from both sides."""
 MERGED = 4
 """So many groups are put together at most."""
+SHORT = 24
+"""Up to so many rows are sorted by insertion."""
 
 
 class Buckets(NamedTuple):
@@ -72,36 +74,51 @@ def _listed(rows: Any, base: int, values: int, cells: Any, taken: Any, passed: A
     for value in range(values):
         begin[value + 1] += begin[value]
     lists = np.empty((max(width, 1), rows.size), np.int64)
-    free = begin[:-1].copy()
-    for row in rows:
-        value = (row - base) % values
-        lists[0, free[value]] = row
-        free[value] += 1
-    for attribute in range(1, width):
-        lists[attribute] = lists[0]
-    for attribute in range(width):
-        for value in range(values):
-            _sort(lists[attribute, begin[value] : begin[value + 1]], cells, attribute)
     heads = np.empty((lists.shape[0], values), np.int64)
-    heads[:] = begin[:-1]
+    spare = np.empty(rows.size, np.int64)
+    for attribute in range(lists.shape[0]):
+        for value in range(values):
+            heads[attribute, value] = begin[value]
+        for row in rows:
+            value = (row - base) % values
+            lists[attribute, heads[attribute, value]] = row
+            heads[attribute, value] += 1
+        for value in range(values):
+            if width:
+                _sort(lists[attribute], begin[value], begin[value + 1], cells, attribute, spare)
+            heads[attribute, value] = begin[value]
     return Pool(lists, begin, heads, taken, passed)
 
 
 @njit(cache=True, nogil=True)
-def _sort(rows: Any, cells: Any, attribute: int) -> None:
-    """Bring rows into the order of an attribute, those with equal codes as they stand."""
-    if rows.size > 24:
-        codes = np.empty(rows.size, np.int64)
-        for at in range(rows.size):
-            codes[at] = cells[rows[at], attribute]
-        rows[:] = rows[np.argsort(codes, kind="mergesort")]
-        return
-    for at in range(1, rows.size):
-        row, there = rows[at], at
-        while there > 0 and cells[rows[there - 1], attribute] > cells[row, attribute]:
-            rows[there] = rows[there - 1]
-            there -= 1
-        rows[there] = row
+def _sort(rows: Any, low: int, high: int, cells: Any, attribute: int, spare: Any) -> None:
+    """Bring some rows into the order of an attribute, those with equal codes as they stand.
+
+    Short runs by insertion, then merged. numpy's sort would take longer to compile than all the rest.
+    """
+    for begin in range(low, high, SHORT):
+        for at in range(begin + 1, min(begin + SHORT, high)):
+            row, there = rows[at], at
+            while there > begin and cells[rows[there - 1], attribute] > cells[row, attribute]:
+                rows[there] = rows[there - 1]
+                there -= 1
+            rows[there] = row
+    length = SHORT
+    while length < high - low:
+        for begin in range(low, high, 2 * length):
+            middle, end = min(begin + length, high), min(begin + 2 * length, high)
+            left, right = begin, middle
+            for at in range(begin, end):
+                # The left one first where codes are equal.
+                if right == end or (left < middle and cells[rows[left], attribute] <= cells[rows[right], attribute]):
+                    spare[at] = rows[left]
+                    left += 1
+                else:
+                    spare[at] = rows[right]
+                    right += 1
+        for at in range(low, high):
+            rows[at] = spare[at]
+        length *= 2
 
 
 @njit(cache=True, nogil=True)
@@ -161,6 +178,13 @@ def _safe_candidate(
         pool.passed[row - base] = token
         members[at] = row
     return False
+
+
+@njit(cache=True, nogil=True)
+def _copy(source: Any, target: Any, count: int) -> None:
+    """The first numbers, one by one: slices would take long to compile."""
+    for at in range(count):
+        target[at] = source[at]
 
 
 class Made(NamedTuple):
@@ -224,16 +248,16 @@ def _regrouped(
                 wide = semiperimeter(members, members.size, cells, lines)
                 if wide < best:
                     best = wide
-                    chosen[:] = members
+                    _copy(members, chosen, chosen.size)
         if best < np.inf:
             _place(made, chosen, chosen.size, sets, base, (chosen[0] - base) // values, taken)
             without -= sets
             continue
         # What cannot be placed here is put aside, so that the others may be.
         _candidate(pool, drawn(state, pool.lists.shape[0]), base, values, members)
-        for row in members[:values]:
-            taken[row - base] = True
-            left[remaining] = row
+        for at in range(values):
+            taken[members[at] - base] = True
+            left[remaining] = members[at]
             remaining += 1
         without -= 1
     for at in range(remaining):
@@ -258,7 +282,7 @@ def _narrowest_merger(
     """
     found = -1
     here = (members[0] - base) // values
-    merged[:values] = members[:values]
+    _copy(members, merged, values)
     for number in range(max(here - WINDOW, 0), min(here + WINDOW + 1, made.first.size)):
         row = made.first[number]
         size = values
@@ -293,7 +317,7 @@ def _finish(
                     wide = semiperimeter(members, sets * values, cells, lines)
                     if wide < best:
                         best, count = wide, sets * values
-                        chosen[:count] = members[:count]
+                        _copy(members, chosen, count)
             if sets == 2:
                 # Merging with a group made before (lines 9 to 12), where that is narrower than two of the pool.
                 for attribute in range(pool.lists.shape[0]):
@@ -304,7 +328,7 @@ def _finish(
                     )
                     if number >= 0:
                         best, count, partner = wide, values, number
-                        chosen[:count] = members[:count]
+                        _copy(members, chosen, count)
             sets += 1
         sets -= 1
         if best == np.inf:
@@ -328,11 +352,36 @@ def _finish(
 
 
 @njit(cache=True, nogil=True)
+def _made(grid: Any, base: int) -> Any:
+    """The groups of a grid."""
+    height, values = grid.shape
+    size = height * values
+    of, first, after = np.empty(size, np.int64), np.full(height, -1, np.int64), np.full(size, -1, np.int64)
+    for number in range(height):
+        for value in range(values):
+            row = grid[number, value] - base
+            of[row] = number
+            after[row] = first[number]
+            first[number] = row
+    return Made(of, first, after, np.ones(height, np.int64))
+
+
+@njit(cache=True, nogil=True)
 def _grown(made: Any, more: int) -> Any:
     """With room for more groups."""
     first, sets = np.full(made.first.size + more, -1, np.int64), np.zeros(made.sets.size + more, np.int64)
-    first[: made.first.size], sets[: made.sets.size] = made.first, made.sets
+    for number in range(made.first.size):
+        first[number], sets[number] = made.first[number], made.sets[number]
     return Made(made.of, first, made.next, sets)
+
+
+@njit(cache=True, nogil=True)
+def _with_room(wanted: Any) -> Any:
+    """The same, and as many places more."""
+    longer = np.empty((wanted.shape[0], 2 * wanted.shape[1]), np.int64)
+    for line in range(wanted.shape[0]):
+        _copy(wanted[line], longer[line], wanted.shape[1])
+    return longer
 
 
 @njit(cache=True, nogil=True)
@@ -342,67 +391,54 @@ def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, grou
     The number of a group is less than that of rows of its bucket. Returns the counterfeits that are wanted: the bucket,
     the value and the group of each.
     """
-    room = 256
-    wanted = np.empty((3, room), np.int64)
+    wanted = np.empty((3, 256), np.int64)
     count = 0
     table = new_table(1024)
     for bucket in range(buckets.base.size):
         base, values, height = buckets.base[bucket], buckets.values[bucket], buckets.height[bucket]
         n = buckets.degree[bucket]
         size = values * height
-        grid = base + np.arange(size).reshape(height, values)
+        grid = np.empty((height, values), np.int64)
         unsafe = np.zeros(height, np.bool_)
         for number in range(height):
+            for value in range(values):
+                grid[number, value] = base + number * values + value
             unsafe[number] = shared(grid[number], values, values, n, starts, past, table) >= 0
-        if _fewest_sets(values, n) == 1:
-            for number in range(height):
-                if unsafe[number]:
-                    unsafe[number] = not mend(number, grid, n, cells, lines, starts, past, table)
+        left_unsafe = 0
         for number in range(height):
-            for row in grid[number]:
-                group[row] = number
-        if not unsafe.any():
+            if unsafe[number] and _fewest_sets(values, n) == 1:
+                unsafe[number] = not mend(number, grid, n, cells, lines, starts, past, table)
+            left_unsafe += unsafe[number]
+        for number in range(height):
+            for value in range(values):
+                group[grid[number, value]] = number
+        if left_unsafe == 0:
             continue
         state = np.empty(2, np.uint64)
         state[0], state[1] = buckets.seed[bucket] | np.uint64(1), np.uint64(0)
-        made = Made(
-            np.empty(size, np.int64),
-            np.full(height, -1, np.int64),
-            np.full(size, -1, np.int64),
-            np.ones(height, np.int64),
-        )
-        taken = np.ones(size, np.bool_)
-        passed = np.zeros(size, np.int64)
-        left = np.empty(size, np.int64)
-        for number in range(height):
-            for row in grid[number] - base:
-                made.of[row] = number
-                made.next[row] = made.first[number]
-                made.first[number] = row
-        # What is left over by stretches of groups: `ends[i]` is where that of stretch i ends in `left`.
+        made = _made(grid, base)
+        taken, passed = np.ones(size, np.bool_), np.zeros(size, np.int64)
+        left, rows = np.empty(size, np.int64), np.empty(size, np.int64)
+        # Stretches of groups with an unsafe one are dissolved: `ends[i]` is where the rows of the i-th end in `left`.
         remaining = 0
         stretches = -(-height // NEIGHBOURS)
         ends = np.zeros(stretches + 1, np.int64)
-        rows = np.empty(size, np.int64)
         for stretch in range(stretches):
             low, high = stretch * NEIGHBOURS, min((stretch + 1) * NEIGHBOURS, height)
-            if unsafe[low:high].any():
-                gathered = 0
+            dissolved = False
+            for number in range(low, high):
+                dissolved |= unsafe[number]
+            if dissolved:
                 for number in range(low, high):
-                    gathered = _dissolve(made, number, base, rows, gathered)
-                for at in range(gathered):
-                    taken[rows[at] - base] = False
-                remaining += _regrouped(
-                    rows[:gathered], base, values, n, cells, lines, starts, past, made, taken, passed, table, state,
-                    left[remaining:],
-                )  # fmt: skip
+                    remaining = _dissolve(made, number, base, left, remaining)
             ends[stretch + 1] = remaining
-        while stretches > 1 and remaining > 0:
-            rows[:remaining] = left[:remaining]
-            fewer = -(-stretches // NEIGHBOURS)
+        for at in range(remaining):
+            taken[left[at] - base] = False
+        while remaining > 0:
+            _copy(left, rows, remaining)
             before, remaining = 0, 0
-            for stretch in range(fewer):
-                end = ends[min((stretch + 1) * NEIGHBOURS, stretches)]
+            for stretch in range(stretches):
+                end = ends[stretch + 1]
                 if end > before:
                     remaining += _regrouped(
                         rows[before:end], base, values, n, cells, lines, starts, past, made, taken, passed, table,
@@ -410,24 +446,18 @@ def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, grou
                     )  # fmt: skip
                 before = end
                 ends[stretch + 1] = remaining
+            if stretches == 1:
+                break
+            # What is left of several stretches comes together.
+            fewer = -(-stretches // NEIGHBOURS)
+            for stretch in range(fewer):
+                ends[stretch + 1] = ends[min((stretch + 1) * NEIGHBOURS, stretches)]
             stretches = fewer
         if remaining > 0:
             made = _grown(made, remaining)
             _finish(
-                left[:remaining].copy(),
-                base,
-                values,
-                n,
-                cells,
-                lines,
-                starts,
-                past,
-                made,
-                taken,
-                passed,
-                table,
-                state,
-            )
+                left[:remaining], base, values, n, cells, lines, starts, past, made, taken, passed, table, state
+            )  # fmt: skip
         # Whatever a group lacks of a value, a counterfeit brings.
         for row in range(size):
             group[base + row] = made.of[row]
@@ -435,18 +465,16 @@ def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, grou
         for number in range(made.first.size):
             if made.first[number] < 0:
                 continue
-            have[:] = made.sets[number]
+            for value in range(values):
+                have[value] = made.sets[number]
             row = made.first[number]
             while row >= 0:
                 have[row % values] -= 1
                 row = made.next[row]
             for value in range(values):
                 for _ in range(have[value]):
-                    if count == room:
-                        room *= 2
-                        more = np.empty((3, room), np.int64)
-                        more[:, :count] = wanted
-                        wanted = more
+                    if count == wanted.shape[1]:
+                        wanted = _with_room(wanted)
                     wanted[0, count], wanted[1, count], wanted[2, count] = bucket, value, number
                     count += 1
-    return wanted[:, :count].copy()
+    return wanted[:, :count]

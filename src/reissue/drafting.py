@@ -16,7 +16,7 @@ import polars as pl
 from reissue.barred import all_rows, without_barred
 from reissue.coding import Coded, code_table
 from reissue.domain import COUNTERFEIT, GROUP, Domain, sort_of
-from reissue.errors import GuaranteeBroken, ParameterError, count_of
+from reissue.errors import GuaranteeBroken, ParameterError, Unprotected, count_of
 from reissue.frames import Library, read_table
 from reissue.gate import Passage
 from reissue.grouping import HELD_BACK, Grouping
@@ -222,10 +222,7 @@ def make_draft(
     """Read, code, group, recode and check a table; raise if it cannot or must not be published."""
     method = policy.method
     guarantees = policy.guarantees()
-    obstacles = _obstacles(method, guarantees, history)
-    continues = not obstacles
-    protected = method.protects_series and continues and (history.protected or not history.number)
-    check_protection(policy, history, protected, obstacles)
+    continues, protected = _protection(policy, history)
     coded, library = _read(table, policy.schema, history, show_values, progress)
     snapshot = coded.snapshot
     rows = snapshot.frame()
@@ -294,6 +291,24 @@ def make_draft(
         barred=history.barred is not None,
         anew=not continues,
     )
+
+
+def in_the_way(policy: Policy, history: History) -> tuple[str, ...]:
+    """Why the next release will be refused, whatever the table."""
+    try:
+        _protection(policy, history)
+    except Unprotected as error:
+        return tuple(error.problems) or (error.what,)
+    return ()
+
+
+def _protection(policy: Policy, history: History) -> tuple[bool, bool]:
+    """Whether method and checkers go on from what they know, and whether the series stays protected; or a refusal."""
+    method = policy.method
+    obstacles = _obstacles(method, policy.guarantees(), history)
+    protected = method.protects_series and not obstacles and (history.protected or not history.number)
+    check_protection(policy, history, protected, obstacles)
+    return not obstacles, protected
 
 
 def _obstacles(method: Method, guarantees: tuple[Guarantee, ...], history: History) -> list[str]:

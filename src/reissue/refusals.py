@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from reissue.errors import Infeasible, Refused, Unprotected, count_of
+from reissue.errors import Infeasible, PolicyChanged, Refused, Unprotected, count_of
 from reissue.guarantees import GroupGuarantee
 from reissue.methods import METHODS
 from reissue.methods.base import Method
@@ -17,6 +17,26 @@ from reissue.snapshot import Delta, People, Snapshot, strata
 
 if TYPE_CHECKING:
     from reissue.drafting import History
+
+
+def check_amendment(mine: Policy, theirs: Policy) -> None:
+    """What a series with releases cannot change about its policy."""
+    fixed = [
+        what
+        for what, changed in {
+            "the person column": mine.schema.person != theirs.schema.person,
+            "the sensitive column": mine.schema.sensitive != theirs.schema.sensitive,
+            "the kind of the sensitive column": type(mine.schema.sensitive_kind)
+            is not type(theirs.schema.sensitive_kind),
+            "how ids are kept": mine.people.ids != theirs.people.ids,
+        }.items()
+        if changed
+    ]
+    if fixed:
+        raise PolicyChanged(
+            f"A series cannot change {' or '.join(fixed)}: its history would no longer fit.",
+            hint="start a new series in another folder.",
+        )
 
 
 def check_protection(policy: Policy, history: History, protected: bool, obstacles: list[str]) -> None:

@@ -21,7 +21,7 @@ from reissue import archive
 from reissue.barred import forgotten_barred
 from reissue.coding import check_key
 from reissue.domain import COUNTERFEIT, GROUP, PERSON
-from reissue.drafting import Draft, History, Progress, make_draft
+from reissue.drafting import Draft, History, Progress, in_the_way, make_draft
 from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, count_of, listed
 from reissue.frames import Library, to_library
 from reissue.gate import Gate, written_reason
@@ -29,7 +29,7 @@ from reissue.identities import plain_id, pseudonym, read_key
 from reissue.inspection import Past, Sight, at_gate, drawn_knowledge, knowing_who_waited, let_through, to_commit
 from reissue.ledger import Finding, Ledger, PolicyVersion, Record
 from reissue.policy import Policy
-from reissue.refusals import never_without
+from reissue.refusals import check_amendment, never_without
 from reissue.release import Published, Release
 
 if TYPE_CHECKING:
@@ -389,29 +389,18 @@ class Series:
     def amend(self, policy: Policy | str | Path, reason: str) -> PolicyVersion:
         """Record a new version of the policy, with the reason for it; from now on it is the series' own."""
         policy = with_absolute_key(Policy.read(policy) if isinstance(policy, str | Path) else policy)
-        mine, theirs = self._policy, policy
-        fixed = [
-            what
-            for what, changed in {
-                "the person column": mine.schema.person != theirs.schema.person,
-                "the sensitive column": mine.schema.sensitive != theirs.schema.sensitive,
-                "the kind of the sensitive column": type(mine.schema.sensitive_kind)
-                is not type(theirs.schema.sensitive_kind),
-                "how ids are kept": mine.people.ids != theirs.people.ids,
-            }.items()
-            if changed
-        ]
-        if fixed and self._ledger.releases():
-            raise PolicyChanged(
-                f"A series cannot change {' or '.join(fixed)}: its history would no longer fit.",
-                hint="start a new series in another folder.",
-            )
-        if not mine.differences(theirs) and not self._ledger.policy_file_differs():
+        if self._ledger.releases():
+            check_amendment(self._policy, policy)
+        if not self._policy.differences(policy) and not self._ledger.policy_file_differs():
             raise ParameterError("The policy is the series' own already: there is nothing to record.")
         self._check_key(policy)
         version = self._ledger.amend(policy.to_toml(), reason)
         self._policy, self._policy_version = policy, version
         return version
+
+    def in_the_way(self) -> tuple[str, ...]:
+        """Why the next release will be refused under the present policy, whatever the table; nothing if it will not."""
+        return in_the_way(self._policy, self._history())
 
     def policies(self) -> list[PolicyVersion]:
         """Every version of the policy."""

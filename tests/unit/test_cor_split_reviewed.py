@@ -100,3 +100,20 @@ def test_a_series_that_begins_anew_says_so_and_claims_nothing(chain: Any) -> Non
     assert draft.summary["guarantees"] == {}
     assert any("nothing of the earlier ones was taken into account" in note for note in draft.notes)
     assert series.drafts[0].summary["guarantees"]
+
+
+def test_an_amendment_that_ends_the_series_is_told_at_once(tmp_path: Path) -> None:
+    tables = states(0, 30, 5, 2, 0.3)
+    with ri.open(tmp_path / "series", ri.Policy(SCHEMA, ri.CorSplit(3, 2))) as series:
+        assert series.in_the_way() == ()
+        series.publish(tables[0], seed=0)
+        assert series.in_the_way() == ()
+        series.amend(ri.Policy(SCHEMA, ri.CorSplit(3, 3)), "a trial")
+        assert series.in_the_way() == ("n = 3 is more than the n = 2 of an earlier release, and what is out stays out",)
+        with pytest.raises(Unprotected):
+            series.publish(tables[1], seed=0)
+        series.amend(ri.Policy(SCHEMA, ri.Mondrian(k=2)), "a trial")
+        assert "protects each release alone" in series.in_the_way()[0]
+        series.amend(ri.Policy(SCHEMA, ri.CorSplit(3, 2)), "back again")
+        assert series.in_the_way() == ()
+        series.publish(tables[1], seed=0)

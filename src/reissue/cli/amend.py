@@ -32,7 +32,11 @@ def amend(
     with open_series(series) as opened:
         differences = opened.policy.differences(changed)
         version = opened.amend(changed, reason)
+        in_the_way = opened.in_the_way()
     if as_json:
-        print_json({"version": version.version, "time": version.time, "reason": reason, "differences": differences})
+        recorded = {"version": version.version, "time": version.time, "reason": reason, "differences": differences}
+        print_json({**recorded, "in_the_way": in_the_way})
         return
     say(f"policy version {version.version} recorded; it differs in: {', '.join(differences) or 'nothing'}")
+    for obstacle in in_the_way:
+        say(f"the next release will be refused: {obstacle}", heading="note ", style="yellow")

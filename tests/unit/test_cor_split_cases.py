@@ -1,4 +1,4 @@
-"""Cases that a review of Cor-Split brought up."""
+"""Cases of Cor-Split that are easily got wrong: adoption, processors, amendments, what is told."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -110,3 +110,30 @@ class Chain(Rehearsal):
 def chain() -> type[Chain]:
     """Series in memory, for tests of methods."""
     return Chain
+
+
+class Watched(Mapping[str, pl.DataFrame]):
+    """A memory that notes which tables are read."""
+
+    def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        self.tables = tables
+        self.read: list[str] = []
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        self.read.append(name)
+        return self.tables[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+
+@pytest.fixture(scope="session")
+def watched() -> type[Watched]:
+    """Memories that tell what was read of them."""
+    return Watched

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -85,27 +86,6 @@ def test_streams(stream: list[tuple[dict[int, int], set[int], bool, int]], seed:
     assert all((table["person"] < MADE_UP).all() and table.height for table in gone)
 
 
-class Watched(Mapping[str, pl.DataFrame]):
-    """A memory that notes which tables are read."""
-
-    def __init__(self, tables: Mapping[str, pl.DataFrame]) -> None:
-        self.tables = tables
-        self.read: list[str] = []
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        self.read.append(name)
-        return self.tables[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.tables
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.tables)
-
-    def __len__(self) -> int:
-        return len(self.tables)
-
-
 def told(*stream: list[int]) -> dict[str, pl.DataFrame]:
     """The memory after releases of one group with these people."""
     memory: dict[str, pl.DataFrame] = {}
@@ -115,9 +95,9 @@ def told(*stream: list[int]) -> dict[str, pl.DataFrame]:
     return memory
 
 
-def test_parts_are_read_only_for_those_who_return() -> None:
+def test_parts_are_read_only_for_those_who_return(watched: Any) -> None:
     # 0 left in 2, 1 in 3, 2 in 4. Number 5 was held back so far.
-    memory = Watched(told([0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 6], [3, 4, 6]))
+    memory = watched(told([0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 6], [3, 4, 6]))
     histories = GroupHistories.read(memory)
     assert set(memory.read) == FIXED
     once = len(memory.read)

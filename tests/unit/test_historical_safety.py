@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,7 +20,7 @@ from reissue.guarantees import (
     Verdict,
     WeakMInvariant,
 )
-from reissue.memory import KEPT, Kept, Memory
+from reissue.memory import KEPT, Kept
 from reissue.release import Published, PublishedGroups
 
 Names = list[tuple[str, str]]
@@ -221,38 +221,17 @@ def _wide(number: int) -> Published:
     return Published((groups,), ("p", "q", "r", "s"))
 
 
-class Watched(Mapping[str, pl.DataFrame]):
-    """A memory that notes which tables are read."""
-
-    def __init__(self, tables: Memory) -> None:
-        self.tables = tables
-        self.read: list[str] = []
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        self.read.append(name)
-        return self.tables[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.tables
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.tables)
-
-    def __len__(self) -> int:
-        return len(self.tables)
-
-
 @pytest.mark.parametrize("guarantee", [HistoricallySafe(2, 1), RestrictionSafe(1, 0.1, 9)])
-def test_the_past_is_read_only_for_those_who_return(guarantee: SeriesGuarantee) -> None:
+def test_the_past_is_read_only_for_those_who_return(watched: Any, guarantee: SeriesGuarantee) -> None:
     published = counterfeit_view([[0, 1], [2, 3]], [[0, 1], [4, 5]], [[0, 4], [1, 5]])
     _, memory = followed(guarantee, published)
     assert {"weak_gone-000002", "left-000002"} <= set(memory)
-    watched = Watched(memory)
-    _, remembered = guarantee.follow(counterfeit_view([[0, 5], [8, 9]], numbers=(4,)), watched)
-    assert not [name for name in watched.read if "-" in name]
+    reading = watched(memory)
+    _, remembered = guarantee.follow(counterfeit_view([[0, 5], [8, 9]], numbers=(4,)), reading)
+    assert not [name for name in reading.read if "-" in name]
     assert [remembered[name] for name in ("weak_gone-000002", "left-000002", "kinds")] == [KEPT] * 3
-    guarantee.follow(counterfeit_view([[0, 2]], numbers=(4,)), watched)
-    assert {name for name in watched.read if "-" in name} == {"weak_gone-000002", "left-000002"}
+    guarantee.follow(counterfeit_view([[0, 2]], numbers=(4,)), reading)
+    assert {name for name in reading.read if "-" in name} == {"weak_gone-000002", "left-000002"}
 
 
 def test_values_are_remembered_as_such() -> None:
@@ -346,9 +325,7 @@ def test_the_formula_does_not_apply_everywhere() -> None:
 
 def test_the_title_does_not_promise_too_much() -> None:
     title = RestrictionSafe(0.1, 0.04, 24).title
-    assert title == (
-        "restriction-safety (h = 0.1, p = 0.04, L = 24), by a formula that is not proven to be an upper bound"
-    )
+    assert title == ("restriction-safety (h = 0.1, p = 0.04, L = 24), by a formula that is not an upper bound")
 
 
 def _with_counterfeits(published: Published) -> Published:

@@ -60,7 +60,7 @@ class _Extremes(NamedTuple):
 
 @dataclass(frozen=True)
 class RestrictionSafe(SeriesGuarantee):
-    """A formula for the probability that somebody's value is found stays below h; it is not proven to be a bound.
+    """A formula for the probability that somebody's value is found stays below h; it is no upper bound.
 
     The figure of a verdict is the probability that the formula gives, and 1 where it does not apply. It assumes that
     values are known independently of each other, and ruled out independently of each other.
@@ -88,7 +88,7 @@ class RestrictionSafe(SeriesGuarantee):
     @property
     def title(self) -> str:
         """The guarantee and its parameters in words."""
-        return f"{super().title}, by a formula that is not proven to be an upper bound"
+        return f"{super().title}, by a formula that is not an upper bound"
 
     def check(self, published: Published, secret: object = None) -> Verdict:
         """Judge a whole series from its first release on. `secret` is not needed."""

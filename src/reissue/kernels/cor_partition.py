@@ -388,8 +388,8 @@ def _with_room(wanted: Any) -> Any:
 def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, group: Any) -> Any:
     """Cor-Partition of every bucket: `group` becomes the group of each row, counted from 0 in each bucket.
 
-    The number of a group is less than that of rows of its bucket. Returns the counterfeits that are wanted: the bucket,
-    the value and the group of each.
+    There are numbers for as many groups as a bucket came with and one for each of its rows, not all in use. Returns the
+    counterfeits that are wanted: the bucket, the value and the group of each.
     """
     wanted = np.empty((3, 256), np.int64)
     count = 0

@@ -13,9 +13,10 @@ What it does not protect against. Compromised people in numbers: what the formul
 it multiplies probabilities that are not independent, so that it is not an upper bound in every series. Whoever is
 exposed exposes others in turn: in the paper's own setting nearly everybody is found out in the end, as with
 m-invariance, because a group that has every value once has little to hide one among. And three groups or more can tie
-two people together although no two of these groups do (He's Example 4). `combinations=True` is against both: by the
-min-cut of e-equivalence, with one group for each bucket. Besides, someone who knows the program may argue from what it
-did, and whoever is known to be in the table and is missing in a release is known to be held back.
+two people together although no two of these groups do (He's Example 4). `combinations=True` closes the second as far as
+e-equivalence does, by its min-cut, and its large groups, one for each bucket, stopped the first in what was measured.
+Besides, someone who knows the program may argue from what it did, and whoever is known to be in the table and is
+missing in a release is known to be held back.
 
 | paper                         | here                                                        |
 |-------------------------------|-------------------------------------------------------------|
@@ -40,7 +41,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from reissue.errors import Infeasible, InternalError, ParameterError
+from reissue.errors import Infeasible, InternalError, ParameterError, listed
 from reissue.grouping import HELD_BACK, Grouping
 from reissue.memory import Memory, Remembered
 from reissue.methods.adopting import adopted_histories
@@ -78,7 +79,7 @@ class CorSplit(Method):
     p: float | None = None
     """How likely it is that somebody's value is known to an attacker, as the publisher estimates it."""
     L: int | None = None
-    """Nobody is published more often than this; whoever has been is held back for ever."""
+    """Nobody is published more often than this; whoever has been is held back from then on."""
     h: float | None = None
     """The probability of a breach, by the paper's formula, stays below this."""
     combinations: bool = False
@@ -104,7 +105,7 @@ class CorSplit(Method):
         _check_formula(self.p, self.L, self.h)
         # Cuts are all of one size, whatever the signature; otherwise a larger one gets an n of its own.
         sizes = range(self.m, WIDE * self.m + 1) if self.combinations else (self.m,)
-        wanted = None if self.p is None else max(self._degree(values) for values in sizes)
+        wanted = None if self.p is None else max(self._by_formula(values) for values in sizes)
         if self.n is None and wanted is None:
             raise ParameterError(
                 "CorSplit needs n, or p, L and h to choose it from.",
@@ -194,7 +195,7 @@ class CorSplit(Method):
         if needed > self._n:
             raise Infeasible(
                 f"A set of {widest} values would need n = {needed} for h = {self.h}, and n is {self._n}.",
-                hint=f"set n = {needed} in the policy of a new series, or leave combinations out.",
+                hint="leave combinations out in a new series, or choose a larger n there, and m if n is to be larger.",
             )
 
     @property
@@ -205,12 +206,16 @@ class CorSplit(Method):
 
     def _degree(self, values: int) -> int:
         """The n for a signature of so many values: at least that of the method, more where the formula asks for it."""
+        return max(self._n, self._by_formula(values))
+
+    def _by_formula(self, values: int) -> int:
+        """The n that the formula asks for with so many values; 1 where it was not given."""
         if self.p is None or self.L is None or self.h is None:
-            return self._n
+            return 1
         needed = n_choose(self.p, self.L, values, self.h)
         if needed is None:
             raise _out_of_reach(self.p, self.L, values, self.h)
-        return max(needed, self.n or 1)
+        return needed
 
 
 def _followed(histories: GroupHistories, release: Round, grouping: Grouping) -> Remembered:
@@ -235,16 +240,11 @@ def _check_formula(p: float | None, L: int | None, h: float | None) -> None:
         wrong.append(f"The 'L' parameter of CorSplit must be a whole number of at least 1. Got {L!r} instead.")
     if (p is None) != (h is None) or (p is not None and L is None):
         lacking = [name for name, value in (("p", p), ("L", L), ("h", h)) if value is None]
-        names = " and ".join(f"'{name}'" for name in lacking)
-        wrong.append(f"The parameters 'p', 'L' and 'h' of CorSplit need each other: {names} {_are(lacking)} missing.")
+        wrong.append(f"The parameters 'p', 'L' and 'h' of CorSplit need each other: {listed(lacking)} not given.")
     if len(wrong) == 1:
         raise ParameterError(wrong[0])
     if wrong:
         raise ParameterError("CorSplit was given parameters out of their range.", problems=wrong)
-
-
-def _are(names: list[str]) -> str:
-    return "is" if len(names) == 1 else "are"
 
 
 def _out_of_reach(p: float, L: int, m: int, h: float) -> ParameterError:

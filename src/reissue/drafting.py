@@ -448,7 +448,10 @@ def _notes(
         published = len(snapshot) - (0 if held_back is None else held_back.height)
         share = counterfeits.height / (counterfeits.height + published)
         if share > MANY_MADE_UP:
-            notes.append(f"{share:.0%} of the rows are made up: a smaller m, or more people, would need fewer")
+            given = method.parameters
+            levers = [f"a smaller {name}" for name in ("m", "n", "e") if name in given]
+            levers += ["a larger L"] if "L" in given else []
+            notes.append(f"{share:.0%} of the rows are made up: {', '.join(levers)}, or more people, would need fewer")
     if held_back is not None:
         for reason, people in held_back["reason"].value_counts().sort("reason").iter_rows():
             notes.append(f"{count_of(people, 'person', 'people')} held back: {reason}")

@@ -52,7 +52,8 @@ def limits_of(
     """
     promises = tuple(promises)
     equivalence = max(_whole(promises, "equivalence-safety", "e"), default=None)
-    correlation = max(_whole(promises, SAFETY, "n"), default=None)
+    # Sets of at least one person there always are: n = 1 asks nothing.
+    correlation = max((n for n in _whole(promises, SAFETY, "n") if n > 1), default=None)
     alone = _whole(promises, "distinct-l-diversity", "l")
     pairs = _whole(promises, "inference-freedom", "l")
     history = _whole((one for one in promises if _counts_distinct(one)), HISTORY, "l")

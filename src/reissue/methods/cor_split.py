@@ -118,8 +118,12 @@ class CorSplit(Method):
                 hint="choose a smaller n or a larger m: two groups of m people differ in m people at most.",
             )
         if wanted is not None and given < wanted:
+            widths = (
+                " with combinations, where one n must do for larger sets of values too" if self.combinations else ""
+            )
             raise ParameterError(
-                f"The 'n' parameter of CorSplit must be at least {wanted} for these p, L and h. Got {given} instead.",
+                f"The 'n' parameter of CorSplit must be at least {wanted} for these p, L and h{widths}. Got {given} "
+                "instead.",
                 hint="leave n out to have the smallest that suffices.",
             )
         object.__setattr__(self, "n", given)
@@ -147,8 +151,10 @@ class CorSplit(Method):
         """What n and h do not say; or that buckets are merged."""
         if not self.combinations:
             step = "" if self.h is None else ", as h counts one step of reasoning"
+            two = "n = 1 bounds nothing that comparing groups ties together"
+            two = two if self.n == 1 else "n bounds what comparing two groups ties together"
             return (
-                f"n bounds what comparing two groups ties together{step}; against three or more, and against people "
+                f"{two}{step}; against three or more, and against people "
                 "who are exposed and expose others in turn (`reissue audit --compromised`), combinations = true helps, "
                 "from the first release on",
             )

@@ -12,20 +12,22 @@ import polars as pl
 from reissue.coding import restore
 from reissue.domain import COUNTERFEIT, GROUP, PERSON, Domain
 from reissue.drafting import Draft, History
-from reissue.grouping import HELD_BACK, Counterfeits, Grouping
+from reissue.grouping import HELD_BACK, Changed, Counterfeits, Grouping
 from reissue.ledger import Entry, Ledger
 from reissue.memory import KEPT, Prefixed
 from reissue.methods import incremental
 from reissue.people import KnownPeople
 from reissue.policy import Policy
 from reissue.release import Release
-from reissue.showing import with_counterfeits
+from reissue.showing import codes_of, with_counterfeits
 from reissue.snapshot import Snapshot
 
 SNAPSHOT = "snapshot"
 DOMAIN = "domain"
 COUNTERFEITS = "counterfeits"
 HELD = "held-back"
+CHANGED = "changed-values"
+"""Who was published with another value, and with which."""
 MEMORY = "memory-"
 CHECKS = "check-"
 LISTS = MEMORY + incremental.LISTS
@@ -47,6 +49,7 @@ def entry(draft: Draft, time: datetime, override: str | None = None) -> Entry:
             DOMAIN: draft.domain.frame(),
             **({} if draft.counterfeits is None else {COUNTERFEITS: draft.counterfeits}),
             **({} if draft.held_back is None else {HELD: draft.held_back}),
+            **({} if draft.changed is None else {CHANGED: draft.changed}),
             **({BARRED: KEPT} if draft.barred else {}),
             **{MEMORY + name: table for name, table in draft.memory.items()},
             **{CHECKS + name: table for name, table in draft.checks.items()},
@@ -116,11 +119,24 @@ def rows(ledger: Ledger, number: int) -> tuple[pl.DataFrame, pl.DataFrame | None
 def shown_rows(ledger: Ledger, number: int, sensitive: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
     """The rows of a release for the outsider's view, which tells how often a group has a value and not who has it.
 
-    Of a release made elsewhere that is all that is known: values are dealt out within each group as they come.
+    They have the values that were published. Of a release made elsewhere no others are known: values are dealt out
+    within each group as they come.
     """
     people, made = rows(ledger, number)
     tables = ledger.tables(number)
-    return (dealt_out(people, tables[VALUES], sensitive) if VALUES in tables else people), made
+    if VALUES in tables:
+        return dealt_out(people, tables[VALUES], sensitive), made
+    return as_published(people, tables.get(CHANGED), sensitive), made
+
+
+def as_published(people: pl.DataFrame, changed: pl.DataFrame | None, sensitive: str) -> pl.DataFrame:
+    """The people of a release with the values they were published with."""
+    if changed is None:
+        return people
+    instead = changed.select(pl.col("person").alias(PERSON), pl.col(sensitive).alias("instead"))
+    shown = people.join(instead.cast({PERSON: people.schema[PERSON]}), on=PERSON, how="left", maintain_order="left")
+    # A value that was put in place is never a missing one.
+    return shown.with_columns(pl.coalesce("instead", sensitive).alias(sensitive)).drop("instead")
 
 
 def dealt_out(people: pl.DataFrame, values: pl.DataFrame, sensitive: str) -> pl.DataFrame:
@@ -138,7 +154,7 @@ def held_back(ledger: Ledger, number: int) -> pl.DataFrame:
 
 
 def snapshot(ledger: Ledger, number: int, policy: Policy) -> tuple[Snapshot, Grouping]:
-    """The people of a release, then its counterfeits, with their groups as they were."""
+    """The people of a release, then its counterfeits, with their groups as they were; people with their own values."""
     people, made = rows(ledger, number)
     group = people[GROUP].cast(pl.Int64).fill_null(0).to_numpy().astype(np.int32) - 1
     restored = restore(people, policy.schema, domain(ledger, number)).for_form(policy.form)
@@ -148,4 +164,17 @@ def snapshot(ledger: Ledger, number: int, policy: Policy) -> tuple[Snapshot, Gro
         restored = with_counterfeits(restored, Counterfeits(numbers, groups, made.drop(COUNTERFEIT, GROUP)))
         group = np.concatenate([group, groups])
     held = np.flatnonzero(group == HELD_BACK)
-    return restored, Grouping(group, int(group.max()) + 1, held_back={"held back": held} if held.size else {})
+    changed = _changed(ledger.tables(number).get(CHANGED), restored)
+    held_back = {"held back": held} if held.size else {}
+    return restored, Grouping(group, int(group.max()) + 1, held_back=held_back, changed=changed)
+
+
+def _changed(changed: pl.DataFrame | None, snapshot: Snapshot) -> Changed | None:
+    if changed is None:
+        return None
+    order = np.argsort(snapshot.people, kind="stable")
+    people = changed["person"].to_numpy().astype(np.int64)
+    rows = order[np.searchsorted(snapshot.people, people, sorter=order)]
+    codes = codes_of(changed[snapshot.values.name], snapshot.values.levels)
+    by_row = np.argsort(rows)
+    return Changed(rows[by_row], codes[by_row])

@@ -56,7 +56,8 @@ def all_rows(grouping: Grouping, snapshot: Snapshot, eligible: Snapshot) -> Grou
     group[rows] = grouping.group
     held_back = {reason: rows[held] for reason, held in grouping.held_back.items()}
     held_back[BARRED] = np.flatnonzero(~may)
-    return replace(grouping, group=group, held_back=held_back, anew=rows[grouping.anew])
+    changed = grouping.changed and replace(grouping.changed, rows=rows[grouping.changed.rows])
+    return replace(grouping, group=group, held_back=held_back, anew=rows[grouping.anew], changed=changed)
 
 
 def forgotten_barred(forgotten: Sequence[int], barred: npt.NDArray[np.int64]) -> tuple[str, ...]:

@@ -50,19 +50,26 @@ class Counted:
         numbers = mixed(np.searchsorted(used, self.codes) * 2 + 1) * self.counts.astype(np.uint64)
         return np.add.reduceat(numbers, self.run_starts[:-1])
 
-    def view(self, people: Ints, number: int, region: pl.DataFrame | None = None) -> PublishedGroups:
-        """The groups as an outsider sees them; members in the order of their numbers, which tells nothing."""
+    def view(
+        self, people: Ints, number: int, region: pl.DataFrame | None = None, classes: Ints | None = None
+    ) -> PublishedGroups:
+        """The groups as an outsider sees them; members in the order of their numbers, which tells nothing.
+
+        `classes` are the numbers of the quasi-identifiers of each row, where they are to be in the view.
+        """
         by_number = ascending(people)
         order = np.empty(people.size, dtype=np.int64)
         grouped.order_by_group(self.grouping.group[by_number], self.starts, order)
+        rows = by_number[order]
         return PublishedGroups(
             number=number,
-            members=people[by_number[order]],
+            members=people[rows],
             member_starts=self.starts,
             values=self.codes.astype(np.int64),
             counts=self.counts,
             value_starts=self.run_starts,
             region=region,
+            classes=None if classes is None else classes[rows],
         )
 
 

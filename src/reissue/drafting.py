@@ -23,6 +23,7 @@ from reissue.grouping import HELD_BACK, Grouping
 from reissue.guarantees import Guarantee, SeriesGuarantee, Verdict
 from reissue.memory import Kept, Memory, Prefixed, Remembered
 from reissue.methods.base import Method
+from reissue.notes import notes_of
 from reissue.people import KnownPeople
 from reissue.policy import Policy
 from reissue.reasoning.dense import ascending
@@ -32,10 +33,8 @@ from reissue.release import Published
 from reissue.schema import Numeric, Schema
 from reissue.seal import seal_of
 from reissue.showing import shown
-from reissue.snapshot import Delta, Labels, Snapshot
+from reissue.snapshot import Delta, Snapshot
 
-MANY_MADE_UP = 0.05
-"""From this share of counterfeits on, the publisher is told what to do about it."""
 Progress = Callable[[str], None]
 """Called with the name of each stage when it begins."""
 
@@ -103,6 +102,8 @@ class Draft:
     """The made-up rows with their numbers and public group numbers."""
     held_back: pl.DataFrame | None
     """Who is held back: `person` (a number), `reason`, `since` (a release)."""
+    changed: pl.DataFrame | None
+    """Who is published with another value: `person` (a number) and the sensitive column as published."""
     verdicts: tuple[Verdict, ...]
     """What the checkers of the method's guarantees found."""
     notes: tuple[str, ...]
@@ -146,6 +147,7 @@ class Draft:
             "largest_group": int(sizes.max()),
             "counterfeits": 0 if self.counterfeits is None else self.counterfeits.height,
             "held_back": self._held_back(),
+            "changed": 0 if self.changed is None else self.changed.height,
             "changes": self.delta.counts(),
             "guarantees": {verdict.guarantee: verdict.explanation for verdict in self._standing(not self.anew)},
             "notes": list(self.notes),
@@ -241,7 +243,7 @@ def make_draft(
     progress("Recoding")
     recode = generalise if policy.form == "generalised" else anatomise
     released, groups = shown(snapshot, grouping)
-    recoded = recode(released, groups, history.number + 1)
+    recoded = recode(released, groups, history.number + 1, classes=_by_class(guarantees))
     progress("Checking guarantees")
     anew = {history.number + 1: snapshot.people[grouping.anew]}
     view = view_of(released, recoded.groups)
@@ -255,6 +257,7 @@ def make_draft(
         )
     recoded = _disclosed(recoded, policy)
     counterfeits, held_back = _counterfeits(grouping, recoded), _held_back(grouping, snapshot, history)
+    changed = _changed(grouping, snapshot)
     return Draft(
         parent=history.number,
         parent_mark=history.mark,
@@ -273,13 +276,16 @@ def make_draft(
         rows=rows.with_columns(_public_group(grouping, recoded)),
         counterfeits=counterfeits,
         held_back=held_back,
+        changed=changed,
         verdicts=verdicts,
-        notes=_notes(
+        notes=notes_of(
             method,
+            grouping,
             snapshot,
             delta,
             counterfeits,
             held_back,
+            changed,
             form=policy.form,
             protected=protected,
             anew=method.protects_series and not continues,
@@ -347,6 +353,11 @@ def _check(
     return tuple(verdicts), remembered
 
 
+def _by_class(guarantees: tuple[Guarantee, ...]) -> bool:
+    """Whether a checker must know who has the same quasi-identifiers; those of other packages need not say."""
+    return any(getattr(guarantee, "by_class", False) for guarantee in guarantees)
+
+
 def _public_group(grouping: Grouping, recoded: Recoded) -> pl.Series:
     """The public group number of each row of the snapshot; null for those held back."""
     if not grouping.held_back:
@@ -378,6 +389,14 @@ def _held_back(grouping: Grouping, snapshot: Snapshot, history: History) -> pl.D
         return frame.with_columns(since=pl.lit(number, dtype=pl.UInt32)).sort("person")
     waited = frame.join(history.held_back.select("person", "since"), on="person", how="left")
     return waited.with_columns(pl.col("since").fill_null(number)).sort("person")
+
+
+def _changed(grouping: Grouping, snapshot: Snapshot) -> pl.DataFrame | None:
+    if grouping.changed is None:
+        return None
+    people = pl.Series("person", snapshot.people[grouping.changed.rows].astype(np.uint32))
+    values = snapshot.values.levels.decode(grouping.changed.codes).alias(snapshot.values.name)
+    return pl.DataFrame([people, values]).sort("person")
 
 
 def _disclosed(recoded: Recoded, policy: Policy) -> Recoded:
@@ -423,52 +442,3 @@ def _without_labels(method: dict[str, Any]) -> dict[str, Any]:
 def _new_people(history: History, new_ids: pl.Series) -> pl.DataFrame:
     numbers = np.arange(history.next_number, history.next_number + new_ids.len(), dtype=np.uint32)
     return pl.DataFrame({"number": numbers, "id": new_ids})
-
-
-def _notes(
-    method: Method,
-    snapshot: Snapshot,
-    delta: Delta,
-    counterfeits: pl.DataFrame | None,
-    held_back: pl.DataFrame | None,
-    *,
-    form: str,
-    protected: bool,
-    anew: bool,
-) -> tuple[str, ...]:
-    """A state published twice gives two views of it. A protected value nobody has may be spelt wrong."""
-    notes = []
-    if delta.since and not protected:
-        betrayed = "betray people"
-        if anew:
-            betrayed = "betray very many people, for nothing of the earlier ones was taken into account"
-        notes.append(f"the series is unprotected: comparing releases may {betrayed}; the public record says so")
-    if counterfeits is not None:
-        notes.append(f"{count_of(counterfeits.height, 'counterfeit row')} made up in place of values that were missing")
-        published = len(snapshot) - (0 if held_back is None else held_back.height)
-        share = counterfeits.height / (counterfeits.height + published)
-        if share > MANY_MADE_UP:
-            given = method.parameters
-            levers = [f"a smaller {name}" for name in ("m", "n", "e") if name in given]
-            levers += ["a larger L"] if "L" in given else []
-            notes.append(f"{share:.0%} of the rows are made up: {', '.join(levers)}, or more people, would need fewer")
-    if held_back is not None:
-        for reason, people in held_back["reason"].value_counts().sort("reason").iter_rows():
-            notes.append(f"{count_of(people, 'person', 'people')} held back: {reason}")
-    if (
-        delta.since
-        and len(snapshot) == delta.stayed.size
-        and not any(people.size for people in (delta.gone, delta.changed_quasi, delta.changed_value))
-    ):
-        notes.append(f"nothing has changed since release {delta.since}: this publishes the same state once more")
-    levels = snapshot.values.levels
-    for promise in method.promises(snapshot.schema):
-        sets: Any = promise.parameters.get("protect") or ()
-        if not sets or not isinstance(levels, Labels):
-            continue
-        used = {levels.labels[code] for code in np.flatnonzero(np.bincount(snapshot.values.codes))}
-        absent = {value for values in sets for value in values} - used
-        if absent:
-            what = count_of(len(absent), "protected value")
-            notes.append(f"{promise.name}: {what} occur nowhere in this table; check the spelling")
-    return (*notes, *method.warnings(), *method.remarks(form))

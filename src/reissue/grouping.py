@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -40,8 +40,28 @@ class Counterfeits:
 
 
 @dataclass(frozen=True, repr=False)
+class Changed:
+    """Rows that are published with another sensitive value than they have."""
+
+    rows: Ints
+    """The rows of the snapshot, ascending."""
+    codes: npt.NDArray[np.unsignedinteger]
+    """The code of the value that each is published with."""
+
+    def __post_init__(self) -> None:
+        if self.rows.size != self.codes.size or (np.diff(self.rows) < 1).any():
+            raise InternalError("rows with changed values come twice, out of order or without a value")
+
+    def __len__(self) -> int:
+        return self.rows.size
+
+    def __repr__(self) -> str:
+        return f"Changed({len(self):,} rows)"
+
+
+@dataclass(frozen=True, repr=False)
 class Grouping:
-    """Who is published with whom: a group for every row of the snapshot, and the rows made up or held back."""
+    """Who is published with whom: a group for every row of the snapshot, and the rows made up, held back or changed."""
 
     group: npt.NDArray[np.int32]
     """For each row of the snapshot the number of its group, 0 to `count` - 1, in no particular order; -1 for a
@@ -54,6 +74,10 @@ class Grouping:
     """The rows of the snapshot that are held back, by the reason in a few words."""
     anew: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """The rows of people who are published as if they were new, because what held for them before no longer can."""
+    changed: Changed | None = None
+    """The rows whose sensitive value is published as another; None where there are none."""
+    notes: Sequence[str] = ()
+    """What the publisher should know about how it came out, with counts and without values."""
 
     def __post_init__(self) -> None:
         if self.group.size and (int(self.group.min()) < HELD_BACK or int(self.group.max()) >= self.count):
@@ -61,6 +85,8 @@ class Grouping:
         held = sum(rows.size for rows in self.held_back.values())
         if int(np.count_nonzero(self.group == HELD_BACK)) != held:
             raise InternalError("a grouping holds back rows without a reason")
+        if self.changed is not None and (self.group[self.changed.rows] == HELD_BACK).any():
+            raise InternalError("a grouping changes the value of a row that it holds back")
 
     def __repr__(self) -> str:
         return f"Grouping({self.group.size:,} rows in {self.count:,} groups)"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from reissue import archive
 from reissue.domain import GROUP, PERSON
 from reissue.errors import ParameterError
 from reissue.gate import Passage, another_draft, closed, never_shown, unchecked_tables
-from reissue.knowledge import Knowledge
+from reissue.knowledge import Knowledge, Minimal
 from reissue.methods.arrivals import NO_LIST
 from reissue.reasoning.runs import runs
 from reissue.release import Published, PublishedGroups, Release
@@ -45,12 +45,21 @@ class Past:
     policy_of: Callable[[int], Policy]
     """The policy that a release was made under."""
 
-    def view(self, schema: Schema, draft: Draft | None = None) -> Published:
-        """The outsider's view of all releases and, where there is one, of a draft after them."""
+    def view(self, schema: Schema, draft: Draft | None = None, classes: Container[int] = ()) -> Published:
+        """The outsider's view of all releases and, where there is one, of a draft after them.
+
+        Of those numbered in `classes` it also says who has the same quasi-identifiers.
+        """
         kept = [
             (release, *archive.shown_rows(self.ledger, release.number, schema.sensitive)) for release in self.releases
         ]
-        return published_view([*kept, *([] if draft is None else [_as_kept(draft)])], schema)
+        return published_view([*kept, *([] if draft is None else [_as_kept(draft)])], schema, classes)
+
+    def minimal(self) -> dict[int, Minimal]:
+        """The releases that were generalised no more than their promises asked, with those."""
+        found = {release.number: _minimal(self.policy_of(release.number)) for release in self.releases}
+        adopted = {release.number for release in self.releases if release.manifest["series"] == "adopted"}
+        return {number: known for number, known in found.items() if known and number not in adopted}
 
     def promises(self) -> tuple[Promise, ...]:
         """What has been promised about all releases together.
@@ -115,7 +124,8 @@ class Past:
 
 
 def _as_kept(draft: Draft) -> tuple[Release, pl.DataFrame, pl.DataFrame | None]:
-    return archive.as_release(draft), draft.rows, draft.counterfeits
+    rows = archive.as_published(draft.rows, draft.changed, draft.policy.schema.sensitive)
+    return archive.as_release(draft), rows, draft.counterfeits
 
 
 def _values(rows: pl.DataFrame, sensitive: str) -> pl.DataFrame:
@@ -127,6 +137,12 @@ def _promises(policy: Policy) -> tuple[Promise, ...]:
     return tuple(policy.method.promises(policy.schema))
 
 
+def _minimal(policy: Policy) -> Minimal | None:
+    """What an outsider who knows the method can argue from."""
+    recoding = policy.method.minimal_recoding
+    return Minimal(_promises(policy), recoding) if recoding else None
+
+
 @dataclass(frozen=True, repr=False)
 class Sight:
     """What the attacks on a series are given."""
@@ -136,13 +152,17 @@ class Sight:
     form: str
     left_out: int = 0
     """How many groups of releases made elsewhere are left out, because nobody in them is ever published again."""
+    minimal: Mapping[int, Minimal] = field(default_factory=dict)
+    """The releases that were generalised no more than their promises asked."""
 
     @classmethod
     def of_series(cls, past: Past, schema: Schema) -> Sight:
         """All releases as they are."""
         if not past.releases:
             raise ParameterError("There is nothing to audit: the series has no release yet.", hint="publish one first.")
-        return cls(past.view(schema), past.promises(), past.policy_of(past.releases[-1].number).form)
+        minimal = past.minimal()
+        form = past.policy_of(past.releases[-1].number).form
+        return cls(past.view(schema, classes=minimal), past.promises(), form, minimal=minimal)
 
     @classmethod
     def of_draft(cls, draft: Draft, past: Past | None) -> Sight:
@@ -152,14 +172,18 @@ class Sight:
         with them: none of those is in a later release, so that nothing the draft shows is about them.
         """
         schema, promised = draft.policy.schema, _promises(draft.policy)
+        own = _minimal(draft.policy)
+        minimal = {draft.number: own} if own else {}
         if past is None or not past.releases:
-            return cls(published_view([_as_kept(draft)], schema), promised, draft.policy.form)
-        view, left_out = without_people(past.view(schema, draft), past.barred())
+            view = published_view([_as_kept(draft)], schema, minimal)
+            return cls(view, promised, draft.policy.form, minimal=minimal)
+        minimal |= past.minimal()
+        view, left_out = without_people(past.view(schema, draft, minimal), past.barred())
         view = replace(view, releases=tuple(release for release in view.releases if release.group_count))
         if not draft.protected:
             before = past.promises()
             promised = tuple(promise for promise in promised if promise in before)
-        return cls(view, promised, draft.policy.form, left_out)
+        return cls(view, promised, draft.policy.form, left_out, minimal)
 
     def audit(
         self,
@@ -175,6 +199,9 @@ class Sight:
         """Let the attacks loose on it."""
         from reissue.auditing.running import audit
 
+        if self.minimal:
+            given = knowledge or Knowledge()
+            knowledge = replace(given, minimal={**self.minimal, **given.minimal})
         return audit(
             self.view,
             knowledge,
@@ -206,7 +233,7 @@ def at_gate(
 
 def _shown(draft: Draft, tables: str) -> str:
     """The seal on what a gate is shown: the tables of the draft, by their seal, and who is in which group of them."""
-    return seal_of({"rows": draft.rows, "counterfeits": draft.counterfeits}, tables)
+    return seal_of({"rows": draft.rows, "counterfeits": draft.counterfeits, "changed": draft.changed}, tables)
 
 
 def let_through(draft: Draft) -> Draft:
@@ -319,6 +346,7 @@ def chosen_groups(release: PublishedGroups, groups: Ints) -> PublishedGroups:
         counts=release.counts[values],
         value_starts=value_starts,
         region=None if release.region is None else release.region[groups],
+        classes=None if release.classes is None else release.classes[members],
     )
 
 

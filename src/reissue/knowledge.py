@@ -8,16 +8,57 @@ of He, Riboni and Byun.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from reissue.errors import ParameterError, count_of
+from reissue.errors import ParameterError, count_of, listed
 from reissue.release import Published
 
 Ints = npt.NDArray[np.int64]
+
+
+class Promised(Protocol):
+    """A guarantee, by name."""
+
+    @property
+    def name(self) -> str:
+        """The name under which methods and guarantees know it."""
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """Its parameters by name."""
+
+
+Recoding = Literal["local", "global", "full-domain"]
+RECODINGS: tuple[Recoding, ...] = get_args(Recoding)
+
+
+@dataclass(frozen=True, repr=False)
+class Minimal:
+    """What a release that is generalised no more than needed had to satisfy (Wong et al., the minimality principle)."""
+
+    requirement: Sequence[Promised]
+    """What every group had to satisfy: guarantees, or anything else with a name and parameters."""
+    recoding: Recoding = "local"
+    """`local`: people with equal quasi-identifiers may be published in different groups; `global`: they are together;
+    `full-domain`: every attribute is generalised to one level for the whole table."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "requirement", tuple(self.requirement))
+        if not self.requirement:
+            raise ParameterError("The 'requirement' parameter of Minimal must name at least one guarantee.")
+        if self.recoding not in RECODINGS:
+            raise ParameterError(
+                f"The 'recoding' parameter of Minimal must be one of {listed(RECODINGS)}. "
+                f"Got {self.recoding!r} instead."
+            )
+
+    def __repr__(self) -> str:
+        return f"Minimal({', '.join(one.name for one in self.requirement)}, {self.recoding} recoding)"
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,12 +81,21 @@ class Knowledge:
     """The name of the method that made the releases, where he knows it, such as "Incremental". What follows from it
     only `Channels` uses yet, together with who waited."""
 
+    minimal: Mapping[int, Minimal] = field(default_factory=dict)
+    """For releases by number what they had to satisfy, where he knows that they are generalised no more than that
+    asks. `Minimality` argues from it."""
+
     def __post_init__(self) -> None:
         problems = []
         if not isinstance(self.compromised, Mapping):
             problems.append('The \'compromised\' parameter of Knowledge must be a mapping, such as {"Bob": "flu"}.')
         if not isinstance(self.waiting, Mapping):
             problems.append("The 'waiting' parameter of Knowledge must be a mapping, such as {2: [\"Bob\"]}.")
+        minimal = isinstance(self.minimal, Mapping) and all(isinstance(one, Minimal) for one in self.minimal.values())
+        if not minimal:
+            problems.append(
+                "The 'minimal' parameter of Knowledge must be a mapping, such as {1: Minimal([ri.ShareDiverse(2)])}."
+            )
         if self.growing not in (None, True, False):
             problems.append("The 'growing' parameter of Knowledge must be True, False or None.")
         if problems:
@@ -57,6 +107,7 @@ class Knowledge:
         parts += [f"{waiting:,} known to wait"] if waiting else []
         parts += ["nobody leaves"] if self.growing else []
         parts += [f"method {self.method}"] if self.method else []
+        parts += [f"{count_of(len(self.minimal), 'release')} known to be minimal"] if self.minimal else []
         return f"Knowledge({', '.join(parts)})"
 
     def known_values(self, published: Published) -> tuple[Ints, Ints]:

@@ -44,8 +44,11 @@ class Recoded:
     """The release as the outsider sees it at his worst, with person numbers."""
 
 
-def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recoded:
-    """One table: every quasi-identifier as the smallest region that holds all of its group."""
+def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classes: bool = False) -> Recoded:
+    """One table: every quasi-identifier as the smallest region that holds all of its group.
+
+    With `classes` the outsider's view says who has the same quasi-identifiers.
+    """
     _warm_up(snapshot)
     columns = [made for column in snapshot.quasi for made in _region(column, grouping, snapshot)]
     columns += [_constant(column, grouping) for column in snapshot.as_is]
@@ -64,13 +67,14 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recod
             _published_values(snapshot.values, renumbered.in_order),
         ]
     )
-    return _recoded({"table": table}, renumbered, renumbered.view(snapshot.people, number, region))
+    view = renumbered.view(snapshot.people, number, region, _classes(snapshot) if classes else None)
+    return _recoded({"table": table}, renumbered, view)
 
 
-def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recoded:
+def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classes: bool = False) -> Recoded:
     """Two tables: quasi-identifiers exactly, and how often each group has each sensitive value.
 
-    Xiao & Tao, Anatomy (VLDB 2006).
+    Xiao & Tao, Anatomy (VLDB 2006). With `classes` the outsider's view says who has the same quasi-identifiers.
     """
     _warm_up(snapshot)
     row_rank, distinct = _row_rank(snapshot)
@@ -102,7 +106,8 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1) -> Recode
         ]
     )
     tables = {"quasi": quasi, "sensitive": sensitive}
-    return _recoded(tables, renumbered, renumbered.view(snapshot.people, number))
+    view = renumbered.view(snapshot.people, number, None, _classes(snapshot) if classes else None)
+    return _recoded(tables, renumbered, view)
 
 
 def _warm_up(snapshot: Snapshot) -> None:
@@ -123,11 +128,17 @@ def _recoded(tables: dict[str, pl.DataFrame], counted: Counted, groups: Publishe
     return Recoded(tables, (counted.grouping.group + 1).astype(np.uint32), groups)
 
 
-def _row_rank(snapshot: Snapshot) -> tuple[Ints, int]:
+def _classes(snapshot: Snapshot) -> Ints:
+    """The number of each row's quasi-identifiers, with what is published as it is; below 0 for counterfeits."""
+    rank, _ = _row_rank(snapshot, snapshot.as_is)
+    return np.where(snapshot.people < 0, -1 - rank, rank)
+
+
+def _row_rank(snapshot: Snapshot, further: tuple[Column, ...] = ()) -> tuple[Ints, int]:
     """The place of each row's quasi-identifiers among all that occur, in the order of codes, and how many there are."""
     rank = np.zeros(len(snapshot), dtype=np.int64)
     possible = 1
-    for column in snapshot.quasi:
+    for column in (*snapshot.quasi, *further):
         size = int(column.codes.max(initial=0)) + 1
         rank = rank * size + column.codes
         possible *= size

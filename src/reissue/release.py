@@ -7,7 +7,7 @@ quasi-identifiers of everybody and can work that out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -78,6 +78,9 @@ class PublishedGroups:
     several groups of the release, and may be absent from it altogether. None: all are certain."""
     present: Ints | None = None
     """Those of the uncertain who are certainly in one of the groups that list them, ascending."""
+    classes: Ints | None = None
+    """For each entry of `members` the number of its class: equal numbers, equal quasi-identifiers. People of one class
+    cannot be told apart. A counterfeit's number is below 0. None where it is not known."""
     space: Regions | None = None
     """The regions in a form in which they can be compared, where it is not known who the members are."""
 
@@ -150,14 +153,18 @@ class Published:
         releases: Sequence[Sequence[tuple[Sequence[str], Sequence[object]]]],
         *,
         single: bool = True,
+        registry: Mapping[str, Hashable] | None = None,
     ) -> Published:
         """Build the view from nested lists: releases, groups, (members, values). None and NaN are a missing value.
+
+        `registry` says what the quasi-identifiers of each person are, where that is known.
 
         >>> Published.from_groups([[(["Alice", "Bob"], ["cancer", "flu"])]])
         Published(1 releases, 2 distinct sensitive values)
         """
         people: dict[str, int] = {}
         _examine(releases)
+        numbers = _classes(releases, registry)
         releases = [[(who, [_plain(value) for value in values]) for who, values in release] for release in releases]
         names = sorted({value for release in releases for _, values in release for value in values}, key=_order)
         code = {value: position for position, value in enumerate(names)}
@@ -182,6 +189,9 @@ class Published:
                     values=np.array(codes, dtype=np.int64),
                     counts=np.array(counts, dtype=np.int64),
                     value_starts=np.array(value_starts, dtype=np.int64),
+                    classes=None
+                    if numbers is None
+                    else np.array([numbers[person] for who, _ in release for person in who], dtype=np.int64),
                 )
             )
         magnitudes = None
@@ -212,6 +222,21 @@ def _examine(releases: object) -> None:
             problems=problems,
             hint='a series of one release with one group: [[(["Alice", "Bob"], ["cancer", "flu"])]]',
         )
+
+
+def _classes(releases: Sequence[Any], registry: Mapping[str, Hashable] | None) -> dict[str, int] | None:
+    """The number of everybody's class; None without a registry, which must know everybody."""
+    if registry is None:
+        return None
+    everybody = {person for release in releases for who, _ in release for person in who}
+    unknown = len(everybody - registry.keys())
+    if unknown:
+        raise ParameterError(
+            "The 'registry' parameter of from_groups must have everybody: "
+            f"{unknown:,} of {len(everybody):,} people are not in it."
+        )
+    numbers: dict[Hashable, int] = {}
+    return {person: numbers.setdefault(quasi, len(numbers)) for person, quasi in registry.items()}
 
 
 def _plain(value: object) -> object:

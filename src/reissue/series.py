@@ -237,9 +237,14 @@ class Series:
         """One release by its number."""
         return self._release(self._record(number), self._frames)
 
-    def published(self) -> Published:
-        """The outsider's view of the whole series, in person numbers."""
-        return self._past().view(self._policy.schema)
+    def published(self, *, classes: bool = False) -> Published:
+        """The outsider's view of the whole series, in person numbers.
+
+        With `classes` it says of releases made here who has the same quasi-identifiers.
+        """
+        past = self._past()
+        own = [release.number for release in past.releases if release.manifest["series"] != "adopted"]
+        return past.view(self._policy.schema, classes=own if classes else ())
 
     def audit(
         self,

@@ -1,4 +1,4 @@
-"""The rows that a release shows: people who are not held back, and counterfeits beside them."""
+"""The rows that a release shows: people who are not held back, with the values published, and counterfeits."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from reissue.grouping import HELD_BACK, Counterfeits, Grouping, Ints
+from reissue.grouping import HELD_BACK, Changed, Counterfeits, Grouping, Ints
 from reissue.snapshot import Codes, Column, Labels, Levels, Numbers, Snapshot, smallest_unsigned
 
 
 def shown(snapshot: Snapshot, grouping: Grouping) -> tuple[Snapshot, Grouping]:
     """The snapshot as it is published, with its groups; a counterfeit has a negative person number."""
+    if grouping.changed is not None:
+        snapshot = replace(snapshot, values=with_changed(snapshot.values, grouping.changed))
+        grouping = replace(grouping, changed=None)
     if grouping.held_back:
         rows = np.flatnonzero(grouping.group != HELD_BACK)
         snapshot = _only(snapshot, rows)
@@ -22,6 +25,13 @@ def shown(snapshot: Snapshot, grouping: Grouping) -> tuple[Snapshot, Grouping]:
     made = grouping.counterfeits
     group = np.concatenate([grouping.group, made.group])
     return with_counterfeits(snapshot, made), Grouping(group, grouping.count)
+
+
+def with_changed(values: Column, changed: Changed) -> Column:
+    """The sensitive column as it is published."""
+    codes = values.codes.copy()
+    codes[changed.rows] = changed.codes
+    return replace(values, codes=codes)
 
 
 def _only(snapshot: Snapshot, rows: Ints) -> Snapshot:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from reissue.counting import Counted
@@ -15,23 +16,29 @@ from reissue.release import Published, Release
 from reissue.schema import Numeric, Schema
 
 
-def published_view(releases: Iterable[tuple[Release, pl.DataFrame, pl.DataFrame | None]], schema: Schema) -> Published:
+def published_view(
+    releases: Iterable[tuple[Release, pl.DataFrame, pl.DataFrame | None]], schema: Schema, classes: Container[int] = ()
+) -> Published:
     """Who was in which group of which release, and the values published for each group.
 
-    `releases` come with their private rows and their counterfeits, as the ledger keeps them.
+    `releases` come with their rows as published and their counterfeits. Of those numbered in `classes` the view also
+    says who has the same quasi-identifiers.
     """
+    releases = list(releases)
     name = schema.sensitive
     frames = [(release, *_shown(rows, made, name)) for release, rows, made in releases]
     values = _values([column for _, _, _, column in frames], schema)
     place = pl.DataFrame({"value": values, "code": pl.int_range(values.len(), dtype=pl.UInt32, eager=True)})
     built = []
-    for release, people, group, column in frames:
+    for (release, people, group, column), (_, rows, made) in zip(frames, releases, strict=True):
         coded = pl.DataFrame({"value": column}).join(
             place, on="value", how="left", nulls_equal=True, maintain_order="left"
         )
         numbers = group.to_numpy().astype(np.int32) - 1
         counted = Counted.of(coded["code"].to_numpy(), Grouping(numbers, int(numbers.max()) + 1))
-        built.append(counted.view(people.to_numpy().astype(np.int64), release.number, _region(release, name)))
+        numbered = _classes(rows, made, name) if release.number in classes else None
+        region = _region(release, name)
+        built.append(counted.view(people.to_numpy().astype(np.int64), release.number, region, numbered))
     numeric = isinstance(schema.sensitive_kind, Numeric)
     magnitudes = values.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy() if numeric else None
     return Published(tuple(built), tuple(values.to_list()), magnitudes)
@@ -43,6 +50,15 @@ def _region(release: Release, sensitive: str) -> pl.DataFrame | None:
         return None
     table = read_table(release.tables["table"])[0]
     return table.unique("group", keep="first").sort("group").drop("group", sensitive)
+
+
+def _classes(rows: pl.DataFrame, made: pl.DataFrame | None, sensitive: str) -> npt.NDArray[np.int64]:
+    """The number of the quasi-identifiers of each row that is shown; below 0 for counterfeits."""
+    shown = rows.drop_nulls(GROUP).drop(PERSON, GROUP, sensitive)
+    numbers: npt.NDArray[np.int64] = (
+        shown.select(pl.struct(pl.all()).rank("dense").cast(pl.Int64)).to_series().to_numpy()
+    )
+    return numbers if made is None else np.concatenate([numbers, -1 - np.arange(made.height)])
 
 
 def _values(columns: list[pl.Series], schema: Schema) -> pl.Series:

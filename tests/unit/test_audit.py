@@ -184,13 +184,23 @@ def test_limits_follow_from_promises() -> None:
 
 
 def test_a_promise_that_bounds_no_probability_needs_a_limit() -> None:
-    for promises in (
-        [],
-        [Promise("k-anonymity", {"k": 6})],
-        [Promise("share-l-diversity", {"l": 2, "protect": [["a"]]})],
-    ):
+    for promises in ([], [Promise("k-anonymity", {"k": 6})]):
         with pytest.raises(ParameterError, match="'limit' parameter of audit must be given"):
             limits_of(None, promises)
+
+
+def test_what_is_promised_of_protected_sets_bounds_them_alone_and_in_one_release() -> None:
+    for promise in (
+        Promise("share-l-diversity", {"l": 2, "protect": [["a"]]}),
+        Promise("m-confidentiality", {"m": 2, "k": 1, "protect": [["a"]]}),
+        Promise("alpha-k-anonymity", {"alpha": 0.5, "k": 1, "protect": [["a"]]}),
+    ):
+        assert limits_of(None, [promise], releases=1) == Limits(credibility=Fraction(1, 2))
+        assert limits_of("1/3", [promise], releases=2).credibility is None
+        with pytest.raises(ParameterError, match="'limit' parameter of audit must be given"):
+            limits_of(None, [promise], releases=2)
+    alone = Promise("alpha-k-anonymity", {"alpha": "1/3", "k": 1, "protect": ()})
+    assert limits_of(None, [alone], releases=2).probability == Fraction(1, 3)
 
 
 @pytest.mark.parametrize("limit", [0, -0.5, 1.01, float("nan"), float("inf"), True, "1/0", "half"])

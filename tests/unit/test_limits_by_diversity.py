@@ -395,6 +395,7 @@ def test_what_pairs_promise_is_proven_by_channels_and_worlds_stands_beside(tmp_p
         "diversity": 3,
         "history_diversity": None,
         "correlation": None,
+        "credibility": None,
     }
     assert (data["disclosure"]["above"], data["disclosure"]["open"]) == (None, None)
     page = report.to_html(tmp_path / "report.html").read_text()

@@ -148,6 +148,8 @@ class Limits:
     more than `diversity`: what three releases rule out, no two of them need to."""
     correlation: int | None = None
     """The smallest size of two sets of people that comparing two groups may show to have the same values."""
+    credibility: Fraction | None = None
+    """The largest probability with which anybody may be tied to a protected set of values; None: as for a value."""
 
 
 @dataclass(frozen=True)

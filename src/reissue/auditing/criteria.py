@@ -58,8 +58,8 @@ def lacking(asked: Iterable[str], limits: Limits) -> tuple[str, ...]:
     """The attacks without which it is not proven that the limits are kept, if none of those asked can prove it.
 
     A probability, or the number of values by all releases together, takes `Worlds`; the number of values by any two
-    releases, where more is asked of them than of all together, takes `Channels`. Attacks of other packages are
-    trusted to prove what they say.
+    releases, where more is asked of them than of all together, takes `Channels`; protected sets alone take
+    `Minimality`. Attacks of other packages are trusted to prove what they say.
     """
     names = {_AGAIN.sub("", name) for name in asked}
     wanted = []
@@ -67,7 +67,9 @@ def lacking(asked: Iterable[str], limits: Limits) -> tuple[str, ...]:
         wanted.append("Worlds")
     if limits.probability is None and (limits.diversity or 0) > (limits.history_diversity or 0):
         wanted.append("Channels")
-    if names - {*BOUND_NOTHING, "Worlds"}:
+    if not wanted and limits.credibility is not None:
+        wanted.append("Minimality")
+    if names - {*BOUND_NOTHING, "Worlds", "Minimality"}:
         return ()
     return tuple(name for name in wanted if name not in names)
 
@@ -81,6 +83,8 @@ def what_is_open(names: Sequence[str], limits: Limits) -> str:
         open_.append("how many values are possible for everybody was not proven, for Worlds was not run")
     if "Channels" in names:
         open_.append("how many values any two releases leave was not proven, for Channels was not run")
+    if "Minimality" in names:
+        open_.append("the probability of a protected set was not bounded, for Minimality was not run")
     return ", and ".join(open_)
 
 
@@ -148,7 +152,7 @@ def _inference(judgements: Sequence[tuple[str, Judgement]], limits: Limits) -> C
         if limits.probability is not None:
             evidence = f"No attack was run that bounds the probability of a value ({limits_in_short(limits)}) by proof."
         return Criterion("inference", question, "undecided", " ".join([told("within"), evidence]).strip())
-    if limits.probability is not None:
+    if limits.probability is not None or limits.diversity is None:
         return Criterion("inference", question, "met", told("within"))
     # What was found that is not part of the promise stands beside it.
     beside = [_sentence(f"{name}: {one.words}") for name, one in judgements if _is_beside(name, one)]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from math import isfinite
 from numbers import Integral, Rational, Real
-from typing import Protocol
 
 from reissue.attacks.base import Limits
 from reissue.errors import ParameterError
+from reissue.knowledge import Promised
 
 ACCEPTABLE = ("undecided", "sampled")
 """What may pass by name although nothing is proven."""
@@ -19,27 +19,17 @@ ROUNDING = Fraction(1, 10**15)
 
 HISTORY = "history-l-diversity"
 SAFETY = "historical-safety"
+ALPHA = "alpha-k-anonymity"
 _ONE_IN = {
     "m-invariance": "m",
     "weak-m-invariance": "m",
     SAFETY: "m",
     "m-uniqueness": "m",
+    "m-confidentiality": "m",
     "share-l-diversity": "l",
     HISTORY: "l",
 }
 """Promises that nobody is tied to a value with more than 1 in so many, and the parameter that says it."""
-
-
-class Promised(Protocol):
-    """A guarantee that a method gives, by name."""
-
-    @property
-    def name(self) -> str:
-        """The name under which methods and guarantees know it."""
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        """Its parameters by name."""
 
 
 def limits_of(
@@ -59,7 +49,11 @@ def limits_of(
     history = _whole((one for one in promises if _counts_distinct(one)), HISTORY, "l")
     counted = [*alone, *pairs, *history]
     shares = [share for promise in promises if (share := _share(promise)) is not None]
-    if limit is None and not shares and not counted:
+    # What is promised of protected sets says nothing about the values outside them, and is about each release alone.
+    of_sets = [share for promise in promises if (share := _share_of_sets(promise)) is not None]
+    credibility = min(of_sets, default=None) if limit is None else None
+    sets_suffice = bool(of_sets) and releases in (None, 1)
+    if limit is None and not shares and not counted and not sets_suffice:
         raise ParameterError(
             "The 'limit' parameter of audit must be given: no promise bounds the probability of a value.",
             hint="say with what probability anybody may be tied to a value at most: limit=1/2, --limit 1/2, or "
@@ -68,13 +62,14 @@ def limits_of(
     if limit is None and not shares:
         # What was promised of each release alone is asked of all together, unless more was promised of pairs.
         asked = counted if releases == 1 else [*history, *([] if pairs else alone)]
-        return Limits(None, equivalence, max(counted), max(asked, default=None), correlation)
+        diversity = max(counted, default=None)
+        return Limits(None, equivalence, diversity, max(asked, default=None), correlation, credibility)
     probability = min(shares) if limit is None else exact_limit(limit)
     # Where fewer than 1/p values are left for somebody, the likeliest of them has a probability of more than p.
     needed = -(-probability.denominator // probability.numerator)
     together = max(history, default=None) if limit is None else None
     diversity = max(counted, default=needed) if limit is None else max([*counted, needed])
-    return Limits(probability, equivalence, diversity, together, correlation)
+    return Limits(probability, equivalence, diversity, together, correlation, credibility)
 
 
 def exact_limit(limit: object) -> Fraction:
@@ -110,9 +105,23 @@ def _fraction(number: object) -> Fraction | None:
 
 def _share(promise: Promised) -> Fraction | None:
     """The largest probability of a value under a promise; None where it bounds none."""
-    parameter = _ONE_IN.get(promise.name)
     # Bounds on protected sets say nothing about the values outside them.
-    if parameter is None or promise.parameters.get("protect") or _counts_distinct(promise):
+    return None if promise.parameters.get("protect") else _promised(promise)
+
+
+def _share_of_sets(promise: Promised) -> Fraction | None:
+    """The largest probability of a protected set under a promise; None where it bounds none."""
+    return _promised(promise) if promise.parameters.get("protect") else None
+
+
+def _promised(promise: Promised) -> Fraction | None:
+    if promise.name == ALPHA:
+        alpha = probability_of(promise.parameters["alpha"])
+        if alpha is None:
+            raise ParameterError(f"The 'alpha' parameter of {ALPHA} must be a probability above 0 and up to 1.")
+        return alpha
+    parameter = _ONE_IN.get(promise.name)
+    if parameter is None or _counts_distinct(promise):
         return None
     one_in = promise.parameters[parameter]
     exact = _fraction(one_in)

@@ -125,7 +125,8 @@ class AuditReport:
         if doubtful:
             return f"Passed by acceptance: {nothing}, and what {joined(doubtful)} left open was accepted by name."
         accepted = f"; it was accepted that {missing}" if missing else ""
-        counted = f"; {COUNTED}" if self.limits.probability is None else ""
+        values = self.limits.probability is None and self.limits.diversity is not None
+        counted = f"; {COUNTED}" if values else ""
         return f"Passed: {joined(within)} proved what was asked to be within the limits{accepted}{counted}."
 
     @cached_property
@@ -268,6 +269,7 @@ class AuditReport:
                 "diversity": self.limits.diversity,
                 "history_diversity": self.limits.history_diversity,
                 "correlation": self.limits.correlation,
+                "credibility": None if self.limits.credibility is None else str(self.limits.credibility),
             },
             "threshold": self.threshold,
             "accept": sorted(self.accept),

@@ -15,10 +15,10 @@ from time import perf_counter
 
 from reissue import attacks as family
 from reissue.attacks.base import Attack, Judgement, Limits
-from reissue.auditing.limits import ACCEPTABLE, Promised, limits_of
+from reissue.auditing.limits import ACCEPTABLE, limits_of
 from reissue.auditing.report import AuditReport, Run, runs_of
 from reissue.errors import ParameterError, listed
-from reissue.knowledge import Knowledge
+from reissue.knowledge import Knowledge, Promised
 from reissue.release import Published
 
 MOST = 100
@@ -32,6 +32,7 @@ _ASKS = {
     "Equivalence": ("equivalence",),
     "Correlation": ("probability", "equivalence", "correlation"),
     "Channels": ("diversity",),
+    "Minimality": ("credibility", "probability"),
 }
 """The limits that attacks judge by: without any of them they are not asked. Attacks of other packages may use all."""
 
@@ -104,7 +105,8 @@ def _built(attack: Attack | str, limits: Limits, seconds: float, knowledge: Know
     told = attack == "Worlds" and limits.diversity is not None
     if attack in _ASKS and not _asked(attack, limits) and not told:
         seconds = min(seconds, UNASKED)
-    offered = {"seconds": seconds, "e": limits.equivalence, "l": limits.diversity}
+    offered = {"seconds": seconds, "e": limits.equivalence}
+    offered |= {"l": limits.diversity} if "diversity" in _ASKS.get(attack, ("diversity",)) else {}
     taken = inspect.signature(known[attack]).parameters if attack in known else ()
     return family.build(attack, **{name: value for name, value in offered.items() if name in taken})
 
@@ -119,7 +121,7 @@ def _check_own_limit(attack: Attack, limits: Limits, knowledge: Knowledge | None
 
     Where it is known who waited, it would conclude from a smaller l than the lists were kept for.
     """
-    own = getattr(attack, "l", None)
+    own = getattr(attack, "l", None) if "diversity" in _ASKS.get(attack.name, ("diversity",)) else None
     waited = knowledge is not None and bool(knowledge.waiting) and knowledge.method is not None
     counted = (limits.probability is None or waited) and limits.diversity is not None
     if counted and isinstance(own, int) and own < (limits.diversity or 0):

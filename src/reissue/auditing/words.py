@@ -38,6 +38,8 @@ ATTACKS = {
     "Correlation": "Groups that hold the same values and share people, and what follows for the others when the values "
     "of some are known (Riboni & Bettini 2009).",
     "Channels": "Groups of two releases that may hold the same people, held against each other (Byun et al. 2006).",
+    "Minimality": "Why people were grouped at all: had nobody's own class broken the rule, they would not have been "
+    "(Wong et al. 2007).",
 }
 """What each attack does."""
 
@@ -47,7 +49,8 @@ NOT_COVERED = (
     "The probability is that of one value. A group of similar values, each within the limit, can still tell something.",
     "All worlds that agree with the releases count as equally likely. An adversary with other beliefs, or with other "
     "tables about the same people, can know more.",
-    "Someone who knows the program that made the releases, and runs it backwards, is not modelled.",
+    "Someone who knows the program that made the releases, and runs it backwards, is modelled only in so far as "
+    "Minimality argues from why groups were formed; attacks.Mechanism does it in full, for tiny tables.",
 )
 
 
@@ -60,6 +63,11 @@ def limits_in_words(limits: Limits) -> list[str]:
     told = []
     if limits.probability is not None:
         told.append(f"nobody may be tied to a value with a probability of more than {limits.probability}")
+    if limits.credibility is not None and limits.credibility != limits.probability:
+        told.append(
+            "nobody may be tied to a protected set of values, by one release and why its groups were formed, with a "
+            f"probability of more than {limits.credibility}"
+        )
     if limits.equivalence is not None:
         told.append(f"no two sets of fewer than {limits.equivalence} people may be found to have the same values")
     if limits.correlation is not None:
@@ -82,6 +90,8 @@ def limits_in_short(limits: Limits) -> str:
         return f"at least {count_of(limits.history_diversity, 'possible value')}"
     if limits.diversity is not None:
         return f"at least {count_of(limits.diversity, 'value')} by any two releases"
+    if limits.credibility is not None:
+        return f"limit {limits.credibility} for protected sets"
     return "no limit"
 
 
@@ -129,6 +139,9 @@ def adversary(published: Published, knowledge: Knowledge | None) -> list[str]:
         told.append(f"He knows of {count_of(waiting, 'case')} of somebody who was in the table and not in a release.")
     if knowledge.growing:
         told.append("He knows that nobody who is in a release is missing from a later one.")
+    if knowledge.minimal:
+        releases = count_of(len(knowledge.minimal), "release")
+        told.append(f"He knows of {releases} what had to be kept, and that no group is larger than that asks.")
     if knowledge.method:
         told.append(
             "He knows the method that made the releases; of these attacks only Channels makes something of that, where "

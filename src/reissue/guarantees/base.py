@@ -118,6 +118,8 @@ class _Parametrised(ABC):
     """A guarantee whose parameters are its fields."""
 
     name: ClassVar[str]
+    by_class: ClassVar[bool] = False
+    """Whether the checker must know who has the same quasi-identifiers (`PublishedGroups.classes`)."""
 
     @property
     def parameters(self) -> dict[str, object]:

@@ -13,6 +13,7 @@ from reissue.memory import Memory, Remembered
 
 if TYPE_CHECKING:
     from reissue.grouping import Grouping
+    from reissue.knowledge import Recoding
     from reissue.schema import Schema
     from reissue.snapshot import Delta, Snapshot
 
@@ -70,6 +71,14 @@ class Method(ABC):
     protects_series: ClassVar[bool]
     """Whether the promises hold over all releases together, not only for each alone."""
     takes: ClassVar[Takes]
+
+    @property
+    def minimal_recoding(self) -> Recoding | None:
+        """How the method recodes, if no group is more general than its promises ask; None if that is not so.
+
+        Whoever knows it can argue from it why people were grouped at all (Wong et al., the minimality attack).
+        """
+        return None
 
     @property
     @abstractmethod

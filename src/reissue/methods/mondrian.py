@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from reissue.methods.base import Constraint, Method, Promise, Takes
 from reissue.methods.cutting import attributes_of, by_strata, cells_of, cut, present, rules_of
 from reissue.schema import Schema
 from reissue.snapshot import Delta, Snapshot, strata
+
+if TYPE_CHECKING:
+    from reissue.knowledge import Recoding
 
 CONSTRAINTS = (
     "k-anonymity",
@@ -98,6 +101,11 @@ class Mondrian(Method):
         """k, l, the further constraints by name, and the kind of split."""
         further = [{"name": c.name, **c.parameters} for c in self.constraints]
         return {"k": self.k, "l": self.l, "constraints": further, "split": self.split}
+
+    @property
+    def minimal_recoding(self) -> Recoding | None:
+        """Strict: a group of people who differ is left whole only where some of them alone would break a promise."""
+        return "global" if self.split == "strict" else None
 
     def promises(self, schema: Schema) -> tuple[Promise, ...]:
         """One promise for each constraint; protected sets of the schema are filled in."""

@@ -13,7 +13,8 @@ one that mixes numbers and missing values publishes the interval of the numbers 
 so the estimate takes it for filled by numbers.
 
 The actual count is of the people of the private table: those held back count, counterfeits do not. An estimate is
-made from what was published: counterfeits count in it as anybody would, and those held back are not seen.
+made from what was published: counterfeits count in it as anybody would, those held back are not seen, and a value that
+was replaced is taken for what it was replaced by.
 
 A query that nobody matches has no relative error: another is drawn in its place, and `redrawn` says how often
 this happened.
@@ -39,6 +40,7 @@ from reissue.errors import ParameterError
 from reissue.grouping import Grouping
 from reissue.kernels import queries as kernels
 from reissue.kernels import warm_up
+from reissue.showing import with_changed
 from reissue.snapshot import Column
 from reissue.utility.extents import Extents, check_lengths
 from reissue.utility.regions import Regions
@@ -160,11 +162,19 @@ def _answerer(
     extents = Extents.of(quasi, grouping, counterfeit) if form == "generalised" else None
     rows = extents.rows if extents else Rows.of(grouping, counterfeit)
     regions = Regions.of(extents, queries.bases) if extents else None
-    cells = _cells(queries, rows.order)
+    own = queries.columns
+    published = own if grouping.changed is None else (*own[:-1], with_changed(own[-1], grouping.changed))
+    changed = np.empty(0, dtype=np.int64) if grouping.changed is None else grouping.changed.rows
+    cells = _cells(queries, published, rows.order)
     # The pass over the published rows counts all of them as actual. These few are put right on their own.
     corrections = [
-        (sign, _cells(queries, numbers))
-        for sign, numbers in ((-1, rows.counterfeits), (1, rows.held_back))
+        (sign, _cells(queries, columns, numbers))
+        for sign, columns, numbers in (
+            (-1, own, rows.counterfeits),
+            (1, own, rows.held_back),
+            (-1, published, changed),
+            (1, own, changed),
+        )
         if numbers.size
     ]
 
@@ -185,10 +195,10 @@ def _answerer(
     return answer
 
 
-def _cells(queries: Queries, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+def _cells(queries: Queries, columns: Sequence[Column], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
     """The cells of some rows, as the kernels take them."""
-    cells = np.empty((rows.size, len(queries.columns)), dtype=np.uint32)
-    for position, column in enumerate(queries.columns):
+    cells = np.empty((rows.size, len(columns)), dtype=np.uint32)
+    for position, column in enumerate(columns):
         # Codes of ranged attributes as they are, others by their line: their base is 0 or where they begin.
         base = 0 if queries.ranged[position] else int(queries.bases[position])
         cells[:, position] = column.codes[rows]

@@ -1,0 +1,70 @@
+"""What the publisher should look at before a draft is committed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue.errors import count_of
+from reissue.grouping import Grouping
+from reissue.methods.base import Method
+from reissue.snapshot import Delta, Labels, Snapshot
+
+MANY_MADE_UP = 0.05
+"""From this share of counterfeits on, the publisher is told what to do about it."""
+
+
+def notes_of(
+    method: Method,
+    grouping: Grouping,
+    snapshot: Snapshot,
+    delta: Delta,
+    counterfeits: pl.DataFrame | None,
+    held_back: pl.DataFrame | None,
+    changed: pl.DataFrame | None,
+    *,
+    form: str,
+    protected: bool,
+    anew: bool,
+) -> tuple[str, ...]:
+    """What a draft costs, what looks like a mistake in the table or the policy, and what the method has to say."""
+    notes = []
+    if delta.since and not protected:
+        betrayed = "betray people"
+        if anew:
+            betrayed = "betray very many people, for nothing of the earlier ones was taken into account"
+        notes.append(f"the series is unprotected: comparing releases may {betrayed}; the public record says so")
+    if counterfeits is not None:
+        notes.append(f"{count_of(counterfeits.height, 'counterfeit row')} made up in place of values that were missing")
+        published = len(snapshot) - (0 if held_back is None else held_back.height)
+        share = counterfeits.height / (counterfeits.height + published)
+        if share > MANY_MADE_UP:
+            given = method.parameters
+            levers = [f"a smaller {name}" for name in ("m", "n", "e") if name in given]
+            levers += ["a larger L"] if "L" in given else []
+            notes.append(f"{share:.0%} of the rows are made up: {', '.join(levers)}, or more people, would need fewer")
+    if changed is not None:
+        values = f"{count_of(changed.height, 'value')} ({changed.height / len(snapshot):.2%} of all)"
+        notes.append(f"{values} replaced by another; nothing that is published marks them")
+    if held_back is not None:
+        for reason, people in held_back["reason"].value_counts().sort("reason").iter_rows():
+            notes.append(f"{count_of(people, 'person', 'people')} held back: {reason}")
+    if (
+        delta.since
+        and len(snapshot) == delta.stayed.size
+        and not any(people.size for people in (delta.gone, delta.changed_quasi, delta.changed_value))
+    ):
+        notes.append(f"nothing has changed since release {delta.since}: this publishes the same state once more")
+    levels = snapshot.values.levels
+    for promise in method.promises(snapshot.schema):
+        sets: Any = promise.parameters.get("protect") or ()
+        if not sets or not isinstance(levels, Labels):
+            continue
+        used = {levels.labels[code] for code in np.flatnonzero(np.bincount(snapshot.values.codes))}
+        absent = {value for values in sets for value in values} - used
+        if absent:
+            what = count_of(len(absent), "protected value")
+            notes.append(f"{promise.name}: {what} occur nowhere in this table; check the spelling")
+    return (*notes, *grouping.notes, *method.warnings(), *method.remarks(form))

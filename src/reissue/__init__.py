@@ -5,15 +5,17 @@ Say what is in the table:
 Publish it:
     open, adopt, Series, Draft, Release
     MInvariance, EEquivalence, CorSplit (a whole series), Incremental (a whole series that only grows)
-    Mondrian (one release at a time)
+    Mondrian, Mask, AlphaK (one release at a time)
     StaticII, StaticI (baselines for tables that only grow: a whole series, one release at a time)
 Ask for more in every group:
     KAnonymous, LDiverse, EntropyDiverse, RecursiveDiverse, ShareDiverse, TClose, KEAnonymous
+Check what holds of each release:
+    AlphaKAnonymous, MConfidential
 Check what holds over a series:
     MUnique, MInvariant, WeakMInvariant, EquivalenceSafe, HistoricallySafe, RestrictionSafe
     InferenceFree, HistoryDiverse
 Attack what went out, here or elsewhere:
-    audit, AuditReport, attacks, Knowledge, Published, read_releases
+    audit, AuditReport, attacks, Knowledge, Minimal, Published, read_releases
 Look at what it is worth:
     Workload, estimate
 When something is wrong:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from reissue.foreign import read_releases
     from reissue.gate import Gate
     from reissue.guarantees import (
+        AlphaKAnonymous,
         EntropyDiverse,
         EquivalenceSafe,
         HistoricallySafe,
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
         KAnonymous,
         KEAnonymous,
         LDiverse,
+        MConfidential,
         MInvariant,
         MUnique,
         RecursiveDiverse,
@@ -54,8 +58,18 @@ if TYPE_CHECKING:
         WeakMInvariant,
     )
     from reissue.hierarchy import Hierarchy
-    from reissue.knowledge import Knowledge
-    from reissue.methods import CorSplit, EEquivalence, Incremental, MInvariance, Mondrian, StaticI, StaticII
+    from reissue.knowledge import Knowledge, Minimal
+    from reissue.methods import (
+        AlphaK,
+        CorSplit,
+        EEquivalence,
+        Incremental,
+        Mask,
+        MInvariance,
+        Mondrian,
+        StaticI,
+        StaticII,
+    )
     from reissue.policy import Ids, Policy
     from reissue.release import Published, Release
     from reissue.schema import Categorical, Numeric, Schema
@@ -65,6 +79,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "AlphaK": "methods",
+    "AlphaKAnonymous": "guarantees",
     "AuditReport": "auditing.report",
     "Categorical": "schema",
     "CorSplit": "methods",
@@ -83,9 +99,12 @@ _HOMES = {
     "KEAnonymous": "guarantees",
     "Knowledge": "knowledge",
     "LDiverse": "guarantees",
+    "MConfidential": "guarantees",
     "MInvariance": "methods",
     "MInvariant": "guarantees",
     "MUnique": "guarantees",
+    "Mask": "methods",
+    "Minimal": "knowledge",
     "Mondrian": "methods",
     "Numeric": "schema",
     "Policy": "policy",
@@ -111,6 +130,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "AlphaK",
+    "AlphaKAnonymous",
     "AuditReport",
     "Categorical",
     "CorSplit",
@@ -129,9 +150,12 @@ __all__ = [
     "KEAnonymous",
     "Knowledge",
     "LDiverse",
+    "MConfidential",
     "MInvariance",
     "MInvariant",
     "MUnique",
+    "Mask",
+    "Minimal",
     "Mondrian",
     "Numeric",
     "Policy",

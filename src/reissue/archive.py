@@ -153,6 +153,16 @@ def held_back(ledger: Ledger, number: int) -> pl.DataFrame:
     return pl.DataFrame(schema={"number": pl.UInt32, "reason": pl.String, "since": pl.UInt32})
 
 
+def replaced(ledger: Ledger, number: int, sensitive: str) -> pl.DataFrame:
+    """Person `number`, own `value` and the one `published` of those who were published with another one."""
+    tables = ledger.tables(number)
+    people = tables[SNAPSHOT].select(pl.col(PERSON).cast(pl.UInt32).alias("number"), pl.col(sensitive).alias("value"))
+    changed = tables.get(CHANGED)
+    if changed is None:
+        return people.head(0).with_columns(published=pl.col("value"))
+    return people.join(changed.rename({"person": "number", sensitive: "published"}), on="number")
+
+
 def snapshot(ledger: Ledger, number: int, policy: Policy) -> tuple[Snapshot, Grouping]:
     """The people of a release, then its counterfeits, with their groups as they were; people with their own values."""
     people, made = rows(ledger, number)

@@ -15,6 +15,7 @@ from reissue import archive
 from reissue.domain import GROUP, PERSON
 from reissue.errors import ParameterError
 from reissue.gate import Passage, another_draft, closed, never_shown, unchecked_tables
+from reissue.guarantees import GroupGuarantee
 from reissue.knowledge import Knowledge, Minimal
 from reissue.methods.arrivals import NO_LIST
 from reissue.reasoning.runs import runs
@@ -140,7 +141,9 @@ def _promises(policy: Policy) -> tuple[Promise, ...]:
 def _minimal(policy: Policy) -> Minimal | None:
     """What an outsider who knows the method can argue from."""
     recoding = policy.method.minimal_recoding
-    return Minimal(_promises(policy), recoding) if recoding else None
+    # What every group had to satisfy; other promises follow from how groups were formed.
+    asked = [guarantee for guarantee in policy.guarantees() if isinstance(guarantee, GroupGuarantee)]
+    return Minimal(asked, recoding) if recoding and asked else None
 
 
 @dataclass(frozen=True, repr=False)

@@ -44,9 +44,8 @@ if TYPE_CHECKING:
 def open(folder: str | Path, policy: Policy | str | Path | None = None, *, frames: Library = "polars") -> Series:
     """Open the series in a folder; with a policy, create it there if there is none.
 
-    `policy` is a Policy or the path of a policy file. For an existing series it may be left out; if
-    given, it must be the one the series runs under. `frames` is the library that tables come back in
-    (tables of a release you publish come back in the library of the table you gave).
+    `policy` is a Policy or the path of a policy file. For an existing series it may be left out; if given, it must be
+    the one the series runs under. `frames` is the library that tables come back in (a release you publish: yours).
     """
     if frames not in get_args(Library):
         raise ParameterError(
@@ -343,6 +342,12 @@ class Series:
         held = archive.held_back(self._ledger, number)
         frame = self._named(held).select("person", "reason", "since").sort("since", "reason", "person")
         return to_library(frame, self._frames)
+
+    def replaced(self, number: int) -> Any:
+        """Private: who was published with another sensitive value: `person`, `value` and what was `published`."""
+        self._record(number)
+        frame = self._named(archive.replaced(self._ledger, number, self._policy.schema.sensitive))
+        return to_library(frame.select("person", "value", "published").sort("person"), self._frames)
 
     def _named(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows with the id for each `number` as `person`; null for someone forgotten."""

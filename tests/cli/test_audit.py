@@ -125,7 +125,13 @@ def test_what_cannot_be_decided_fails_unless_accepted(run: Run, elsewhere: Path)
 def test_every_attack_without_a_registry(run: Run, elsewhere: Path, tmp_path: Path) -> None:
     ran = run("audit", "releases", "--sensitive", "diagnosis", "--limit", "1/2", "--html", "report.html", "--json")
     assert ran.code == 1
-    assert [one["attack"] for one in ran.data["attacks"]] == ["Worlds", "Equivalence", "Correlation", "Channels"]
+    assert [one["attack"] for one in ran.data["attacks"]] == [
+        "Worlds",
+        "Equivalence",
+        "Correlation",
+        "Channels",
+        "Minimality",
+    ]
     assert ran.data["attacks"][0]["run"] is False
     assert ran.data["attacks"][3]["run"] is True
     assert "asthma" not in ran.out + (tmp_path / "report.html").read_text()
@@ -207,6 +213,7 @@ def test_a_promise_that_counts_values_is_audited_without_a_limit(
     assert "None" not in ran.out + (tmp_path / "report.html").read_text()
     data = run("audit", "naive", "--json").data
     limits = {"probability": None, "equivalence": None, "diversity": 2, "history_diversity": 2, "correlation": None}
+    limits["credibility"] = None
     assert data["limits"] == limits
     statuses = {one["attack"]: one["status"] for one in data["attacks"]}
     # Crossing out the groups of four releases leaves some of the patients one diagnosis.

@@ -486,7 +486,7 @@ def test_the_public_door() -> None:
     assert isinstance(ri.Published, type)
     from reissue import attacks
 
-    assert list(attacks.ATTACKS) == ["Worlds", "Equivalence", "Correlation", "Channels"]
+    assert list(attacks.ATTACKS) == ["Worlds", "Equivalence", "Correlation", "Channels", "Minimality"]
     with pytest.raises(AttributeError, match="Nothing"):
         _ = attacks.Nothing
 

@@ -165,6 +165,7 @@ def test_json_is_plain_data(report: AuditReport) -> None:
     data = json.loads(report.to_json())
     assert data["passed"] is False
     limits = {"probability": "1/2", "equivalence": None, "diversity": 2, "history_diversity": None, "correlation": None}
+    limits["credibility"] = None
     assert data["limits"] == limits
     assert [(one["attack"], one["run"], one["status"]) for one in data["attacks"]] == [
         ("Worlds", True, "beyond"),

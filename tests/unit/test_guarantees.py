@@ -12,6 +12,7 @@ import pytest
 from reissue.errors import ParameterError
 from reissue.guarantees import (
     GUARANTEES,
+    AlphaKAnonymous,
     EntropyDiverse,
     EquivalenceSafe,
     HistoricallySafe,
@@ -20,6 +21,7 @@ from reissue.guarantees import (
     KAnonymous,
     KEAnonymous,
     LDiverse,
+    MConfidential,
     MInvariant,
     MUnique,
     RecursiveDiverse,
@@ -332,6 +334,8 @@ EXAMPLES = [
     ShareDiverse(1.5),
     TClose(0.2, distance="ordered"),
     KEAnonymous(3, 100.0),
+    AlphaKAnonymous("1/3", 2, protect=[["a", "b"], ["c"]]),
+    MConfidential(3, 2, protect=[["a"]]),
     MUnique(4),
     MInvariant(4),
     WeakMInvariant(4, per="record"),

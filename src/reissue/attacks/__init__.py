@@ -4,6 +4,8 @@
     Equivalence    sets of people who must have the same values (He, Barman & Naughton 2011)
     Correlation    groups that differ in few people only, followed to the end (Riboni & Bettini 2009)
     Channels       groups of two releases held against each other (Byun et al. 2006)
+    Minimality     why people were grouped at all (Wong et al. 2007)
+    Mechanism      the method itself, run on every table there may have been; for tiny tables, by hand
 
 `build` makes one from its name in a policy file. Other packages add their own under the entry point group
 `reissue.attacks`, with the name in a policy file as the entry point's name. Each attack is loaded when it is first
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from reissue.attacks.channels import Channels
     from reissue.attacks.correlation import Correlation
     from reissue.attacks.equivalence import Equivalence
+    from reissue.attacks.mechanism import Mechanism
+    from reissue.attacks.minimality import Minimality
     from reissue.attacks.worlds import Worlds
 
 __all__ = [
@@ -35,12 +39,22 @@ __all__ = [
     "Findings",
     "Judgement",
     "Limits",
+    "Mechanism",
+    "Minimality",
     "Witness",
     "Worlds",
     "build",
 ]
 
-_HOMES = {"Worlds": "worlds", "Equivalence": "equivalence", "Correlation": "correlation", "Channels": "channels"}
+_HOMES = {
+    "Worlds": "worlds",
+    "Equivalence": "equivalence",
+    "Correlation": "correlation",
+    "Channels": "channels",
+    "Minimality": "minimality",
+}
+_BY_HAND = {"Mechanism": "mechanism"}
+"""Attacks that need more than a name: no policy file and no audit can ask for them."""
 
 
 class _Known(Mapping[str, type[Attack]]):
@@ -70,6 +84,8 @@ def build(name: str, /, **parameters: object) -> Attack:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _BY_HAND:
+        return getattr(import_module(f"reissue.attacks.{_BY_HAND[name]}"), name)
     if name not in _HOMES:
         raise AttributeError(f"module 'reissue.attacks' has no attribute '{name}'")
     return ATTACKS[name]

@@ -85,6 +85,17 @@ def audit(
     growing: Annotated[
         bool, typer.Option("--growing", help="Nobody who is in a release is missing from a later one.")
     ] = False,
+    minimal: Annotated[
+        str | None,
+        typer.Option(
+            help="What every group had to keep, and that none is larger than it asks: l=2 (shares), k=5, alpha=1/3, "
+            "c=3,l=3 (recursive), t=0.2, k=2,e=5; recoding=local, global or full-domain. Needs --registry."
+        ),
+    ] = None,
+    protect: Annotated[
+        list[str] | None,
+        typer.Option(help="For --minimal: values protected together, separated by commas; may be repeated."),
+    ] = None,
     hierarchy: Annotated[
         list[str] | None, typer.Option(help="column=file, the hierarchy behind a column's labels; may be repeated.")
     ] = None,
@@ -99,6 +110,9 @@ def audit(
       reissue audit clinic --html report.html
 
       reissue audit releases/ --sensitive diagnosis --registry people.csv --person name --limit 1/2
+
+      reissue audit table.csv --sensitive diagnosis --registry people.csv --person name --present all --limit 1/2
+      --minimal l=2 --protect HIV,hepatitis
     """
     from reissue.errors import ParameterError
 
@@ -125,15 +139,16 @@ def audit(
         "group": group,
     }
     called: Called | None = None
-    with stages((len(asked["attacks"] or ()) or 4) + 1) as progress:
+    knows: dict[str, Any] = {"growing": growing, "minimal": minimal, "protect": protect or []}
+    with stages((len(asked["attacks"] or ()) or 5) + 1) as progress:
         if sensitive is None:
-            _refuse_foreign_options({**foreign, "growing": growing})
+            _refuse_foreign_options({**foreign, **knows})
             known = {"compromised": _rate(compromised), "seed": seed, "waiting": waiting}
             report, called = _series(target, {**asked, **known}, show_people, progress)
         else:
             if waiting:
                 raise ParameterError("--waiting is for a series: nobody knows who waited for releases made elsewhere.")
-            report = _foreign(target, sensitive, foreign, asked, compromised, growing, show_values, progress)
+            report = _foreign(target, sensitive, foreign, asked, compromised, knows, show_values, progress)
         if html is not None:
             report.to_html(html, show_people=show_people, show_values=show_values, called=called)
     settle(0 if report.passed else 1)
@@ -188,13 +203,14 @@ def _foreign(
     options: dict[str, Any],
     asked: dict[str, Any],
     compromised: str | None,
-    growing: bool,
+    knows: dict[str, Any],
     show_values: bool,
     progress: Any,
 ) -> AuditReport:
     from dataclasses import replace
 
     from reissue.auditing.running import audit as run_audit
+    from reissue.cli.minimal import minimal_of
     from reissue.errors import ParameterError
     from reissue.foreign.reading import read_releases
     from reissue.knowledge import Knowledge
@@ -204,11 +220,18 @@ def _foreign(
             "--limit is needed for releases made elsewhere: nobody said what they promise.",
             hint="say how likely anybody may be tied to a value at most: --limit 1/2",
         )
+    if knows["protect"] and not knows["minimal"]:
+        raise ParameterError("--protect needs --minimal: what had to be kept for these values.")
+    minimal = minimal_of(knows["minimal"], knows["protect"]) if knows["minimal"] else None
+    if minimal is not None and options["registry"] is None:
+        raise ParameterError("--minimal needs a --registry: it argues from who has the same quasi-identifiers.")
     progress("Reading the releases")
     source = target[0] if len(target) == 1 and target[0].is_dir() else target
     read = read_releases(source, sensitive=sensitive, show_values=show_values, **options)
     known = {} if compromised is None else _known(Path(compromised), read.published)
-    knowledge = Knowledge(compromised=known, growing=growing or None)
+    every = [release.number for release in read.published.releases] if minimal else []
+    requirements = {number: minimal for number in every if minimal}
+    knowledge = Knowledge(compromised=known, growing=knows["growing"] or None, minimal=requirements)
     report = run_audit(read.published, knowledge, form=read.form, progress=progress, **asked)
     unmatched = [f"release {number}: {count:,} {what}" for number, what, count in read.unmatched.iter_rows()]
     return replace(report, remarks=(*read.notes, *unmatched))

@@ -19,6 +19,9 @@ def show(
     held_back: Annotated[
         bool, typer.Option("--held-back", help="Private: who was in the table and not in the release, and why.")
     ] = False,
+    replaced: Annotated[
+        bool, typer.Option("--replaced", help="Private: who was published with another sensitive value.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a release told the public: its record and the first rows of its tables.
@@ -28,6 +31,8 @@ def show(
       reissue show clinic 1 --rows 20
 
       reissue show clinic --held-back
+
+      reissue show clinic 1 --replaced
     """
     from reissue.cli.selecting import chosen
     from reissue.series import open as open_series
@@ -35,7 +40,10 @@ def show(
     with open_series(series) as opened:
         release = chosen(opened, number)
         if held_back:
-            _show_held_back(opened.held_back(release.number), release.number, as_json)
+            _show_private(opened.held_back(release.number), "held back from", release.number, as_json)
+            return
+        if replaced:
+            _show_private(opened.replaced(release.number), "published with another value in", release.number, as_json)
             return
         tables = release.tables
     if as_json:
@@ -61,10 +69,11 @@ def show(
         print_rows(f"{name}: the first {min(rows, frame.height)} of {frame.height:,} rows", frame.head(rows))
 
 
-def _show_held_back(held: pl.DataFrame, number: int, as_json: bool) -> None:
+def _show_private(people: pl.DataFrame, what: str, number: int, as_json: bool) -> None:
     if as_json:
-        print_json({"number": number, "held_back": held.to_dicts()})
-    elif held.height:
-        print_rows(f"Held back from release {number} (private)", held)
+        name = "held_back" if what.startswith("held back") else "replaced"
+        print_json({"number": number, name: people.to_dicts()})
+    elif people.height:
+        print_rows(f"{what[0].upper()}{what[1:]} release {number} (private)", people)
     else:
-        say(f"nobody was held back from release {number}")
+        say(f"nobody was {what} release {number}")

@@ -20,6 +20,7 @@ OPTIONS = {
     "he": ("full", "data", "initial", "turnover", "releases", "m", "e"),
     "byun": ("data", "initial", "turnover", "l", "waiting"),
     "riboni": ("full", "releases", "m", "n", "queries"),
+    "wong": ("data", "queries", "repeats"),
 }
 """The options that not every paper has a meaning for, by paper."""
 
@@ -56,8 +57,8 @@ class Figure(Protocol):
 
 def study(
     paper: Annotated[
-        Literal["he", "byun", "riboni"],
-        typer.Argument(metavar="PAPER", help="Whose experiments: he (2011), byun (2006), riboni (2009)."),
+        Literal["he", "byun", "riboni", "wong"],
+        typer.Argument(metavar="PAPER", help="Whose experiments: he (2011), byun (2006), riboni (2009), wong (2007)."),
     ],
     folder: Annotated[
         Path | None, typer.Argument(metavar="FOLDER", help="Where to write the figures; study-PAPER by default.")
@@ -67,14 +68,24 @@ def study(
     ] = False,
     figures: Annotated[
         str | None,
-        typer.Option(help="The figures to draw, separated by commas; he: 6 to 10, byun: 8 to 11, riboni: 2, 7 to 12."),
+        typer.Option(
+            help="The figures to draw, separated by commas; he: 6 to 10, byun: 8 to 11, riboni: 2, 7 to 12, "
+            "wong: 2 to 8."
+        ),
     ] = None,
     data: Annotated[
         str | None,
-        typer.Option(help="he: OCC or SAL, what is sensitive. byun: UCI's adult.data; a census is generated without."),
+        typer.Option(
+            help="he: OCC or SAL, what is sensitive. byun: UCI's adult.data; a census is generated without. wong: "
+            "UCI's adult.data with adult.test beside it, or their folder; people are invented without."
+        ),
     ] = None,
     rows: Annotated[
-        int | None, typer.Option(help="How many people there are in all; 30,000, or 600,000 with --full.")
+        int | None,
+        typer.Option(
+            help="How many people there are in all; 30,000, or 600,000 with --full. wong: all of Adult's complete "
+            "rows, or 45,222 invented people."
+        ),
     ] = None,
     initial: Annotated[
         int | None,
@@ -102,7 +113,13 @@ def study(
     ] = None,
     n: Annotated[int | None, typer.Option(help="riboni: the degree n of hc-safety; 3 by default.")] = None,
     queries: Annotated[
-        int | None, typer.Option(help="riboni: how many queries for each selectivity in Figure 9; 10,000 by default.")
+        int | None,
+        typer.Option(
+            help="riboni: how many queries for each selectivity in Figure 9; wong: for each point; 10,000 by default."
+        ),
+    ] = None,
+    repeats: Annotated[
+        int | None, typer.Option(help="wong: how many runs to average in Figures 3 to 6 and 8; 3 by default.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Draw the same tables, releases and queries again.")] = 1,
     force: Annotated[bool, typer.Option("--force", help="Replace figures that are there already.")] = False,
@@ -117,7 +134,10 @@ def study(
     11 takes the time. riboni is D. Riboni, C. Bettini: Cor-Split. Figure 2 draws the probabilities in closed form,
     7 counts groups that correlate few people, 8 counts counterfeits, 9 measures the error of queries; beyond the paper,
     10 takes the time, 11 counts people whom combinations of releases tie together, 12 compares observed breaches with
-    the formulas. Each is written as HTML and PNG, and its numbers as Parquet.
+    the formulas. wong is R. C.-W. Wong, A. W.-C. Fu, K. Wang, J. Pei: Minimality Attack in Privacy Preserving Data
+    Publishing. Figure 2 counts those whom the attack exposes, 3 and 4 compare Mask with AlphaK in one table (m = 2 and
+    10), 5 and 6 in two; beyond the paper, 7 takes the time of the attack, 8 says what somebody believes who knows Mask.
+    Each is written as HTML and PNG, and its numbers as Parquet.
 
     Examples:
 
@@ -130,13 +150,15 @@ def study(
       reissue study byun --figures 9,10 --waiting 0,0.02,0.1
 
       reissue study riboni --figures 2,7,8
+
+      reissue study wong --data adult.data --figures 2,7
     """
     from reissue.charts import load_altair
     from reissue.errors import StorageError
 
     sizes = {"rows": rows, "initial": initial, "turnover": turnover}
     given = {**sizes, "full": full or None, "data": data, "releases": releases, "m": m, "e": e, "l": l}
-    _check_options(paper, {**given, "waiting": waiting, "n": n, "queries": queries})
+    _check_options(paper, {**given, "waiting": waiting, "n": n, "queries": queries, "repeats": repeats})
     known: Mapping[int, Figure]
     if paper == "he":
         from reissue.studies.he_attack import FIGURE_6
@@ -149,6 +171,11 @@ def study(
 
         known = BYUN
         setting = _byun(sizes, data, l, waiting, seed)
+    elif paper == "wong":
+        from reissue.studies.wong_figures import FIGURES as WONG
+
+        known = WONG
+        setting = _wong({"rows": rows, "queries": queries, "repeats": repeats}, data, seed)
     else:
         from reissue.studies.riboni_figures import FIGURES as RIBONI
 
@@ -301,6 +328,13 @@ def _riboni(full: bool, sizes: dict[str, int | None], seed: int) -> Any:
         # The usual one, as far as it goes.
         given["n"] = min(Setting().n, max(given["m"], 1))
     return replace(FULL if full else Setting(), **given, seed=seed)
+
+
+def _wong(sizes: dict[str, int | None], data: str | None, seed: int) -> Any:
+    from reissue.studies.wong import Setting
+
+    given: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
+    return Setting(**given, path=data, seed=seed)
 
 
 def _told(setting: Any) -> dict[str, object]:

@@ -13,6 +13,7 @@ from reissue.errors import TableError, count_of, listed
 from reissue.foreign.files import ReleaseFiles, read_cells
 
 Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,6 +51,14 @@ class Registry:
                 hint="let it have one row for each person: the name, and quasi-identifiers called as in the releases.",
             )
         return cls(frame[person], frame.select(known))
+
+    @property
+    def classes(self) -> Ints:
+        """A number for the quasi-identifiers of each person: equal numbers, equal quasi-identifiers."""
+        if not self.table.width:
+            return np.zeros(self.people.len(), dtype=np.int64)
+        rank = self.table.select(pl.struct(pl.all()).rank("dense").cast(pl.Int64))
+        return rank.to_series().to_numpy()
 
     def present(self, present: object | None, files: Sequence[ReleaseFiles]) -> list[Bools]:
         """For each release who is known to be in it."""

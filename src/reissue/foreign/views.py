@@ -35,8 +35,8 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*[1-9])?")
 def by_name(tables: Sequence[Grouped], people: Registry | None) -> tuple[Published, Unmatched]:
     """The files say who is in which group."""
     columns = [table.people for table in tables if table.people is not None]
-    registered = [] if people is None else [people.people]
-    names = pl.concat([series.alias("name") for series in (*registered, *columns)]).unique(maintain_order=True)
+    named = [] if people is None else [people.people]
+    names = pl.concat([series.alias("name") for series in (*named, *columns)]).unique(maintain_order=True)
     place = pl.DataFrame({"name": names, "place": np.arange(names.len())})
     values = _Values(tables)
     releases = []
@@ -48,7 +48,12 @@ def by_name(tables: Sequence[Grouped], people: Registry | None) -> tuple[Publish
             strangers = int(np.count_nonzero(numbers >= people.people.len()))
             unmatched += [(at + 1, "people who are not in the registry", strangers)] if strangers else []
         order = np.lexsort((numbers, table.group))
-        releases.append(values.release(at, numbers[order], np.bincount(table.group, minlength=table.count)))
+        members = numbers[order]
+        # Where not everybody is registered, it is not known who shares quasi-identifiers with whom.
+        registered = people is not None and not (members >= people.people.len()).any()
+        classes = people.classes[members] if people is not None and registered else None
+        sizes = np.bincount(table.group, minlength=table.count)
+        releases.append(values.release(at, members, sizes, classes=classes))
     return Published(tuple(releases), values.names, values.magnitudes, True, tuple(names.to_list())), unmatched
 
 
@@ -77,7 +82,7 @@ def by_registry(
         published, _ = by_region(tables, regions)
         told = [(at, what, count) for at, found in enumerate(fitting, start=1) for what, count in found.report]
         return published, told, [LACKING]
-    values = _Values(tables)
+    values, classes = _Values(tables), people.classes
     counterfeits = 0
     releases = []
     unmatched: Unmatched = []
@@ -98,6 +103,7 @@ def by_registry(
                 np.bincount(group, minlength=table.count),
                 sure=None if certain else sure[order],
                 present=None if certain else matched.present,
+                classes=np.concatenate([classes[matched.person], -1 - np.arange(made_up.size)])[order],
             )
         )
     names = tuple(people.people.to_list())
@@ -152,6 +158,7 @@ class _Values:
         sure: Bools | None = None,
         present: Ints | None = None,
         space: Regions | None = None,
+        classes: Ints | None = None,
     ) -> PublishedGroups:
         """One release with these members, group after group."""
         table = self._tables[at]
@@ -168,6 +175,7 @@ class _Values:
             region=table.shown,
             sure=sure,
             present=present,
+            classes=classes,
             space=space,
         )
 

@@ -7,6 +7,8 @@
     ShareDiverse       share-l-diversity         no value or protected set has more than 1/l
     TClose             t-closeness               distributed like the whole release, up to t
     KEAnonymous        ke-anonymity              at least k distinct numbers over a range of at least e
+    AlphaKAnonymous    alpha-k-anonymity         at least k members, no value or protected set has more than alpha
+    MConfidential      m-confidentiality         nor is anybody surer than 1/m by why the groups were formed
     MUnique            m-uniqueness              at least m members, all with different values
     MInvariant         m-invariance              m-unique, and everybody keeps one set of values (a signature)
     WeakMInvariant     weak-m-invariance         at least m values equally often, and everybody keeps one signature
@@ -28,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from reissue.guarantees.alpha_k_anonymity import AlphaKAnonymous
 from reissue.guarantees.base import GroupGuarantee, Groupwise, Guarantee, Measure, SeriesGuarantee, Verdict
 from reissue.guarantees.distinct_diversity import LDiverse
 from reissue.guarantees.entropy_diversity import EntropyDiverse
@@ -37,6 +40,7 @@ from reissue.guarantees.history_diversity import HistoryDiverse
 from reissue.guarantees.inference_freedom import InferenceFree
 from reissue.guarantees.k_anonymity import KAnonymous
 from reissue.guarantees.ke_anonymity import KEAnonymous
+from reissue.guarantees.m_confidentiality import MConfidential
 from reissue.guarantees.m_invariance import MInvariant
 from reissue.guarantees.m_uniqueness import MUnique
 from reissue.guarantees.recursive_diversity import RecursiveDiverse
@@ -48,6 +52,7 @@ from reissue.plugins import make
 
 __all__ = [
     "GUARANTEES",
+    "AlphaKAnonymous",
     "EntropyDiverse",
     "EquivalenceSafe",
     "GroupGuarantee",
@@ -59,6 +64,7 @@ __all__ = [
     "KAnonymous",
     "KEAnonymous",
     "LDiverse",
+    "MConfidential",
     "MInvariant",
     "MUnique",
     "Measure",
@@ -80,6 +86,8 @@ GUARANTEES: Mapping[str, type[Guarantee]] = {
     ShareDiverse.name: ShareDiverse,
     TClose.name: TClose,
     KEAnonymous.name: KEAnonymous,
+    AlphaKAnonymous.name: AlphaKAnonymous,
+    MConfidential.name: MConfidential,
     MUnique.name: MUnique,
     MInvariant.name: MInvariant,
     WeakMInvariant.name: WeakMInvariant,

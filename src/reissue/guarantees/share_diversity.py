@@ -41,7 +41,7 @@ class ShareDiverse(GroupGuarantee):
     def __post_init__(self) -> None:
         validation = Validation(self)
         validation.real("l", least=1)
-        sets = _as_sets(self.protect)
+        sets = as_sets(self.protect)
         if isinstance(sets, str):
             validation.wrong("protect", "a list of lists of values, none of them empty", sets)
         else:
@@ -98,7 +98,7 @@ class ShareDiverse(GroupGuarantee):
         return diversity.largest_of_sets(release, sets), base
 
 
-def _as_sets(protect: object) -> tuple[tuple[Hashable, ...], ...] | str:
+def as_sets(protect: object) -> tuple[tuple[Hashable, ...], ...] | str:
     """The sets as tuples, or what was found in their place (never the values themselves)."""
     if isinstance(protect, str) or not isinstance(protect, Iterable):
         return f"a {type(protect).__name__}"

@@ -10,22 +10,26 @@ from collections.abc import Mapping
 from typing import Any
 
 from reissue.memory import Memory
+from reissue.methods.alpha_k import AlphaK
 from reissue.methods.base import Constraint, Method, Promise, Takes
 from reissue.methods.cor_split import CorSplit
 from reissue.methods.e_equivalence import EEquivalence
 from reissue.methods.incremental import Incremental
 from reissue.methods.m_invariance import MInvariance
+from reissue.methods.mask import Mask
 from reissue.methods.mondrian import Mondrian
 from reissue.methods.static import StaticI, StaticII
 from reissue.plugins import make
 
 __all__ = [
     "METHODS",
+    "AlphaK",
     "Constraint",
     "CorSplit",
     "EEquivalence",
     "Incremental",
     "MInvariance",
+    "Mask",
     "Memory",
     "Method",
     "Mondrian",
@@ -38,6 +42,8 @@ __all__ = [
 
 METHODS: Mapping[str, type[Method]] = {
     Mondrian.name: Mondrian,
+    Mask.name: Mask,
+    AlphaK.name: AlphaK,
     MInvariance.name: MInvariance,
     EEquivalence.name: EEquivalence,
     CorSplit.name: CorSplit,

@@ -11,7 +11,7 @@ hold against him.) With draw="binomial" he is not: see below.
 
 | paper                        | here                                                                            |
 |------------------------------|---------------------------------------------------------------------------------|
-| step 1, k-anonymity          | `methods.cutting.cut` under k alone, as in Mondrian: values are not looked at   |
+| step 1, k-anonymity          | `methods.blind.k_anonymous`: values are not looked at                           |
 | V, the violating QID-EC's    | groups in which a protected set has more than 1 in l                            |
 | L, the reference set         | the (l - 1)|V| other groups with the largest shares of the set                  |
 | D, step 3                    | the shares of L, each group's once                                              |
@@ -45,7 +45,7 @@ from reissue.errors import Infeasible, ParameterError, count_of
 from reissue.grouping import Changed, Grouping
 from reissue.memory import Memory, Remembered
 from reissue.methods.base import Method, Promise, Takes
-from reissue.methods.cutting import attributes_of, by_strata, cells_of, cut, rules_of
+from reissue.methods.blind import k_anonymous
 from reissue.snapshot import Delta, Labels, Snapshot
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Mask(Method):
     @property
     def minimal_recoding(self) -> Recoding | None:
         """Groups are no larger than k asks, so there is always a class that k alone explains."""
-        return "global"
+        return "local"
 
     def promises(self, schema: Schema) -> tuple[Promise, ...]:
         """k-anonymity, l-diversity of every protected set, and m-confidentiality with m = l."""
@@ -136,8 +136,8 @@ class Mask(Method):
         self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
     ) -> tuple[Grouping, Remembered]:
         """Group by k, then repair set after set."""
-        group, count = self._k_anonymous(snapshot)
-        sizes = np.bincount(group, minlength=count)
+        groups = k_anonymous(snapshot, self.k, delta, memory, rng)
+        group, count, sizes = groups.group, groups.count, groups.sizes()
         sets = _protected(snapshot)
         codes, notes = snapshot.values.codes.copy(), list[str]()
         free = ~np.logical_or.reduce(sets)
@@ -165,19 +165,6 @@ class Mask(Method):
         rows = np.flatnonzero(codes != snapshot.values.codes)
         changed = Changed(rows, codes[rows]) if rows.size else None
         return Grouping(group, count, changed=changed, notes=tuple(notes)), {}
-
-    def _k_anonymous(self, snapshot: Snapshot) -> tuple[npt.NDArray[np.int32], int]:
-        """Step 1: as Mondrian groups by k; the sensitive column is not even passed on."""
-        nothing = np.zeros(len(snapshot), dtype=np.uint32)
-        one = np.zeros(1, dtype=np.int64)
-        rules = rules_of([Promise("k-anonymity", {"k": self.k})], Labels(("",)), one, one + len(snapshot))
-        cells = cells_of(snapshot, nothing)
-        index = np.arange(len(snapshot), dtype=np.int32)
-        strata_ends = by_strata(snapshot, cells, index)
-        ends = cut(cells, index, strata_ends, attributes_of(snapshot), rules)
-        group = np.empty(len(snapshot), dtype=np.int32)
-        group[index] = np.repeat(np.arange(ends.size, dtype=np.int32), np.diff(ends, prepend=0))
-        return group, ends.size
 
     def _from_reference(
         self, held: Ints, sizes: Ints, violating: Ints, rng: np.random.Generator

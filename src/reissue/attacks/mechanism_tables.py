@@ -1,0 +1,149 @@
+"""Every table that there may be, and those of them that a release came from, each with its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import compress, product
+from math import comb, prod
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from reissue.errors import InternalError
+
+Tables = npt.NDArray[np.int64]
+"""A row for each table, a column for each person: numbers of values in the domain."""
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Possible:
+    """The ways to give people values of a domain."""
+
+    fixed: Sequence[int | None]
+    """For each person the number of the value that is known; None where none is."""
+    values: Sequence[int]
+    """The numbers of the values that the others may have."""
+    room: Sequence[int] | None
+    """How often each value of the domain may occur at most; None: as often as one likes."""
+
+    @property
+    def free(self) -> int:
+        """How many people have no known value."""
+        return sum(value is None for value in self.fixed)
+
+    def _left(self) -> dict[int, int] | None:
+        """The room that people with a known value leave to the others; below 0 where there is a contradiction."""
+        if self.room is None:
+            return None
+        left = [most - sum(value == number for value in self.fixed) for number, most in enumerate(self.room)]
+        return {number: most for number, most in enumerate(left) if number in self.values or most < 0}
+
+    def count(self) -> int:
+        """How many ways there are."""
+        left = self._left()
+        if left is None:
+            return int(len(self.values) ** self.free)
+        if min(left.values(), default=0) < 0:
+            return 0
+        # ways[k]: to give k of the people, whoever they are, values looked at so far.
+        ways = [1, *[0] * self.free]
+        for most in left.values():
+            ways = [
+                sum(comb(given, new) * ways[given - new] for new in range(min(most, given) + 1))
+                for given in range(self.free + 1)
+            ]
+        return ways[-1]
+
+    def tables(self) -> Tables:
+        """All of them, in the order of numbers."""
+        rows = [*self._rows()]
+        return np.array(rows, dtype=np.int64).reshape(len(rows), len(self.fixed))
+
+    def _rows(self) -> Iterator[tuple[int, ...]]:
+        left = self._left()
+        if left is None:
+            yield from product(*(self.values if value is None else (value,) for value in self.fixed))
+            return
+        if min(left.values(), default=0) < 0:
+            return
+        table = [0 if value is None else value for value in self.fixed]
+        places = [person for person, value in enumerate(self.fixed) if value is None]
+
+        def fill(depth: int) -> Iterator[tuple[int, ...]]:
+            if depth == len(places):
+                yield tuple(table)
+                return
+            for value in left:
+                if left[value]:
+                    left[value] -= 1
+                    table[places[depth]] = value
+                    yield from fill(depth + 1)
+                    left[value] += 1
+
+        yield from fill(0)
+
+
+class Chance(NamedTuple):
+    """How likely something is, and the standard error where that is an estimate."""
+
+    probability: Fraction | float
+    error: float | None = None
+
+
+class Weighed:
+    """The tables that a release came from in some run, and how much each weighs."""
+
+    def __init__(self, tables: Tables, hits: Bools | None, weights: Sequence[int], unknown: Bools) -> None:
+        self.tables = tables
+        self.hits = hits
+        """For each table with which seeds it led to the release; None: whatever the seed."""
+        self._weight = [prod(weights[value] for value in table) for table in tables[:, unknown].tolist()]
+        self._everything = sum(weights) ** int(np.count_nonzero(unknown))
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is an estimate."""
+        return self.hits is None
+
+    @property
+    def possible(self) -> bool:
+        """Whether any of them has a weight."""
+        return any(self._weight)
+
+    def chance(self, event: Bools) -> Chance:
+        """How likely it is that the table is one of these, given the release."""
+        if self.hits is None:
+            return Chance(Fraction(sum(compress(self._weight, event.tolist())), sum(self._weight)))
+        # Seeds are the same for all tables, so that each seed is one draw of both sums: a ratio estimate.
+        inside, every = self._per_seed(event), self._total_per_seed
+        share = float(inside.sum() / every.sum())
+        spread = float(np.square(inside - share * every).sum()) * every.size / max(every.size - 1, 1)
+        # With few runs that led there, or none to the contrary, the spread says too little.
+        least = 1 / (int(np.count_nonzero(every)) + 2)
+        return Chance(share, max(spread**0.5 / float(every.sum()), least))
+
+    def evidence(self) -> Fraction | float:
+        """How likely this release is before it is seen, over all tables there may be."""
+        if self.hits is None:
+            return Fraction(sum(self._weight), self._everything)
+        return float(self._total_per_seed.mean())
+
+    def _per_seed(self, event: Bools) -> npt.NDArray[np.float64]:
+        """The prior probability of those of the tables that led to the release, for each seed."""
+        if self.hits is None:
+            raise InternalError("what does not depend on the seed was asked for by seed")
+        found: npt.NDArray[np.float64] = self._prior[event] @ self.hits[event]
+        return found
+
+    @cached_property
+    def _prior(self) -> npt.NDArray[np.float64]:
+        return np.array([float(Fraction(weight, self._everything)) for weight in self._weight])
+
+    @cached_property
+    def _total_per_seed(self) -> npt.NDArray[np.float64]:
+        return self._per_seed(np.ones(len(self.tables), dtype=np.bool_))

@@ -1,0 +1,117 @@
+"""What "this class violates" means agrees with the checkers of the guarantees."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from reissue.errors import ParameterError
+from reissue.guarantees.alpha_k_anonymity import AlphaKAnonymous
+from reissue.guarantees.base import Groupwise
+from reissue.guarantees.distinct_diversity import LDiverse
+from reissue.guarantees.entropy_diversity import EntropyDiverse
+from reissue.guarantees.k_anonymity import KAnonymous
+from reissue.guarantees.ke_anonymity import KEAnonymous
+from reissue.guarantees.recursive_diversity import RecursiveDiverse
+from reissue.guarantees.share_diversity import ShareDiverse
+from reissue.guarantees.t_closeness import TClose
+from reissue.methods.base import Promise
+from reissue.reasoning.requirements import fraction_of, requirement_of
+from reissue.release import Published, PublishedGroups
+
+NUMBERS = (10.0, 12.0, 17.0, 20.5, 30.0)
+
+
+@pytest.fixture(scope="module")
+def view() -> tuple[Published, np.ndarray]:
+    """A release of 3,000 groups with random counts of five numbers, and the same counts as a table."""
+    rng = np.random.default_rng(5)
+    table = rng.integers(0, 5, (3_000, 5)) * (rng.random((3_000, 5)) < 0.6)
+    table[table.sum(axis=1) == 0, 2] = 1
+    group, value = np.nonzero(table)
+    starts = np.concatenate([[0], np.cumsum(table.sum(axis=1))])
+    release = PublishedGroups(
+        1,
+        np.arange(int(table.sum())),
+        starts,
+        value.astype(np.int64),
+        table[group, value],
+        np.searchsorted(group, np.arange(3_001)),
+    )
+    return Published((release,), NUMBERS, np.array(NUMBERS)), table
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        KAnonymous(6),
+        ShareDiverse(2),
+        ShareDiverse(2.5),
+        ShareDiverse(2, [[10.0, 12.0], [30.0]]),
+        AlphaKAnonymous(1 / 3, 4),
+        AlphaKAnonymous("2/5", 1, [[10.0, 17.0]]),
+        AlphaKAnonymous(0.123456789, 2, [[10.0]]),
+        LDiverse(3),
+        EntropyDiverse(2),
+        EntropyDiverse(2.7),
+        RecursiveDiverse(2, 2),
+        RecursiveDiverse(1.5, 3),
+        TClose(0.3),
+        TClose(0.15, "ordered"),
+        KEAnonymous(2, 7.5),
+        KEAnonymous(3, 0),
+    ],
+    ids=lambda guarantee: guarantee.title,
+)
+def test_the_checkers_agree(guarantee: Groupwise, view: tuple[Published, np.ndarray]) -> None:
+    published, table = view
+    release = published.releases[0]
+    requirement = requirement_of([guarantee], published, release)
+    kept = guarantee.measure(published, release).kept
+    assert (requirement.kept(table) == kept).all()
+    assert kept.any() and not kept.all()
+    # Lumps of values that it cannot tell apart are judged alike.
+    lump, lumped = requirement.lumped()
+    together = np.zeros((table.shape[0], lumped.width), dtype=np.int64)
+    for value in range(5):
+        together[:, lump[value]] += table[:, value]
+    assert (lumped.kept(together) == kept).all()
+
+
+def test_what_a_requirement_knows_of_itself(view: tuple[Published, np.ndarray]) -> None:
+    published, _ = view
+    sets = [[10.0, 12.0], [30.0, "never published"]]
+    several = requirement_of([ShareDiverse(2, sets), KAnonymous(3), KAnonymous(2)], published)
+    assert several.sets == ((0, 1), (4,))
+    assert several.smallest == 3
+    assert several.counts_only and not several.one_set
+    assert several.lumped()[1].width == 3
+    one = requirement_of([AlphaKAnonymous("1/2", 2, [[10.0, 12.0]])], published)
+    assert one.one_set and one.lumped()[1].width == 2
+    assert requirement_of([LDiverse(2)], published).sets == ()
+    assert not requirement_of([LDiverse(2)], published).counts_only
+    assert requirement_of([ShareDiverse(2)], published).sets == ((0,), (1,), (2,), (3,), (4,))
+
+
+def test_what_is_no_requirement() -> None:
+    labels = Published.from_groups([[(["Alice"], ["flu"])]])
+    wrong = [
+        Promise("m-invariance", {"m": 2}),
+        Promise("share-l-diversity", {}),
+        Promise("alpha-k-anonymity", {"alpha": 2}),
+        Promise("ke-anonymity", {"k": 2, "e": 5}),
+    ]
+    with pytest.raises(ParameterError) as error:
+        requirement_of(wrong, labels)
+    assert len(error.value.problems) == 4
+    with pytest.raises(ParameterError, match="no requirement"):
+        requirement_of([], labels)
+
+
+def test_shares_are_read_exactly() -> None:
+    assert fraction_of(1 / 3) == fraction_of("1/3") == Fraction(1, 3)
+    assert fraction_of(0.09) == Fraction(9, 100)
+    assert fraction_of(1) == 1
+    assert [fraction_of(wrong) for wrong in (0, 1.5, "x", "1/0", True, None, float("nan"))] == [None] * 7

@@ -18,10 +18,8 @@ from pathlib import Path
 from typing import Any
 
 
-def begin(folder: Path, worker: str) -> None:
-    """Give this worker its cache and its way to the exchange; nothing of numba is imported before."""
-    os.environ["NUMBA_CACHE_DIR"] = str(folder / worker)
-    exchange = folder / "exchange"
+def take_over(exchange: Path) -> None:
+    """Compile nothing from now on that lies in this folder, and put there whatever is compiled."""
     exchange.mkdir(parents=True, exist_ok=True)
     _exchange_what_is_cached(exchange)
     _take_turns(exchange)

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
+import shutil
+import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+sys.path.insert(0, str(Path(__file__).parent))  # for compiled_once
 
 # Processes that compile at the same time can spoil numba's cache for each other, so each worker has its own.
 if worker := os.environ.get("PYTEST_XDIST_WORKER"):
     os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parents[1] / ".pytest_cache" / "numba" / worker)
 
+import compiled_once
 import polars as pl
 import pytest
+import vl_convert
 from hypothesis import HealthCheck, settings
 
 import reissue as ri
@@ -23,6 +30,22 @@ settings.register_profile(
     "reissue", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 settings.load_profile("reissue")
+
+if worker:
+    compiled_once.take_over(Path(os.environ["NUMBA_CACHE_DIR"]).with_name("exchange"))
+
+# Series sync often, and no test cuts the power: where memory can hold files, and many, all folders of tests are there.
+MEMORY = Path("/dev/shm")
+if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30:
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_bundle() -> Iterator[None]:
+    """Put the script that every page with charts holds, always the same, together once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(vl_convert, "javascript_bundle", cache(vl_convert.javascript_bundle))
+        yield
 
 
 @pytest.fixture

@@ -20,8 +20,9 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 from reissue.attacks import ATTACKS, build
-from reissue.auditing.limits import ACCEPTABLE, probability_of
+from reissue.auditing.limits import ACCEPTABLE
 from reissue.errors import GateClosed, GuaranteeBroken, ParameterError
+from reissue.reasoning.exact import probability_of
 
 if TYPE_CHECKING:
     from reissue.auditing.report import AuditReport

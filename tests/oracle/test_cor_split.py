@@ -315,10 +315,14 @@ def test_every_two_groups_are_safe_and_more_are_not(example: Counterexample) -> 
         assert not real(enumerate_worlds(together(fewer)).equal())
 
 
-@pytest.mark.parametrize("kind", ["two releases", "three releases", "no linear combination"])
+FOUND = {"two releases": 3, "three releases": 132, "no linear combination": 1}
+"""The first seed of each kind, which is tried before all others: the method may change, and the seed with it."""
+
+
+@pytest.mark.parametrize("kind", FOUND)
 def test_cor_split_makes_such_series(chain: Any, kind: str) -> None:
     """And with `combinations`, of the same tables, no series that ties anybody to another."""
-    for seed in range(150):
+    for seed in (FOUND[kind], *range(150)):
         states = stream(np.random.default_rng([seed, M, N]), M, releases=3, most=3 * M)
         try:
             series = publish(chain, ri.CorSplit(M, N), states, seed)

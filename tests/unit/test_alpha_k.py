@@ -188,6 +188,7 @@ def test_parameters() -> None:
     assert AlphaK(Fraction(1, 3)).parameters == {"alpha": "1/3", "k": 1, "recoding": "local"}
     assert AlphaK(1).parameters["alpha"] == 1.0
     assert AlphaK(0.5, recoding="full-domain").minimal_recoding == "full-domain"
+    assert "surer of a value than alpha" in AlphaK(0.5).remarks("generalised")[0]
     with pytest.raises(ri.errors.ParameterError) as caught:
         AlphaK("4/3", 0, "global")  # type: ignore[arg-type]
     assert len(caught.value.problems) == 3

@@ -18,7 +18,8 @@ from reissue.guarantees.recursive_diversity import RecursiveDiverse
 from reissue.guarantees.share_diversity import ShareDiverse
 from reissue.guarantees.t_closeness import TClose
 from reissue.methods.base import Promise
-from reissue.reasoning.requirements import fraction_of, requirement_of
+from reissue.reasoning.exact import probability_of
+from reissue.reasoning.requirements import requirement_of
 from reissue.release import Published, PublishedGroups
 
 NUMBERS = (10.0, 12.0, 17.0, 20.5, 30.0)
@@ -111,7 +112,7 @@ def test_what_is_no_requirement() -> None:
 
 
 def test_shares_are_read_exactly() -> None:
-    assert fraction_of(1 / 3) == fraction_of("1/3") == Fraction(1, 3)
-    assert fraction_of(0.09) == Fraction(9, 100)
-    assert fraction_of(1) == 1
-    assert [fraction_of(wrong) for wrong in (0, 1.5, "x", "1/0", True, None, float("nan"))] == [None] * 7
+    assert probability_of(1 / 3) == probability_of("1/3") == Fraction(1, 3)
+    assert probability_of(0.09) == Fraction(9, 100)
+    assert probability_of(1) == 1
+    assert [probability_of(wrong) for wrong in (0, 1.5, "x", "1/0", True, None, float("nan"))] == [None] * 7

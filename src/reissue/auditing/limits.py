@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from math import isfinite
-from numbers import Integral, Rational, Real
+from numbers import Integral, Real
 
 from reissue.attacks.base import Limits
 from reissue.errors import ParameterError
 from reissue.knowledge import Promised
+from reissue.reasoning.exact import fraction_of, probability_of
 
 ACCEPTABLE = ("undecided", "sampled")
 """What may pass by name although nothing is proven."""
-FINEST = 1_000_000_000
-ROUNDING = Fraction(1, 10**15)
-"""A float stands for a fraction with a denominator up to `FINEST` that it is so near to: 1/3, 9/100."""
 
 HISTORY = "history-l-diversity"
 SAFETY = "historical-safety"
@@ -84,25 +81,6 @@ def exact_limit(limit: object) -> Fraction:
     return fraction
 
 
-def probability_of(limit: object) -> Fraction | None:
-    """The exact fraction that a number or a text such as "1/3" stands for; None where it is no probability above 0."""
-    try:
-        fraction = Fraction(limit) if isinstance(limit, str) else _fraction(limit)
-    except (ValueError, ZeroDivisionError):
-        return None
-    return fraction if fraction is not None and 0 < fraction <= 1 else None
-
-
-def _fraction(number: object) -> Fraction | None:
-    if isinstance(number, Rational) and not isinstance(number, bool):
-        return Fraction(number)
-    if isinstance(number, Real) and not isinstance(number, bool) and isfinite(number):
-        exact = Fraction(float(number))
-        near = exact.limit_denominator(FINEST)
-        return near if abs(near - exact) <= ROUNDING else exact
-    return None
-
-
 def _share(promise: Promised) -> Fraction | None:
     """The largest probability of a value under a promise; None where it bounds none."""
     # Bounds on protected sets say nothing about the values outside them.
@@ -124,7 +102,7 @@ def _promised(promise: Promised) -> Fraction | None:
     if parameter is None or _counts_distinct(promise):
         return None
     one_in = promise.parameters[parameter]
-    exact = _fraction(one_in)
+    exact = fraction_of(one_in)
     if exact is None or exact < 1:
         raise ParameterError(f"The '{parameter}' parameter of {promise.name} must be a number of at least 1.")
     return 1 / exact

@@ -288,8 +288,8 @@ def _print(report: AuditReport, show_people: bool, show_values: bool, called: Ca
 
 
 def _limit(text: str | None) -> Fraction | None:
-    from reissue.auditing.limits import probability_of
     from reissue.errors import ParameterError
+    from reissue.reasoning.exact import probability_of
 
     limit = None if text is None else probability_of(text)
     if text is not None and limit is None:

@@ -18,7 +18,7 @@ from reissue.guarantees.base import GroupGuarantee, Measure, Validation, rounded
 from reissue.guarantees.share_diversity import as_sets
 from reissue.reasoning import diversity
 from reissue.reasoning.diversity import Ints
-from reissue.reasoning.requirements import fraction_of
+from reissue.reasoning.exact import probability_of
 from reissue.release import Published, PublishedGroups
 
 
@@ -43,7 +43,7 @@ class AlphaKAnonymous(GroupGuarantee):
 
     def __post_init__(self) -> None:
         validation = Validation(self)
-        if fraction_of(self.alpha) is None:
+        if probability_of(self.alpha) is None:
             validation.wrong("alpha", 'a share above 0 and at most 1, as a number or a text such as "1/3"')
         elif isinstance(self.alpha, Fraction):
             validation.replace("alpha", str(self.alpha))
@@ -70,7 +70,7 @@ class AlphaKAnonymous(GroupGuarantee):
     @property
     def share(self) -> Fraction:
         """alpha as an exact fraction."""
-        share = fraction_of(self.alpha)
+        share = probability_of(self.alpha)
         if share is None:
             raise InternalError("alpha was checked when the guarantee was made")
         return share

@@ -21,12 +21,8 @@ from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import Groupwise, Measure, Validation
 from reissue.guarantees.share_diversity import as_sets
 from reissue.reasoning.minimality import Credibility, credibility
-from reissue.reasoning.minimality_work import EXACT
 from reissue.reasoning.requirements import requirement_of
 from reissue.release import Published, PublishedGroups
-
-NEAR = 1e-9
-"""Figures so near to 1/m are looked at exactly."""
 
 
 class _Rule(NamedTuple):
@@ -110,9 +106,5 @@ class MConfidential(Groupwise):
         """The largest credibility of each class, and whether it is proven to be at most 1/m."""
         if not found.sets:
             return np.zeros(found.classes.size), np.ones(found.classes.size, dtype=np.bool_)
-        limit = Fraction(1, self.m)
-        kept = (found.high < float(limit) - NEAR) & (found.kind == EXACT)[:, None]
-        for row, at in np.argwhere(~kept & (found.low < float(limit) + NEAR)).tolist():
-            exact = found.fraction(row, at)
-            kept[row, at] = exact is not None and exact <= limit
-        return found.probability.max(axis=1), kept.all(axis=1)
+        above = np.column_stack([found.above(Fraction(1, self.m), at) for at in range(len(found.sets))])
+        return found.probability.max(axis=1), (above == 0).all(axis=1)

@@ -42,7 +42,7 @@ from reissue.memory import Memory, Remembered
 from reissue.methods.base import Method, Promise, Takes
 from reissue.methods.full_domain import Lattice, search
 from reissue.methods.taxonomies import Lineages
-from reissue.reasoning.requirements import fraction_of
+from reissue.reasoning.exact import probability_of
 from reissue.snapshot import Delta, Labels, Snapshot, strata
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class AlphaK(Method):
 
     def __post_init__(self) -> None:
         problems = []
-        if fraction_of(self.alpha) is None:
+        if probability_of(self.alpha) is None:
             plain = isinstance(self.alpha, str | int | float | Fraction)
             got = repr(self.alpha) if plain else f"a {type(self.alpha).__name__}"
             problems.append(
@@ -113,11 +113,18 @@ class AlphaK(Method):
         """(alpha, k)-anonymity for the protected sets of the schema."""
         return (Promise("alpha-k-anonymity", {"alpha": self.alpha, "k": self.k, "protect": schema.protect}),)
 
+    def remarks(self, form: str) -> tuple[str, ...]:
+        """Whom the bound does not hold against."""
+        return (
+            "no more is generalised than alpha and k ask for, and whoever knows that may be surer of a value than "
+            "alpha: the audit's minimality attack says how sure, and Mask is made against it",
+        )
+
     def group(
         self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
     ) -> tuple[Grouping, Remembered]:
         """Generalise the table no more than needed."""
-        share = fraction_of(self.alpha)
+        share = probability_of(self.alpha)
         if share is None:
             raise InternalError("alpha was checked when the method was made")
         cells = Cells.of(snapshot)

@@ -88,8 +88,8 @@ class Counted:
     """What follows for the classes of a group.
 
     `some` and `none` have, for each class, how many of its rows are expected to have each value, given that some
-    class violated or that none did; `sure` the part of `some` for those who certainly are in the group, where it is
-    not certain of all. Fractions, or floats with a relative error of at most `error`.
+    class violated or that none did. Where it is open who is in the group, `sure_some` and `sure_none` have the part of
+    that for those who certainly are. Fractions, or floats that are off by at most `error` of the rows of the class.
     """
 
     probability: Number

@@ -40,9 +40,9 @@ Outcome = Literal["nothing excluded", "contrary", "excluded"]
 
 SMALL = 20_000
 """With one protected set, integers up to so many bits are faster than anything else would be worth."""
-LARGE = 300_000
-"""With a vector of counts, integers of so many bits are worked with."""
-FALLBACK = 30_000_000
+LARGE = 900_000
+"""With a vector of counts, integers of so many bits are worked with: some tenths of a second for a group."""
+FALLBACK = 4_000_000
 """Where floats cannot be trusted, integers of so many bits are."""
 ON_DEMAND = 3_000_000
 """Fractions for single classes are worked out with integers of so many bits."""

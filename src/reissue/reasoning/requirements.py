@@ -20,7 +20,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from numbers import Rational, Real
 from typing import Any, Protocol
 
 import numpy as np
@@ -28,6 +27,7 @@ import numpy.typing as npt
 
 from reissue.errors import ParameterError, listed
 from reissue.reasoning.diversity import TOLERANCE
+from reissue.reasoning.exact import probability_of
 from reissue.release import Published, PublishedGroups
 
 Ints = npt.NDArray[np.int64]
@@ -35,8 +35,6 @@ Bools = npt.NDArray[np.bool_]
 
 EXACT = 2**31
 """Up to here a whole number times a count of rows stays within 64 bits."""
-FINEST, ROUNDING = 1_000_000_000, Fraction(1, 10**15)
-"""A float so close to a fraction of such a denominator stands for it, as 0.3333333333333333 for 1/3."""
 
 
 class Constraint(Protocol):
@@ -274,7 +272,7 @@ def build(
             problems.append(f"'{one.name}' is not one of {listed(sorted(KNOWN))}.")
         elif missing:
             problems.append(f"'{one.name}' needs {listed(missing)}.")
-        elif one.name == "alpha-k-anonymity" and fraction_of(one.parameters["alpha"]) is None:
+        elif one.name == "alpha-k-anonymity" and probability_of(one.parameters["alpha"]) is None:
             problems.append("The 'alpha' parameter of alpha-k-anonymity must be a share above 0 and at most 1.")
         elif one.name == "ke-anonymity" and magnitudes is None:
             problems.append("'ke-anonymity' needs a numeric sensitive column; the one published is not numeric.")
@@ -302,7 +300,7 @@ def _rules(
         case "share-l-diversity":
             return [Share(held, given["l"]) for held in positions(given.get("protect", ()), values)]
         case "alpha-k-anonymity":
-            alpha = fraction_of(given["alpha"])
+            alpha = probability_of(given["alpha"])
             shares = [Share(held, None, alpha) for held in positions(given.get("protect", ()), values)]
             return [Smallest(int(given.get("k", 1))), *shares]
         case "distinct-l-diversity":
@@ -323,20 +321,3 @@ def positions(protect: Iterable[Iterable[object]], values: Sequence[object]) -> 
     if not sets:
         return [(at,) for at in range(len(values))]
     return [held for held in dict.fromkeys(sets) if held]
-
-
-def fraction_of(share: object) -> Fraction | None:
-    """The exact fraction that a number or a text such as "1/3" stands for; None where it is no share above 0."""
-    exact: Fraction | None = None
-    if isinstance(share, str):
-        try:
-            exact = Fraction(share)
-        except (ValueError, ZeroDivisionError):
-            return None
-    elif isinstance(share, Rational) and not isinstance(share, bool):
-        exact = Fraction(share)
-    elif isinstance(share, Real) and not isinstance(share, bool) and math.isfinite(share):
-        exact = Fraction(float(share))
-        near = exact.limit_denominator(FINEST)
-        exact = near if abs(near - exact) <= ROUNDING else exact
-    return exact if exact is not None and 0 < exact <= 1 else None

@@ -91,6 +91,15 @@ class MInvariance(Method):
         """Columns published as they are would cut groups."""
         return problems(self.name, schema, form)
 
+    def remarks(self, form: str) -> tuple[str, ...]:
+        """How groups are split shows who has the same value; where that buys nothing, it is said."""
+        if not self.split or form != "anatomised":
+            return ()
+        return (
+            "in the anatomised form split = false tells analysts as much, and gives less away about who has the same "
+            "value as whom",
+        )
+
     def warnings(self) -> tuple[str, ...]:
         """Who is published as new counts as new."""
         return warnings(self.changed)

@@ -219,3 +219,52 @@ def test_a_promise_that_counts_values_is_audited_without_a_limit(
     # Crossing out the groups of four releases leaves some of the patients one diagnosis.
     assert (statuses["Worlds"], statuses["Channels"]) == ("beyond", "beyond")
     assert (statuses["Equivalence"], statuses["Correlation"]) == ("not asked", "not asked")
+
+
+BORN = "born,disease\n" + '"{nov,dec}",HIV\n' * 2 + '"{nov,dec}",none\n' * 2 + "dec,none\n" * 3
+REGISTER = "name,born\n" + "".join(f"P{at}CANARY,{'nov' if at < 2 else 'dec'}\n" for at in range(7))
+MINIMAL = ("audit", "table.csv", "--sensitive", "disease", "--registry", "people.csv", "--person", "name")
+MINIMAL = (*MINIMAL, "--present", "all", "--limit", "1/2", "--attacks", "Minimality")
+
+
+@pytest.fixture
+def generalised(tmp_path: Path) -> None:
+    """Table 1(d) of Wong et al.: local recoding, which gives both of November away."""
+    (tmp_path / "table.csv").write_text(BORN)
+    (tmp_path / "people.csv").write_text(REGISTER)
+
+
+@pytest.mark.usefixtures("generalised")
+def test_why_people_were_grouped(run: Run) -> None:
+    ran = run(*MINIMAL, "--minimal", "l=2", "--protect", "HIV", "--json")
+    assert ran.code == 1
+    assert ran.data["attacks"][0]["status"] == "beyond"
+    assert {finding["probability"] for finding in ran.data["findings"]} == {1.0}
+    # Where every group had to have three people, November alone was too small, and nothing is given away.
+    told = run(*MINIMAL, "--minimal", "k=3,l=2,recoding=local", "--protect", "HIV", "--json")
+    assert told.data["attacks"][0]["status"] == "within"
+    assert not any(word in ran.out + told.out for word in ("CANARY", "HIV"))
+    # What nobody claims is not argued from.
+    assert run(*MINIMAL, "--json").data["attacks"][0]["status"] == "not asked"
+
+
+@pytest.mark.usefixtures("generalised")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--minimal", "l=two"), "takes a number for l"),
+        (("--minimal", "diversity"), "does not take 'diversity'"),
+        (("--minimal", "recoding=local"), "names nothing"),
+        (("--minimal", "l=2,recoding=other"), "must be one of"),
+        (("--protect", "HIV"), "--protect needs --minimal"),
+    ],
+)
+def test_what_minimal_takes(run: Run, options: tuple[str, ...], message: str) -> None:
+    ran = run(*MINIMAL, *options)
+    assert (ran.code, message in ran.err) == (2, True)
+
+
+@pytest.mark.usefixtures("generalised")
+def test_minimal_needs_a_registry(run: Run) -> None:
+    ran = run("audit", "table.csv", "--sensitive", "disease", "--limit", "1/2", "--minimal", "l=2")
+    assert (ran.code, "--minimal needs a --registry" in ran.err) == (2, True)

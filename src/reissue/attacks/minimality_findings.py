@@ -283,7 +283,7 @@ class MinimalityFindings(Findings):
             estimated.append(one.members(lost & (found.kind == SAMPLED)))
             top = figure.max(axis=1, initial=-1.0)
             hits += [(float(top[at]), number, int(hit[at]), int(worst[at])) for at in range(hit.size)]
-        bar = f"{limit} or {float(limit):.3g}" if limit.denominator > 1 else str(limit)
+        bar = str(limit)
         who = count_of(_number(everybody), "person", "people")
         if hits:
             hits.sort(key=lambda one: (-one[0], one[1:]))

@@ -100,12 +100,17 @@ class Credibility:
 
     def fractions(self, rows: Ints, at: int) -> list[Fraction | None]:
         """The exact figures of many classes for a set; classes alike are worked out once."""
-        if self._work is None or not rows.size:
-            return []
+        figures: list[Fraction | None] = [None] * rows.size
+        exact = np.flatnonzero(self.kind[rows] == EXACT)
+        if self._work is None or not exact.size:
+            return figures
+        rows = rows[exact]
         alike = self._work.alike(rows, at)
         _, first, which = np.unique(alike, axis=0, return_index=True, return_inverse=True)
         found = [self.fraction(row, at) for row in rows[first].tolist()]
-        return [found[place] for place in which.reshape(-1).tolist()]
+        for place, figure in zip(exact.tolist(), which.reshape(-1).tolist(), strict=True):
+            figures[place] = found[figure]
+        return figures
 
     def above(self, limit: Fraction, at: int) -> npt.NDArray[np.int8]:
         """For each class whether its figure for a set is above a limit: 1 yes, 0 no, -1 not proven.

@@ -103,13 +103,16 @@ class _Registry:
         groups_of = np.bincount(part, minlength=groups)
         several = np.bincount(part[self._group], ~self._once, minlength=groups) > 0
         open_groups = ~simple[part] & (groups_of[part] == 1) & ~several[part]
-        certain = np.bincount(part[self._group], self._sure, minlength=groups) > 0
+        # Where some of a class are certain of a group and others are not, they are not listed alike.
+        sure_of = np.bincount(self._class[self._sure], minlength=classes)
+        divided = (sure_of > 0) & (sure_of < people)
+        mixed = np.bincount(part[self._group], divided[self._class], minlength=groups) > 0
         settled = np.zeros(groups, dtype=bool)
         in_part = np.argsort(part[cell_group], kind="stable")
         starts = np.searchsorted(part[cell_group][in_part], np.arange(groups + 1))
         for number in np.flatnonzero(~simple & (groups_of > 0)).tolist():
             cells = in_part[starts[number] : starts[number + 1]]
-            if cells.size and not open_groups[cell_group[cells[0]]] and not certain[number]:
+            if cells.size and not open_groups[cell_group[cells[0]]] and not mixed[number]:
                 found = _concluded(cell_group[cells], cell_class[cells], size[cells], people, rows)
                 if found is not None:
                     size[cells] = found

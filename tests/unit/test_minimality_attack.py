@@ -90,7 +90,7 @@ def test_what_is_exactly_at_the_limit_is_within() -> None:
     found = Minimality(l=2, protect=(("HIV",),)).run(view)
     judged = found.judge(HALF)
     assert (judged.status, judged.count) == ("within", 0)
-    assert judged.words == "Nobody of 6 people has a credibility above 1/2 or 0.5; the highest is 0.5."
+    assert judged.words == "Nobody of 6 people has a credibility above 1/2; the highest is 0.5."
     beyond = found.judge(Limits(probability=Fraction(499_999_999_999, 10**12)))
     assert (beyond.status, beyond.count) == ("beyond", 2)
 

@@ -6,7 +6,6 @@ of how it was made: who knows that no more was generalised than this asks for ma
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
@@ -15,15 +14,14 @@ import numpy as np
 
 from reissue.errors import InternalError, count_of
 from reissue.guarantees.base import GroupGuarantee, Measure, Validation, rounded_up
-from reissue.guarantees.share_diversity import as_sets
-from reissue.reasoning import diversity
+from reissue.guarantees.protected_sets import AboutSets, Sets
 from reissue.reasoning.diversity import Ints
 from reissue.reasoning.exact import probability_of
 from reissue.release import Published, PublishedGroups
 
 
 @dataclass(frozen=True, repr=False)
-class AlphaKAnonymous(GroupGuarantee):
+class AlphaKAnonymous(AboutSets, GroupGuarantee):
     """Every group has at least k members, and each protected set of values at most the share alpha of them.
 
     The share is taken of the members, or of the published values where those are fewer. All comparisons are exact.
@@ -37,7 +35,7 @@ class AlphaKAnonymous(GroupGuarantee):
     small denominator that it is next to, so that 1/3 is a third. A `Fraction` is kept as text."""
     k: int = 1
     """The smallest number of members a group may have."""
-    protect: tuple[tuple[Hashable, ...], ...] = ()
+    protect: Sets = ()
     """Sets of values whose shares are bounded, and no others; without any, every value is bounded by itself.
     A value that never occurs does no harm."""
 
@@ -50,22 +48,8 @@ class AlphaKAnonymous(GroupGuarantee):
         elif not isinstance(self.alpha, str):
             validation.replace("alpha", float(self.alpha))
         validation.whole("k", least=1)
-        sets = as_sets(self.protect)
-        if isinstance(sets, str):
-            validation.wrong("protect", "a list of lists of values, none of them empty", sets)
-        else:
-            validation.replace("protect", sets)
+        self._check_sets(validation)
         validation.finish()
-
-    def __repr__(self) -> str:
-        # The labels are values of a private column.
-        return f"AlphaKAnonymous(alpha={self.alpha!r}, k={self.k}, protect=<{count_of(len(self.protect), 'set')}>)"
-
-    @property
-    def title(self) -> str:
-        """The guarantee and its parameters in words; protected sets are counted, not named."""
-        sets = f", {count_of(len(self.protect), 'protected set')}" if self.protect else ""
-        return f"{self.name} (alpha = {self.alpha}, k = {self.k}{sets})"
 
     @property
     def share(self) -> Fraction:
@@ -110,20 +94,8 @@ class AlphaKAnonymous(GroupGuarantee):
             parts.append(f"the table has {count_of(size, 'row')}, {self.k:,} are needed: {enough} would be satisfied")
         return "; ".join(parts)
 
-    @property
-    def _noun(self) -> str:
-        return "protected set of values" if self.protect else "value"
-
     def _most(self, base: Ints) -> Ints:
         """The largest whole number of rows within the share, in whole numbers of any length."""
         over, under = self.share.as_integer_ratio()
         sizes, place = np.unique(base, return_inverse=True)
         return np.array([over * size // under for size in sizes.tolist()], dtype=np.int64)[place]
-
-    def _top_and_base(self, published: Published, release: PublishedGroups) -> tuple[Ints, Ints]:
-        base = np.minimum(release.sizes, diversity.totals(release))
-        if not self.protect:
-            return diversity.largest(release), base
-        position = {value: at for at, value in enumerate(published.values)}
-        sets = [[position[value] for value in labels if value in position] for labels in self.protect]
-        return diversity.largest_of_sets(release, sets), base

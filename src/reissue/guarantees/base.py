@@ -114,7 +114,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class _Parametrised(ABC):
+class Parametrised(ABC):
     """A guarantee whose parameters are its fields."""
 
     name: ClassVar[str]
@@ -134,7 +134,7 @@ class _Parametrised(ABC):
 
 
 @dataclass(frozen=True)
-class Groupwise(_Parametrised):
+class Groupwise(Parametrised):
     """A promise that holds when it holds in every group of every release by itself.
 
     It says nothing about what several releases reveal together.
@@ -180,7 +180,7 @@ class GroupGuarantee(Groupwise):
 
 
 @dataclass(frozen=True)
-class SeriesGuarantee(_Parametrised):
+class SeriesGuarantee(Parametrised):
     """A promise about what the releases of a series reveal together.
 
     Whoever publishes release after release follows the series: each release is judged in the light of

@@ -9,7 +9,6 @@ It says nothing about somebody who knows the method itself, and nothing about mo
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, NamedTuple
@@ -17,9 +16,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reissue.errors import ParameterError, count_of
+from reissue.errors import ParameterError
 from reissue.guarantees.base import Groupwise, Measure, Validation
-from reissue.guarantees.share_diversity import as_sets
+from reissue.guarantees.protected_sets import AboutSets, Sets
 from reissue.reasoning.minimality import Credibility, credibility
 from reissue.reasoning.requirements import requirement_of
 from reissue.release import Published, PublishedGroups
@@ -33,7 +32,7 @@ class _Rule(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class MConfidential(Groupwise):
+class MConfidential(AboutSets, Groupwise):
     """Nobody is tied to a protected set with more than 1/m by the release and why its groups were formed."""
 
     name: ClassVar[str] = "m-confidentiality"
@@ -44,29 +43,15 @@ class MConfidential(Groupwise):
     """The credibility of no protected set is above 1/m, for anybody."""
     k: int = 1
     """The smallest number of members that groups had to have."""
-    protect: tuple[tuple[Hashable, ...], ...] = ()
+    protect: Sets = ()
     """The protected sets; without any, every value by itself."""
 
     def __post_init__(self) -> None:
         validation = Validation(self)
         validation.whole("m", least=1)
         validation.whole("k", least=1)
-        sets = as_sets(self.protect)
-        if isinstance(sets, str):
-            validation.wrong("protect", "a list of lists of values, none of them empty", sets)
-        else:
-            validation.replace("protect", sets)
+        self._check_sets(validation)
         validation.finish()
-
-    def __repr__(self) -> str:
-        # The labels are values of a private column.
-        return f"MConfidential(m={self.m}, k={self.k}, protect=<{count_of(len(self.protect), 'set')}>)"
-
-    @property
-    def title(self) -> str:
-        """The guarantee and its parameters in words; protected sets are counted, not named."""
-        sets = f", {count_of(len(self.protect), 'protected set')}" if self.protect else ""
-        return f"{self.name} (m = {self.m}, k = {self.k}{sets})"
 
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """The largest credibility in each group."""

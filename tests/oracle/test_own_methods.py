@@ -1,0 +1,231 @@
+"""What somebody who knows the program learns from one release of our own methods, on tables of a few people.
+
+`Mechanism` runs the method on every table that there may have been. What the documentation says of each method against
+such an attacker stands here in small.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+from random import Random
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import reissue as ri
+from reissue.attacks.base import Limits
+from reissue.attacks.mechanism_findings import MechanismFindings
+from reissue.attacks.minimality_findings import MinimalityFindings
+from reissue.drafting import Draft
+from reissue.errors import Infeasible
+from reissue.knowledge import Knowledge
+from reissue.refusals import check_feasible
+from reissue.series import draft
+from reissue.snapshot import Snapshot
+
+HALF = Fraction(1, 2)
+LINE = ri.Schema("who", {"x": ri.Numeric()}, "what")
+PLANE = ri.Schema("who", {"x": ri.Numeric(), "y": ri.Numeric()}, "what")
+SHARE = ri.Mondrian(constraints=[ri.ShareDiverse(2)])
+
+Condition = Callable[[list[str]], bool]
+"""Whether a table may be, by everybody's values in the order of the registry."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table that was published, and the registry in the numbers of the view."""
+
+    policy: ri.Policy
+    table: pl.DataFrame
+    made: Draft
+    numbers: list[int]
+
+    @classmethod
+    def of(cls, policy: ri.Policy, quasi: dict[str, Sequence[object]], values: Iterable[str], seed: int = 1) -> Case:
+        schema = policy.schema
+        held = list(values)
+        table = pl.DataFrame({schema.person: np.arange(len(held)), **quasi, schema.sensitive: held})
+        made = draft(table, policy, seed=seed)
+        number = dict(made.new_people.select("id", "number").iter_rows())
+        return cls(policy, table, made, [number[at] for at in range(len(held))])
+
+    @property
+    def values(self) -> list[str]:
+        return self.table[self.policy.schema.sensitive].to_list()
+
+    def attacked(self, *, only: Condition | None = None, known: bool = False, **parameters: Any) -> MechanismFindings:
+        """By somebody who knows the program; `only`: further tables are ruled out; `known`: he is told all values."""
+        schema, guarantees = self.policy.schema, self.policy.guarantees()
+        registry = self.table.select(pl.Series(schema.person, self.numbers), *schema.quasi)
+
+        def admit(snapshot: Snapshot) -> None:
+            check_feasible(snapshot, guarantees, goes_on=False)
+            if only is not None and not only([str(value) for value in snapshot.values.decode()]):
+                raise Infeasible("such a table is ruled out")
+
+        given: dict[str, Any] = {
+            "form": self.policy.form,
+            "truthful": True,
+            "quasi": self.made.tables.get("quasi"),
+            "admit": admit,
+            "method": self.policy.method,
+        } | parameters
+        method = given.pop("method")
+        told = Knowledge(compromised=dict(zip(self.numbers, self.values, strict=True))) if known else None
+        return ri.attacks.Mechanism(method, registry, schema, **given).run(self.made.published(), told)
+
+    def groups(self) -> list[list[int]]:
+        """The rows of each published group."""
+        release = self.made.published().releases[0]
+        row = {number: at for at, number in enumerate(self.numbers)}
+        parts = np.split(release.members, release.member_starts[1:-1])
+        return [[row[number] for number in part.tolist()] for part in parts]
+
+    def classes(self) -> list[tuple[object, ...]]:
+        return self.table.select(*self.policy.schema.quasi).rows()
+
+    def argued(self) -> MinimalityFindings:
+        """By somebody who knows no more of the method than that it generalises nothing needlessly."""
+        view, method = self.made.published(), self.policy.method
+        assert method.minimal_recoding is not None
+        number_of = {one: number for number, one in enumerate(dict.fromkeys(self.classes()))}
+        class_of = {number: number_of[one] for number, one in zip(self.numbers, self.classes(), strict=True)}
+        release = view.releases[0]
+        classes = np.array([class_of[person] for person in release.members.tolist()], dtype=np.int64)
+        attack = ri.attacks.Minimality(
+            requirement=method.promises(self.policy.schema), recoding=method.minimal_recoding
+        )
+        return attack.run(replace(view, releases=(replace(release, classes=classes),)))
+
+
+# Mondrian
+
+
+@pytest.mark.parametrize(
+    ("k", "schema", "places", "values"),
+    [
+        (2, LINE, [(1, 2, 5, 6, 8, 11)], "ab"),
+        (2, PLANE, [(3, 9, 1, 7, 5), (2, 4, 9, 1, 8)], "abc"),
+        (2, LINE, [(4, 4, 4, 7, 7, 9)], "ab"),
+        (3, PLANE, [(0, 6, 3, 1, 6, 2, 9), (5, 5, 0, 8, 2, 2, 7)], "ab"),
+    ],
+)
+def test_mondrian_by_numbers_of_people_tells_the_groups_and_no_more(
+    k: int, schema: ri.Schema, places: list[tuple[int, ...]], values: str
+) -> None:
+    """Every release there can be: everybody has each value with its share in his group."""
+    policy = ri.Policy(schema, ri.Mondrian(k=k))
+    quasi: dict[str, Sequence[object]] = dict(zip(schema.quasi, places, strict=True))
+    people = len(places[0])
+    groups = Case.of(policy, quasi, values[0] * people).groups()
+    seen = Fraction(0)
+    for shown in product(*(combinations_with_replacement(values, len(group)) for group in groups)):
+        table = [""] * people
+        for group, held in zip(groups, shown, strict=True):
+            for row, value in zip(group, held, strict=True):
+                table[row] = value
+        case = Case.of(policy, quasi, table)
+        found = case.attacked(values=values)
+        assert found.exact
+        seen += Fraction(found.weight)
+        for group, held in zip(groups, shown, strict=True):
+            for row in group:
+                for value in values:
+                    share = Fraction(held.count(value), len(group))
+                    assert found.probability(case.numbers[row], value) == share
+    assert seen == 1
+
+
+def test_mondrian_with_a_share_of_a_half_makes_somebody_certain() -> None:
+    """Places 1 to 6, a a b c b c: {1, 2, 3, 4} and {5, 6} come out.
+
+    Three against three was tried first, and failed; so did two against two of the four. If 3 and 4 were the two with a,
+    the first three would have a, b and c, and the last three too: that would have been published.
+    """
+    case = Case.of(ri.Policy(LINE, SHARE), {"x": range(1, 7)}, "aabcbc")
+    assert sorted(map(sorted, case.groups())) == [[0, 1, 2, 3], [4, 5]]
+    found = case.attacked()
+    assert found.exact
+    assert found.worlds == 4
+    assert found.certain == {case.numbers[0]: "a", case.numbers[1]: "a"}
+    for row in (2, 3, 4, 5):
+        assert found.set_probability("b", [case.numbers[row]]) == {case.numbers[row]: HALF}
+        assert found.set_probability("c", [case.numbers[row]]) == {case.numbers[row]: HALF}
+    assert found.judge(Limits(HALF)).status == "beyond"
+    # Alone everybody breaks the requirement, so that nothing was needless says nothing.
+    argued = case.argued()
+    assert argued.posteriors.is_empty()
+    assert argued.certain == {}
+
+
+def violates(held: Counter[str], protected: Iterable[str] | None = None) -> bool:
+    """Whether some value, or protected value, has more than half."""
+    return any(2 * held[value] > held.total() for value in (held if protected is None else protected))
+
+
+def test_the_argument_from_minimality_is_never_surer_than_the_program() -> None:
+    """In every table that leads to the release some class of each group of several breaks the requirement."""
+    random = Random(3)
+    learnt = surer = 0
+    for sizes in [(1,) * 6, (2, 2, 1, 1), (2, 3), (2, 4), (4, 2), (2, 1, 2), (2, 2, 2), (3, 1, 2), (2, 3, 1)] * 2:
+        places = [3 * at for at, size in enumerate(sizes) for _ in range(size)]
+        values = ["a", "b", "c", *random.choices("abc", k=len(places) - 3)]
+        if violates(Counter(values)):
+            continue
+        random.shuffle(values)
+        case = Case.of(ri.Policy(LINE, SHARE), {"x": places}, values)
+        groups, classes = case.groups(), case.classes()
+
+        def minimal(table: list[str], groups: Any = groups, classes: Any = classes) -> bool:
+            for group in groups:
+                own: dict[Any, Counter[str]] = {classes[row]: Counter() for row in group}
+                for row in group:
+                    own[classes[row]][table[row]] += 1
+                if len(own) > 1 and not any(map(violates, own.values())):
+                    return False
+            return True
+
+        found = case.attacked()
+        assert found.exact
+        assert case.attacked(known=True).worlds == 1
+        assert case.attacked(only=minimal).worlds == found.worlds
+        argued = case.argued()
+        assert argued.certain.items() <= found.certain.items()
+        for person, values_ruled_out in argued.excluded.items():
+            assert all(found.probability(person, value) == 0 for value in values_ruled_out)
+        learnt += not argued.posteriors.is_empty()
+        surer += len(found.certain) > len(argued.certain)
+    print(learnt, surer)
+    assert learnt > 1
+
+
+@pytest.mark.parametrize("method", [ri.Mondrian(l=2), ri.StaticII(2), ri.Incremental(2)])
+def test_two_distinct_values_promised_and_one_left(method: Any) -> None:
+    """Places 1 to 5, a a b a b: {1, 2, 3} and {4, 5} come out.
+
+    Two against three was tried first, and can only have failed because 1 and 2 have the same.
+    """
+    case = Case.of(ri.Policy(LINE, method), {"x": range(1, 6)}, "aabab")
+    assert sorted(map(sorted, case.groups())) == [[0, 1, 2], [3, 4]]
+    found = case.attacked()
+    assert found.exact
+    assert found.worlds == 2
+    assert found.certain == dict(zip(case.numbers[:3], "aab", strict=True))
+    assert [found.probability(number, "a") for number in case.numbers[3:]] == [HALF, HALF]
+    judged = found.judge(Limits(history_diversity=2))
+    assert (judged.status, judged.count) == ("beyond", 3)
+
+
+# Methods for series
+
+
+def far_above(found: MechanismFindings, limit: float) -> pl.DataFrame:
+    """Who has which value with more than that, by four standard errors."""
+    return found.posteriors.filter(pl.col("probability") - 4 * pl.col("standard_error").fill_null(0) > limit)

@@ -19,10 +19,29 @@ from typing import Any
 
 
 def take_over(exchange: Path) -> None:
-    """Compile nothing from now on that lies in this folder, and put there whatever is compiled."""
+    """Compile nothing from now on that lies in this folder, and put there whatever is compiled.
+
+    With a numba that is made otherwise inside, every worker compiles for itself: that takes longer, and nothing else.
+    """
+    if not _as_expected():
+        return
     exchange.mkdir(parents=True, exist_ok=True)
     _exchange_what_is_cached(exchange)
     _take_turns(exchange)
+
+
+def _as_expected() -> bool:
+    """Whether numba has the insides that are taken hold of here."""
+    try:
+        from numba.core.caching import IndexDataCacheFile
+        from numba.core.compiler_lock import global_compiler_lock
+        from numba.core.dispatcher import Dispatcher
+        from numba.core.serialize import dumps
+    except ImportError:
+        return False
+    own = {"_version", "_cache_path", "_index_name", "_source_stamp"}
+    names = {*IndexDataCacheFile.__init__.__code__.co_names, *IndexDataCacheFile.__init__.__code__.co_varnames}
+    return own <= names and hasattr(Dispatcher, "compile") and callable(dumps) and global_compiler_lock is not None
 
 
 def _exchange_what_is_cached(exchange: Path) -> None:

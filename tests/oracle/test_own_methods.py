@@ -64,10 +64,15 @@ class Case:
         """By somebody who knows the program; `only`: further tables are ruled out; `known`: he is told all values."""
         schema, guarantees = self.policy.schema, self.policy.guarantees()
         registry = self.table.select(pl.Series(schema.person, self.numbers), *schema.quasi)
+        feasible: set[tuple[str, ...]] = set()
 
         def admit(snapshot: Snapshot) -> None:
-            check_feasible(snapshot, guarantees, goes_on=False)
-            if only is not None and not only([str(value) for value in snapshot.values.decode()]):
+            table = [str(value) for value in snapshot.values.decode()]
+            # Whether a table is refused depends on how often each value occurs, and on nothing else.
+            if tuple(sorted(table)) not in feasible:
+                check_feasible(snapshot, guarantees, goes_on=False)
+                feasible.add(tuple(sorted(table)))
+            if only is not None and not only(table):
                 raise Infeasible("such a table is ruled out")
 
         given: dict[str, Any] = {
@@ -132,7 +137,7 @@ def test_mondrian_by_numbers_of_people_tells_the_groups_and_no_more(
             for row, value in zip(group, held, strict=True):
                 table[row] = value
         case = Case.of(policy, quasi, table)
-        found = case.attacked(values=values)
+        found = case.attacked(values=list(values))
         assert found.exact
         seen += Fraction(found.weight)
         for group, held in zip(groups, shown, strict=True):

@@ -198,7 +198,8 @@ def rules_of(
             variation = min(variation, given["t"] + TOLERANCE)
         elif name == "ke-anonymity":
             distinct = max(distinct, given["k"])
-            extent = max(extent, given["e"])
+            # A whole number would have the kernel compiled once more.
+            extent = max(extent, float(given["e"]))
     return Rules(
         smallest=max(smallest, distinct),
         distinct=distinct,

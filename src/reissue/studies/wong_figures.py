@@ -336,13 +336,17 @@ def knowing_chart(found: pl.DataFrame, setting: Setting) -> Chart:
 
 
 def _knowing_tables(summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
-    names = {
-        "violating": "V", "others": "L", "true": "q", "formula_mean": "formula", "formula_worst": "formula, worst",
-        "mean": "reader", "worst": "reader, worst", "above": "above 1/m", "observed": "truth", "changed": "changed",
-    }  # fmt: skip
+    """What is believed, and about what: two tables for each m, narrow enough for a terminal."""
+    believed = {"formula_worst": "formula", "worst": "reader", "above": "above 1/m", "observed": "truth"}
+    groups = {"violating": "V", "others": "L", "true": "q", "changed": "changed"}
+    shown = pl.selectors.float().round(3)
     return {
-        f"m = {m}": summary.filter(pl.col("m") == m).select("draw", "k", *names).rename(names)
+        f"m = {m}, {what}": summary.filter(pl.col("m") == m)
+        .select("draw", "k", *names)
+        .rename(names)
+        .with_columns(shown)
         for m in summary["m"].unique(maintain_order=True).to_list()
+        for what, names in (("the surest", believed), ("the groups", groups))
     }
 
 

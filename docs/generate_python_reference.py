@@ -42,6 +42,8 @@ CHAPTERS = {
         "CorSplit",
         "Incremental",
         "Mondrian",
+        "Mask",
+        "AlphaK",
         "StaticI",
         "StaticII",
     ),
@@ -54,6 +56,7 @@ CHAPTERS = {
         "TClose",
         "KEAnonymous",
     ),
+    "Check what holds of each release": ("AlphaKAnonymous", "MConfidential"),
     "Check what holds over a series": (
         "MUnique",
         "MInvariant",
@@ -69,6 +72,7 @@ CHAPTERS = {
         "AuditReport",
         "attacks",
         "Knowledge",
+        "Minimal",
         "Published",
         "read_releases",
     ),
@@ -90,6 +94,10 @@ Each is a frozen value with the parameters below, for `Mondrian(constraints=[...
 `check(published)` takes a `Published` and gives a verdict with `holds`, `guarantee`, `worst`, `release`, `group`,
 `violations`, `groups` and `explanation`. Definitions and sources are in
 [the table of constraints](../explanation/methods/mondrian.md#constraints).""",
+    "Check what holds of each release": """\
+What [AlphaK](../explanation/methods/alpha-k.md) and [Mask](../explanation/methods/mask.md) promise beside those. The
+second needs to know who has the same quasi-identifiers: `MConfidential(2).check(series.published(classes=True))`.
+""",
     "Check what holds over a series": """\
 What [m-invariance](../explanation/methods/m-invariance.md), [e-equivalence](../explanation/methods/e-equivalence.md),
 [Cor-Split](../explanation/methods/cor-split.md) and
@@ -100,10 +108,11 @@ and can be checked on any series: `MInvariant(4).check(series.published())`.
 How to [audit a series](../how-to/audit-a-series.md), and [releases made elsewhere](../how-to/audit-other-releases.md).
 """,
     "attacks": """\
-The module with the attacks: `Worlds`, `Equivalence`, `Correlation`, `Channels`. Each has `run(published, knowledge)`,
-which gives findings with `posteriors`, `certain`, `excluded`, `witnesses`, `searched`, `undecided`, `judge(limits)`.
-`Limits` says how much may be learnt, `build(name, **parameters)` makes an attack from its name, `ATTACKS` lists those
-there are. [The attacks](../explanation/attacks/index.md) explains them, one page each.
+The module with the attacks: `Worlds`, `Equivalence`, `Correlation`, `Channels`, `Minimality`, and `Mechanism`, which
+takes a method and is for tiny tables. Each has `run(published, knowledge)`, which gives findings with `posteriors`,
+`certain`, `excluded`, `witnesses`, `searched`, `undecided`, `judge(limits)`. `Limits` says how much may be learnt,
+`build(name, **parameters)` makes an attack from its name, `ATTACKS` lists those there are.
+[The attacks](../explanation/attacks/index.md) explains them, one page each.
 """,
     "errors": """\
 The module with the exception tree; every exception is a `ri.errors.ReissueError`. See [Errors](errors.md).""",

@@ -93,8 +93,8 @@ class Case:
         parts = np.split(release.members, release.member_starts[1:-1])
         return [[row[number] for number in part.tolist()] for part in parts]
 
-    def classes(self) -> list[tuple[object, ...]]:
-        return self.table.select(*self.policy.schema.quasi).rows()
+    def classes(self) -> list[object]:
+        return [*self.table.select(*self.policy.schema.quasi).rows()]
 
     def argued(self) -> MinimalityFindings:
         """By somebody who knows no more of the method than that it generalises nothing needlessly."""
@@ -116,10 +116,10 @@ class Case:
 @pytest.mark.parametrize(
     ("k", "schema", "places", "values"),
     [
-        (2, LINE, [(1, 2, 5, 6, 8, 11)], "ab"),
-        (2, PLANE, [(3, 9, 1, 7, 5), (2, 4, 9, 1, 8)], "abc"),
+        (2, LINE, [(1, 2, 5, 6, 8)], "ab"),
+        (2, PLANE, [(3, 9, 1, 7), (2, 4, 9, 1)], "abc"),
         (2, LINE, [(4, 4, 4, 7, 7, 9)], "ab"),
-        (3, PLANE, [(0, 6, 3, 1, 6, 2, 9), (5, 5, 0, 8, 2, 2, 7)], "ab"),
+        (3, PLANE, [(0, 6, 3, 1, 6, 2), (5, 5, 0, 8, 2, 2)], "ab"),
     ],
 )
 def test_mondrian_by_numbers_of_people_tells_the_groups_and_no_more(
@@ -170,30 +170,30 @@ def test_mondrian_with_a_share_of_a_half_makes_somebody_certain() -> None:
     assert argued.certain == {}
 
 
-def violates(held: Counter[str], protected: Iterable[str] | None = None) -> bool:
-    """Whether some value, or protected value, has more than half."""
-    return any(2 * held[value] > held.total() for value in (held if protected is None else protected))
+def violates(held: Counter[str], protected: str) -> bool:
+    """Whether one of these values has more than half."""
+    return any(2 * held[value] > held.total() for value in protected)
 
 
-def test_the_argument_from_minimality_is_never_surer_than_the_program() -> None:
+@pytest.mark.parametrize(("protected", "certain"), [("abc", 0), ("a", 3)])
+def test_the_argument_from_minimality_is_never_surer_than_the_program(protected: str, certain: int) -> None:
     """In every table that leads to the release some class of each group of several breaks the requirement."""
     random = Random(3)
-    learnt = surer = 0
-    for sizes in [(1,) * 6, (2, 2, 1, 1), (2, 3), (2, 4), (4, 2), (2, 1, 2), (2, 2, 2), (3, 1, 2), (2, 3, 1)] * 2:
+    schema = LINE if protected == "abc" else replace(LINE, protect=[["a"]])
+    learnt = argued_certain = surer = 0
+    for sizes in [(1,) * 6, (2, 3), (3, 3), (2, 4), (2, 2, 2), (2, 1, 1, 2)]:
         places = [3 * at for at, size in enumerate(sizes) for _ in range(size)]
-        values = ["a", "b", "c", *random.choices("abc", k=len(places) - 3)]
-        if violates(Counter(values)):
-            continue
+        values = ["a", "a", "b", "b", "c", "c"][: len(places)]
         random.shuffle(values)
-        case = Case.of(ri.Policy(LINE, SHARE), {"x": places}, values)
+        case = Case.of(ri.Policy(schema, SHARE), {"x": places}, values)
         groups, classes = case.groups(), case.classes()
 
-        def minimal(table: list[str], groups: Any = groups, classes: Any = classes) -> bool:
+        def minimal(table: list[str], groups: list[list[int]] = groups, classes: list[object] = classes) -> bool:
             for group in groups:
-                own: dict[Any, Counter[str]] = {classes[row]: Counter() for row in group}
+                own: dict[object, Counter[str]] = {classes[row]: Counter() for row in group}
                 for row in group:
                     own[classes[row]][table[row]] += 1
-                if len(own) > 1 and not any(map(violates, own.values())):
+                if len(own) > 1 and not any(violates(held, protected) for held in own.values()):
                     return False
             return True
 
@@ -203,12 +203,13 @@ def test_the_argument_from_minimality_is_never_surer_than_the_program() -> None:
         assert case.attacked(only=minimal).worlds == found.worlds
         argued = case.argued()
         assert argued.certain.items() <= found.certain.items()
-        for person, values_ruled_out in argued.excluded.items():
-            assert all(found.probability(person, value) == 0 for value in values_ruled_out)
+        for person, gone in argued.excluded.items():
+            assert all(found.probability(person, value) == 0 for value in gone)
         learnt += not argued.posteriors.is_empty()
+        argued_certain += len(argued.certain)
         surer += len(found.certain) > len(argued.certain)
-    print(learnt, surer)
-    assert learnt > 1
+    print("LEARNT", protected, learnt, argued_certain, surer)
+    assert learnt
 
 
 @pytest.mark.parametrize("method", [ri.Mondrian(l=2), ri.StaticII(2), ri.Incremental(2)])
@@ -234,3 +235,133 @@ def test_two_distinct_values_promised_and_one_left(method: Any) -> None:
 def far_above(found: MechanismFindings, limit: float) -> pl.DataFrame:
     """Who has which value with more than that, by four standard errors."""
     return found.posteriors.filter(pl.col("probability") - 4 * pl.col("standard_error").fill_null(0) > limit)
+
+
+@pytest.mark.parametrize("values", ["aabb", "aabc"])
+def test_the_split_of_m_invariance_keeps_one_half(values: str) -> None:
+    case = Case.of(ri.Policy(LINE, ri.MInvariance(2)), {"x": range(1, 5)}, values)
+    found = case.attacked(seeds=16)
+    assert not found.exact
+    shown = {row: {case.values[one] for one in group} for group in case.groups() for row in group}
+    for row, value in product(range(4), sorted(set(values))):
+        figure, error = found.posteriors.filter(person=case.numbers[row], value=value)[
+            ["probability", "standard_error"]
+        ].row(0)
+        assert abs(figure - 0.5 * (value in shown[row])) <= 4 * error
+    assert found.judge(Limits(HALF)).status == "sampled"
+    if values == "aabb":
+        # Note 9: the first a comes with the first b. Only bbaa leads there too, so 1 and 2 have the same, and 3 and 4.
+        assert sorted(map(sorted, case.groups())) == [[0, 2], [1, 3]]
+        assert found.worlds == 2
+        rows = {frozenset(case.numbers.index(int(one)) for one in pair) for pair in found.equal_pairs}
+        assert rows == {frozenset({0, 1}), frozenset({2, 3})}
+
+
+@pytest.mark.parametrize(
+    ("method", "values"),
+    [
+        (ri.MInvariance(2, split=False), "aabb"),
+        (ri.MInvariance(2, split=False), "aabc"),
+        (ri.EEquivalence(2, 2, shortage="refuse"), "aabb"),
+        (ri.CorSplit(2, 2, combinations=True, shortage="refuse"), "aabb"),
+    ],
+)
+def test_merged_buckets_keep_one_half_and_make_nobody_equal(method: Any, values: str) -> None:
+    case = Case.of(ri.Policy(LINE, method, form="anatomised"), {"x": range(1, 5)}, values)
+    found = case.attacked(seeds=16)
+    assert found.equal_pairs == ()
+    assert far_above(found, 0.5).is_empty()
+    if values == "aabb":
+        # All tables lead to it, whatever is drawn.
+        assert (found.worlds, found.weight) == (6, pytest.approx(6 / 16))
+        assert found.posteriors["probability"].to_list() == pytest.approx([0.5] * 8)
+
+
+def test_made_up_rows_break_one_half_for_whoever_knows_how_many_people_there_are() -> None:
+    """Five people with a a a b c and m = 2: a row with b is made up. Then he knows that three of five have a."""
+    policy, places = ri.Policy(LINE, ri.MInvariance(2)), {"x": [1, 1, 1, 9, 9]}
+    case = Case.of(policy, places, "aaabc")
+    assert published(case) == Counter("aaabbc")
+    # Other tables of five that this has room for are published otherwise, whoever has what.
+    assert published(Case.of(policy, places, "aabbc")) == Counter("aabbc")
+    assert published(Case.of(policy, places, "aaabb")) == Counter("aaabbb")
+    found = case.attacked(only=lambda table: sorted(table) == list("aaabc"), seeds=16)
+    assert set(far_above(found, 0.5)["value"]) == {"a"}
+    assert found.judge(Limits(HALF)).status == "beyond"
+
+
+def published(case: Case) -> Counter[object]:
+    """How often each value was published."""
+    view = case.made.published()
+    release = view.releases[0]
+    shown = zip(release.values.tolist(), release.counts.tolist(), strict=True)
+    told: Counter[object] = Counter()
+    for value, count in shown:
+        told[view.values[value]] += count
+    return told
+
+
+# AlphaK
+
+
+@dataclass(frozen=True)
+class Undrawn:
+    """AlphaK draws only who of one class with one value goes where, which is not public: one way is as good as any."""
+
+    method: ri.AlphaK
+
+    def group(self, snapshot: Any, delta: Any, memory: Any, rng: Any) -> Any:
+        return self.method.group(snapshot, delta, memory, np.random.default_rng(0))
+
+
+def wong(sizes: Sequence[int], diseases: Sequence[str], method: ri.AlphaK, tree: ri.Hierarchy) -> Case:
+    schema = ri.Schema("who", {"q": tree}, "disease", protect=[["HIV"]])
+    classes = [f"q{at + 1}" for at, size in enumerate(sizes) for _ in range(size)]
+    return Case.of(ri.Policy(schema, method), {"q": classes}, diseases)
+
+
+@pytest.mark.parametrize("recoding", ["local", "full-domain"])
+def test_alpha_k_on_the_papers_bad_table(recoding: Any) -> None:
+    """Wong et al. 2007, Table 1 (b), published as (d) or (c): both people of q1 have HIV."""
+    method = ri.AlphaK("1/2", recoding=recoding)
+    tree = ri.Hierarchy.from_nested({"Q": ["q1", "q2"]})
+    case = wong([2, 5], ["HIV"] * 2 + ["none"] * 5, method, tree)
+    assert sorted(map(len, case.groups())) == ([3, 4] if recoding == "local" else [7])
+    assert case.argued().certain.items() >= dict.fromkeys(case.numbers[:2], "HIV").items()
+    found = case.attacked(method=Undrawn(method))
+    assert found.exact
+    assert found.worlds == 1
+    assert found.certain == dict(zip(case.numbers, case.values, strict=True))
+    drawn = case.attacked(seeds=3)
+    assert drawn.exact == (recoding == "full-domain")
+    assert drawn.worlds == 1
+    assert drawn.weight == pytest.approx(float(found.weight))
+
+
+@pytest.mark.parametrize("recoding", ["local", "full-domain"])
+def test_alpha_k_the_program_says_at_least_what_minimality_says(recoding: Any) -> None:
+    random = Random(5)
+    nested = ri.Hierarchy.from_nested({"Q": {"P": ["q1", "q2"], "R": ["q3"]}})
+    flat = ri.Hierarchy.from_nested({"Q": ["q1", "q2"]})
+    certain = surer = 0
+    for at in range(24):
+        people = random.randint(5, 6)
+        first = random.randint(1, 3)
+        sizes = [first, people - first] if at % 2 else [first, 1, people - first - 1]
+        diseases = ["HIV"] * random.randint(1, people // 2)
+        diseases += ["none"] * (people - len(diseases))
+        random.shuffle(diseases)
+        method = ri.AlphaK("1/2", k=random.choice((1, 1, 2)), recoding=recoding)
+        case = wong(sizes, diseases, method, flat if at % 2 else nested)
+        told = {"method": Undrawn(method)}
+        found = case.attacked(**told)
+        assert found.exact
+        assert case.attacked(known=True, **told).worlds == 1
+        argued = case.argued()
+        assert argued.certain.items() <= found.certain.items()
+        for person, gone in argued.excluded.items():
+            assert all(found.probability(person, value) == 0 for value in gone)
+        certain += bool(argued.certain)
+        surer += len(found.certain) > len(argued.certain)
+    print("ALPHA", recoding, certain, surer)
+    assert certain

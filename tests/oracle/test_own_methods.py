@@ -7,7 +7,7 @@ such an attacker stands here in small.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
@@ -27,7 +27,7 @@ from reissue.errors import Infeasible
 from reissue.knowledge import Knowledge
 from reissue.refusals import check_feasible
 from reissue.series import draft
-from reissue.snapshot import Snapshot
+from reissue.snapshot import Labels, Snapshot
 
 HALF = Fraction(1, 2)
 LINE = ri.Schema("who", {"x": ri.Numeric()}, "what")
@@ -36,6 +36,12 @@ SHARE = ri.Mondrian(constraints=[ri.ShareDiverse(2)])
 
 Condition = Callable[[list[str]], bool]
 """Whether a table may be, by everybody's values in the order of the registry."""
+
+
+def labels_of(snapshot: Snapshot) -> tuple[str, ...]:
+    levels = snapshot.values.levels
+    assert isinstance(levels, Labels)
+    return levels.labels
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Case:
     numbers: list[int]
 
     @classmethod
-    def of(cls, policy: ri.Policy, quasi: dict[str, Sequence[object]], values: Iterable[str], seed: int = 1) -> Case:
+    def of(cls, policy: ri.Policy, quasi: Mapping[str, Sequence[object]], values: Iterable[str], seed: int = 1) -> Case:
         schema = policy.schema
         held = list(values)
         table = pl.DataFrame({schema.person: np.arange(len(held)), **quasi, schema.sensitive: held})
@@ -67,7 +73,7 @@ class Case:
         feasible: set[tuple[str, ...]] = set()
 
         def admit(snapshot: Snapshot) -> None:
-            table = [str(value) for value in snapshot.values.decode()]
+            table = [labels_of(snapshot)[code] for code in snapshot.values.codes.tolist()]
             # Whether a table is refused depends on how often each value occurs, and on nothing else.
             if tuple(sorted(table)) not in feasible:
                 check_feasible(snapshot, guarantees, goes_on=False)
@@ -117,9 +123,9 @@ class Case:
     ("k", "schema", "places", "values"),
     [
         (2, LINE, [(1, 2, 5, 6, 8)], "ab"),
-        (2, PLANE, [(3, 9, 1, 7), (2, 4, 9, 1)], "abc"),
         (2, LINE, [(4, 4, 4, 7, 7, 9)], "ab"),
-        (3, PLANE, [(0, 6, 3, 1, 6, 2), (5, 5, 0, 8, 2, 2)], "ab"),
+        (2, PLANE, [(3, 9, 1, 7), (2, 4, 9, 1)], "ab"),
+        (3, PLANE, [(3, 9, 1), (2, 4, 4)], "abc"),
     ],
 )
 def test_mondrian_by_numbers_of_people_tells_the_groups_and_no_more(
@@ -127,7 +133,7 @@ def test_mondrian_by_numbers_of_people_tells_the_groups_and_no_more(
 ) -> None:
     """Every release there can be: everybody has each value with its share in his group."""
     policy = ri.Policy(schema, ri.Mondrian(k=k))
-    quasi: dict[str, Sequence[object]] = dict(zip(schema.quasi, places, strict=True))
+    quasi = dict(zip(schema.quasi, places, strict=True))
     people = len(places[0])
     groups = Case.of(policy, quasi, values[0] * people).groups()
     seen = Fraction(0)
@@ -175,16 +181,23 @@ def violates(held: Counter[str], protected: str) -> bool:
     return any(2 * held[value] > held.total() for value in protected)
 
 
-@pytest.mark.parametrize(("protected", "certain"), [("abc", 0), ("a", 3)])
-def test_the_argument_from_minimality_is_never_surer_than_the_program(protected: str, certain: int) -> None:
+TABLES = [
+    ((1,) * 6, "aabcbc"),
+    ((2, 3), "aabbc"),
+    ((2, 4), "aabbbc"),
+    ((2, 2, 1), "aabcb"),
+    ((3, 2), "abcab"),
+]
+"""Sizes of classes along the line, and values."""
+
+
+@pytest.mark.parametrize("protected", ["abc", "a"])
+def test_the_argument_from_minimality_is_never_surer_than_the_program(protected: str) -> None:
     """In every table that leads to the release some class of each group of several breaks the requirement."""
-    random = Random(3)
-    schema = LINE if protected == "abc" else replace(LINE, protect=[["a"]])
+    schema = LINE if protected == "abc" else ri.Schema("who", {"x": ri.Numeric()}, "what", protect=[["a"]])
     learnt = argued_certain = surer = 0
-    for sizes in [(1,) * 6, (2, 3), (3, 3), (2, 4), (2, 2, 2), (2, 1, 1, 2)]:
+    for sizes, values in TABLES:
         places = [3 * at for at, size in enumerate(sizes) for _ in range(size)]
-        values = ["a", "a", "b", "b", "c", "c"][: len(places)]
-        random.shuffle(values)
         case = Case.of(ri.Policy(schema, SHARE), {"x": places}, values)
         groups, classes = case.groups(), case.classes()
 
@@ -208,8 +221,9 @@ def test_the_argument_from_minimality_is_never_surer_than_the_program(protected:
         learnt += not argued.posteriors.is_empty()
         argued_certain += len(argued.certain)
         surer += len(found.certain) > len(argued.certain)
-    print("LEARNT", protected, learnt, argued_certain, surer)
     assert learnt
+    assert surer
+    assert bool(argued_certain) == (protected == "a")
 
 
 @pytest.mark.parametrize("method", [ri.Mondrian(l=2), ri.StaticII(2), ri.Incremental(2)])
@@ -237,10 +251,10 @@ def far_above(found: MechanismFindings, limit: float) -> pl.DataFrame:
     return found.posteriors.filter(pl.col("probability") - 4 * pl.col("standard_error").fill_null(0) > limit)
 
 
-@pytest.mark.parametrize("values", ["aabb", "aabc"])
-def test_the_split_of_m_invariance_keeps_one_half(values: str) -> None:
+@pytest.mark.parametrize(("values", "seeds"), [("aabb", 6), ("aabc", 16)])
+def test_the_split_of_m_invariance_keeps_one_half(values: str, seeds: int) -> None:
     case = Case.of(ri.Policy(LINE, ri.MInvariance(2)), {"x": range(1, 5)}, values)
-    found = case.attacked(seeds=16)
+    found = case.attacked(seeds=seeds)
     assert not found.exact
     shown = {row: {case.values[one] for one in group} for group in case.groups() for row in group}
     for row, value in product(range(4), sorted(set(values))):
@@ -258,34 +272,35 @@ def test_the_split_of_m_invariance_keeps_one_half(values: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "values"),
+    ("method", "values", "seeds"),
     [
-        (ri.MInvariance(2, split=False), "aabb"),
-        (ri.MInvariance(2, split=False), "aabc"),
-        (ri.EEquivalence(2, 2, shortage="refuse"), "aabb"),
-        (ri.CorSplit(2, 2, combinations=True, shortage="refuse"), "aabb"),
+        (ri.MInvariance(2, split=False), "aabb", 6),
+        (ri.MInvariance(2, split=False), "aabc", 16),
+        (ri.EEquivalence(2, 2, shortage="refuse"), "aabb", 6),
+        (ri.CorSplit(2, 2, combinations=True, shortage="refuse"), "aabb", 6),
     ],
 )
-def test_merged_buckets_keep_one_half_and_make_nobody_equal(method: Any, values: str) -> None:
+def test_merged_buckets_keep_one_half_and_make_nobody_equal(method: Any, values: str, seeds: int) -> None:
     case = Case.of(ri.Policy(LINE, method, form="anatomised"), {"x": range(1, 5)}, values)
-    found = case.attacked(seeds=16)
+    found = case.attacked(seeds=seeds)
     assert found.equal_pairs == ()
     assert far_above(found, 0.5).is_empty()
     if values == "aabb":
         # All tables lead to it, whatever is drawn.
-        assert (found.worlds, found.weight) == (6, pytest.approx(6 / 16))
+        assert found.worlds == 6
+        assert found.weight == pytest.approx(6 / 16)
         assert found.posteriors["probability"].to_list() == pytest.approx([0.5] * 8)
 
 
 def test_made_up_rows_break_one_half_for_whoever_knows_how_many_people_there_are() -> None:
     """Five people with a a a b c and m = 2: a row with b is made up. Then he knows that three of five have a."""
-    policy, places = ri.Policy(LINE, ri.MInvariance(2)), {"x": [1, 1, 1, 9, 9]}
+    policy, places = ri.Policy(LINE, ri.MInvariance(2)), {"x": [1, 1, 9, 9, 9]}
     case = Case.of(policy, places, "aaabc")
     assert published(case) == Counter("aaabbc")
     # Other tables of five that this has room for are published otherwise, whoever has what.
     assert published(Case.of(policy, places, "aabbc")) == Counter("aabbc")
     assert published(Case.of(policy, places, "aaabb")) == Counter("aaabbb")
-    found = case.attacked(only=lambda table: sorted(table) == list("aaabc"), seeds=16)
+    found = case.attacked(only=lambda table: sorted(table) == list("aaabc"), seeds=10)
     assert set(far_above(found, 0.5)["value"]) == {"a"}
     assert found.judge(Limits(HALF)).status == "beyond"
 
@@ -344,7 +359,7 @@ def test_alpha_k_the_program_says_at_least_what_minimality_says(recoding: Any) -
     nested = ri.Hierarchy.from_nested({"Q": {"P": ["q1", "q2"], "R": ["q3"]}})
     flat = ri.Hierarchy.from_nested({"Q": ["q1", "q2"]})
     certain = surer = 0
-    for at in range(24):
+    for at in range(10):
         people = random.randint(5, 6)
         first = random.randint(1, 3)
         sizes = [first, people - first] if at % 2 else [first, 1, people - first - 1]
@@ -353,15 +368,14 @@ def test_alpha_k_the_program_says_at_least_what_minimality_says(recoding: Any) -
         random.shuffle(diseases)
         method = ri.AlphaK("1/2", k=random.choice((1, 1, 2)), recoding=recoding)
         case = wong(sizes, diseases, method, flat if at % 2 else nested)
-        told = {"method": Undrawn(method)}
-        found = case.attacked(**told)
+        found = case.attacked(method=Undrawn(method))
         assert found.exact
-        assert case.attacked(known=True, **told).worlds == 1
+        assert case.attacked(known=True, method=Undrawn(method)).worlds == 1
         argued = case.argued()
         assert argued.certain.items() <= found.certain.items()
         for person, gone in argued.excluded.items():
             assert all(found.probability(person, value) == 0 for value in gone)
         certain += bool(argued.certain)
         surer += len(found.certain) > len(argued.certain)
-    print("ALPHA", recoding, certain, surer)
     assert certain
+    assert surer

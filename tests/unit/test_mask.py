@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import pairwise
-from math import comb
+from itertools import pairwise, product
+from math import comb, prod
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,9 @@ from reissue.snapshot import Delta, Snapshot
 
 LABELS = ("HIV", "cancer", "flu", "cold")
 WEIGHTS = (0.15, 0.15, 0.4, 0.3)
+SMALL = ri.Schema(
+    "id", {"age": ri.Numeric(low=0, high=9)}, {"disease": ri.Categorical(values=("HIV", "none"))}, protect=[["HIV"]]
+)
 NOBODY = np.empty(0, dtype=np.int64)
 NOTHING = Delta(NOBODY, NOBODY, NOBODY, NOBODY, NOBODY, NOBODY, 0)
 
@@ -311,12 +314,20 @@ def test_the_minimality_attack_finds_nothing() -> None:
     assert generalised > 50
 
 
+def test_where_no_protected_value_is_left_nothing_is_told(tmp_path: Any) -> None:
+    """Both of the protected are replaced; that everybody else has the same value is nobody's concern."""
+    frame = pl.DataFrame({"id": range(7), "age": [1, 1, 8, 8, 8, 8, 8], "disease": ["HIV"] * 2 + ["none"] * 5})
+    with ri.open(tmp_path / "series", ri.Policy(SMALL, Mask(2, 2))) as series:
+        assert series.publish(frame, seed=1).summary["changed"] == 2
+        report = series.audit()
+        assert (report.passed, report.judgements["Minimality"].status) == (True, "within")
+        # What is known of people beforehand the argument does not use, so that it proves nothing then.
+        known = ri.Knowledge(compromised={int(series.published().releases[0].members[0]): "none"})
+        report = series.audit(known)
+        assert (report.passed, report.judgements["Minimality"].status) == (False, "undecided")
+
+
 # Somebody who knows Mask
-
-
-SMALL = ri.Schema(
-    "id", {"age": ri.Numeric(low=0, high=9)}, {"disease": ri.Categorical(values=("HIV", "none"))}, protect=[["HIV"]]
-)
 
 
 def known_mask(diseases: list[str], method: Mask, *, total: int | None = None, seeds: int = 8) -> pl.DataFrame:
@@ -351,3 +362,34 @@ def test_the_other_draw_leaves_nobody_surer_than_one_in_l() -> None:
     for diseases in (["HIV", "HIV", "none", "none"], ["HIV", "none", "none", "none"]):
         found = known_mask(diseases, Mask(2, 2, "binomial"), seeds=24)
         assert (found["probability"] <= 0.5 + 4 * found["standard_error"].fill_null(0) + 1e-12).all()
+
+
+def surest(others: int, before: Fraction) -> Fraction:
+    """How sure of HIV anybody is of three pairs, over every table and every draw, where other values are alike."""
+    likely = {0: before, **dict.fromkeys(range(1, others + 1), (1 - before) / others)}
+    told: dict[tuple[tuple[int, ...], ...], list[Fraction]] = {}
+    for table in product(likely, repeat=6):
+        spare = Counter(value for value in table if value)
+        if table.count(0) * 2 > 6:
+            continue  # refused
+        weight = prod((likely[value] for value in table), start=Fraction(1))
+        pairs = [
+            [((one, two), Fraction(spare[one] * spare[two], spare.total() ** 2)) for one in spare for two in spare]
+            if pair == (0, 0)
+            else [(pair, Fraction(1))]
+            for pair in (table[at : at + 2] for at in (0, 2, 4))
+        ]
+        for shown in product(*pairs):
+            seen = tuple(tuple(sorted(pair)) for pair, _ in shown)
+            chance = weight * prod((drawn for _, drawn in shown), start=Fraction(1))
+            every = told.setdefault(seen, [Fraction(0), Fraction(0)])
+            every[0] += chance
+            every[1] += chance * Fraction(table[:2].count(0), 2)
+    return max(held / chance for chance, held in told.values())
+
+
+def test_the_promise_is_about_the_set_and_not_about_which_other_values_are_put_in_place() -> None:
+    """With one other value there is nothing else to see; with two, of six people, the values themselves tell."""
+    assert surest(1, Fraction(1, 2)) == Fraction(1, 2)
+    assert surest(2, Fraction(1, 2)) == Fraction(16, 25)
+    assert surest(2, Fraction(1, 4)) == Fraction(1, 2)

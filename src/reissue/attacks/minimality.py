@@ -140,7 +140,9 @@ class Minimality:
                 need_one_place_each((release,))
             requirement = requirement_of(constraints, published, release)
             sets = positions(self.protect, published.values) if self.protect else list(requirement.sets)
-            sets = sets or [(at,) for at in range(len(published.values))]
+            if not (sets or self.protect or any(one.parameters.get("protect") for one in constraints)):
+                # Nothing is protected by name; where sets are, and no value of theirs is published, nothing is told.
+                sets = [(at,) for at in range(len(published.values))]
             found = credibility(release, requirement, sets, recoding=recoding, seconds=self.seconds, seed=SEED)
             if found.refused is not None:
                 refused.append(f"release {release.number:,}: {found.refused}")

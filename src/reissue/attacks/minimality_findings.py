@@ -90,6 +90,8 @@ class MinimalityFindings(Findings):
         """The releases that were looked at, with their credibilities in compact form."""
         self.refused = bool(refused)
         """Whether a release should have been looked at and could not be."""
+        self.unused = bool(unused)
+        """Whether something is known that the argument does not use: then nothing is proven to be within a limit."""
         searched, more = [], [*refused, *unused]
         for one in attacked:
             found = one.found
@@ -298,8 +300,8 @@ class MinimalityFindings(Findings):
             )
             return Judgement("beyond", words, findings, len(hits))
         open_people = _number(unsettled)
-        if open_people or self.refused:
-            by_estimate = open_people == _number(estimated) and not self.refused
+        if open_people or self.refused or self.unused:
+            by_estimate = open_people == _number(estimated) and not self.refused and not self.unused
             status: Literal["sampled", "undecided"] = "sampled" if by_estimate else "undecided"
             words = f"Nobody is proven to have a credibility above {bar}."
             if open_people:

@@ -63,6 +63,8 @@ def of_class(release: PublishedGroups, found: Credibility, row: int, at: int, pe
 def _story(release: PublishedGroups, story: Story) -> list[Sentence]:
     place = Place(release.number, story.group + 1)
     rows = count_of(story.rows, "row of the class is", "rows of the class are")
+    if story.is_open:
+        rows = count_of(story.rows, "person of the class may be", "people of the class may be")
     told: list[Sentence] = [
         (f"{rows} in ", place, f", which has {count_of(story.size, 'row')} of {story.classes:,} classes.")
     ]

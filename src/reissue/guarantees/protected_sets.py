@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 
 from reissue.errors import count_of
-from reissue.guarantees.base import Validation, Parametrised
+from reissue.guarantees.base import Parametrised, Validation
 from reissue.reasoning import diversity
 from reissue.reasoning.diversity import Ints
 from reissue.release import Published, PublishedGroups

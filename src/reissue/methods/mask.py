@@ -23,8 +23,11 @@ draw="binomial" draws the number y that a violating group of n people shows from
 C(n, y) (1/l)^y (1 - 1/l)^(n-y) (n/l - y), for y below n/l, instead of from L. Then somebody to whom the people of a
 group are independent and alike beforehand, each in the protected set with a probability of at most 1/l, is at most 1/l
 sure afterwards, though he knows Mask, l and the groups: among groups of n that show y, those that were repaired weigh
-so little, for every y, that what they had is made up for by the slack n/l - y of those that show what they have.
-One protected set; with several, each by itself, for somebody who does not look at the others.
+so little, for every y, that what they had is made up for by the slack n/l - y of those that show what they have. (That
+tables with more than 1 in l overall are refused only helps: it makes large numbers less likely, whatever is shown.)
+That is about how many of a group show the set. Which values are put in place of others follows the table; in a tiny one
+with many values they may stand out, and somebody who looks at that can be surer. One protected set; with several, each
+by itself, for somebody who does not look at the others.
 
 Decided where the paper is silent: fewer than (l - 1)|V| satisfying groups: all of them are L, and a note says so; none
 at all: refused. Several sets are repaired one after the other, from V and L as they were in the true table; sets that

@@ -24,7 +24,7 @@ Cost: Mondrian's, `StaticI` for the whole table and `StaticII` for the new recor
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,9 @@ from reissue.reasoning.dense import ascending, places
 from reissue.schema import Schema
 from reissue.showing import shown
 from reissue.snapshot import Delta, Snapshot, strata
+
+if TYPE_CHECKING:
+    from reissue.knowledge import Recoding
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -65,6 +68,11 @@ class StaticI(Method):
     def parameters(self) -> dict[str, object]:
         """The number of distinct values."""
         return {"l": self.l}
+
+    @property
+    def minimal_recoding(self) -> Recoding | None:
+        """As Mondrian's."""
+        return "global"
 
     def promises(self, schema: Schema) -> tuple[Promise, ...]:
         """l distinct values in every group of each release alone; no bound of 1/l on a probability."""

@@ -39,6 +39,8 @@ class Story:
     """Counted from 0."""
     rows: int
     """How many rows of the class are in it; where that is not known, how many people may be."""
+    is_open: bool
+    """Whether it is not known how many rows of which class are in it."""
     size: int
     """How many rows the group has."""
     classes: int
@@ -427,7 +429,8 @@ class Work:
             problem, can = self.problems[sort], self.settled[sort].can
             able = sum(many for many, able in zip(problem.often, can, strict=True) if able)
             rows = int(self._rows[group])
-            found.append(Story(group, problem.classes[place].rows, rows, problem.members, able, can[place]))
+            is_open = bool(self.layout.open_groups[group])
+            found.append(Story(group, problem.classes[place].rows, is_open, rows, problem.members, able, can[place]))
         return found
 
 

@@ -123,7 +123,7 @@ class Case:
     ("k", "schema", "places", "values"),
     [
         (2, LINE, [(1, 2, 5, 6, 8)], "ab"),
-        (2, LINE, [(4, 4, 4, 7, 7, 9)], "ab"),
+        (2, LINE, [(4, 4, 4, 7, 7)], "ab"),
         (2, PLANE, [(3, 9, 1, 7), (2, 4, 9, 1)], "ab"),
         (3, PLANE, [(3, 9, 1), (2, 4, 4)], "abc"),
     ],
@@ -251,7 +251,7 @@ def far_above(found: MechanismFindings, limit: float) -> pl.DataFrame:
     return found.posteriors.filter(pl.col("probability") - 4 * pl.col("standard_error").fill_null(0) > limit)
 
 
-@pytest.mark.parametrize(("values", "seeds"), [("aabb", 6), ("aabc", 16)])
+@pytest.mark.parametrize(("values", "seeds"), [("aabb", 6), ("aabc", 12)])
 def test_the_split_of_m_invariance_keeps_one_half(values: str, seeds: int) -> None:
     case = Case.of(ri.Policy(LINE, ri.MInvariance(2)), {"x": range(1, 5)}, values)
     found = case.attacked(seeds=seeds)
@@ -275,7 +275,7 @@ def test_the_split_of_m_invariance_keeps_one_half(values: str, seeds: int) -> No
     ("method", "values", "seeds"),
     [
         (ri.MInvariance(2, split=False), "aabb", 6),
-        (ri.MInvariance(2, split=False), "aabc", 16),
+        (ri.MInvariance(2, split=False), "aabc", 12),
         (ri.EEquivalence(2, 2, shortage="refuse"), "aabb", 6),
         (ri.CorSplit(2, 2, combinations=True, shortage="refuse"), "aabb", 6),
     ],
@@ -355,11 +355,12 @@ def test_alpha_k_on_the_papers_bad_table(recoding: Any) -> None:
 
 @pytest.mark.parametrize("recoding", ["local", "full-domain"])
 def test_alpha_k_the_program_says_at_least_what_minimality_says(recoding: Any) -> None:
+    """The truth is among the tables left, and whoever is certain by the argument is certain by the program."""
     random = Random(5)
     nested = ri.Hierarchy.from_nested({"Q": {"P": ["q1", "q2"], "R": ["q3"]}})
     flat = ri.Hierarchy.from_nested({"Q": ["q1", "q2"]})
     certain = surer = 0
-    for at in range(10):
+    for at in range(8):
         people = random.randint(5, 6)
         first = random.randint(1, 3)
         sizes = [first, people - first] if at % 2 else [first, 1, people - first - 1]

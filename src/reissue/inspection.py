@@ -62,6 +62,11 @@ class Past:
         adopted = {release.number for release in self.releases if release.manifest["series"] == "adopted"}
         return {number: known for number, known in found.items() if known and number not in adopted}
 
+    def untrue(self) -> list[int]:
+        """The releases whose method may publish somebody with another value than his own."""
+        own = [release.number for release in self.releases if release.manifest["series"] != "adopted"]
+        return [number for number in own if not self.policy_of(number).method.truthful]
+
     def promises(self) -> tuple[Promise, ...]:
         """What has been promised about all releases together.
 
@@ -157,6 +162,8 @@ class Sight:
     """How many groups of releases made elsewhere are left out, because nobody in them is ever published again."""
     minimal: Mapping[int, Minimal] = field(default_factory=dict)
     """The releases that were generalised no more than their promises asked."""
+    untrue: Sequence[int] = ()
+    """The releases whose method may publish somebody with another value than his own."""
 
     @classmethod
     def of_series(cls, past: Past, schema: Schema) -> Sight:
@@ -165,7 +172,8 @@ class Sight:
             raise ParameterError("There is nothing to audit: the series has no release yet.", hint="publish one first.")
         minimal = past.minimal()
         form = past.policy_of(past.releases[-1].number).form
-        return cls(past.view(schema, classes=minimal), past.promises(), form, minimal=minimal)
+        view = past.view(schema, classes=minimal)
+        return cls(view, past.promises(), form, minimal=minimal, untrue=past.untrue())
 
     @classmethod
     def of_draft(cls, draft: Draft, past: Past | None) -> Sight:
@@ -177,16 +185,17 @@ class Sight:
         schema, promised = draft.policy.schema, _promises(draft.policy)
         own = _minimal(draft.policy)
         minimal = {draft.number: own} if own else {}
+        untrue = [] if draft.policy.method.truthful else [draft.number]
         if past is None or not past.releases:
             view = published_view([_as_kept(draft)], schema, minimal)
-            return cls(view, promised, draft.policy.form, minimal=minimal)
+            return cls(view, promised, draft.policy.form, minimal=minimal, untrue=untrue)
         minimal |= past.minimal()
         view, left_out = without_people(past.view(schema, draft, minimal), past.barred())
         view = replace(view, releases=tuple(release for release in view.releases if release.group_count))
         if not draft.protected:
             before = past.promises()
             promised = tuple(promise for promise in promised if promise in before)
-        return cls(view, promised, draft.policy.form, left_out, minimal)
+        return cls(view, promised, draft.policy.form, left_out, minimal, [*past.untrue(), *untrue])
 
     def audit(
         self,
@@ -205,7 +214,7 @@ class Sight:
         if self.minimal:
             given = knowledge or Knowledge()
             knowledge = replace(given, minimal={**self.minimal, **given.minimal})
-        return audit(
+        report = audit(
             self.view,
             knowledge,
             attacks=attacks,
@@ -217,6 +226,12 @@ class Sight:
             accept=accept,
             progress=progress,
         )
+        if not self.untrue:
+            return report
+        numbers = ", ".join(f"{number:,}" for number in self.untrue)
+        told = f"In {'release' if len(self.untrue) == 1 else 'releases'} {numbers} some values may have been replaced"
+        remark = f"{told} by others: what is found is what is shown, and not always true."
+        return replace(report, remarks=(*report.remarks, remark))
 
 
 def at_gate(

@@ -321,6 +321,7 @@ def test_where_no_protected_value_is_left_nothing_is_told(tmp_path: Any) -> None
         assert series.publish(frame, seed=1).summary["changed"] == 2
         report = series.audit()
         assert (report.passed, report.judgements["Minimality"].status) == (True, "within")
+        assert report.notes[0].startswith("In release 1 some values may have been replaced by others")
         # What is known of people beforehand the argument does not use, so that it proves nothing then.
         known = ri.Knowledge(compromised={int(series.published().releases[0].members[0]): "none"})
         report = series.audit(known)
@@ -379,9 +380,9 @@ def surest(others: int, before: Fraction) -> Fraction:
             else [(pair, Fraction(1))]
             for pair in (table[at : at + 2] for at in (0, 2, 4))
         ]
-        for shown in product(*pairs):
-            seen = tuple(tuple(sorted(pair)) for pair, _ in shown)
-            chance = weight * prod((drawn for _, drawn in shown), start=Fraction(1))
+        for outcome in product(*pairs):
+            seen = tuple(tuple(sorted(pair)) for pair, _ in outcome)
+            chance = weight * prod((drawn for _, drawn in outcome), start=Fraction(1))
             every = told.setdefault(seen, [Fraction(0), Fraction(0)])
             every[0] += chance
             every[1] += chance * Fraction(table[:2].count(0), 2)

@@ -71,6 +71,8 @@ class Method(ABC):
     protects_series: ClassVar[bool]
     """Whether the promises hold over all releases together, not only for each alone."""
     takes: ClassVar[Takes]
+    truthful: ClassVar[bool] = True
+    """Whether nobody is published with another value than his own."""
 
     @property
     def minimal_recoding(self) -> Recoding | None:

@@ -78,6 +78,7 @@ class Mask(Method):
     name: ClassVar[str] = "Mask"
     protects_series: ClassVar[bool] = False
     takes: ClassVar[Takes] = Takes(deletions=True, changes=True, returns=True)
+    truthful: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         problems = [

@@ -148,7 +148,7 @@ def _minimal(policy: Policy) -> Minimal | None:
     recoding = policy.method.minimal_recoding
     # What every group had to satisfy; other promises follow from how groups were formed.
     asked = [guarantee for guarantee in policy.guarantees() if isinstance(guarantee, GroupGuarantee)]
-    return Minimal(asked, recoding) if recoding and asked else None
+    return Minimal(asked, recoding, policy.schema.protect) if recoding and asked else None
 
 
 @dataclass(frozen=True, repr=False)

@@ -46,6 +46,8 @@ class Minimal:
     recoding: Recoding = "local"
     """`local`: people with equal quasi-identifiers may be published in different groups; `global`: they are together;
     `full-domain`: every attribute is generalised to one level for the whole table."""
+    protect: Sequence[Sequence[Hashable]] = ()
+    """The sets of values whose credibility is told; by default those that the requirement protects, or every value."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "requirement", tuple(self.requirement))

@@ -244,6 +244,9 @@ def test_why_people_were_grouped(run: Run) -> None:
     told = run(*MINIMAL, "--minimal", "k=3,l=2,recoding=local", "--protect", "HIV", "--json")
     assert told.data["attacks"][0]["status"] == "within"
     assert not any(word in ran.out + told.out for word in ("CANARY", "HIV"))
+    # Sets are what is told of, whatever it is that had to be kept.
+    spread = run(*MINIMAL, "--minimal", "t=0.2", "--protect", "HIV", "--json", "--show-values")
+    assert "none" not in str(spread.data["findings"])
     # What nobody claims is not argued from.
     assert run(*MINIMAL, "--json").data["attacks"][0]["status"] == "not asked"
 
@@ -256,6 +259,8 @@ def test_why_people_were_grouped(run: Run) -> None:
         (("--minimal", "diversity"), "does not take 'diversity'"),
         (("--minimal", "recoding=local"), "names nothing"),
         (("--minimal", "l=2,recoding=other"), "must be one of"),
+        (("--minimal", "l=2,l=3"), "does not take 'l=2,l=3'"),
+        (("--minimal", "", "--protect", "HIV"), "does not take ''"),
         (("--protect", "HIV"), "--protect needs --minimal"),
     ],
 )
@@ -268,3 +273,15 @@ def test_what_minimal_takes(run: Run, options: tuple[str, ...], message: str) ->
 def test_minimal_needs_a_registry(run: Run) -> None:
     ran = run("audit", "table.csv", "--sensitive", "disease", "--limit", "1/2", "--minimal", "l=2")
     assert (ran.code, "--minimal needs a --registry" in ran.err) == (2, True)
+
+
+def test_a_registry_without_all_quasi_identifiers_says_nothing_of_who_is_alike(run: Run, tmp_path: Path) -> None:
+    rows = ["20-29,1*,HIV"] * 2 + ["20-29,1*,flu"] * 5
+    (tmp_path / "table.csv").write_text("\n".join(["age,zip,disease", *rows]))
+    ages = [21, 21, 25, 25, 25, 25, 25]
+    for zips, status in ((range(10, 17), "within"), (None, "undecided"), ([""] * 7, "undecided")):
+        columns = "name,age" if zips is None else "name,age,zip"
+        cells = [f"P{at},{age}" + ("" if zips is None else f",{zips[at]}") for at, age in enumerate(ages)]
+        (tmp_path / "people.csv").write_text("\n".join([columns, *cells]))
+        ran = run(*MINIMAL, "--minimal", "l=2", "--protect", "HIV", "--json")
+        assert ran.data["attacks"][0]["status"] == status

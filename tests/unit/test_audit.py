@@ -16,6 +16,7 @@ import pytest
 
 import reissue as ri
 from reissue.attacks.base import Finding, Findings, Judgement, Limits, Person, Value, Witness
+from reissue.auditing.criteria import lacking
 from reissue.auditing.histories import histories
 from reissue.auditing.limits import limits_of
 from reissue.auditing.risks import risks_of
@@ -199,6 +200,9 @@ def test_what_is_promised_of_protected_sets_bounds_them_alone_and_in_one_release
         assert limits_of("1/3", [promise], releases=2).credibility is None
         with pytest.raises(ParameterError, match="'limit' parameter of audit must be given"):
             limits_of(None, [promise], releases=2)
+    # A smaller limit for sets than for values takes its own proof.
+    both = [Promise("share-l-diversity", {"l": 2}), Promise("share-l-diversity", {"l": 5, "protect": [["a"]]})]
+    assert lacking(["Worlds"], limits_of(None, both, releases=1)) == ("Minimality",)
     alone = Promise("alpha-k-anonymity", {"alpha": "1/3", "k": 1, "protect": ()})
     assert limits_of(None, [alone], releases=2).probability == Fraction(1, 3)
 

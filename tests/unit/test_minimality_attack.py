@@ -153,7 +153,7 @@ def test_groups_generalised_for_another_reason() -> None:
     contrary = viewed([group({"q1": 4, "q2": 4}, ["HIV", *["flu"] * 7])])
     found = Minimality(l=2, protect=(("HIV",),)).run(contrary)
     assert found.searched == (
-        "release 1: 1 generalised group, 1 no class can have caused: they were generalised for another reason",
+        "release 1: 1 generalised group, in 1 no class can have violated: something else was the reason",
     )
     assert found.posteriors.is_empty()
     assert found.judge(HALF).status == "within"
@@ -196,6 +196,33 @@ def test_parameters() -> None:
     with pytest.raises(ParameterError, match="does not say which classes"):
         Minimality(requirement=(Asked("distinct-l-diversity", {"l": 2}),)).credibility({"q": 2, "p": 2}, sensitive=2)
     assert repr(Minimality(l=2, k=3, protect=(("HIV",),))) == "Minimality(l=2, k=3, protect=<1 set>, local recoding)"
+
+
+@pytest.mark.parametrize(
+    "given", [{"requirement": 3}, {"requirement": [3]}, {"protect": [[[1]]]}, {"seconds": True}, {"l": "2"}]
+)
+def test_what_is_no_parameter(given: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match="no parameters for Minimality"):
+        Minimality(**{"l": 2, **given})
+
+
+@pytest.mark.parametrize(
+    ("left", "message"),
+    [({"q1": (1, 5)}, "more sensitive rows than rows"), ({"q1": (1, -1)}, "whole numbers"), ({"q1": 1}, "pairs")],
+)
+def test_what_cannot_be_left(left: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        Minimality(l=2).credibility({"q1": 2, "q2": 2}, sensitive=1, left=left)
+    with pytest.raises(ParameterError, match="with their rows"):
+        Minimality(l=2).credibility([2, 2], sensitive=1)  # type: ignore[arg-type]
+
+
+def test_sets_that_the_requirement_does_not_name() -> None:
+    """Two distinct values in every group; what is told is the credibility of HIV, not that of flu."""
+    view = viewed([group({"q1": 2, "q2": 5}, ["HIV"] * 2 + ["flu"] * 5)])
+    minimal = Minimal([Asked("distinct-l-diversity", {"l": 2})], "local", [["HIV"]])
+    found = Minimality().run(view, Knowledge(minimal={1: minimal}))
+    assert set(found.classes["value"]) == {"HIV"}
 
 
 def test_numbers_for_one_group() -> None:

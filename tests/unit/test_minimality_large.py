@@ -163,6 +163,17 @@ def test_many_values_are_estimated_within_the_time_given() -> None:
     assert (late.probability == late.high).all()
 
 
+def test_a_class_too_small_by_itself_is_seen_before_anything_is_listed() -> None:
+    """Also when the time is over: nothing is excluded, whatever the values."""
+    values = np.arange(300) % 12
+    classes = np.repeat(np.arange(60), [4, 6] * 30)
+    release = release_of(classes, np.zeros(300, dtype=np.int64), values)
+    asked = [constraint("distinct-l-diversity", l=4), constraint("k-anonymity", k=5)]
+    found = credibility(release, build(asked, range(12), None, [25] * 12), [(0,)], seconds=1e-9)
+    assert (found.nothing_excluded, found.undecided) == (1, 0)
+    assert (found.probability == found.plain).all()
+
+
 def test_what_hardly_ever_happens_is_undecided() -> None:
     """No deal lets the class violate, though it could: nothing is said."""
     values = np.concatenate([np.zeros(20, dtype=np.int64), np.arange(300) % 11 + 1])

@@ -18,7 +18,7 @@ Theorem 1                 groups in which nothing is excluded, told in `searched
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
@@ -84,7 +84,7 @@ class Minimality:
         number = isinstance(self.l, int | float) and not isinstance(self.l, bool)
         if self.l is not None and not (number and isfinite(self.l) and self.l >= 1):
             problems.append(
-                f"The 'l' parameter of Minimality must be a number of at least 1, or None. Got {self.l} instead."
+                f"The 'l' parameter of Minimality must be a number of at least 1, or None. Got {self.l!r} instead."
             )
         if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
             problems.append(
@@ -92,7 +92,8 @@ class Minimality:
             )
         if self.recoding not in RECODINGS:
             problems.append(f"The 'recoding' parameter of Minimality must be one of {listed(RECODINGS)}.")
-        if self.seconds is not None and not (isinstance(self.seconds, int | float) and self.seconds > 0):
+        timed = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool) and self.seconds > 0
+        if self.seconds is not None and not timed:
             problems.append("The 'seconds' parameter of Minimality must be a number above 0, or None.")
         if self.k != 1 and self.l is None and not self.requirement:
             problems.append("The 'k' parameter of Minimality alone says nothing of values: give 'l' or 'requirement'.")
@@ -101,7 +102,12 @@ class Minimality:
             problems.append("The 'protect' parameter of Minimality must be a list of lists of values, none empty.")
         else:
             object.__setattr__(self, "protect", sets)
-        object.__setattr__(self, "requirement", tuple(self.requirement))
+        requirement = tuple(self.requirement) if isinstance(self.requirement, Iterable) else (None,)
+        if not all(hasattr(one, "name") and hasattr(one, "parameters") for one in requirement):
+            problems.append(
+                "The 'requirement' parameter of Minimality must be a list of guarantees, such as [ri.ShareDiverse(2)]."
+            )
+        object.__setattr__(self, "requirement", requirement)
         if problems:
             raise ParameterError("These are no parameters for Minimality.", problems=problems)
 
@@ -127,20 +133,21 @@ class Minimality:
         knowledge = knowledge or Knowledge()
         attacked, refused, unused = [], [], []
         for release in published.releases:
-            constraints, recoding = self.constraints, self.recoding
+            constraints, recoding, protect = self.constraints, self.recoding, self.protect
             if not constraints:
                 minimal = knowledge.minimal.get(release.number)
                 if minimal is None:
                     continue
                 constraints, recoding = tuple(minimal.requirement), minimal.recoding
+                protect = protect or tuple(map(tuple, minimal.protect))
             if not published.single:
                 refused.append(f"release {release.number:,}: members may have several values or none")
                 continue
             if release.sure is None:
                 need_one_place_each((release,))
             requirement = requirement_of(constraints, published, release)
-            sets = positions(self.protect, published.values) if self.protect else list(requirement.sets)
-            if not (sets or self.protect or any(one.parameters.get("protect") for one in constraints)):
+            sets = positions(protect, published.values) if protect else list(requirement.sets)
+            if not (sets or protect or any(one.parameters.get("protect") for one in constraints)):
                 # Nothing is protected by name; where sets are, and no value of theirs is published, nothing is told.
                 sets = [(at,) for at in range(len(published.values))]
             found = credibility(release, requirement, sets, recoding=recoding, seconds=self.seconds, seed=SEED)
@@ -187,8 +194,9 @@ def _as_sets(protect: object) -> tuple[tuple[Hashable, ...], ...] | None:
     for labels in protect:
         if isinstance(labels, str) or not hasattr(labels, "__iter__"):
             return None
-        members = tuple(dict.fromkeys(labels))
-        if not members:
+        members = tuple(labels)
+        if not members or not all(isinstance(label, Hashable) for label in members):
             return None
+        members = tuple(dict.fromkeys(members))
         sets.append(members)
     return tuple(sets)

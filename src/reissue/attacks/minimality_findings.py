@@ -99,7 +99,7 @@ class MinimalityFindings(Findings):
             if found.nothing_excluded:
                 told.append(f"nothing is excluded in {found.nothing_excluded:,} of them")
             if found.contrary:
-                told.append(f"{found.contrary:,} no class can have caused: they were generalised for another reason")
+                told.append(f"in {found.contrary:,} no class can have violated: something else was the reason")
             if found.sampled:
                 told.append(f"{found.sampled:,} estimated by dealing values")
             searched.append(f"release {one.release.number:,}: {', '.join(told)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from reissue.errors import ParameterError, count_of
@@ -26,6 +26,8 @@ def group_credibilities(
     left: Mapping[Any, Any],
 ) -> dict[Any, Any]:
     """For each class the probability of the protected values; by value, or by set, where `values` are given."""
+    if not isinstance(sizes, Mapping) or not isinstance(left, Mapping):
+        raise ParameterError('Classes are given with their rows, such as {"q1": 2, "q2": 5}.')
     if (sensitive is None) == (values is None):
         raise ParameterError("Say either how many rows are 'sensitive', or how often each of the 'values' occurs.")
     names: list[Any] = [INSIDE, OUTSIDE] if values is None else list(values)
@@ -61,10 +63,19 @@ def _left(given: Any, by_number: bool, names: list[Any]) -> list[int]:
             raise ParameterError(
                 "With 'sensitive', 'left' has pairs: rows left ungeneralised, and sensitive ones of them."
             )
+        _whole(given)
+        if given[1] > given[0]:
+            raise ParameterError("'left' has more sensitive rows than rows.")
         return [given[1], given[0] - given[1]]
     if not isinstance(given, Mapping):
         raise ParameterError("With 'values', 'left' has for each class how often each value was left ungeneralised.")
+    _whole(given.values())
     return [given.get(name, 0) for name in names]
+
+
+def _whole(counts: Iterable[Any]) -> None:
+    if any(not isinstance(count, int) or isinstance(count, bool) or count < 0 for count in counts):
+        raise ParameterError("'left' has whole numbers of rows, at least 0.")
 
 
 def _about_the_set(one: Any) -> Any:

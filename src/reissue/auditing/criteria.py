@@ -67,7 +67,7 @@ def lacking(asked: Iterable[str], limits: Limits) -> tuple[str, ...]:
         wanted.append("Worlds")
     if limits.probability is None and (limits.diversity or 0) > (limits.history_diversity or 0):
         wanted.append("Channels")
-    if not wanted and limits.credibility is not None:
+    if limits.credibility is not None and (limits.probability is None or limits.credibility < limits.probability):
         wanted.append("Minimality")
     if names - {*BOUND_NOTHING, "Worlds", "Minimality"}:
         return ()

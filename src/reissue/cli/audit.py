@@ -220,9 +220,9 @@ def _foreign(
             "--limit is needed for releases made elsewhere: nobody said what they promise.",
             hint="say how likely anybody may be tied to a value at most: --limit 1/2",
         )
-    if knows["protect"] and not knows["minimal"]:
+    if knows["protect"] and knows["minimal"] is None:
         raise ParameterError("--protect needs --minimal: what had to be kept for these values.")
-    minimal = minimal_of(knows["minimal"], knows["protect"]) if knows["minimal"] else None
+    minimal = None if knows["minimal"] is None else minimal_of(knows["minimal"], knows["protect"])
     if minimal is not None and options["registry"] is None:
         raise ParameterError("--minimal needs a --registry: it argues from who has the same quasi-identifiers.")
     progress("Reading the releases")

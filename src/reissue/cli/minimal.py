@@ -17,16 +17,17 @@ def minimal_of(text: str, protect: list[str]) -> Minimal:
     from reissue.errors import ParameterError
     from reissue.knowledge import Minimal
 
-    given = {name.strip(): value.strip() for name, _, value in (part.partition("=") for part in text.split(","))}
+    parts = [part.partition("=") for part in text.split(",")]
+    given = {name.strip(): value.strip() for name, _, value in parts}
     known = {*_NUMBERS, "alpha", "recoding"}
-    if not all(given.values()) or not given.keys() <= known:
+    if not all(given.values()) or not given.keys() <= known or len(given) < len(parts):
         raise ParameterError(f"--minimal does not take '{text}'.", hint=f"say {EXAMPLES}.")
     sets = [[value.strip() for value in one.split(",") if value.strip()] for one in protect]
     recoding: Any = given.pop("recoding", "local")
     requirement = _requirement(given, sets)
     if not requirement:
         raise ParameterError("--minimal names nothing that a group had to keep.", hint=f"say {EXAMPLES}.")
-    return Minimal(requirement, recoding)
+    return Minimal(requirement, recoding, sets)
 
 
 def _requirement(given: dict[str, str], sets: list[list[str]]) -> list[Any]:

@@ -24,6 +24,8 @@ class Registry:
     """Names, once each."""
     table: pl.DataFrame
     """What is known of them: the quasi-identifiers that releases have too, as text."""
+    complete: bool = True
+    """Whether it has every quasi-identifier of the releases, for everybody."""
 
     @classmethod
     def read(cls, registry: object, person: str, names: Sequence[str]) -> Registry:
@@ -50,13 +52,18 @@ class Registry:
                 problems=problems,
                 hint="let it have one row for each person: the name, and quasi-identifiers called as in the releases.",
             )
-        return cls(frame[person], frame.select(known))
+        table = frame.select(known)
+        complete = len(known) == len(names) and not any(column.null_count() for column in table)
+        return cls(frame[person], table, complete)
 
     @property
-    def classes(self) -> Ints:
-        """A number for the quasi-identifiers of each person: equal numbers, equal quasi-identifiers."""
-        if not self.table.width:
-            return np.zeros(self.people.len(), dtype=np.int64)
+    def classes(self) -> Ints | None:
+        """A number for the quasi-identifiers of each person: equal numbers, equal quasi-identifiers.
+
+        None where something is not known: people could differ in that.
+        """
+        if not self.complete or not self.table.width:
+            return None
         rank = self.table.select(pl.struct(pl.all()).rank("dense").cast(pl.Int64))
         return rank.to_series().to_numpy()
 

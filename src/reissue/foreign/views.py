@@ -51,7 +51,8 @@ def by_name(tables: Sequence[Grouped], people: Registry | None) -> tuple[Publish
         members = numbers[order]
         # Where not everybody is registered, it is not known who shares quasi-identifiers with whom.
         registered = people is not None and not (members >= people.people.len()).any()
-        classes = people.classes[members] if people is not None and registered else None
+        known = people.classes if people is not None and registered else None
+        classes = None if known is None else known[members]
         sizes = np.bincount(table.group, minlength=table.count)
         releases.append(values.release(at, members, sizes, classes=classes))
     return Published(tuple(releases), values.names, values.magnitudes, True, tuple(names.to_list())), unmatched
@@ -103,7 +104,9 @@ def by_registry(
                 np.bincount(group, minlength=table.count),
                 sure=None if certain else sure[order],
                 present=None if certain else matched.present,
-                classes=np.concatenate([classes[matched.person], -1 - np.arange(made_up.size)])[order],
+                classes=None
+                if classes is None
+                else np.concatenate([classes[matched.person], -1 - np.arange(made_up.size)])[order],
             )
         )
     names = tuple(people.people.to_list())

@@ -80,13 +80,17 @@ class Settled:
 
 def settle(group: Group, ruler: Ruler, *, rng: np.random.Generator, deadline: float | None = None) -> Settled:
     """Work out a group; the ruler's requirement is about the same values as its counts."""
+    if _too_small(group, ruler):
+        return Settled("nothing excluded", "exact", 1)
+    one_set = len(group.counts) == 2 and group.absent is None
+    late = deadline is not None and time.monotonic() > deadline
+    if late and not one_set:
+        return Settled("excluded", "undecided", can=(True,) * len(group.classes))
     outcome, can = _outcome(group, ruler)
     if outcome != "excluded":
         return Settled(outcome, "exact", 1 if outcome == "nothing excluded" else 0)
     pooled, place = _pooled(group, can)
     bits = packed_bits(pooled.target, pooled.rows)
-    one_set = len(group.counts) == 2 and group.absent is None
-    late = deadline is not None and time.monotonic() > deadline
     counted = None
     if one_set and bits > SMALL:
         counted = estimate(pooled, ruler)
@@ -133,6 +137,12 @@ def _listable(one: Class, group: Group) -> bool:
     return one.rows <= MANY_ROWS and number_of_ways(one.rows, group.target) <= WAYS
 
 
+def _too_small(group: Group, ruler: Ruler) -> bool:
+    """Whether a class violates by its size alone, before anything is listed."""
+    smallest = ruler.requirement.smallest
+    return group.absent is None and any(one.rows + sum(one.left) < smallest for one in group.classes)
+
+
 def _outcome(group: Group, ruler: Ruler) -> tuple[Outcome, list[bool]]:
     """What is plain without counting, and which classes can violate."""
     can, free, room = [], len(group.target) == 2 and group.absent is None, [0, 0]
@@ -148,8 +158,6 @@ def _outcome(group: Group, ruler: Ruler) -> tuple[Outcome, list[bool]]:
         elif _listable(one, group):
             bad = ways_of(one, group, ruler).bad
         if bad is not None and bad.all():
-            return "nothing excluded", []
-        if bad is None and group.absent is None and one.rows + sum(one.left) < ruler.requirement.smallest:
             return "nothing excluded", []
         can.append(bool(bad.any()) if bad is not None else _may_violate(one, group, ruler))
     if not any(can):

@@ -200,7 +200,7 @@ class Draft:
 
     def seal_now(self) -> str:
         """The seal on the tables as they are; another one than `seal` if somebody changed them."""
-        return seal_of(self.tables, str(self.parent), self.parent_mark)
+        return _sealed(self.tables, self.changed, self.parent, self.parent_mark)
 
     def published(self) -> Published:
         """The outsider's view of this release alone."""
@@ -292,11 +292,16 @@ def make_draft(
         ),
         seed=str(sequence.entropy),
         library=library,
-        seal=seal_of(recoded.tables, str(history.number), history.mark),
+        seal=_sealed(recoded.tables, changed, history.number, history.mark),
         adopted=history.adopted,
         barred=history.barred is not None,
         anew=not continues,
     )
+
+
+def _sealed(tables: Mapping[str, pl.DataFrame], changed: pl.DataFrame | None, parent: int, mark: str) -> str:
+    """The seal on what was checked, and on what it says that is not true."""
+    return seal_of({**tables, "changed": changed}, str(parent), mark)
 
 
 def in_the_way(policy: Policy, history: History) -> tuple[str, ...]:

@@ -148,8 +148,8 @@ def test_too_small_a_reference_set_is_said_and_none_is_refused() -> None:
         {"id": np.arange(6), "age": [0, 0, 5, 5, 9, 9], "zip": [0] * 6, "disease": ["HIV"] * 2 + ["flu"] * 4}
     )
     more = few.with_columns(disease=pl.Series(["HIV", "HIV", "HIV", "HIV", "flu", "flu"]))
-    assert not grouped(few, Mask(2, 3), schema())[1].notes
-    (note,) = grouped(more, Mask(2, 3), schema())[1].notes
+    assert not any("disguise" in note for note in grouped(few, Mask(2, 3), schema())[1].notes)
+    note = grouped(more, Mask(2, 3), schema())[1].notes[0]
     assert note.startswith("2 groups repaired, and only 1 other group to disguise them, where 4 are wanted")
     none = more.with_columns(disease=pl.Series(["HIV", "flu"] * 3))
     with pytest.raises(Infeasible, match="All 3 groups must be repaired"):
@@ -160,6 +160,20 @@ def test_too_small_a_reference_set_is_said_and_none_is_refused() -> None:
     every = schema(list(LABELS))
     with pytest.raises(Infeasible, match="there is nothing to put in place"):
         grouped(more, Mask(2, 3, "binomial"), every)
+
+
+def test_rare_values_are_warned_of() -> None:
+    rng = np.random.default_rng(12)
+    labels = (*LABELS, *(f"rare {number}" for number in range(40)))
+    often = schema()
+    rare = ri.Schema("id", often.quasi, {"disease": ri.Categorical(values=labels)}, protect=[["HIV"]])
+    frame = table(rng, 400, (0.3, 0.2, 0.3, 0.2))
+    other = frame.with_columns(
+        pl.when(pl.col("disease") == "HIV").then("disease").otherwise(pl.Series(rng.choice(labels[4:], 400)))
+    )
+    assert not any("shared by fewer" in note for note in grouped(frame, Mask(4, 3), often)[1].notes)
+    (note,) = grouped(other, Mask(4, 3), rare)[1].notes[-1:]
+    assert note.startswith("100% of the values outside the protected sets are shared by fewer than 20 people")
 
 
 def test_sets_that_overlap_are_both_kept() -> None:

@@ -25,9 +25,9 @@ group are independent and alike beforehand, each in the protected set with a pro
 sure afterwards, though he knows Mask, l and the groups: among groups of n that show y, those that were repaired weigh
 so little, for every y, that what they had is made up for by the slack n/l - y of those that show what they have. (That
 tables with more than 1 in l overall are refused only helps: it makes large numbers less likely, whatever is shown.)
-That is about how many of a group show the set. Which values are put in place of others follows the table; in a tiny one
-with many values they may stand out, and somebody who looks at that can be surer. One protected set; with several, each
-by itself, for somebody who does not look at the others.
+That is about how many of a group show the set. Which values are put in place of others follows the table; where values
+are rare they stand out, since they repeat what stands elsewhere, and somebody who looks at that can be surer: a note
+warns of it. One protected set; with several, each by itself, for somebody who does not look at the others.
 
 Decided where the paper is silent: fewer than (l - 1)|V| satisfying groups: all of them are L, and a note says so; none
 at all: refused. Several sets are repaired one after the other, from V and L as they were in the true table; sets that
@@ -59,6 +59,8 @@ Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 DRAWS = ("reference", "binomial")
+RARE, MANY_RARE = 20, 0.05
+"""Values that fewer people share are rare; from this share of rare ones on, the publisher is told."""
 UNTOUCHED = -1
 """In place of the number of rows that keep their value: the group is not repaired."""
 
@@ -167,6 +169,12 @@ class Mask(Method):
             rows = _to_replace(snapshot, group, np.flatnonzero(inside[codes]), keep, rng)
             codes[rows] = rng.choice(spare.size, rows.size, p=spare / spare.sum())
         rows = np.flatnonzero(codes != snapshot.values.codes)
+        rare = int(spare[spare < RARE].sum())
+        if rows.size and rare > MANY_RARE * spare.sum():
+            notes.append(
+                f"{rare / spare.sum():.0%} of the values outside the protected sets are shared by fewer than {RARE} "
+                "people: what is put in place of others can be told by that; coarser values help"
+            )
         changed = Changed(rows, codes[rows]) if rows.size else None
         return Grouping(group, count, changed=changed, notes=tuple(notes)), {}
 

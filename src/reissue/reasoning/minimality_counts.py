@@ -154,6 +154,18 @@ def ways_of(one: Class, group: Group, ruler: Ruler) -> Ways:
         for number in range(low, high):
             weights.append(weights[-1] * (one.rows - number) // (number + 1))
         return Ways(np.column_stack([first, one.rows - first]), weights, ruler.is_bad_with(one)[low : high + 1])
+    taken, values = _listed(one, group), len(group.counts)
+    return Ways(taken, _weights(taken, one, values), ruler.is_bad(taken[:, :values], one), one.sure)
+
+
+def bad_ways(one: Class, group: Group, ruler: Ruler) -> Bools:
+    """Whether a class violates, for each of its ways; how often each occurs is not counted."""
+    return ruler.is_bad(_listed(one, group)[:, : len(group.counts)], one)
+
+
+def _listed(one: Class, group: Group) -> Ints:
+    """For each way of a class how many of its rows have each value and, where that is open, are absent."""
+    target = group.target
     taken = np.zeros((1, len(target)), dtype=np.int64)
     rest = np.array([one.rows], dtype=np.int64)
     after = sum(target)
@@ -170,8 +182,8 @@ def ways_of(one: Class, group: Group, ruler: Ruler) -> Ways:
         rest = rest[source] - count
     values = len(group.counts)
     present = one.rows - (taken[:, values] if group.absent is not None else 0)
-    taken = taken[np.broadcast_to(present >= one.sure, taken.shape[:1])]
-    return Ways(taken, _weights(taken, one, values), ruler.is_bad(taken[:, :values], one), one.sure)
+    allowed: Ints = taken[np.broadcast_to(present >= one.sure, taken.shape[:1])]
+    return allowed
 
 
 def _weights(taken: Ints, one: Class, values: int) -> list[int]:

@@ -26,11 +26,11 @@ from reissue.reasoning.minimality_counts import (
     Group,
     Number,
     Ruler,
+    bad_ways,
     count,
     estimate,
     number_of_ways,
     packed_bits,
-    ways_of,
 )
 from reissue.reasoning.minimality_sampling import sample
 
@@ -156,7 +156,7 @@ def _outcome(group: Group, ruler: Ruler) -> tuple[Outcome, list[bool]]:
                 room[0] += often * (low + bad.size - 1 - int(bad[::-1].argmin()))
                 room[1] += often * (one.rows - low - int(bad.argmin()))
         elif _listable(one, group):
-            bad = ways_of(one, group, ruler).bad
+            bad = bad_ways(one, group, ruler)
         if bad is not None and bad.all():
             return "nothing excluded", []
         can.append(bool(bad.any()) if bad is not None else _may_violate(one, group, ruler))

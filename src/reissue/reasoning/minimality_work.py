@@ -424,7 +424,7 @@ class Work:
         for cell in self._cells_of_row(row):
             group, place = int(self.cells.group[cell]), int(self.cells.place[cell])
             sort = int(self._sort_of_group[group])
-            if sort < 0 or self._moot or not self.settled[sort].learnt:
+            if sort < 0 or self._moot or not self.settled[sort].learnt or self.settled[sort].kind == "undecided":
                 continue
             problem, can = self.problems[sort], self.settled[sort].can
             able = sum(many for many, able in zip(problem.often, can, strict=True) if able)

@@ -203,11 +203,6 @@ class Requirement:
         """Whether it asks for nothing but sizes and shares of sets."""
         return all(isinstance(rule, Smallest | Share) for rule in self.rules)
 
-    @property
-    def one_set(self) -> bool:
-        """Whether it is about a single set of values, and sizes."""
-        return self.counts_only and len(self.sets) <= 1
-
     def lumped(self) -> tuple[Ints, Requirement]:
         """For each value the lump of values that it cannot be told from, and the requirement of counts of lumps."""
         if not self.counts_only:

@@ -58,13 +58,11 @@ def notes_of(
     ):
         notes.append(f"nothing has changed since release {delta.since}: this publishes the same state once more")
     levels = snapshot.values.levels
-    for promise in method.promises(snapshot.schema):
-        sets: Any = promise.parameters.get("protect") or ()
-        if not sets or not isinstance(levels, Labels):
-            continue
+    sets: list[Any] = [promise.parameters.get("protect") or () for promise in method.promises(snapshot.schema)]
+    named = {value for one in sets for values in one for value in values}
+    if named and isinstance(levels, Labels):
         used = {levels.labels[code] for code in np.flatnonzero(np.bincount(snapshot.values.codes))}
-        absent = {value for values in sets for value in values} - used
-        if absent:
-            what = count_of(len(absent), "protected value")
-            notes.append(f"{promise.name}: {what} occur nowhere in this table; check the spelling")
+        if absent := len(named - used):
+            what = count_of(absent, "protected value occurs", "protected values occur")
+            notes.append(f"{what} nowhere in this table; check the spelling")
     return (*notes, *grouping.notes, *method.warnings(), *method.remarks(form))

@@ -242,7 +242,8 @@ def test_why_people_were_grouped(run: Run) -> None:
     assert {finding["probability"] for finding in ran.data["findings"]} == {1.0}
     # Where every group had to have three people, November alone was too small, and nothing is given away.
     told = run(*MINIMAL, "--minimal", "k=3,l=2,recoding=local", "--protect", "HIV", "--json")
-    assert told.data["attacks"][0]["status"] == "within"
+    assert (told.code, told.data["attacks"][0]["status"]) == (0, "within")
+    assert told.data["limits"]["credibility"] == "1/2"
     assert not any(word in ran.out + told.out for word in ("CANARY", "HIV"))
     # Sets are what is told of, whatever it is that had to be kept.
     spread = run(*MINIMAL, "--minimal", "t=0.2", "--protect", "HIV", "--json", "--show-values")
@@ -262,6 +263,8 @@ def test_why_people_were_grouped(run: Run) -> None:
         (("--minimal", "l=2,l=3"), "does not take 'l=2,l=3'"),
         (("--minimal", "", "--protect", "HIV"), "does not take ''"),
         (("--protect", "HIV"), "--protect needs --minimal"),
+        (("--minimal", "l=2", "--protect", "HVI"), "of which no release has any value"),
+        (("--minimal", "l=1", "--protect", "HIV"), "l=1 asks nothing"),
     ],
 )
 def test_what_minimal_takes(run: Run, options: tuple[str, ...], message: str) -> None:

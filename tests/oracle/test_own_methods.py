@@ -167,8 +167,8 @@ def test_mondrian_with_a_share_of_a_half_makes_somebody_certain() -> None:
     assert found.worlds == 4
     assert found.certain == {case.numbers[0]: "a", case.numbers[1]: "a"}
     for row in (2, 3, 4, 5):
-        assert found.set_probability("b", [case.numbers[row]]) == {case.numbers[row]: HALF}
-        assert found.set_probability("c", [case.numbers[row]]) == {case.numbers[row]: HALF}
+        assert found.set_probability(["b"], [case.numbers[row]]) == {case.numbers[row]: HALF}
+        assert found.set_probability(["c"], [case.numbers[row]]) == {case.numbers[row]: HALF}
     assert found.judge(Limits(HALF)).status == "beyond"
     # Alone everybody breaks the requirement, so that nothing was needless says nothing.
     argued = case.argued()
@@ -262,7 +262,7 @@ def test_the_split_of_m_invariance_keeps_one_half(values: str, seeds: int) -> No
             ["probability", "standard_error"]
         ].row(0)
         assert abs(figure - 0.5 * (value in shown[row])) <= 4 * error
-    assert found.judge(Limits(HALF)).status == "sampled"
+    assert found.judge(Limits(HALF)).status in ("sampled", "undecided")  # not beyond
     if values == "aabb":
         # Note 9: the first a comes with the first b. Only bbaa leads there too, so 1 and 2 have the same, and 3 and 4.
         assert sorted(map(sorted, case.groups())) == [[0, 2], [1, 3]]

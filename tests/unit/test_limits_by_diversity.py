@@ -372,6 +372,7 @@ def test_what_pairs_promise_is_proven_by_channels_and_worlds_stands_beside(tmp_p
         "Equivalence": "not asked",
         "Correlation": "not asked",
         "Channels": "within",
+        "Minimality": "not asked",
     }
     assert report.passed
     told = "Not promised: over all releases together 1 of 10 people is proven to have fewer than 3 possible values."
@@ -507,7 +508,7 @@ def test_promises_are_told_with_what_they_count() -> None:
     promises = [HISTORY, Promise("share-l-diversity", {"l": 2, "protect": [["CANARY"]]})]
     assert audit(calm, promises=promises).promises == (
         "history-l-diversity (l = 2, diversity = distinct)",
-        "share-l-diversity (l = 2)",
+        "share-l-diversity (l = 2, 1 protected set)",
     )
 
 

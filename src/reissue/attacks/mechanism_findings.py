@@ -100,6 +100,8 @@ class MechanismFindings(Findings):
         self, values: Iterable[object], people: Iterable[str | int] | None = None
     ) -> dict[str | int, Fraction | float]:
         """How likely it is that each of these people, by default all, has one of these values."""
+        if isinstance(values, str):
+            raise ParameterError('Values are given as a list, such as ["HIV"]; a text alone is not.')
         numbers = tuple(self._domain.number(value) for value in values)
         rows = range(len(self._names)) if people is None else map(self._row, people)
         return {self._names[row]: self._chance(row, numbers).probability for row in rows}
@@ -236,11 +238,14 @@ class MechanismFindings(Findings):
         if self.exact:
             words = f"Nobody of {everybody} is tied to {whose} with more than {limit}; the highest is {highest:.3g}."
             return Judgement("within", words)
-        return Judgement(
-            "sampled",
-            f"By estimate nobody of {everybody} is tied to {whose} with far more than {limit}; the highest is "
-            f"{highest:.3g}.",
-        )
+        if highest > limit:
+            words = (
+                f"By estimate somebody of {everybody} is tied to {whose} with more than {limit}, perhaps by chance; "
+                f"the highest is {highest:.3g}. More seeds would tell."
+            )
+            return Judgement("undecided", words)
+        words = f"By estimate nobody of {everybody} is tied to {whose} with more than {limit}; the highest is "
+        return Judgement("sampled", f"{words}{highest:.3g}.")
 
     def _by_values(self, l: int, most: int) -> Judgement:  # noqa: E741
         few = sorted(

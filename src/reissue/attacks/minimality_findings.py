@@ -282,7 +282,8 @@ class MinimalityFindings(Findings):
             concerned.append(one.members(is_hit))
             everybody.append(one.members(np.ones(rows, dtype=bool)))
             unsettled.append(one.members(lost))
-            estimated.append(one.members(lost & (found.kind == SAMPLED)))
+            by_estimate = found.probability.max(axis=1, initial=0.0) <= float(limit)
+            estimated.append(one.members(lost & (found.kind == SAMPLED) & by_estimate))
             top = figure.max(axis=1, initial=-1.0)
             hits += [(float(top[at]), number, int(hit[at]), int(worst[at])) for at in range(hit.size)]
         bar = str(limit)
@@ -301,8 +302,8 @@ class MinimalityFindings(Findings):
             return Judgement("beyond", words, findings, len(hits))
         open_people = _number(unsettled)
         if open_people or self.refused or self.unused:
-            by_estimate = open_people == _number(estimated) and not self.refused and not self.unused
-            status: Literal["sampled", "undecided"] = "sampled" if by_estimate else "undecided"
+            guessed = open_people == _number(estimated) and not self.refused and not self.unused
+            status: Literal["sampled", "undecided"] = "sampled" if guessed else "undecided"
             words = f"Nobody is proven to have a credibility above {bar}."
             if open_people:
                 words += f" It is not proven that {open_people:,} of {who} are within it."

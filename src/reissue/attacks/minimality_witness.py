@@ -31,6 +31,10 @@ def of_class(release: PublishedGroups, found: Credibility, row: int, at: int, pe
     else:
         told.append((first, " has quasi-identifiers that nobody shares: a class of one."))
     stories = found.stories(row)
+    own, held = found.alone(row, at)
+    if own and stories:
+        rows = count_of(own, "row of the class is", "rows of the class are")
+        told.append((f"{rows} published as they are, {held:,} of them with ", *_values(found.sets[at]), "."))
     for story in stories[:SHOWN]:
         told += _story(release, story)
     if len(stories) > SHOWN:

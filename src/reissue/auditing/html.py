@@ -129,7 +129,7 @@ def _findings(report: AuditReport, naming: Naming) -> list[str]:
         heading = f"{naming.who(finding)}: {WHAT.get(finding.what, finding.what)}{likely}{after} ({finding.attack})"
         items.append(f"<li><strong>{escape(heading)}</strong><br>{escape(naming.witness(finding))}</li>")
     total = max(sum(run.judgement.count for run in report.runs), len(report.findings))
-    told = f"The worst of {count_of(total, 'finding')}, one for each person, each with a derivation."
+    told = f"The worst of {count_of(total, 'finding')}, one for each person or class of people, each with a derivation."
     return [f"<p>{told}</p>", f"<ol>{''.join(items)}</ol>"]
 
 

@@ -351,7 +351,10 @@ class AuditReport:
         shown = self.leading[:most]
         if shown:
             total = sum(run.judgement.count for run in self.runs)
-            lines += ["", f"The worst of {count_of(max(total, len(shown)), 'finding')}, one for each person:"]
+            lines += [
+                "",
+                f"The worst of {count_of(max(total, len(shown)), 'finding')}, one for each person or class of people:",
+            ]
             lines += [f"  {at}. {described(finding, naming)}" for at, finding in enumerate(shown, start=1)]
         if self.suspicions:
             lines += ["", "Not decided; it would be so if:"]

@@ -7,7 +7,7 @@ report.passed, report.findings, report.to_html("report.html")
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import fields
 from fractions import Fraction
 from numbers import Real
@@ -17,7 +17,7 @@ from reissue import attacks as family
 from reissue.attacks.base import Attack, Judgement, Limits
 from reissue.auditing.limits import ACCEPTABLE, limits_of
 from reissue.auditing.report import AuditReport, Run, runs_of
-from reissue.errors import ParameterError, listed
+from reissue.errors import ParameterError, count_of, listed
 from reissue.knowledge import Knowledge, Promised
 from reissue.release import Published
 
@@ -167,11 +167,14 @@ def _check_knowledge(published: Published, knowledge: Knowledge) -> None:
 
 
 def _in_words(promise: Promised) -> str:
-    """A promise with its numbers, and what they count; protected sets hold values, so they are left out."""
+    """A promise with its numbers, and what they count; protected sets hold values, so they are counted only."""
     told = [
         f"{name} = {value}"
         for name, value in promise.parameters.items()
         if (isinstance(value, int | float) and not isinstance(value, bool))
         or (name == "diversity" and value in ("distinct", "share"))
+        or name == "alpha"
     ]
+    sets = promise.parameters.get("protect")
+    told += [count_of(len(sets), "protected set")] if isinstance(sets, Sized) and sets else []
     return f"{promise.name} ({', '.join(told)})" if told else promise.name

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from reissue.auditing.naming import Called
     from reissue.auditing.report import AuditReport
     from reissue.hierarchy import Hierarchy
+    from reissue.knowledge import Minimal
     from reissue.release import Published
 
 MOST = 10
@@ -94,7 +95,10 @@ def audit(
     ] = None,
     protect: Annotated[
         list[str] | None,
-        typer.Option(help="For --minimal: values protected together, separated by commas; may be repeated."),
+        typer.Option(
+            help="For --minimal: values protected together, separated by commas; may be repeated. With a single "
+            "release the limit is then for them."
+        ),
     ] = None,
     hierarchy: Annotated[
         list[str] | None, typer.Option(help="column=file, the hierarchy behind a column's labels; may be repeated.")
@@ -210,7 +214,7 @@ def _foreign(
     from dataclasses import replace
 
     from reissue.auditing.running import audit as run_audit
-    from reissue.cli.minimal import minimal_of
+    from reissue.cli.minimal import Limited, minimal_of
     from reissue.errors import ParameterError
     from reissue.foreign.reading import read_releases
     from reissue.knowledge import Knowledge
@@ -225,16 +229,38 @@ def _foreign(
     minimal = None if knows["minimal"] is None else minimal_of(knows["minimal"], knows["protect"])
     if minimal is not None and options["registry"] is None:
         raise ParameterError("--minimal needs a --registry: it argues from who has the same quasi-identifiers.")
+    told: list[str] = []
     progress("Reading the releases")
     source = target[0] if len(target) == 1 and target[0].is_dir() else target
     read = read_releases(source, sensitive=sensitive, show_values=show_values, **options)
+    if minimal is not None and minimal.protect:
+        told = _check_protected(minimal, read.published)
+        # What is protected is what the limit is about, where that can be judged: in one release.
+        if len(read.published.releases) == 1:
+            promise = Limited("alpha-k-anonymity", {"alpha": asked.pop("limit"), "protect": minimal.protect})
+            asked = {**asked, "promises": [promise]}
     known = {} if compromised is None else _known(Path(compromised), read.published)
     every = [release.number for release in read.published.releases] if minimal else []
     requirements = {number: minimal for number in every if minimal}
     knowledge = Knowledge(compromised=known, growing=knows["growing"] or None, minimal=requirements)
     report = run_audit(read.published, knowledge, form=read.form, progress=progress, **asked)
     unmatched = [f"release {number}: {count:,} {what}" for number, what, count in read.unmatched.iter_rows()]
-    return replace(report, remarks=(*read.notes, *unmatched))
+    return replace(report, promises=(), remarks=(*read.notes, *unmatched, *told))
+
+
+def _check_protected(minimal: Minimal, published: Published) -> list[str]:
+    """What to note about protected values that no release has; a set without any that it has is a mistake."""
+    from reissue.errors import ParameterError, count_of
+
+    published_values = {str(value) for value in published.values}
+    unknown = [[value for value in values if str(value) not in published_values] for values in minimal.protect]
+    if any(len(lacking) == len(values) for lacking, values in zip(unknown, minimal.protect, strict=True)):
+        raise ParameterError(
+            "--protect names a set of which no release has any value.",
+            hint="spell values as they are published, in upper or lower case.",
+        )
+    absent = sum(map(len, unknown))
+    return [f"{count_of(absent, 'protected value is', 'protected values are')} in no release"] if absent else []
 
 
 def _known(path: Path, published: Published) -> dict[str | int, object]:
@@ -274,7 +300,7 @@ def _print(report: AuditReport, show_people: bool, show_values: bool, called: Ca
     shown = report.leading[:MOST]
     if shown:
         total = max(sum(run.judgement.count for run in report.runs), len(shown))
-        say(f"the worst of {count_of(total, 'finding')}, one for each person", heading="Findings: ")
+        say(f"the worst of {count_of(total, 'finding')}, one for each person or class of people", heading="Findings: ")
         for at, finding in enumerate(shown, start=1):
             say(f"{described(finding, naming)}", heading=f"{at:>3}. ")
     for suspicion in report.suspicions:

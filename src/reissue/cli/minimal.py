@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from reissue.knowledge import Minimal
 
 EXAMPLES = "l=2, or k=5,l=3, alpha=1/3, c=3,l=3, t=0.2, k=2,e=5; with recoding=local, global or full-domain"
+
+
+class Limited(NamedTuple):
+    """A limit for protected sets, as a promise has it."""
+
+    name: str
+    parameters: dict[str, Any]
 
 
 def minimal_of(text: str, protect: list[str]) -> Minimal:
@@ -24,6 +31,8 @@ def minimal_of(text: str, protect: list[str]) -> Minimal:
         raise ParameterError(f"--minimal does not take '{text}'.", hint=f"say {EXAMPLES}.")
     sets = [[value.strip() for value in one.split(",") if value.strip()] for one in protect]
     recoding: Any = given.pop("recoding", "local")
+    if given.get("l") == "1" and "c" not in given:
+        raise ParameterError("--minimal l=1 asks nothing: every group has at most all of its rows.", hint="say l=2.")
     requirement = _requirement(given, sets)
     if not requirement:
         raise ParameterError("--minimal names nothing that a group had to keep.", hint=f"say {EXAMPLES}.")

@@ -127,6 +127,10 @@ class Credibility:
                 told[row] = exact > limit
         return told
 
+    def alone(self, row: int, at: int) -> tuple[int, int]:
+        """How many rows of a class stand in groups of their own, and how many of them have a value of a set."""
+        return (0, 0) if self._work is None else self._work.alone(row, at)
+
     def stories(self, row: int) -> list[Story]:
         """The groups that tell something of a class."""
         return [] if self._work is None else self._work.stories(row)

@@ -418,6 +418,12 @@ class Work:
             none *= 1 if found is None else 1 - Fraction(found.probability)
         return 1 - none
 
+    def alone(self, row: int, at: int) -> tuple[int, int]:
+        """How many rows of a class stand in groups of their own, and how many values of a set those show."""
+        cells = [cell for cell in self._cells_of_row(row) if self._cells_of[self.cells.group[cell]] == 1]
+        groups = self.cells.group[cells].tolist()
+        return int(self._rows[groups].sum()), int(self._held[groups, at].sum())
+
     def stories(self, row: int) -> list[Story]:
         """The groups that tell something of a class."""
         found = []

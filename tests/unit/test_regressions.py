@@ -161,7 +161,7 @@ def test_protected_values_are_labels_that_exist(policy: ri.Policy, patients: pl.
         ri.Policy(declared, ri.Mondrian(constraints=[ri.ShareDiverse(2, [["cancre"]])]))
     assert "1 labels that the sensitive column's declared values lack" in str(error.value)
     made = draft(patients, ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.ShareDiverse(2, [["cancre"]])])))
-    assert made.notes == ("share-l-diversity: 1 protected value occur nowhere in this table; check the spelling",)
+    assert made.notes == ("1 protected value occurs nowhere in this table; check the spelling",)
 
 
 def test_missing_values_in_a_hierarchy_can_be_measured_again(folder: Path, patients: pl.DataFrame) -> None:

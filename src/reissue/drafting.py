@@ -147,7 +147,7 @@ class Draft:
             "largest_group": int(sizes.max()),
             "counterfeits": 0 if self.counterfeits is None else self.counterfeits.height,
             "held_back": self._held_back(),
-            "changed": 0 if self.changed is None else self.changed.height,
+            "replaced": 0 if self.changed is None else self.changed.height,
             "changes": self.delta.counts(),
             "guarantees": {verdict.guarantee: verdict.explanation for verdict in self._standing(not self.anew)},
             "notes": list(self.notes),

@@ -250,7 +250,7 @@ def test_published_audited_and_kept(tmp_path: Any, form: Any) -> None:
     with ri.open(tmp_path / "series", policy) as series:
         release = series.publish(frame, seed=4)
         replaced = series.replaced(1)
-        assert release.summary["changed"] == replaced.height > 0
+        assert release.summary["replaced"] == replaced.height > 0
         assert set(replaced["value"]) == {"HIV"}
         true = dict(zip(frame["id"], frame["disease"], strict=True))
         assert all(true[row["person"]] == row["value"] for row in replaced.to_dicts())
@@ -267,13 +267,13 @@ def test_published_audited_and_kept(tmp_path: Any, form: Any) -> None:
             view.values[value]: int(view.releases[0].counts[view.releases[0].values == value].sum())
             for value in np.unique(view.releases[0].values)
         } == dict(+expected)
-        assert "changed" not in release.manifest
+        assert "replaced" not in release.manifest
         assert [warning for warning in release.manifest["warnings"] if "replaced" in warning]
         report = series.audit()
         assert report.judgements["Minimality"].status == "within"
         assert report.passed
         usefulness = series.utility(1, workload=ri.Workload(1, 0.2, count=50, seed=1))
-        assert usefulness.changed == replaced.height
+        assert usefulness.replaced == replaced.height
         assert usefulness.query_error is not None
     numbers = [row["person"] for row in replaced.to_dicts()]
     assert all(one < two for one, two in pairwise(numbers))
@@ -332,7 +332,7 @@ def test_where_no_protected_value_is_left_nothing_is_told(tmp_path: Any) -> None
     """Both of the protected are replaced; that everybody else has the same value is nobody's concern."""
     frame = pl.DataFrame({"id": range(7), "age": [1, 1, 8, 8, 8, 8, 8], "disease": ["HIV"] * 2 + ["none"] * 5})
     with ri.open(tmp_path / "series", ri.Policy(SMALL, Mask(2, 2))) as series:
-        assert series.publish(frame, seed=1).summary["changed"] == 2
+        assert series.publish(frame, seed=1).summary["replaced"] == 2
         report = series.audit()
         assert (report.passed, report.judgements["Minimality"].status) == (True, "within")
         assert report.notes[0].startswith("In release 1 some values may have been replaced by others")

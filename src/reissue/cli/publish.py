@@ -123,7 +123,7 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
         ("people in the table", summary["people"]),
         ("rows published", summary["rows"]),
         ("of them made up", summary["counterfeits"]),
-        *([("values replaced", summary["changed"])] if summary["changed"] else []),
+        *([("values replaced", summary["replaced"])] if summary["replaced"] else []),
         ("people held back", sum(held["people"] for held in summary["held_back"].values())),
         ("groups", summary["groups"]),
         ("rows in a group", _sizes(summary)),

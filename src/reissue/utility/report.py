@@ -38,7 +38,7 @@ class Utility:
     """How many of the rows are nobody."""
     held_back: int
     """How many people of the private table were not published."""
-    changed: int
+    replaced: int
     """How many sensitive values were published as another."""
     information_loss: InformationLoss | None
     """Byun's; None in the anatomised form, which publishes quasi-identifiers exactly."""
@@ -62,7 +62,7 @@ class Utility:
             "groups": self.groups,
             "counterfeits": self.counterfeits,
             "held_back": self.held_back,
-            "changed": self.changed,
+            "replaced": self.replaced,
             "information_loss": loss
             and {"total": loss.total, "average": loss.average, "attributes": dict(loss.attributes)},
             "distortion": self.distortion,
@@ -94,7 +94,7 @@ class Utility:
         sorts = [
             ("counterfeits", self.counterfeits, f"of {self.rows:,} rows published; nobody's"),
             ("held back", self.held_back, "people of the table who were not published"),
-            ("values replaced", self.changed, "published with another sensitive value"),
+            ("values replaced", self.replaced, "published with another sensitive value"),
         ]
         return [line for line in sorts if line[1]]
 
@@ -119,8 +119,8 @@ class Utility:
             figures.append(count_of(self.counterfeits, "counterfeit"))
         if self.held_back:
             figures.append(f"{self.held_back:,} held back")
-        if self.changed:
-            figures.append(f"{count_of(self.changed, 'value')} replaced")
+        if self.replaced:
+            figures.append(f"{count_of(self.replaced, 'value')} replaced")
         if self.certainty_penalty is not None:
             figures.append(f"certainty penalty {self.certainty_penalty.total:.4f}")
         figures.append(f"average class size {self.average_class_size:.2f}")
@@ -168,7 +168,7 @@ def measure(
         groups=grouping.count,
         counterfeits=tally.counterfeits,
         held_back=tally.held_back,
-        changed=0 if grouping.changed is None else len(grouping.changed),
+        replaced=0 if grouping.changed is None else len(grouping.changed),
         information_loss=None if extents is None else information_loss_of(extents),
         distortion=None if extents is None else distortion_of(extents, weights),
         certainty_penalty=None if extents is None else certainty_penalty_of(extents),

@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types docs bench format clean
+.PHONY: help demo test tests lint types docs bench format clean
 
 help:
 	@echo "make demo    publish a small hospital over several months and look at what it reveals"
@@ -25,7 +25,11 @@ demo: $(VENV)/.ready
 	mkdir -p build
 	$(BIN)/reissue demo build/demo
 
-test: $(VENV)/.ready lint types
+# Types are checked beside the tests, which leave some time of the processors unused.
+test: $(VENV)/.ready lint
+	@$(MAKE) --no-print-directory -j 2 types tests
+
+tests: $(VENV)/.ready
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.ready

@@ -29,6 +29,7 @@ from reissue.foreign.reading import Foreign
 from reissue.frames import Library
 from reissue.guarantees import SeriesGuarantee
 from reissue.inspection import without_people
+from reissue.keys import key_of, with_absolute_key
 from reissue.ledger import Entry, Ledger
 from reissue.memory import Kept, Memory, Remembered
 from reissue.methods import METHODS
@@ -36,7 +37,7 @@ from reissue.people import KnownPeople
 from reissue.policy import Policy
 from reissue.release import Published, Release
 from reissue.schema import Numeric, Schema
-from reissue.series import Series, key_of, with_absolute_key
+from reissue.series import Series
 from reissue.snapshot import Delta
 from reissue.views import published_view
 
@@ -144,7 +145,7 @@ class _Past:
         for number, release in enumerate(given, start=1):
             ids = past._add(number, release, schema, key, ids)
         shown = [
-            (_release(number, release), archive.dealt_out(rows, values, schema.sensitive), None)
+            (_release(number, release), archive.dealt_out(rows, values, schema.sensitive), None, None)
             for number, (release, rows, values) in enumerate(zip(given, past.rows, past.values, strict=True), start=1)
         ]
         past.view = published_view(shown, schema)

@@ -10,12 +10,13 @@ import numpy as np
 import polars as pl
 
 from reissue.coding import restore
-from reissue.domain import COUNTERFEIT, GROUP, PERSON, Domain
+from reissue.domain import COUNTERFEIT, GROUP, OWN, PERSON, Domain
 from reissue.drafting import Draft, History
+from reissue.errors import ParameterError
 from reissue.grouping import HELD_BACK, Changed, Counterfeits, Grouping
 from reissue.ledger import Entry, Ledger
 from reissue.memory import KEPT, Prefixed
-from reissue.methods import incremental
+from reissue.methods import hd_composition, incremental
 from reissue.people import KnownPeople
 from reissue.policy import Policy
 from reissue.release import Release
@@ -24,6 +25,8 @@ from reissue.snapshot import Snapshot
 
 SNAPSHOT = "snapshot"
 DOMAIN = "domain"
+FACTS = "facts"
+"""The values, where people may have several or none: then the snapshot is everybody registered."""
 COUNTERFEITS = "counterfeits"
 HELD = "held-back"
 CHANGED = "changed-values"
@@ -46,6 +49,7 @@ def entry(draft: Draft, time: datetime, override: str | None = None) -> Entry:
         public=draft.tables,
         private={
             SNAPSHOT: draft.rows,
+            **({} if draft.facts is None else {FACTS: draft.facts}),
             DOMAIN: draft.domain.frame(),
             **({} if draft.counterfeits is None else {COUNTERFEITS: draft.counterfeits}),
             **({} if draft.held_back is None else {HELD: draft.held_back}),
@@ -92,6 +96,7 @@ def history(ledger: Ledger, policy_version: int, key: bytes | None) -> History:
         people=KnownPeople(ledger.ids, known, rows[PERSON]),
         next_number=known,
         last=rows,
+        facts=tables.get(FACTS),
         domain=Domain.from_frame(tables[DOMAIN]),
         memory=Prefixed(tables, MEMORY),
         checks=Prefixed(tables, CHECKS),
@@ -116,25 +121,58 @@ def rows(ledger: Ledger, number: int) -> tuple[pl.DataFrame, pl.DataFrame | None
     return tables[SNAPSHOT], tables.get(COUNTERFEITS)
 
 
-def shown_rows(ledger: Ledger, number: int, sensitive: str) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+def members(ledger: Ledger, number: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """The people who are in a release, and its counterfeits: of those registered, who has a value."""
+    people, made = rows(ledger, number)
+    facts = ledger.tables(number).get(FACTS)
+    return (people if facts is None else people.join(facts, on=PERSON, how="semi")), made
+
+
+def roles(ledger: Ledger, number: int) -> pl.DataFrame:
+    """Who played which role in a release, by person `number`."""
+    tables = ledger.tables(number)
+    if MEMORY + hd_composition.ROLES not in tables:
+        raise ParameterError(f"Release {number} has no roles: they belong to HDComposition.")
+    present = tables[FACTS][PERSON].unique().cast(pl.UInt32)
+    frame = hd_composition.roles_of(Prefixed(tables, MEMORY))
+    return frame.with_columns(present=pl.col("number").is_in(present.implode()))
+
+
+def shown_rows(
+    ledger: Ledger, number: int, sensitive: str
+) -> tuple[pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]:
     """The rows of a release for the outsider's view, which tells how often a group has a value and not who has it.
 
     They have the values that were published. Of a release made elsewhere no others are known: values are dealt out
-    within each group as they come.
+    within each group as they come. Then its counterfeits, and its values where they are not in the rows.
     """
     people, made = rows(ledger, number)
     tables = ledger.tables(number)
     if VALUES in tables:
-        return dealt_out(people, tables[VALUES], sensitive), made
-    return as_published(people, tables.get(CHANGED), sensitive), made
+        return dealt_out(people, tables[VALUES], sensitive), made, None
+    if FACTS in tables:
+        return people, made, shown_facts(people, tables[FACTS], tables.get(CHANGED), sensitive)
+    return as_published(people, tables.get(CHANGED), sensitive), made, None
+
+
+def shown_facts(
+    people: pl.DataFrame, facts: pl.DataFrame, changed: pl.DataFrame | None, sensitive: str
+) -> pl.DataFrame:
+    """The values that were published, with the group of each."""
+    group = people.select(PERSON, GROUP)
+    return as_published(facts, changed, sensitive).join(group, on=PERSON, how="left", maintain_order="left")
 
 
 def as_published(people: pl.DataFrame, changed: pl.DataFrame | None, sensitive: str) -> pl.DataFrame:
     """The people of a release with the values they were published with."""
     if changed is None:
         return people
-    instead = changed.select(pl.col("person").alias(PERSON), pl.col(sensitive).alias("instead"))
-    shown = people.join(instead.cast({PERSON: people.schema[PERSON]}), on=PERSON, how="left", maintain_order="left")
+    key = {PERSON: "person", **({sensitive: OWN} if OWN in changed.columns else {})}
+    instead = changed.select(pl.col(old).alias(new) for new, old in key.items()).with_columns(
+        changed[sensitive].alias("instead")
+    )
+    instead = instead.with_columns(pl.col(name).cast(people.schema[name]) for name in key)
+    shown = people.join(instead, on=list(key), how="left", maintain_order="left")
     # A value that was put in place is never a missing one.
     return shown.with_columns(pl.coalesce("instead", sensitive).alias(sensitive)).drop("instead")
 
@@ -156,10 +194,13 @@ def held_back(ledger: Ledger, number: int) -> pl.DataFrame:
 def replaced(ledger: Ledger, number: int, sensitive: str) -> pl.DataFrame:
     """Person `number`, own `value` and the one `published` of those who were published with another one."""
     tables = ledger.tables(number)
-    people = tables[SNAPSHOT].select(pl.col(PERSON).cast(pl.UInt32).alias("number"), pl.col(sensitive).alias("value"))
+    own = tables[FACTS] if FACTS in tables else tables[SNAPSHOT]
+    people = own.select(pl.col(PERSON).cast(pl.UInt32).alias("number"), pl.col(sensitive).alias("value"))
     changed = tables.get(CHANGED)
     if changed is None:
         return people.head(0).with_columns(published=pl.col("value"))
+    if OWN in changed.columns:
+        return changed.select(pl.col("person").alias("number"), pl.col(OWN).alias("value"), published=pl.col(sensitive))
     return people.join(changed.rename({"person": "number", sensitive: "published"}), on="number")
 
 
@@ -167,7 +208,8 @@ def snapshot(ledger: Ledger, number: int, policy: Policy) -> tuple[Snapshot, Gro
     """The people of a release, then its counterfeits, with their groups as they were; people with their own values."""
     people, made = rows(ledger, number)
     group = people[GROUP].cast(pl.Int64).fill_null(0).to_numpy().astype(np.int32) - 1
-    restored = restore(people, policy.schema, domain(ledger, number)).for_form(policy.form)
+    facts = ledger.tables(number).get(FACTS)
+    restored = restore(people, policy.schema, domain(ledger, number), facts).for_form(policy.form)
     if made is not None:
         groups = made[GROUP].to_numpy().astype(np.int32) - 1
         numbers = made[COUNTERFEIT].to_numpy().astype(np.int64)
@@ -182,9 +224,14 @@ def snapshot(ledger: Ledger, number: int, policy: Policy) -> tuple[Snapshot, Gro
 def _changed(changed: pl.DataFrame | None, snapshot: Snapshot) -> Changed | None:
     if changed is None:
         return None
-    order = np.argsort(snapshot.people, kind="stable")
-    people = changed["person"].to_numpy().astype(np.int64)
-    rows = order[np.searchsorted(snapshot.people, people, sorter=order)]
+    people, whose = changed["person"].to_numpy().astype(np.int64), snapshot.people[snapshot.owners]
+    if OWN in changed.columns:
+        # Of several values of a person the one that was replaced.
+        width = int(snapshot.values.codes.max(initial=0)) + 1
+        whose = whose * width + snapshot.values.codes
+        people = people * width + codes_of(changed[OWN], snapshot.values.levels)
+    order = np.argsort(whose, kind="stable")
+    rows = order[np.searchsorted(whose, people, sorter=order)]
     codes = codes_of(changed[snapshot.values.name], snapshot.values.levels)
     by_row = np.argsort(rows)
     return Changed(rows[by_row], codes[by_row])

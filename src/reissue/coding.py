@@ -6,8 +6,8 @@ earlier releases brought is the `Domain`. Problems name columns and counts; valu
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import numpy as np
@@ -48,27 +48,27 @@ def code_table(
     `people` are those known so far, `next_number` is what the next new person gets. With a `key` ids are
     kept as keyed hashes.
     """
-    coder = _Coder(domain or Domain(), show_values)
-    coder.problems += _role_problems(frame, schema)
+    coder = Coder(domain or Domain(), show_values)
+    coder.problems += role_problems(frame, schema)
     if frame.height == 0:
-        raise _unfit([*coder.problems, "it has no rows"], 0)
+        raise unfit([*coder.problems, "it has no rows"], 0)
     ids = coder.people(frame[schema.person], key) if schema.person in frame.columns else None
     coded: dict[str, Column | None] = {
         name: coder.column(frame[name], kind) for name, kind in schema.kinds.items() if name in frame.columns
     }
     columns = {name: column for name, column in coded.items() if column is not None}
     if coder.problems or ids is None:
-        raise _unfit(coder.problems, frame.height)
+        raise unfit(coder.problems, frame.height)
     known = np.full(ids.len(), -1, dtype=np.int64) if people is None else people.numbers(ids)
-    numbers, new_ids = _numbered(known, ids, next_number)
-    return Coded(_snapshot(numbers, columns, schema), new_ids, Domain(coder.domain))
+    numbers, new_ids = numbered(known, ids, next_number)
+    return Coded(snapshot_of(numbers, columns, schema), new_ids, Domain(coder.domain))
 
 
-def restore(rows: pl.DataFrame, schema: Schema, domain: Domain) -> Snapshot:
-    """The snapshot that `Snapshot.frame` gave these rows for, under the same schema and domain."""
+def restore(rows: pl.DataFrame, schema: Schema, domain: Domain, facts: pl.DataFrame | None = None) -> Snapshot:
+    """The snapshot that gave these rows and, where values are apart, these facts, under the same schema and domain."""
 
     def column(name: str, kind: Kind) -> Column:
-        series = rows[name]
+        series = rows[name] if facts is None or name != schema.sensitive else facts[name]
         if isinstance(kind, Numeric):
             return _numbers(series, kind, domain.of(name, kind))
         text = series.cast(pl.String)
@@ -77,10 +77,16 @@ def restore(rows: pl.DataFrame, schema: Schema, domain: Domain) -> Snapshot:
         return _labels(text, domain.columns[name].labels)
 
     columns = {name: column(name, kind) for name, kind in schema.kinds.items()}
-    return _snapshot(rows[PERSON].to_numpy().astype(np.int64), columns, schema)
+    people = rows[PERSON].to_numpy().astype(np.int64)
+    if facts is None:
+        return snapshot_of(people, columns, schema)
+    order = np.argsort(people, kind="stable")
+    owner = order[np.searchsorted(people, facts[PERSON].to_numpy().astype(np.int64), sorter=order)]
+    return replace(snapshot_of(people, columns, schema), owner=owner)
 
 
-def _snapshot(people: People, columns: dict[str, Column], schema: Schema) -> Snapshot:
+def snapshot_of(people: People, columns: dict[str, Column], schema: Schema) -> Snapshot:
+    """Columns by name as a snapshot."""
     return Snapshot(
         people=people,
         quasi=tuple(columns[name] for name in schema.quasi),
@@ -90,14 +96,16 @@ def _snapshot(people: People, columns: dict[str, Column], schema: Schema) -> Sna
     )
 
 
-def _unfit(problems: Sequence[str], rows: int) -> TableError:
+def unfit(problems: Sequence[str], rows: int) -> TableError:
+    """A table with so many rows has these problems."""
     return TableError(
         f"The table ({count_of(rows, 'row')}) does not fit the policy: {count_of(len(problems), 'problem')}.",
         problems=problems,
     )
 
 
-def _role_problems(frame: pl.DataFrame, schema: Schema) -> list[str]:
+def role_problems(frame: pl.DataFrame, schema: Schema, *, needless: Collection[str] = ()) -> list[str]:
+    """Columns that have no role, and columns that are missing; those that are needless may be."""
     problems = []
     roles = schema.roles
     without_role = [name for name in frame.columns if name not in roles]
@@ -108,7 +116,7 @@ def _role_problems(frame: pl.DataFrame, schema: Schema) -> list[str]:
             "is, or dropped"
         )
     for name, role in roles.items():
-        if name not in frame.columns and role != "dropped":
+        if name not in frame.columns and role != "dropped" and name not in needless:
             near = get_close_matches(name, frame.columns, n=3)
             problems.append(f"there is no column '{name}' ({role})" + (f"; near: {listed(near)}" if near else ""))
     return problems
@@ -126,7 +134,7 @@ def check_key(key: bytes, domain: Domain) -> Seen:
     return Seen("key", "text", labels=mark)
 
 
-class _Coder:
+class Coder:
     """Codes column after column and gathers what is wrong with each."""
 
     def __init__(self, seen: Domain, show_values: bool) -> None:
@@ -135,8 +143,8 @@ class _Coder:
         self.problems: list[str] = []
         self.domain: dict[str, Seen] = dict(seen.columns)
 
-    def people(self, ids: pl.Series, key: bytes | None) -> pl.Series | None:
-        """The id of each row as it is kept; None where there were problems."""
+    def people(self, ids: pl.Series, key: bytes | None, *, once: bool = True) -> pl.Series | None:
+        """The id of each row as it is kept; None where there were problems. With `once` nobody may have two rows."""
         ids = ids.alias("id")
         if not (ids.dtype.is_integer() or ids.dtype in (pl.String, pl.Categorical, pl.Enum)):
             self.problems.append(f"the person column holds {type_of(ids.dtype)}; ids are text or whole numbers")
@@ -150,11 +158,11 @@ class _Coder:
         if nulls:
             self.problems.append(f"the person column is empty in {count_of(nulls, 'row')}")
         duplicated = ids.len() - nulls - ids.drop_nulls().n_unique()
-        if duplicated:
+        if duplicated and once:
             self.problems.append(
                 f"{count_of(duplicated, 'row')} too many: a person has more than one row; keep one row per person"
             )
-        if nulls or duplicated or not ok:
+        if nulls or (duplicated and once) or not ok:
             return None
         self.domain[PERSON] = Seen("person", type_of(ids.dtype))
         if key is None:
@@ -287,7 +295,7 @@ class _Coder:
         return Column(series.name, encoded.codes, Leaves(kind))
 
 
-def _numbered(numbers: People, ids: pl.Series, next_number: int) -> tuple[People, pl.Series]:
+def numbered(numbers: People, ids: pl.Series, next_number: int) -> tuple[People, pl.Series]:
     """Number the people at -1, in an order drawn at random: the order of rows may tell their values."""
     new = np.flatnonzero(numbers < 0)
     drawn = np.random.default_rng().permutation(new)

@@ -72,6 +72,28 @@ class Counted:
             classes=None if classes is None else classes[rows],
         )
 
+    def registered_view(
+        self, people: Ints, grouping: Grouping, number: int, region: pl.DataFrame | None = None
+    ) -> PublishedGroups:
+        """The same where everybody registered is in a group, and nobody knows who of them is in the release.
+
+        `grouping` is that of the people; the counts are of their values.
+        """
+        starts = np.concatenate([[0], np.cumsum(grouping.sizes())]).astype(np.int64)
+        by_number = ascending(people)
+        order = np.empty(people.size, dtype=np.int64)
+        grouped.order_by_group(grouping.group[by_number], starts, order)
+        return PublishedGroups(
+            number=number,
+            members=people[by_number[order]],
+            member_starts=starts,
+            values=self.codes.astype(np.int64),
+            counts=self.counts,
+            value_starts=self.run_starts,
+            region=region,
+            sure=np.zeros(people.size, dtype=np.bool_),
+        )
+
 
 def mixed(numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
     """Scatter numbers over 64 bits (the finaliser of splitmix64), so that sums tell multisets apart."""

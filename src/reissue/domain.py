@@ -15,6 +15,8 @@ PERSON = f"{RESERVED}person"
 GROUP = f"{RESERVED}group"
 COUNTERFEIT = f"{RESERVED}counterfeit"
 KEY = f"{RESERVED}key"
+OWN = f"{RESERVED}own"
+"""Of values published as others: the value that the person has."""
 
 Sort = Literal["numeric", "categorical", "hierarchy", "person", "key"]
 

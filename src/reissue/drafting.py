@@ -5,7 +5,7 @@ Nothing here writes anything. A draft is private: it holds the snapshot it was m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,7 @@ import polars as pl
 
 from reissue.barred import all_rows, without_barred
 from reissue.coding import Coded, code_table
-from reissue.domain import COUNTERFEIT, GROUP, Domain, sort_of
+from reissue.domain import COUNTERFEIT, GROUP, OWN, Domain, sort_of
 from reissue.errors import GuaranteeBroken, ParameterError, Unprotected, count_of
 from reissue.frames import Library, read_table
 from reissue.gate import Passage
@@ -29,8 +29,10 @@ from reissue.policy import Policy
 from reissue.reasoning.dense import ascending
 from reissue.recode import Recoded, anatomise, generalise, view_of
 from reissue.refusals import check_changes, check_feasible, check_protection
+from reissue.registered import Registry, code_registered, read_registry, with_values
 from reissue.release import Published
-from reissue.schema import Numeric, Schema
+from reissue.roles import Roles
+from reissue.schema import Schema
 from reissue.seal import seal_of
 from reissue.showing import shown
 from reissue.snapshot import Delta, Snapshot
@@ -54,6 +56,8 @@ class History:
     """The number the next new person gets."""
     last: pl.DataFrame | None = None
     """The rows of the last release, with person numbers."""
+    facts: pl.DataFrame | None = None
+    """The values of the last release, with person numbers, where they are not in its rows."""
     domain: Domain = field(default_factory=Domain)
     memory: Memory = field(default_factory=dict)
     """What the method of the last release remembered."""
@@ -98,12 +102,15 @@ class Draft:
     """Those who are in the series for the first time: `number`, `id`."""
     rows: pl.DataFrame
     """The snapshot with person numbers and public group numbers, as it is kept; no group for those held back."""
+    facts: pl.DataFrame | None
+    """The values with person numbers, where people may have several or none and the rows are everybody registered."""
     counterfeits: pl.DataFrame | None
     """The made-up rows with their numbers and public group numbers."""
     held_back: pl.DataFrame | None
     """Who is held back: `person` (a number), `reason`, `since` (a release)."""
     changed: pl.DataFrame | None
-    """Who is published with another value: `person` (a number) and the sensitive column as published."""
+    """Who is published with another value: `person` (a number) and the sensitive column as published; where people may
+    have several values, also which one is meant (`own`)."""
     verdicts: tuple[Verdict, ...]
     """What the checkers of the method's guarantees found."""
     notes: tuple[str, ...]
@@ -134,12 +141,14 @@ class Draft:
     @property
     def summary(self) -> dict[str, Any]:
         """Counts about the release; private, because changes between releases are."""
-        sizes = self.recoded.groups.sizes
+        sizes = self.recoded.groups.rows
+        registered = {} if self.facts is None else {"registered": len(self.snapshot)}
         return {
             "number": self.number,
             "method": self.policy.method.name,
             "form": self.policy.form,
-            "people": len(self.snapshot),
+            "people": np.unique(self.snapshot.owners).size,
+            **registered,
             "rows": int(sizes.sum()),
             "groups": self.grouping.count,
             "smallest_group": int(sizes.min()),
@@ -177,7 +186,7 @@ class Draft:
             "series": "protected" if self.protected else "unprotected",
             "guarantees": [verdict.guarantee for verdict in self._standing(self.protected)],
             "policy_version": self.policy_version,
-            "rows": int(self.recoded.groups.sizes.sum()),
+            "rows": int(self.recoded.groups.rows.sum()),
             "groups": self.grouping.count,
             **({"adopted": self.adopted} if self.adopted else {}),
             **({"warnings": warnings} if (warnings := self._warnings()) else {}),
@@ -207,9 +216,8 @@ class Draft:
         return self.view
 
     def __repr__(self) -> str:
-        return (
-            f"Draft(release {self.number}: {self.recoded.groups.members.size:,} rows in {self.grouping.count:,} groups)"
-        )
+        rows = int(self.recoded.groups.rows.sum())
+        return f"Draft(release {self.number}: {rows:,} rows in {self.grouping.count:,} groups)"
 
 
 def make_draft(
@@ -217,6 +225,8 @@ def make_draft(
     policy: Policy,
     history: History,
     *,
+    registry: object = None,
+    extinct: Iterable[object] | None = None,
     seed: int | None = None,
     show_values: bool = False,
     progress: Progress = lambda stage: None,
@@ -225,10 +235,11 @@ def make_draft(
     method = policy.method
     guarantees = policy.guarantees()
     continues, protected = _protection(policy, history)
-    coded, library = _read(table, policy.schema, history, show_values, progress)
+    listed = read_registry(registry, extinct, policy)
+    coded, library = _read(table, listed, policy.schema, history, show_values, progress)
     snapshot = coded.snapshot
-    rows = snapshot.frame()
-    delta = Delta.between(history.last, rows, policy.schema.sensitive, known=history.next_number, since=history.number)
+    rows, facts = snapshot.frame(), None if snapshot.owner is None else snapshot.facts()
+    delta = _delta(rows, facts, policy.schema.sensitive, history)
     check_changes(method, delta, history)
     snapshot = snapshot.for_form(policy.form)
     eligible, delta_of_eligible = without_barred(snapshot, delta, history.barred)
@@ -247,7 +258,8 @@ def make_draft(
     progress("Checking guarantees")
     anew = {history.number + 1: snapshot.people[grouping.anew]}
     view = view_of(released, recoded.groups)
-    verdicts, checks = _check(guarantees, view, history.checks if continues else {}, anew, released)
+    secrets = _Secrets(anew, released, grouping.roles)
+    verdicts, checks = _check(guarantees, view, history.checks if continues else {}, secrets)
     broken = [f"{verdict.guarantee}: {verdict.explanation}" for verdict in verdicts if not verdict.holds]
     if broken:
         raise GuaranteeBroken(
@@ -274,6 +286,7 @@ def make_draft(
         domain=coded.domain,
         new_people=_new_people(history, coded.new_ids),
         rows=rows.with_columns(_public_group(grouping, recoded)),
+        facts=facts,
         counterfeits=counterfeits,
         held_back=held_back,
         changed=changed,
@@ -289,6 +302,7 @@ def make_draft(
             form=policy.form,
             protected=protected,
             anew=method.protects_series and not continues,
+            unregistered=listed is not None and listed.people is None,
         ),
         seed=str(sequence.entropy),
         library=library,
@@ -333,25 +347,37 @@ def _obstacles(method: Method, guarantees: tuple[Guarantee, ...], history: Histo
     return [obstacle for obstacle in found if obstacle]
 
 
+@dataclass(frozen=True, repr=False)
+class _Secrets:
+    """What checkers may be told of the private side."""
+
+    anew: Mapping[int, npt.NDArray[np.int64]]
+    released: Snapshot
+    roles: Roles | None
+
+    def of(self, guarantee: Guarantee, number: int) -> object:
+        """What this one wants to know."""
+        wanted = getattr(guarantee, "secret_of", None)
+        if wanted == "roles":
+            return {number: self.roles}
+        if wanted == "values":
+            order = ascending(self.released.people)
+            return self.released.people[order], self.released.values.codes[order]
+        return self.anew
+
+
 def _check(
-    guarantees: tuple[Guarantee, ...],
-    view: Published,
-    checks: Memory,
-    anew: Mapping[int, npt.NDArray[np.int64]],
-    released: Snapshot,
+    guarantees: tuple[Guarantee, ...], view: Published, checks: Memory, secrets: _Secrets
 ) -> tuple[tuple[Verdict, ...], Remembered]:
     """Ask every checker; those of promises about a whole series go on from what they have seen so far."""
     verdicts: list[Verdict] = []
     remembered: dict[str, pl.DataFrame | Kept] = {}
     for guarantee in guarantees:
+        secret = secrets.of(guarantee, view.releases[0].number)
         if not isinstance(guarantee, SeriesGuarantee):
-            verdicts.append(guarantee.check(view))
+            verdicts.append(guarantee.check(view, secret))
             continue
         prefix = f"{guarantee.name}_"
-        secret: object = anew
-        if guarantee.secret_of == "values":
-            order = ascending(released.people)
-            secret = released.people[order], released.values.codes[order]
         verdict, state = guarantee.follow(view, Prefixed(checks, prefix), secret)
         verdicts.append(verdict)
         remembered |= {prefix + name: table for name, table in state.items()}
@@ -399,9 +425,13 @@ def _held_back(grouping: Grouping, snapshot: Snapshot, history: History) -> pl.D
 def _changed(grouping: Grouping, snapshot: Snapshot) -> pl.DataFrame | None:
     if grouping.changed is None:
         return None
-    people = pl.Series("person", snapshot.people[grouping.changed.rows].astype(np.uint32))
-    values = snapshot.values.levels.decode(grouping.changed.codes).alias(snapshot.values.name)
-    return pl.DataFrame([people, values]).sort("person")
+    rows = grouping.changed.rows
+    people = pl.Series("person", snapshot.people[snapshot.owners[rows]].astype(np.uint32))
+    levels, name = snapshot.values.levels, snapshot.values.name
+    frame = pl.DataFrame([people, levels.decode(grouping.changed.codes).alias(name)])
+    if snapshot.owner is None:
+        return frame.sort("person")
+    return frame.with_columns(levels.decode(snapshot.values.codes[rows]).alias(OWN)).sort("person", OWN)
 
 
 def _disclosed(recoded: Recoded, policy: Policy) -> Recoded:
@@ -416,23 +446,33 @@ def _disclosed(recoded: Recoded, policy: Policy) -> Recoded:
 
 
 def _read(
-    table: object, schema: Schema, history: History, show_values: bool, progress: Progress
+    table: object, registry: Registry | None, schema: Schema, history: History, show_values: bool, progress: Progress
 ) -> tuple[Coded, Library]:
     """Read and code a table; of a file nothing but the codes stays in memory."""
     progress("Reading the table")
-    numeric = {name for name, kind in schema.kinds.items() if isinstance(kind, Numeric)}
-    frame, library = read_table(table, text=set(schema.roles) - numeric)
+    frame, library = read_table(table, text=schema.texts)
     progress("Reading columns")
-    coded = code_table(
-        frame,
-        schema,
-        people=history.people,
-        next_number=history.next_number,
-        domain=history.domain,
-        key=history.key,
-        show_values=show_values,
-    )
-    return coded, library
+    given: Any = {
+        "people": history.people,
+        "next_number": history.next_number,
+        "domain": history.domain,
+        "key": history.key,
+        "show_values": show_values,
+    }
+    if registry is None:
+        return code_table(frame, schema, **given), library
+    last = history.last if history.facts is not None else None
+    return code_registered(frame, registry, schema, last=last, **given), library
+
+
+def _delta(rows: pl.DataFrame, facts: pl.DataFrame | None, sensitive: str, history: History) -> Delta:
+    """What changed about those who are in the table; of several values of a person, whether any of them did."""
+    last = history.last
+    if last is not None and history.facts is not None:
+        last = with_values(last, history.facts, sensitive)
+    if facts is not None:
+        rows = with_values(rows, facts, sensitive)
+    return Delta.between(last, rows, sensitive, known=history.next_number, since=history.number)
 
 
 def _without_labels(method: dict[str, Any]) -> dict[str, Any]:

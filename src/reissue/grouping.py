@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.errors import InternalError
+from reissue.roles import Roles
 
 Ints = npt.NDArray[np.int64]
 
@@ -41,10 +42,10 @@ class Counterfeits:
 
 @dataclass(frozen=True, repr=False)
 class Changed:
-    """Rows that are published with another sensitive value than they have."""
+    """Sensitive values that are published as others."""
 
     rows: Ints
-    """The rows of the snapshot, ascending."""
+    """Their places among the snapshot's values, ascending."""
     codes: npt.NDArray[np.unsignedinteger]
     """The code of the value that each is published with."""
 
@@ -78,6 +79,8 @@ class Grouping:
     """The rows whose sensitive value is published as another; None where there are none."""
     notes: Sequence[str] = ()
     """What the publisher should know about how it came out, with counts and without values."""
+    roles: Roles | None = None
+    """Who plays which role, where a method gives roles."""
 
     def __post_init__(self) -> None:
         if self.group.size and (int(self.group.min()) < HELD_BACK or int(self.group.max()) >= self.count):
@@ -85,7 +88,7 @@ class Grouping:
         held = sum(rows.size for rows in self.held_back.values())
         if int(np.count_nonzero(self.group == HELD_BACK)) != held:
             raise InternalError("a grouping holds back rows without a reason")
-        if self.changed is not None and (self.group[self.changed.rows] == HELD_BACK).any():
+        if held and self.changed is not None and (self.group[self.changed.rows] == HELD_BACK).any():
             raise InternalError("a grouping changes the value of a row that it holds back")
 
     def __repr__(self) -> str:

@@ -21,7 +21,7 @@ from reissue.methods.arrivals import NO_LIST
 from reissue.reasoning.runs import runs
 from reissue.release import Published, PublishedGroups, Release
 from reissue.seal import seal_of
-from reissue.views import published_view
+from reissue.views import Kept, published_view
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -129,9 +129,13 @@ class Past:
         return np.empty(0, dtype=np.int64) if table is None else table["person"].to_numpy().astype(np.int64)
 
 
-def _as_kept(draft: Draft) -> tuple[Release, pl.DataFrame, pl.DataFrame | None]:
-    rows = archive.as_published(draft.rows, draft.changed, draft.policy.schema.sensitive)
-    return archive.as_release(draft), rows, draft.counterfeits
+def _as_kept(draft: Draft) -> Kept:
+    sensitive = draft.policy.schema.sensitive
+    if draft.facts is not None:
+        facts = archive.shown_facts(draft.rows, draft.facts, draft.changed, sensitive)
+        return archive.as_release(draft), draft.rows, None, facts
+    rows = archive.as_published(draft.rows, draft.changed, sensitive)
+    return archive.as_release(draft), rows, draft.counterfeits, None
 
 
 def _values(rows: pl.DataFrame, sensitive: str) -> pl.DataFrame:
@@ -251,7 +255,8 @@ def at_gate(
 
 def _shown(draft: Draft, tables: str) -> str:
     """The seal on what a gate is shown: the tables of the draft, by their seal, and who is in which group of them."""
-    return seal_of({"rows": draft.rows, "counterfeits": draft.counterfeits, "changed": draft.changed}, tables)
+    private = {"rows": draft.rows, "facts": draft.facts, "counterfeits": draft.counterfeits, "changed": draft.changed}
+    return seal_of(private, tables)
 
 
 def let_through(draft: Draft) -> Draft:

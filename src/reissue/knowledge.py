@@ -3,7 +3,8 @@
 knowledge = ri.Knowledge(compromised={"Bob": "flu"})
 
 Values are taken to be static: who is in several releases has the same value in all of them, as in the papers
-of He, Riboni and Byun.
+of He, Riboni and Byun. Where he is told which values are `permanent`, as in the paper of Bu, only those stay, and all
+others may change from release to release.
 """
 
 from __future__ import annotations
@@ -86,6 +87,14 @@ class Knowledge:
     minimal: Mapping[int, Minimal] = field(default_factory=dict)
     """For releases by number what they had to satisfy, where he knows that they are generalised no more than that
     asks. `Minimality` argues from it."""
+    permanent: Collection[object] = ()
+    """Values that nobody gets rid of: who has one has it in every later release he is in. `Permanence` argues from
+    them; all other values may change."""
+    present: Mapping[str | int, Collection[int]] = field(default_factory=dict)
+    """People whose participation he knows, with the numbers of the releases they are in: those and no others. It
+    matters where the releases do not tell who is in them."""
+    cohorts: int | None = None
+    """How many cohorts there are, where he knows that HD-composition made the releases (its l)."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -98,6 +107,13 @@ class Knowledge:
             problems.append(
                 "The 'minimal' parameter of Knowledge must be a mapping, such as {1: Minimal([ri.ShareDiverse(2)])}."
             )
+        if not isinstance(self.present, Mapping):
+            problems.append("The 'present' parameter of Knowledge must be a mapping, such as {\"Bob\": [1, 2]}.")
+        if isinstance(self.permanent, str) or not isinstance(self.permanent, Collection):
+            problems.append("The 'permanent' parameter of Knowledge must be a list of values, such as [\"HIV\"].")
+        whole = isinstance(self.cohorts, int) and not isinstance(self.cohorts, bool)
+        if self.cohorts is not None and (not whole or self.cohorts < 2):
+            problems.append("The 'cohorts' parameter of Knowledge must be a whole number of at least 2, or None.")
         if self.growing not in (None, True, False):
             problems.append("The 'growing' parameter of Knowledge must be True, False or None.")
         if problems:
@@ -110,6 +126,9 @@ class Knowledge:
         parts += ["nobody leaves"] if self.growing else []
         parts += [f"method {self.method}"] if self.method else []
         parts += [f"{count_of(len(self.minimal), 'release')} known to be minimal"] if self.minimal else []
+        parts += [f"{count_of(len(self.permanent), 'permanent value')}"] if self.permanent else []
+        parts += [f"participation of {len(self.present):,} known"] if self.present else []
+        parts += [f"{self.cohorts} cohorts"] if self.cohorts else []
         return f"Knowledge({', '.join(parts)})"
 
     def known_values(self, published: Published) -> tuple[Ints, Ints]:
@@ -126,6 +145,18 @@ class Knowledge:
         values = np.array([place[value] for value in self.compromised.values()], dtype=np.int64)
         order = np.argsort(numbers, kind="stable")
         return numbers[order], values[order]
+
+    def permanent_values(self, published: Published) -> Ints:
+        """The positions in the view of the values that nobody gets rid of, ascending; those it never shows left out."""
+        wanted = {value for value in self.permanent if isinstance(value, Hashable)}
+        return np.array([at for at, value in enumerate(published.values) if value in wanted], dtype=np.int64)
+
+    def participation(self, published: Published) -> dict[int, frozenset[int]]:
+        """The people whose participation is known by number, with the numbers of the releases they are in."""
+        numbers = _numbers(published, list(self.present), "known")
+        return {
+            int(number): frozenset(releases) for number, releases in zip(numbers, self.present.values(), strict=True)
+        }
 
     def waiting_people(self, published: Published) -> dict[int, Ints]:
         """For each release the numbers of those known to wait, ascending."""

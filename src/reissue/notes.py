@@ -28,6 +28,7 @@ def notes_of(
     form: str,
     protected: bool,
     anew: bool,
+    unregistered: bool = False,
 ) -> tuple[str, ...]:
     """What a draft costs, what looks like a mistake in the table or the policy, and what the method has to say."""
     notes = []
@@ -36,6 +37,8 @@ def notes_of(
         if anew:
             betrayed = "betray very many people, for nothing of the earlier ones was taken into account"
         notes.append(f"the series is unprotected: comparing releases may {betrayed}; the public record says so")
+    if unregistered:
+        notes.append("no registry was given: everybody ever seen in the series counts as registered")
     if counterfeits is not None:
         notes.append(f"{count_of(counterfeits.height, 'counterfeit row')} made up in place of values that were missing")
         published = len(snapshot) - (0 if held_back is None else held_back.height)
@@ -46,14 +49,14 @@ def notes_of(
             levers += ["a larger L"] if "L" in given else []
             notes.append(f"{share:.0%} of the rows are made up: {', '.join(levers)}, or more people, would need fewer")
     if changed is not None:
-        values = f"{count_of(changed.height, 'value')} ({changed.height / len(snapshot):.2%} of all)"
+        values = f"{count_of(changed.height, 'value')} ({changed.height / snapshot.values.codes.size:.2%} of all)"
         notes.append(f"{values} replaced by another; nothing that is published marks them")
     if held_back is not None:
         for reason, people in held_back["reason"].value_counts().sort("reason").iter_rows():
             notes.append(f"{count_of(people, 'person', 'people')} held back: {reason}")
     if (
         delta.since
-        and len(snapshot) == delta.stayed.size
+        and np.unique(snapshot.owners).size == delta.stayed.size
         and not any(people.size for people in (delta.gone, delta.changed_quasi, delta.changed_value))
     ):
         notes.append(f"nothing has changed since release {delta.since}: this publishes the same state once more")

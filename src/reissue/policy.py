@@ -119,7 +119,7 @@ class Policy:
     def _method_problems(self) -> list[str]:
         kind = self.schema.sensitive_kind
         problems = self.method.problems(self.schema, self.form)
-        if self.schema.permanent:
+        if self.schema.permanent and not self.method.takes.registry:
             problems.append(f"{self.method.name} does nothing for permanent values: leave 'permanent' out")
         for promise in self.method.promises(self.schema):
             if promise.name == "ke-anonymity" and not (isinstance(kind, Numeric) and kind.missing == "refuse"):

@@ -52,11 +52,10 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
     _warm_up(snapshot)
     columns = [made for column in snapshot.quasi for made in _region(column, grouping, snapshot)]
     columns += [_constant(column, grouping) for column in snapshot.as_is]
-    rank = _rank(
-        [column.codes for column in columns], lambda: Counted.of(snapshot.values.codes, grouping).content_hash()
-    )
+    rank = _rank([column.codes for column in columns], lambda: _counted(snapshot, grouping).content_hash())
     order = np.argsort(rank)
-    renumbered = Counted.of(snapshot.values.codes, Grouping(rank[grouping.group], grouping.count))
+    people = Grouping(rank[grouping.group], grouping.count)
+    renumbered = _counted(snapshot, people)
     region = pl.DataFrame([column.decode(order) for column in columns])
     sizes = np.diff(renumbered.starts)
     rows = np.repeat(np.arange(grouping.count, dtype=np.uint32), sizes)
@@ -67,8 +66,18 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
             _published_values(snapshot.values, renumbered.in_order),
         ]
     )
-    view = renumbered.view(snapshot.people, number, region, _classes(snapshot) if classes else None)
-    return _recoded({"table": table}, renumbered, view)
+    if snapshot.owner is None:
+        view = renumbered.view(snapshot.people, number, region, _classes(snapshot) if classes else None)
+    else:
+        view = renumbered.registered_view(snapshot.people, people, number, region)
+    return Recoded({"table": table}, (people.group + 1).astype(np.uint32), view)
+
+
+def _counted(snapshot: Snapshot, grouping: Grouping) -> Counted:
+    """How often each group has each value."""
+    if snapshot.owner is None:
+        return Counted.of(snapshot.values.codes, grouping)
+    return Counted.of(snapshot.values.codes, Grouping(grouping.group[snapshot.owner], grouping.count))
 
 
 def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classes: bool = False) -> Recoded:
@@ -107,7 +116,7 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classe
     )
     tables = {"quasi": quasi, "sensitive": sensitive}
     view = renumbered.view(snapshot.people, number, None, _classes(snapshot) if classes else None)
-    return _recoded(tables, renumbered, view)
+    return Recoded(tables, (renumbered.grouping.group + 1).astype(np.uint32), view)
 
 
 def _warm_up(snapshot: Snapshot) -> None:
@@ -122,10 +131,6 @@ def _warm_up(snapshot: Snapshot) -> None:
         Counted.of(snapshot.values.codes[:0], nobody).view(snapshot.people[:0], 0)
 
     warm_up(run)
-
-
-def _recoded(tables: dict[str, pl.DataFrame], counted: Counted, groups: PublishedGroups) -> Recoded:
-    return Recoded(tables, (counted.grouping.group + 1).astype(np.uint32), groups)
 
 
 def _classes(snapshot: Snapshot) -> Ints:
@@ -172,7 +177,8 @@ def view_of(snapshot: Snapshot, *releases: PublishedGroups) -> Published:
     if isinstance(levels, Numbers):
         values = tuple(levels.decode(np.arange(levels.values.size)).to_list())
         return Published(releases, values, levels.values)
-    return Published(releases, levels.labels if isinstance(levels, Labels) else levels.hierarchy.leaves)
+    labels = levels.labels if isinstance(levels, Labels) else levels.hierarchy.leaves
+    return Published(releases, labels, single=snapshot.owner is None)
 
 
 @dataclass(frozen=True, repr=False)

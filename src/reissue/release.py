@@ -154,10 +154,12 @@ class Published:
         *,
         single: bool = True,
         registry: Mapping[str, Hashable] | None = None,
+        certain: bool = True,
     ) -> Published:
         """Build the view from nested lists: releases, groups, (members, values). None and NaN are a missing value.
 
-        `registry` says what the quasi-identifiers of each person are, where that is known.
+        `registry` says what the quasi-identifiers of each person are, where that is known. With `certain=False` the
+        members are those whom a registry puts there: nobody knows who of them is in the release.
 
         >>> Published.from_groups([[(["Alice", "Bob"], ["cancer", "flu"])]])
         Published(1 releases, 2 distinct sensitive values)
@@ -189,6 +191,7 @@ class Published:
                     values=np.array(codes, dtype=np.int64),
                     counts=np.array(counts, dtype=np.int64),
                     value_starts=np.array(value_starts, dtype=np.int64),
+                    sure=None if certain else np.zeros(len(members), dtype=np.bool_),
                     classes=None
                     if numbers is None
                     else np.array([numbers[person] for who, _ in release for person in who], dtype=np.int64),

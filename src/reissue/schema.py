@@ -155,6 +155,11 @@ class Schema:
         return {**self.quasi, **self.as_is, self.sensitive: self.sensitive_kind}
 
     @property
+    def texts(self) -> set[str]:
+        """The columns that are read from a file as they are written: all but numbers."""
+        return {name for name in self.roles if not isinstance(self.kinds.get(name), Numeric)}
+
+    @property
     def roles(self) -> dict[str, str]:
         """The role of each column, by its name."""
         return {

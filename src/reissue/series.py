@@ -25,8 +25,9 @@ from reissue.drafting import Draft, History, Progress, in_the_way, make_draft
 from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, count_of, listed
 from reissue.frames import Library, to_library
 from reissue.gate import Gate, written_reason
-from reissue.identities import plain_id, pseudonym, read_key
+from reissue.identities import plain_id, pseudonym
 from reissue.inspection import Past, Sight, at_gate, drawn_knowledge, knowing_who_waited, let_through, to_commit
+from reissue.keys import key_of, with_absolute_key
 from reissue.ledger import Finding, Ledger, PolicyVersion, Record
 from reissue.policy import Policy
 from reissue.refusals import check_amendment, never_without
@@ -74,35 +75,18 @@ def _open_or_create(folder: str | Path, policy: Policy | None) -> Ledger:
     return Ledger.create(folder, policy.to_toml())
 
 
-def with_absolute_key(policy: Policy) -> Policy:
-    """The key must be found again from anywhere."""
-    key_file = policy.people.key_file
-    if key_file is None or key_file.startswith("~"):
-        return policy
-    return replace(policy, people=replace(policy.people, key_file=str(Path(key_file).resolve())))
-
-
 def draft(
     table: object,
     policy: Policy,
     *,
-    seed: int | None = None,
-    show_values: bool = False,
     gate: bool = True,
     progress: Progress = lambda stage: None,
+    **given: Any,
 ) -> Draft:
-    """Compute a release of this table, the first of a series that need not exist yet."""
+    """Compute a release of this table, the first of a series that need not exist yet; see `Series.draft`."""
     policy = with_absolute_key(policy)
-    history = History(key=key_of(policy, None))
-    made = make_draft(table, policy, history, seed=seed, show_values=show_values, progress=progress)
+    made = make_draft(table, policy, History(key=key_of(policy, None)), progress=progress, **given)
     return let_through(at_gate(made, progress=progress)[0]) if gate else made
-
-
-def key_of(policy: Policy, folder: Path | None) -> bytes | None:
-    """The key for hashed ids, from a file outside the folder of the series; None where ids are plain."""
-    if policy.people.key_file is None:
-        return None
-    return read_key(policy.people.key_file, outside=folder)
 
 
 class Series:
@@ -142,6 +126,8 @@ class Series:
         self,
         table: object,
         *,
+        registry: object = None,
+        extinct: Iterable[object] | None = None,
         seed: int | None = None,
         show_values: bool = False,
         gate: bool = True,
@@ -152,6 +138,8 @@ class Series:
         The draft is private: it holds the table. `seed` makes the method's random choices repeatable; by
         default they come from the operating system, which is what you want for a real release. Where the policy has a
         gate, GateClosed is raised for a draft that it does not let pass; with `gate=False` it is not asked.
+        Methods for permanent values take a `registry`, a table of everybody with his quasi-identifiers as they are now,
+        in the table or not, and the ids of those who are `extinct`: dead, or gone for ever.
         """
         policy = self._current_policy()
         if self._ledger.policy_file_differs():
@@ -159,7 +147,8 @@ class Series:
                 f"The file policy.toml in '{self.folder}' is not the policy the series runs under.",
                 hint="record the change with series.amend(policy, reason) or `reissue amend`, or undo it.",
             )
-        made = make_draft(table, policy, self._history(), seed=seed, show_values=show_values, progress=progress)
+        given: Any = {"registry": registry, "extinct": extinct, "seed": seed, "show_values": show_values}
+        made = make_draft(table, policy, self._history(), progress=progress, **given)
         return let_through(self.at_gate(made, progress=progress)[0]) if gate else made
 
     def at_gate(self, draft: Draft, *, progress: Progress = lambda stage: None) -> tuple[Draft, AuditReport | None]:
@@ -207,6 +196,8 @@ class Series:
         self,
         table: object,
         *,
+        registry: object = None,
+        extinct: Iterable[object] | None = None,
         seed: int | None = None,
         show_values: bool = False,
         time: datetime | None = None,
@@ -215,11 +206,13 @@ class Series:
     ) -> Release:
         """Draft and commit the next release, as the only writer from beginning to end.
 
-        `override` is the written reason for publishing although the gate of the policy may be closed.
+        `override` is the written reason for publishing although the gate of the policy may be closed. See `draft` for
+        the rest.
         """
         asked = written_reason(override, self._current_policy().gate) is None
+        given: Any = {"registry": registry, "extinct": extinct, "seed": seed, "show_values": show_values}
         with self.writing():
-            draft = self.draft(table, seed=seed, show_values=show_values, gate=asked, progress=progress)
+            draft = self.draft(table, gate=asked, progress=progress, **given)
             if not asked:
                 draft, _ = self.at_gate(draft, progress=progress)
             progress("Committing")
@@ -312,6 +305,7 @@ class Series:
             weights=weights,
             workload=workload,
             counterfeit=snapshot.people < 0,
+            owner=snapshot.owner,
             progress=progress,
         )
 
@@ -324,7 +318,7 @@ class Series:
         same in every release as long as it lives, and null for people. Who was held back is not in it.
         """
         self._record(number)
-        rows, made = archive.rows(self._ledger, number)
+        rows, made = archive.members(self._ledger, number)
         people = self._named(rows.select(pl.col(PERSON).alias("number"), pl.col(GROUP).alias("group")).drop_nulls())
         nobody = pl.lit(None, dtype=pl.UInt32).alias("counterfeit")
         frame = people.select("person", "group", nobody)
@@ -348,6 +342,17 @@ class Series:
         self._record(number)
         frame = self._named(archive.replaced(self._ledger, number, self._policy.schema.sensitive))
         return to_library(frame.select("person", "value", "published").sort("person"), self._frames)
+
+    def roles(self, number: int) -> Any:
+        """Private: who played which role in a release, where the method gives roles (HD-composition).
+
+        `person`, `value`, `role` (holder, decoy, buddy), `cohort` (1 for holders), `container`, `awake`, `present`. A
+        buddy is somebody who could take over from a decoy or pass for a holder.
+        """
+        self._record(number)
+        frame = self._named(archive.roles(self._ledger, number))
+        columns = ("person", "value", "role", "cohort", "container", "awake", "present")
+        return to_library(frame.select(columns).sort("value", "container", "cohort", "role", "person"), self._frames)
 
     def _named(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Rows with the id for each `number` as `person`; null for someone forgotten."""

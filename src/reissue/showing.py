@@ -51,7 +51,7 @@ def with_counterfeits(snapshot: Snapshot, made: Counterfeits) -> Snapshot:
     """The snapshot with the made-up rows after its own."""
 
     def longer(column: Column) -> Column:
-        return _appended(column, made.rows[column.name])
+        return appended(column, made.rows[column.name])
 
     return replace(
         snapshot,
@@ -62,7 +62,8 @@ def with_counterfeits(snapshot: Snapshot, made: Counterfeits) -> Snapshot:
     )
 
 
-def _appended(column: Column, cells: pl.Series) -> Column:
+def appended(column: Column, cells: pl.Series) -> Column:
+    """A column with further cells after its own."""
     if not isinstance(column.levels, Numbers):
         return replace(column, codes=np.concatenate([column.codes, codes_of(cells, column.levels)]))
     # A number may have left the table with the people who had it: then the levels grow by it.

@@ -86,7 +86,11 @@ class Column:
 
 @dataclass(frozen=True, repr=False)
 class Snapshot:
-    """One state of the private table: one row for each person, one sensitive value for each row."""
+    """One state of the private table: people, one row each, and what is known of them, their sensitive values.
+
+    Each row has exactly one value, unless `owner` says whose each value is: then the rows are everybody registered, and
+    people may have several values, or none, which makes them absent.
+    """
 
     people: People
     """The number of each row's person in the series."""
@@ -95,15 +99,22 @@ class Snapshot:
     as_is: tuple[Column, ...]
     """The columns published as they are."""
     values: Column
-    """The sensitive column."""
+    """The sensitive column, one code for each value."""
     schema: Schema
     """What the columns are."""
+    owner: People | None = None
+    """For each value the row of the person who has it; None: one value for each row, in their order."""
 
     def __len__(self) -> int:
         return self.people.size
 
     def __repr__(self) -> str:
         return f"Snapshot({len(self):,} people, {len(self.quasi)} quasi-identifiers)"
+
+    @property
+    def owners(self) -> People:
+        """For each value the row of the person who has it."""
+        return np.arange(len(self), dtype=np.int64) if self.owner is None else self.owner
 
     def for_form(self, form: str) -> Snapshot:
         """As methods see it: anatomised, columns published as they are stand beside the quasi-identifiers."""
@@ -113,8 +124,13 @@ class Snapshot:
 
     def frame(self) -> pl.DataFrame:
         """The rows with person numbers in place of ids, as they are kept in the ledger."""
-        columns = [*self.quasi, *self.as_is, self.values]
+        columns = [*self.quasi, *self.as_is, *([self.values] if self.owner is None else [])]
         return pl.DataFrame([pl.Series(PERSON, self.people.astype(np.uint32)), *(c.decode() for c in columns)])
+
+    def facts(self) -> pl.DataFrame:
+        """Every value with the number of the person who has it, as they are kept where they are not in the rows."""
+        people = pl.Series(PERSON, self.people[self.owners].astype(np.uint32))
+        return pl.DataFrame([people, self.values.decode()])
 
 
 @dataclass(frozen=True, repr=False)

@@ -15,33 +15,42 @@ from reissue.grouping import Grouping
 from reissue.release import Published, Release
 from reissue.schema import Numeric, Schema
 
+Kept = tuple[Release, pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]
+"""A release, its rows as published, its counterfeits and, where they are not in the rows, its values."""
 
-def published_view(
-    releases: Iterable[tuple[Release, pl.DataFrame, pl.DataFrame | None]], schema: Schema, classes: Container[int] = ()
-) -> Published:
+
+def published_view(releases: Iterable[Kept], schema: Schema, classes: Container[int] = ()) -> Published:
     """Who was in which group of which release, and the values published for each group.
 
-    `releases` come with their rows as published and their counterfeits. Of those numbered in `classes` the view also
-    says who has the same quasi-identifiers.
+    Of the releases numbered in `classes` the view also says who has the same quasi-identifiers.
     """
     releases = list(releases)
     name = schema.sensitive
-    frames = [(release, *_shown(rows, made, name)) for release, rows, made in releases]
-    values = _values([column for _, _, _, column in frames], schema)
+    frames = [_shown(rows if facts is None else facts, made, name) for _, rows, made, facts in releases]
+    values = _values([column for _, _, column in frames], schema)
     place = pl.DataFrame({"value": values, "code": pl.int_range(values.len(), dtype=pl.UInt32, eager=True)})
     built = []
-    for (release, people, group, column), (_, rows, made) in zip(frames, releases, strict=True):
+    for (people, group, column), (release, rows, made, facts) in zip(frames, releases, strict=True):
         coded = pl.DataFrame({"value": column}).join(
             place, on="value", how="left", nulls_equal=True, maintain_order="left"
         )
-        numbers = group.to_numpy().astype(np.int32) - 1
-        counted = Counted.of(coded["code"].to_numpy(), Grouping(numbers, int(numbers.max()) + 1))
-        numbered = _classes(rows, made, name) if release.number in classes else None
+        counted = Counted.of(coded["code"].to_numpy(), _grouping(group))
         region = _region(release, name)
-        built.append(counted.view(people.to_numpy().astype(np.int64), release.number, region, numbered))
+        if facts is None:
+            numbered = _classes(rows, made, name) if release.number in classes else None
+            built.append(counted.view(people.to_numpy().astype(np.int64), release.number, region, numbered))
+        else:
+            everybody = rows[PERSON].to_numpy().astype(np.int64)
+            built.append(counted.registered_view(everybody, _grouping(rows[GROUP]), release.number, region))
     numeric = isinstance(schema.sensitive_kind, Numeric)
     magnitudes = values.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy() if numeric else None
-    return Published(tuple(built), tuple(values.to_list()), magnitudes)
+    single = all(facts is None for _, _, _, facts in releases)
+    return Published(tuple(built), tuple(values.to_list()), magnitudes, single)
+
+
+def _grouping(group: pl.Series) -> Grouping:
+    numbers = group.to_numpy().astype(np.int32) - 1
+    return Grouping(numbers, int(numbers.max()) + 1)
 
 
 def _region(release: Release, sensitive: str) -> pl.DataFrame | None:

@@ -24,6 +24,18 @@ def publish(
     policy: Annotated[
         Path | None, typer.Option("--policy", help="The policy file; needed for the first release only.")
     ] = None,
+    registry: Annotated[
+        Path | None,
+        typer.Option(
+            "--registry",
+            help="A CSV or Parquet file: everybody with his quasi-identifiers as they are now, in the table or not. "
+            "For HDComposition; without it everybody ever seen counts.",
+        ),
+    ] = None,
+    extinct: Annotated[
+        Path | None,
+        typer.Option("--extinct", help="A CSV or Parquet file with the person column: who has died or left for ever."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be published; commit nothing.")] = False,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Make random choices repeatable. Not for real releases.")
@@ -50,6 +62,8 @@ def publish(
       reissue publish clinic february.csv --dry-run
 
       reissue publish clinic february.csv --dry-run --report gate.html
+
+      reissue publish clinic february.csv --registry people.csv --extinct deaths.csv
     """
     from reissue.inspection import at_gate, let_through
     from reissue.policy import Policy
@@ -62,10 +76,12 @@ def publish(
         if opened is None and policy is not None:
             # A series comes into being with its first release: nothing is made for a table that does not fit.
             rules = Policy.read(policy)
+            given |= _beside(registry, extinct, rules)
             reason = _asked(rules, report, override, force)
             made, found = at_gate(first_draft(table, rules, **given), progress=progress)
         else:
             opened = stack.enter_context(opened or open_series(series))
+            given |= _beside(registry, extinct, opened.policy)
             reason = _asked(opened.policy, report, override, force)
             if not dry_run:
                 stack.enter_context(opened.writing())
@@ -100,6 +116,21 @@ def _asked(policy: Policy, report: Path | None, override: str | None, force: boo
     return written_reason(override, policy.gate)
 
 
+def _beside(registry: Path | None, extinct: Path | None, policy: Policy) -> dict[str, Any]:
+    """What is published with the table: the registry, and the ids of those extinct."""
+    from reissue.errors import TableError
+    from reissue.frames import read_table
+
+    if extinct is None:
+        return {"registry": registry}
+    frame, _ = read_table(extinct, text=policy.schema.texts)
+    if policy.schema.person not in frame.columns:
+        raise TableError(
+            f"The file '{extinct}' has no column '{policy.schema.person}'.", hint="name it as in the table."
+        )
+    return {"registry": registry, "extinct": frame[policy.schema.person].to_list()}
+
+
 def _existing(series: Path, policy: Path | None) -> Series | None:
     """The series, which must run under the policy if one is given; None if nothing was published there yet."""
     from reissue.errors import NotASeries
@@ -121,6 +152,7 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
         ("method", summary["method"]),
         ("form", summary["form"]),
         ("people in the table", summary["people"]),
+        *([("people registered", summary["registered"])] if "registered" in summary else []),
         ("rows published", summary["rows"]),
         ("of them made up", summary["counterfeits"]),
         *([("values replaced", summary["replaced"])] if summary["replaced"] else []),

@@ -22,6 +22,9 @@ def show(
     replaced: Annotated[
         bool, typer.Option("--replaced", help="Private: who was published with another sensitive value.")
     ] = False,
+    roles: Annotated[
+        bool, typer.Option("--roles", help="Private: who is holder, decoy or buddy for a permanent value.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a release told the public: its record and the first rows of its tables.
@@ -33,6 +36,8 @@ def show(
       reissue show clinic --held-back
 
       reissue show clinic 1 --replaced
+
+      reissue show clinic --roles
     """
     from reissue.cli.selecting import chosen
     from reissue.series import open as open_series
@@ -40,10 +45,14 @@ def show(
     with open_series(series) as opened:
         release = chosen(opened, number)
         if held_back:
-            _show_private(opened.held_back(release.number), "held back from", release.number, as_json)
+            _show_private(opened.held_back(release.number), "held back from", release.number, as_json, name="held_back")
             return
         if replaced:
-            _show_private(opened.replaced(release.number), "published with another value in", release.number, as_json)
+            people = opened.replaced(release.number)
+            _show_private(people, "published with another value in", release.number, as_json, name="replaced")
+            return
+        if roles:
+            _show_private(opened.roles(release.number), "given a role in", release.number, as_json, name="roles")
             return
         tables = release.tables
     if as_json:
@@ -69,9 +78,8 @@ def show(
         print_rows(f"{name}: the first {min(rows, frame.height)} of {frame.height:,} rows", frame.head(rows))
 
 
-def _show_private(people: pl.DataFrame, what: str, number: int, as_json: bool) -> None:
+def _show_private(people: pl.DataFrame, what: str, number: int, as_json: bool, *, name: str) -> None:
     if as_json:
-        name = "held_back" if what.startswith("held back") else "replaced"
         print_json({"number": number, name: people.to_dicts()})
     elif people.height:
         print_rows(f"{what[0].upper()}{what[1:]} release {number} (private)", people)

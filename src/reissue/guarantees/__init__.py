@@ -17,6 +17,9 @@
     EquivalenceSafe    equivalence-safety        no two sets of fewer than e people are found to have the same values
     InferenceFree      inference-freedom         comparing any two releases leaves everybody at least l values
     HistoryDiverse     history-l-diversity       people with the same history in all releases have at least l values
+    RoleBased          role-based-partition      l - 1 decoys for each holder of a permanent value in every group
+    CohortBased        cohort-based-partition    ... of l cohorts that nobody's container ever leaves
+    LScarce            l-scarcity                nobody is tied to a value, permanent or not, with more than 1/l
 
 From MInvariant on, they judge the releases of a series together, the others every group by itself. LDiverse,
 InferenceFree and HistoryDiverse count values, which does not bound a probability by 1/l; ShareDiverse and
@@ -32,6 +35,7 @@ from collections.abc import Mapping
 
 from reissue.guarantees.alpha_k_anonymity import AlphaKAnonymous
 from reissue.guarantees.base import GroupGuarantee, Groupwise, Guarantee, Measure, SeriesGuarantee, Verdict
+from reissue.guarantees.cohort_based import CohortBased
 from reissue.guarantees.distinct_diversity import LDiverse
 from reissue.guarantees.entropy_diversity import EntropyDiverse
 from reissue.guarantees.equivalence_safety import EquivalenceSafe
@@ -40,11 +44,13 @@ from reissue.guarantees.history_diversity import HistoryDiverse
 from reissue.guarantees.inference_freedom import InferenceFree
 from reissue.guarantees.k_anonymity import KAnonymous
 from reissue.guarantees.ke_anonymity import KEAnonymous
+from reissue.guarantees.l_scarcity import LScarce
 from reissue.guarantees.m_confidentiality import MConfidential
 from reissue.guarantees.m_invariance import MInvariant
 from reissue.guarantees.m_uniqueness import MUnique
 from reissue.guarantees.recursive_diversity import RecursiveDiverse
 from reissue.guarantees.restriction_safety import RestrictionSafe
+from reissue.guarantees.role_based import RoleBased
 from reissue.guarantees.share_diversity import ShareDiverse
 from reissue.guarantees.t_closeness import TClose
 from reissue.guarantees.weak_m_invariance import WeakMInvariant
@@ -53,6 +59,7 @@ from reissue.plugins import make
 __all__ = [
     "GUARANTEES",
     "AlphaKAnonymous",
+    "CohortBased",
     "EntropyDiverse",
     "EquivalenceSafe",
     "GroupGuarantee",
@@ -64,12 +71,14 @@ __all__ = [
     "KAnonymous",
     "KEAnonymous",
     "LDiverse",
+    "LScarce",
     "MConfidential",
     "MInvariant",
     "MUnique",
     "Measure",
     "RecursiveDiverse",
     "RestrictionSafe",
+    "RoleBased",
     "SeriesGuarantee",
     "ShareDiverse",
     "TClose",
@@ -96,6 +105,9 @@ GUARANTEES: Mapping[str, type[Guarantee]] = {
     EquivalenceSafe.name: EquivalenceSafe,
     InferenceFree.name: InferenceFree,
     HistoryDiverse.name: HistoryDiverse,
+    RoleBased.name: RoleBased,
+    CohortBased.name: CohortBased,
+    LScarce.name: LScarce,
 }
 """The guarantees by their names in a policy file."""
 

@@ -14,6 +14,7 @@ from reissue.methods.alpha_k import AlphaK
 from reissue.methods.base import Constraint, Method, Promise, Takes
 from reissue.methods.cor_split import CorSplit
 from reissue.methods.e_equivalence import EEquivalence
+from reissue.methods.hd_composition import HDComposition
 from reissue.methods.incremental import Incremental
 from reissue.methods.m_invariance import MInvariance
 from reissue.methods.mask import Mask
@@ -27,6 +28,7 @@ __all__ = [
     "Constraint",
     "CorSplit",
     "EEquivalence",
+    "HDComposition",
     "Incremental",
     "MInvariance",
     "Mask",
@@ -47,6 +49,7 @@ METHODS: Mapping[str, type[Method]] = {
     MInvariance.name: MInvariance,
     EEquivalence.name: EEquivalence,
     CorSplit.name: CorSplit,
+    HDComposition.name: HDComposition,
     Incremental.name: Incremental,
     StaticI.name: StaticI,
     StaticII.name: StaticII,

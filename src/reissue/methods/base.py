@@ -51,6 +51,8 @@ class Takes:
     """Quasi-identifiers or sensitive values of a person may differ from the release before."""
     returns: bool
     """People may come back after they were gone."""
+    registry: bool = False
+    """It wants everybody registered, in the table or not, and takes several values for each person."""
 
 
 COUNTS_ONLY = "l counts distinct values; it does not bound a probability by 1/l."

@@ -105,17 +105,19 @@ def query_error(
     progress: Progress | None = None,
     *,
     counterfeit: Flags | None = None,
+    extents: Extents | None = None,
 ) -> QueryError:
     """Ask the queries of a workload of the table and of its release in this form.
 
     The columns and the grouping hold all rows: of people published, of people held back, and of counterfeits,
-    which `counterfeit` flags. `progress`, if given, is called now and then with the queries answered and those
+    which `counterfeit` flags. `extents` are what the groups cover, where that is more than their rows do. `progress`,
+    if given, is called now and then with the queries answered and those
     asked for.
     """
     check_form("query_error", form)
     check_lengths([*quasi, values], grouping)
     queries = Queries(quasi, values, workload)
-    answer = _answerer(queries, quasi, grouping, form, counterfeit)
+    answer = _answerer(queries, quasi, grouping, form, counterfeit, extents)
     warm_up(partial(answer, queries.draw(0), only=0))
     found: list[Answers] = []
     answered = redrawn = 0
@@ -156,10 +158,16 @@ def _summed_up(workload: Workload, form: Form, found: list[Answers], redrawn: in
 
 
 def _answerer(
-    queries: Queries, quasi: Sequence[Column], grouping: Grouping, form: Form, counterfeit: Flags | None
+    queries: Queries,
+    quasi: Sequence[Column],
+    grouping: Grouping,
+    form: Form,
+    counterfeit: Flags | None,
+    extents: Extents | None,
 ) -> Callable[..., Answers]:
     """A function from a batch to what the table and the release say; safe to call from several threads."""
-    extents = Extents.of(quasi, grouping, counterfeit) if form == "generalised" else None
+    if extents is None and form == "generalised":
+        extents = Extents.of(quasi, grouping, counterfeit)
     rows = extents.rows if extents else Rows.of(grouping, counterfeit)
     regions = Regions.of(extents, queries.bases) if extents else None
     own = queries.columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -22,7 +22,7 @@ from reissue.utility.loss import (
     information_loss_of,
 )
 from reissue.utility.queries import Form, Progress, QueryError, check_form, query_error
-from reissue.utility.rows import Flags, Tally
+from reissue.utility.rows import Flags, Ints, Rows, Tally, of_values
 from reissue.utility.workload import Workload
 
 
@@ -139,13 +139,15 @@ def measure(
     weights: Mapping[str, float] | None = None,
     workload: Workload | None = None,
     counterfeit: Flags | None = None,
+    owner: Ints | None = None,
     progress: Progress | None = None,
 ) -> Utility:
     """Measure a release: what its groups cover, how large they are and, with a workload, the error of queries.
 
     The columns and the grouping hold all rows: of people published, of people held back, and of counterfeits,
-    which `counterfeit` flags. `k` normalises the class size, `weights` are Wong's, and `progress` is called while
-    queries are asked.
+    which `counterfeit` flags. Where the rows are everybody registered, `owner` says for each value whose it is: what is
+    published and counted are then values, in regions that cover everybody. `k` normalises the class size, `weights` are
+    Wong's, and `progress` is called while queries are asked.
     """
     check_form("measure", form)
     if k is not None:
@@ -157,11 +159,16 @@ def measure(
                 "quasi-identifiers exactly, so that there is no loss to weigh."
             )
         check_weights("measure", weights, [column.name for column in quasi])
+    extents = None
+    if form == "generalised":
+        extents = Extents.of(quasi, grouping, counterfeit if owner is None else None)
+    if owner is not None:
+        quasi, grouping, counterfeit = of_values(quasi, grouping, owner)
+        extents = extents and replace(extents, rows=Rows.of(grouping))
     tally = Tally.of(grouping, counterfeit)
-    extents = Extents.of(quasi, grouping, counterfeit) if form == "generalised" else None
     error = None
     if workload is not None:
-        error = query_error(quasi, values, grouping, workload, form, progress, counterfeit=counterfeit)
+        error = query_error(quasi, values, grouping, workload, form, progress, counterfeit=counterfeit, extents=extents)
     return Utility(
         form=form,
         rows=tally.published,

@@ -6,7 +6,8 @@ which are counterfeits; without flags there are none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +15,18 @@ import numpy.typing as npt
 from reissue.errors import InternalError, ParameterError
 from reissue.grouping import HELD_BACK, Grouping
 from reissue.kernels.grouped import order_by_group
+from reissue.snapshot import Column
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+
+
+def of_values(
+    quasi: Sequence[Column], grouping: Grouping, owner: Ints
+) -> tuple[tuple[Column, ...], Grouping, Flags | None]:
+    """Columns and groups of people as those of values, `owner` being the row of the person who has each."""
+    columns = tuple(replace(column, codes=column.codes[owner]) for column in quasi)
+    return columns, Grouping(grouping.group[owner], grouping.count, changed=grouping.changed), None
 
 
 @dataclass(frozen=True)

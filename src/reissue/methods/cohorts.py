@@ -1,0 +1,343 @@
+"""Cohorts: who holds a permanent value, who stands in for its holders, who could take over (Bu et al., section 3.2).
+
+For each permanent value there are l cohorts of container instances, one owned by holders and l - 1 by decoys. New ones
+come in cliques, one instance of each cohort, and the instances of a clique sleep and wake together: awake in the
+releases in which its holder is. What happens to an instance is the same for all cohorts but for one thing, who its
+owner is, and that shows in no release.
+
+| the paper                          | here                                                                         |
+|------------------------------------|------------------------------------------------------------------------------|
+| M1, M2: a new holder, new decoys   | decoys are drawn uniformly from the present people of the holder's           |
+|                                    | *neighbourhood*, one of the parts into which space is cut without a look at  |
+|                                    | who holds what                                                               |
+| M3: a decoy becomes a holder       | a buddy takes his instance over; he becomes a new holder                     |
+| M4, A2: a decoy is absent or gone  | a buddy who is present takes over, drawn uniformly                           |
+| A1: the holder is absent           | the clique sleeps; buddies who are absent take over where there are any      |
+| clique extinction                  | a clique whose holder is gone is removed once somebody of every one of its   |
+|                                    | containers died or moved away: any of them might have been the holder        |
+| 3.2.5: no buddy is left            | the decoy who became a holder is pinned: he stays a decoy, and his value is  |
+|                                    | published as another                                                         |
+| 3.4.1: a holder moves away         | he counts as a new holder; the old clique sleeps for ever. The paper moves   |
+|                                    | the instance with him, but only holders' instances would ever move           |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.methods.cells import LEAF, Cells
+from reissue.roles import HOLDERS, INSTANCES
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+NOBODY = -1
+
+KEPT_INSTANCES = pl.Schema([*INSTANCES.items(), ("bereaved", pl.Boolean()), ("pinned", pl.Boolean())])
+"""What is remembered of instances: also whether somebody of the container died or moved away since it was created, and
+whether its owner is a holder himself who must stay a decoy."""
+
+
+@dataclass(frozen=True, repr=False)
+class Ground:
+    """What is the same for all permanent values: who is registered, where, since when, and who is present."""
+
+    cells: Cells
+    cell: Ints
+    """The cell of each row (a person registered)."""
+    since: Ints
+    """The release since which each has been in it."""
+    present: Flags
+    left_since: Ints
+    """For each node the earliest release since which somebody had been there who is there no more; a large number where
+    nobody left."""
+    order: Ints
+    """Rows along the cells from left to right."""
+    starts: Ints
+    """Where each cell's rows begin in `order`, by the place of the cell; one entry more than there are cells."""
+
+    @classmethod
+    def of(cls, cells: Cells, cell: Ints, since: Ints, present: Flags, left_since: Ints) -> Ground:
+        """Put everybody in order."""
+        place = cells.span[0][cell]
+        order = np.argsort(place, kind="stable")
+        count = int((cells.left == LEAF).sum())
+        return cls(cells, cell, since, present, left_since, order, np.searchsorted(place[order], np.arange(count + 1)))
+
+    def rows(self, node: int) -> Ints:
+        """Everybody in the cells of a node."""
+        first, last = self.cells.span
+        return self.order[self.starts[first[node]] : self.starts[last[node]]]
+
+    def per_cell(self, flags: Flags) -> Ints:
+        """How many of the rows flagged each cell has, by node."""
+        return np.bincount(self.cell[flags], minlength=len(self.cells)).astype(np.int64)
+
+
+@dataclass(repr=False)
+class Cohorts:
+    """The container instances of one permanent value, while a release is made. All arrays have one entry for each."""
+
+    value: str
+    size: int
+    """How many cohorts there are (l)."""
+    known: int
+    instance: Ints
+    cohort: Ints
+    clique: Ints
+    cell: Ints
+    owner: Ints
+    """The row of the owner; -1 where there is none."""
+    created: Ints
+    bereaved: Flags
+    pinned: Flags
+    awake: Flags = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+    suppressed: list[int] = field(default_factory=list)
+    """Rows of holders whose value is not shown in this release."""
+    new_cliques: list[tuple[Ints, Ints]] = field(default_factory=list)
+    """Owners' rows of those made in this release, holders first, and their cells."""
+
+    @classmethod
+    def remembered(cls, value: str, size: int, known: int, kept: pl.DataFrame, row_of: Ints) -> Cohorts:
+        """Those of the release before; `row_of` gives the row of each person number."""
+        own = kept.filter(pl.col("value") == value)
+
+        def column(name: str) -> Ints:
+            return own[name].to_numpy().astype(np.int64)
+
+        owner = own["owner"].cast(pl.Int64).fill_null(NOBODY).to_numpy()
+        there = (owner >= 0) & (owner < row_of.size)
+        rows = np.where(there, row_of[np.where(there, owner, 0)], NOBODY)
+        return cls(
+            value,
+            size,
+            known,
+            column("instance"),
+            column("cohort"),
+            column("clique"),
+            column("container"),
+            rows,
+            column("created"),
+            own["bereaved"].to_numpy().copy(),
+            own["pinned"].to_numpy().copy(),
+        )
+
+    def __len__(self) -> int:
+        return self.instance.size
+
+    # From the release before to this one
+
+    def update(self, ground: Ground, has: Flags, rng: np.random.Generator) -> None:
+        """Let owners take over from each other, cliques sleep, wake and end; `has` is who ever had the value."""
+        self._leave(ground)
+        self._end(ground)
+        self.awake = np.zeros(len(self), dtype=np.bool_)
+        owned = np.zeros(ground.present.size, dtype=np.bool_)
+        owned[self.owner[self.owner >= 0]] = True
+        clean = ~owned & ~has
+        by_clique = np.argsort(self.clique, kind="stable").reshape(-1, self.size)
+        wanted = [self._holder_present(members, ground) for members in by_clique]
+        # Those who must be awake choose first among the buddies that they may share.
+        for must in (True, False):
+            for members, wants in zip(by_clique, wanted, strict=True):
+                if wants is must:
+                    self._settle(members, ground, has, clean, rng, awake=must)
+
+    def _leave(self, ground: Ground) -> None:
+        """Owners who died or moved away own nothing any more; every container remembers that somebody left it."""
+        owner = np.where(self.owner >= 0, self.owner, 0)
+        stays = (self.owner >= 0) & (ground.cell[owner] == self.cell) & (ground.since[owner] <= self.created)
+        self.owner = np.where(stays, self.owner, NOBODY)
+        self.pinned &= stays
+        self.bereaved |= ground.left_since[self.cell] <= self.created
+
+    def _end(self, ground: Ground) -> None:
+        """Cliques without a holder are removed once everyone of their containers has been left by somebody."""
+        lost = self.clique[(self.cohort == HOLDERS) & (self.owner == NOBODY)]
+        still = self.clique[~self.bereaved]
+        self._only(~np.isin(self.clique, np.setdiff1d(lost, still)))
+
+    def _only(self, chosen: Flags) -> None:
+        for name in ("instance", "cohort", "clique", "cell", "owner", "created", "bereaved", "pinned"):
+            setattr(self, name, getattr(self, name)[chosen])
+
+    def _holder_present(self, members: Ints, ground: Ground) -> bool:
+        holder = self.owner[members[self.cohort[members] == HOLDERS][0]]
+        return bool(holder >= 0 and ground.present[holder])
+
+    def _settle(
+        self, members: Ints, ground: Ground, has: Flags, clean: Flags, rng: np.random.Generator, *, awake: bool
+    ) -> None:
+        """Give every decoy instance of a clique an owner who is present, or absent if it sleeps."""
+        holder = members[self.cohort[members] == HOLDERS][0]
+        complete = self._enough(holder, ground, clean) if awake else True
+        for at in members[members != holder]:
+            complete &= self._pass_on(int(at), ground, has, clean, rng, awake=awake)
+        if awake and complete:
+            self.awake[members] = True
+        elif awake:
+            row = int(self.owner[holder])
+            if any(not self._could_own(int(at), ground).size for at in members):
+                # Everybody knows that nobody is left of one of its containers: it can never wake again.
+                self.owner[holder] = NOBODY
+            else:
+                self.suppressed.append(row)
+
+    def _could_own(self, at: int, ground: Ground) -> Ints:
+        """Everybody who has been in the container since the instance was created."""
+        rows = ground.rows(int(self.cell[at]))
+        found: Ints = rows[ground.since[rows] <= self.created[at]]
+        return found
+
+    def _enough(self, at: int, ground: Ground, clean: Flags) -> bool:
+        """Whether more people are present who could own the instance than the adversary may know."""
+        if not self.known:
+            return True
+        rows = self._could_own(at, ground)
+        own = rows == self.owner[at]
+        return int((ground.present[rows] & (clean[rows] | own)).sum()) > self.known
+
+    def _pass_on(
+        self, at: int, ground: Ground, has: Flags, clean: Flags, rng: np.random.Generator, *, awake: bool
+    ) -> bool:
+        """See to the owner of a decoy instance; whether it can be as it should, awake or asleep."""
+        owner = int(self.owner[at])
+        turned = owner >= 0 and bool(has[owner]) and not self.pinned[at]
+        fits = owner >= 0 and not turned and bool(ground.present[owner]) is awake
+        if not fits and not (self.pinned[at] and owner >= 0):
+            rows = self._could_own(at, ground)
+            buddies = rows[clean[rows]]
+            suited = buddies[ground.present[buddies] == awake]
+            if not suited.size and not awake and (owner < 0 or turned):
+                suited = buddies
+            if suited.size:
+                chosen = int(rng.choice(suited))
+                if owner >= 0 and not turned:
+                    clean[owner] = True
+                clean[chosen] = False
+                self.owner[at] = chosen
+            elif turned:
+                self.pinned[at] = True
+        owner = int(self.owner[at])
+        if not awake:
+            return True
+        return owner >= 0 and bool(ground.present[owner]) and self._enough(at, ground, clean)
+
+    # New holders
+
+    def welcome(self, holders: Ints, ground: Ground, has: Flags, rng: np.random.Generator) -> None:
+        """Make a clique for everybody who has the value and no instance; who finds no room stays unseen."""
+        holders = rng.permutation(np.sort(holders))
+        if not holders.size:
+            return
+        taken = np.zeros(ground.present.size, dtype=np.bool_)
+        taken[self.owner[self.owner >= 0]] = True
+        free = ground.present & ~taken
+        room = ground.per_cell(free) - (self.known + 1)
+        if self.known:
+            # Somebody absent whom the adversary does not know must be there for the releases in which it sleeps.
+            room[ground.per_cell(~ground.present) <= self.known] = 0
+        room = np.maximum(room, 0)
+        home = _neighbourhoods(ground.cells, room, holders.size, self.size)
+        clean = free & ~has
+        for row in holders:
+            chosen = self._clique(int(row), ground, int(home[ground.cell[row]]), room, clean, rng)
+            if chosen is None:
+                self.suppressed.append(int(row))
+            else:
+                self.new_cliques.append((chosen, ground.cell[chosen]))
+
+    def _clique(
+        self, row: int, ground: Ground, home: int, room: Ints, clean: Flags, rng: np.random.Generator
+    ) -> Ints | None:
+        """A holder and l - 1 decoys of his neighbourhood, drawn uniformly; None where there is no room for them."""
+        if room[ground.cell[row]] < 1:
+            return None
+        pool = ground.rows(home)
+        pool = rng.permutation(pool[clean[pool]])
+        chosen = [row]
+        room[ground.cell[row]] -= 1
+        for other in pool:
+            if len(chosen) == self.size:
+                break
+            if room[ground.cell[other]] >= 1:
+                chosen.append(int(other))
+                room[ground.cell[other]] -= 1
+        if len(chosen) < self.size:
+            for other in chosen:
+                room[ground.cell[other]] += 1
+            return None
+        clean[chosen] = False
+        return np.array(chosen, dtype=np.int64)
+
+    def number(self, number: int, instance: int, clique: int) -> tuple[int, int]:
+        """Take the new cliques in, numbered from these on; return the next numbers."""
+        made = len(self.new_cliques)
+        if made:
+            size = made * self.size
+            fresh = {
+                "instance": np.arange(instance, instance + size),
+                "cohort": np.tile(np.arange(HOLDERS, HOLDERS + self.size), made),
+                "clique": np.repeat(np.arange(clique, clique + made), self.size),
+                "cell": np.concatenate([cells for _, cells in self.new_cliques]),
+                "owner": np.concatenate([rows for rows, _ in self.new_cliques]),
+                "created": np.full(size, number),
+                "bereaved": np.zeros(size, dtype=np.bool_),
+                "pinned": np.zeros(size, dtype=np.bool_),
+                "awake": np.ones(size, dtype=np.bool_),
+            }
+            for name, more in fresh.items():
+                setattr(self, name, np.concatenate([getattr(self, name), more]))
+            self.new_cliques = []
+            return instance + size, clique + made
+        return instance, clique
+
+    def unseen(self, ground: Ground, has: Flags) -> Ints:
+        """Rows of those who have the value in the table and are published with another."""
+        pinned = self.owner[self.pinned]
+        shown_not = np.concatenate([np.array(self.suppressed, dtype=np.int64), pinned[has[pinned]]])
+        return np.unique(shown_not[ground.present[shown_not]])
+
+    def frame(self, people: Ints) -> pl.DataFrame:
+        """As it is remembered; `people` are the person numbers of the rows."""
+        owner = pl.Series(np.where(self.owner >= 0, people[self.owner], NOBODY)).replace(NOBODY, None)
+        columns = {
+            "instance": self.instance,
+            "value": pl.repeat(self.value, len(self), eager=True),
+            "cohort": self.cohort,
+            "clique": self.clique,
+            "container": self.cell,
+            "owner": owner,
+            "awake": self.awake,
+            "created": self.created,
+            "bereaved": self.bereaved,
+            "pinned": self.pinned,
+        }
+        return pl.DataFrame(columns).cast(KEPT_INSTANCES)
+
+
+def _neighbourhoods(cells: Cells, room: Ints, holders: int, size: int) -> Ints:
+    """For each node the part of space that the decoys of a holder in it are drawn from.
+
+    The parts are as small as they can be with room for the cliques of more holders than one should expect in any of
+    them. They depend on how many roles there is room for where, not on who the new holders are.
+    """
+    whole = cells.up(room)
+    enough, total = float(size), max(float(whole[0]), 1.0)
+    while enough < total:
+        expected = holders * enough / total
+        if enough >= size * (expected + 4 * np.sqrt(expected) + 1):
+            break
+        enough *= 1.1
+    home = np.zeros(len(cells), dtype=np.int64)
+    for nodes in cells.levels:
+        inner = nodes[cells.left[nodes] != LEAF]
+        left = cells.left[inner].astype(np.int64)
+        divided = (home[inner] == inner) & (whole[left] >= enough) & (whole[left + 1] >= enough)
+        home[left] = np.where(divided, left, home[inner])
+        home[left + 1] = np.where(divided, left + 1, home[inner])
+    return home

@@ -1,0 +1,340 @@
+"""HD-composition: permanent values, people who change, come and go (Bu, Fu, Wong, Chen & Li 2008).
+
+A permanent value is one that nobody gets rid of. Whoever has one is a holder; l - 1 decoys stand with him in every
+release in which he is, always the same cohorts, so that any of them could be the holder. Who is in the table is known
+of few: behind everybody with a role there are others of the same part of the space, his container, who could be meant.
+
+A release is made in the steps of section 3.5: roles and cohorts are updated (`cohorts`), then the registry is parted
+into groups of whole containers, in which each cohort is awake equally often and no transient value belongs to more
+than 1/l of those present (`cells`, `role_partition`). A value that cannot be shown safely is published as another.
+
+What the paper leaves open is decided so that nothing depends on who the holder is beyond his cohort:
+
+| left open                 | decided                                                                                |
+|---------------------------|----------------------------------------------------------------------------------------|
+| which part is a container | a cell of a tree of cuts made without a look at values or roles, with `container`      |
+|                           | people present; all of its people are always in the same group                         |
+| which decoys              | drawn uniformly from the present people of a blindly chosen neighbourhood              |
+| who takes over            | drawn uniformly from the buddies                                                       |
+| which instances sleep     | the clique that was made with the holder's: it sleeps and wakes as one                 |
+| the first release         | like the others: roles first, then groups                                              |
+| a group with a holder     | has l + 1 people registered for each, and `known` more, if known is above 0            |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.errors import Infeasible, InternalError, ParameterError, Refused, count_of
+from reissue.grouping import Changed, Grouping
+from reissue.memory import Memory, Remembered
+from reissue.methods.base import Method, Promise, Takes, nothing_for_protected_sets
+from reissue.methods.cells import Cells, grow
+from reissue.methods.cohorts import KEPT_INSTANCES, NOBODY, Cohorts, Ground
+from reissue.methods.role_partition import fine_groups, together, widened
+from reissue.roles import BUDDIES, HOLDERS, INSTANCES, Roles
+from reissue.schema import Schema
+from reissue.snapshot import Delta, Labels, Leaves, Snapshot
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+TREE = "cells"
+PLACES = "places"
+"""Where everybody registered is, and since which release: `person`, `cell`, `since`."""
+ROLES = "instances"
+HAVE = "holders"
+"""Who ever had which permanent value: `person`, `value`."""
+NEXT = "numbers"
+"""The next release, instance and clique."""
+
+NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class HDComposition(Method):
+    """Groups in which nobody's link with a value, permanent or not, is more likely than 1/l, in all releases together.
+
+    For an adversary who knows the registry, the method and who of up to `known` people is in which release.
+    """
+
+    l: int  # noqa: E741
+    """How many people stand together for each holder: he and l - 1 decoys."""
+    container: int = 5
+    """How many people who are present a container has at least, when it is made."""
+    known: int = 0
+    """The participation of how many people the adversary may know (the paper's K)."""
+
+    name: ClassVar[str] = "HDComposition"
+    protects_series: ClassVar[bool] = True
+    takes: ClassVar[Takes] = Takes(deletions=True, changes=True, returns=True, registry=True)
+    truthful: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name, least in (("l", 2), ("container", 1), ("known", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ParameterError(
+                    f"The '{name}' parameter of HDComposition must be a whole number of at least {least}. "
+                    f"Got {value!r} instead."
+                )
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The parameters by name."""
+        return {"l": self.l, "container": self.container, "known": self.known}
+
+    def promises(self, schema: Schema) -> tuple[Promise, ...]:
+        """Both principles of the paper, and what they are for."""
+        scarce = {"l": self.l, "known": self.known, "permanent": tuple(schema.permanent)}
+        return (
+            Promise("role-based-partition", {"l": self.l}),
+            Promise("cohort-based-partition", {"l": self.l}),
+            Promise("l-scarcity", scarce),
+        )
+
+    def problems(self, schema: Schema, form: str) -> list[str]:
+        """Why it cannot serve a table like this."""
+        problems = nothing_for_protected_sets(self.name, schema)
+        if not schema.permanent:
+            problems.append("HDComposition is for permanent values: name them in 'permanent'")
+        if form != "generalised":
+            problems.append(
+                "HDComposition publishes in the generalised form only: the other one shows who is in the table"
+            )
+        if schema.as_is:
+            problems.append("HDComposition publishes no column as it is: it would show who is in the table")
+        return problems
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the public record says."""
+        return ("Some values may have been replaced by others; nothing marks them.",)
+
+    def group(
+        self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
+    ) -> tuple[Grouping, Remembered]:
+        """Update the roles, then part the registry."""
+        if snapshot.owner is None:
+            raise InternalError("HD-composition needs people and facts apart")
+        return _Round(self, snapshot, memory, rng).run()
+
+
+class _Round:
+    """One release in the making."""
+
+    def __init__(self, method: HDComposition, snapshot: Snapshot, memory: Memory, rng: np.random.Generator) -> None:
+        self.method, self.snapshot, self.memory, self.rng = method, snapshot, memory, rng
+        self.owner: Ints = snapshot.owners
+        self.labels = _labels(snapshot)
+        self.present = np.zeros(len(snapshot), dtype=np.bool_)
+        self.present[self.owner] = True
+        self.number, self.instance, self.clique = memory[NEXT].row(0) if NEXT in memory else (1, 1, 1)
+        self.row_of = np.full(int(snapshot.people.max(initial=0)) + 1, NOBODY, dtype=np.int64)
+        self.row_of[snapshot.people] = np.arange(len(snapshot))
+        codes = {label: code for code, label in enumerate(self.labels)}
+        self.permanent = {value: codes.get(value, -1) for value in snapshot.schema.permanent}
+
+    def run(self) -> tuple[Grouping, Remembered]:
+        """The groups, and what to remember."""
+        if not self.present.any():
+            raise Infeasible("Nobody is in the table.", hint="publish when somebody is.")
+        holders = self._holders()
+        ground = self._ground()
+        cohorts = [self._cohorts(value, code, ground, holders) for value, code in self.permanent.items()]
+        unseen = [one.unseen(ground, self._has(self.permanent[one.value])) for one in cohorts]
+        group, count = self._partition(ground, cohorts)
+        changed, replaced = self._replaced(group, count, cohorts, unseen)
+        places = {"person": self.snapshot.people, "cell": ground.cell, "since": ground.since}
+        frame = pl.concat([pl.DataFrame(schema=KEPT_INSTANCES), *(one.frame(self.snapshot.people) for one in cohorts)])
+        remembered = {
+            TREE: ground.cells.frame(self.snapshot.quasi),
+            PLACES: pl.DataFrame(places).cast(pl.UInt32),
+            ROLES: frame,
+            HAVE: holders,
+            NEXT: pl.DataFrame({"release": [self.number + 1], "instance": [self.instance], "clique": [self.clique]}),
+        }
+        roles = self._roles(frame, ground)
+        return Grouping(group, count, changed=changed, notes=replaced, roles=roles), remembered
+
+    def _has(self, code: int) -> Flags:
+        """Who has a value in the table."""
+        has = np.zeros(len(self.snapshot), dtype=np.bool_)
+        has[self.owner[self.snapshot.values.codes == code]] = True
+        return has
+
+    def _holders(self) -> pl.DataFrame:
+        """Everybody registered who ever had a permanent value; refuse a table in which somebody lost one."""
+        before = (
+            self.memory[HAVE] if HAVE in self.memory else pl.DataFrame(schema={"person": pl.UInt32, "value": pl.String})
+        )
+        people = before["person"].to_numpy().astype(np.int64)
+        known = people < self.row_of.size
+        rows = np.where(known, self.row_of[np.where(known, people, 0)], NOBODY)
+        before, rows = before.filter(rows >= 0), rows[rows >= 0]
+        lost = 0
+        now = []
+        for value, code in self.permanent.items():
+            has = self._has(code)
+            had = rows[(before["value"] == value).to_numpy()]
+            lost += int(np.count_nonzero(self.present[had] & ~has[had]))
+            now.append(pl.DataFrame({"person": self.snapshot.people[has]}).with_columns(value=pl.lit(value)))
+        if lost:
+            raise Refused(
+                f"{count_of(lost, 'person has', 'people have')} lost a permanent value that an earlier table had.",
+                hint="permanent values stay with people for ever: correct the table.",
+            )
+        return pl.concat([before, *(one.cast({"person": pl.UInt32}) for one in now)]).unique(maintain_order=True)
+
+    def _ground(self) -> Ground:
+        """Where everybody is and since when; cells in which no role lives are cut further."""
+        quasi, size = self.snapshot.quasi, len(self.snapshot)
+        cells = Cells.from_frame(self.memory[TREE], quasi) if TREE in self.memory else Cells.undivided()
+        cell = cells.locate(quasi)
+        since = np.full(size, self.number, dtype=np.int64)
+        left_since = np.full(len(cells), NEVER, dtype=np.int64)
+        lived_in = np.empty(0, dtype=np.int64)
+        if PLACES in self.memory:
+            before = self.memory[PLACES]
+            people, was, then = (before[name].to_numpy().astype(np.int64) for name in ("person", "cell", "since"))
+            known = people < self.row_of.size
+            row = np.where(known, self.row_of[np.where(known, people, 0)], NOBODY)
+            stays = (row >= 0) & (cell[np.where(row >= 0, row, 0)] == was)
+            since[row[stays]] = then[stays]
+            np.minimum.at(left_since, was[~stays], then[~stays])
+            lived_in = np.unique(self.memory[ROLES]["container"].to_numpy().astype(np.int64))
+        least: list[tuple[Flags, int]] = [(self.present, max(self.method.container, self.method.known + 2))]
+        if self.method.known:
+            least.append((~self.present, self.method.known + 1))
+        grown = grow(cells, quasi, least, lived_in)
+        if len(grown) > len(cells):
+            cell = grown.locate(quasi)
+            left_since = np.concatenate([left_since, np.full(len(grown) - len(cells), NEVER)])
+        return Ground.of(grown, cell, since, self.present, left_since)
+
+    def _cohorts(self, value: str, code: int, ground: Ground, holders: pl.DataFrame) -> Cohorts:
+        """The roles for one permanent value."""
+        kept = self.memory[ROLES] if ROLES in self.memory else pl.DataFrame(schema=KEPT_INSTANCES)
+        cohorts = Cohorts.remembered(value, self.method.l, self.method.known, kept, self.row_of)
+        now = self._has(code)
+        ever = np.zeros(len(self.snapshot), dtype=np.bool_)
+        ever[self.row_of[holders.filter(pl.col("value") == value)["person"].to_numpy().astype(np.int64)]] = True
+        cohorts.update(ground, ever, self.rng)
+        owning = cohorts.owner[(cohorts.cohort == HOLDERS) | cohorts.pinned]
+        fresh = now.copy()
+        fresh[owning[owning >= 0]] = False
+        cohorts.welcome(np.flatnonzero(fresh), ground, ever, self.rng)
+        self.instance, self.clique = cohorts.number(self.number, self.instance, self.clique)
+        return cohorts
+
+    def _partition(self, ground: Ground, cohorts: Sequence[Cohorts]) -> tuple[npt.NDArray[np.int32], int]:
+        """The group of everybody registered."""
+        method, cells = self.method, ground.cells
+        transient = ~np.isin(self.snapshot.values.codes, list(self.permanent.values()))
+        facts = ground.cell[self.owner[transient]], self.snapshot.values.codes[transient].astype(np.int64)
+        group = fine_groups(cells, ground.per_cell(self.present), facts, method.l)
+        group = together(cells, group, [(one.cell[one.awake], one.cohort[one.awake]) for one in cohorts], method.l)
+        if method.known:
+            everybody = np.ones(len(self.snapshot), dtype=np.bool_)
+            shown = [
+                np.bincount(one.cell[one.awake & (one.cohort == HOLDERS)], minlength=len(cells)) for one in cohorts
+            ]
+            group = widened(cells, group, ground.per_cell(everybody), shown, method.l, method.known)
+        numbers, of_row = np.unique(group[ground.cell], return_inverse=True)
+        return of_row.astype(np.int32), numbers.size
+
+    def _replaced(
+        self, group: npt.NDArray[np.int32], count: int, cohorts: Sequence[Cohorts], unseen: Sequence[Ints]
+    ) -> tuple[Changed | None, tuple[str, ...]]:
+        """Another value for each that must not be shown, drawn from the table, that the group has room for."""
+        codes = self.snapshot.values.codes.astype(np.int64)
+        transient = ~np.isin(codes, list(self.permanent.values()))
+        facts = [
+            np.flatnonzero((codes == self.permanent[one.value]) & np.isin(self.owner, rows))
+            for one, rows in zip(cohorts, unseen, strict=True)
+        ]
+        hidden = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *facts]))
+        if not hidden.size:
+            return None, ()
+        present = np.bincount(group[self.present], minlength=count)
+        of_fact = group[self.owner]
+        concerned = np.isin(of_fact, of_fact[hidden]) & transient
+        pairs, times = np.unique(np.stack([of_fact[concerned], codes[concerned]]), axis=1, return_counts=True)
+        often = {(place, code): number for (place, code), number in zip(pairs.T.tolist(), times.tolist(), strict=True)}
+        pool = codes[transient]
+        values = np.unique(pool)
+        instead = np.empty(hidden.size, dtype=np.int64)
+        for at, fact in enumerate(hidden):
+            place, row = int(of_fact[fact]), self.owner[fact]
+            own = set(codes[self.owner == row].tolist())
+            drawn = self.rng.choice(pool, size=min(32, pool.size)) if pool.size else pool
+            for code in [*drawn.tolist(), *self.rng.permutation(values).tolist()]:
+                if code not in own and (often.get((place, code), 0) + 1) * self.method.l <= present[place]:
+                    often[place, code] = often.get((place, code), 0) + 1
+                    instead[at] = code
+                    break
+            else:
+                raise Infeasible(
+                    f"{count_of(hidden.size, 'permanent value')} must be published as another, and the table has no "
+                    "other value that is rare enough to take its place.",
+                    hint="lower l, or publish when there are more people or other values.",
+                )
+        return Changed(hidden, instead.astype(self.snapshot.values.codes.dtype)), ()
+
+    def _roles(self, frame: pl.DataFrame, ground: Ground) -> Roles:
+        """What the checkers are told."""
+        return Roles(
+            instances=frame.select(list(INSTANCES)),
+            buddies=_buddies(frame, ground, self.snapshot.people),
+            people=np.sort(self.snapshot.people),
+            container=ground.cell[np.argsort(self.snapshot.people)],
+            present=np.sort(self.snapshot.people[self.present]),
+            permanent=tuple(self.permanent),
+        )
+
+
+def _buddies(frame: pl.DataFrame, ground: Ground, people: Ints) -> pl.DataFrame:
+    """Everybody who has been in the container of an instance since that was created."""
+    places = pl.DataFrame({"person": people, "container": ground.cell, "since": ground.since}).cast(pl.UInt32)
+    lived_in = frame["container"].unique()
+    places = places.filter(pl.col("container").is_in(lived_in.implode()))
+    pairs = frame.select("instance", "container", "created").join(places, on="container")
+    return pairs.filter(pl.col("since") <= pl.col("created")).select(list(BUDDIES)).sort("instance", "person")
+
+
+def _labels(snapshot: Snapshot) -> tuple[str, ...]:
+    levels = snapshot.values.levels
+    if isinstance(levels, Labels):
+        return levels.labels
+    if isinstance(levels, Leaves):
+        return levels.hierarchy.leaves
+    raise InternalError("permanent values are labels")
+
+
+def roles_of(memory: Memory) -> pl.DataFrame:
+    """Who has which role, by person `number`: `value`, `role`, `cohort`, `container`, `awake`.
+
+    Owners are holders or decoys. Buddies are those of the same container since the instance was created; whoever owns
+    an instance of the same value himself is none.
+    """
+    instances, places = memory[ROLES], memory[PLACES]
+    owned = instances.drop_nulls("owner").select(
+        pl.col("owner").alias("number"),
+        "value",
+        role=pl.when(pl.col("cohort") == HOLDERS).then(pl.lit("holder")).otherwise(pl.lit("decoy")),
+        cohort="cohort",
+        container="container",
+        awake="awake",
+    )
+    could = instances.join(places, left_on="container", right_on="cell").filter(pl.col("since") <= pl.col("created"))
+    buddies = could.select(
+        pl.col("person").alias("number"), "value", pl.lit("buddy").alias("role"), "cohort", "container", "awake"
+    )
+    holders = memory[HAVE].rename({"person": "number"})
+    buddies = buddies.join(owned, on=["number", "value"], how="anti").join(holders, on=["number", "value"], how="anti")
+    return pl.concat([owned, buddies.unique(["number", "value", "cohort", "container"], maintain_order=True)])

@@ -1,0 +1,136 @@
+"""The partition of HD-composition: groups of whole cells in which every cohort is awake equally often (section 3.5).
+
+First the tree of cells is descended as long as both halves satisfy condition 2 of role-based partition: no transient
+value in more than 1/l of those present. Then cliques are formed by nearest neighbours across cohorts, where near means
+close in the tree, and what a clique touches is put together. Both conditions survive putting groups together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from reissue.errors import Infeasible, count_of
+from reissue.methods.cells import LEAF, Cells
+
+Ints = npt.NDArray[np.int64]
+
+
+def fine_groups(cells: Cells, present: Ints, facts: tuple[Ints, Ints], least: int) -> Ints:
+    """For each node the topmost node that is a group of its own; a cell's entry is the group it belongs to.
+
+    `present` counts people by cell, `facts` are the cell and the value of each transient fact, `least` is l.
+    """
+    there = cells.up(present)
+    fits = (there >= least) & (_most_frequent(cells, *facts) * least <= there)
+    if not fits[0]:
+        people = count_of(int(there[0]), "person", "people")
+        few = f"The table has {people}, fewer than the {least} that l asks for."
+        often = (
+            f"A value that is not permanent belongs to more than one in {least} of the table's {people}: no grouping "
+            "can hide who has it."
+        )
+        raise Infeasible(
+            few if there[0] < least else often, hint="lower l, or publish when there are more people or other values."
+        )
+    group = np.zeros(len(cells), dtype=np.int64)
+    for nodes in cells.levels:
+        inner = nodes[cells.left[nodes] != LEAF]
+        left = cells.left[inner].astype(np.int64)
+        divided = (group[inner] == inner) & fits[left] & fits[left + 1]
+        group[left] = np.where(divided, left, group[inner])
+        group[left + 1] = np.where(divided, left + 1, group[inner])
+    return group
+
+
+def _most_frequent(cells: Cells, cell: Ints, code: Ints) -> Ints:
+    """For each node how often the most frequent value occurs in it."""
+    most = np.zeros(len(cells), dtype=np.int64)
+    if not cell.size:
+        return most
+    width = int(code.max()) + 1
+    key, count = np.unique(cell * width + code, return_counts=True)
+    node, code = key // width, key % width
+    for level in cells.levels[::-1]:
+        deep = np.zeros(len(cells), dtype=np.bool_)
+        deep[level] = True
+        here = deep[node]
+        np.maximum.at(most, node[here], count[here])
+        lifted = np.where(here, cells.parent[node], node)
+        lifted = np.maximum(lifted, 0)
+        order = np.argsort(lifted * width + code, kind="stable")
+        ordered = (lifted * width + code)[order]
+        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        count = np.add.reduceat(count[order], first)
+        node, code = ordered[first] // width, ordered[first] % width
+    return most
+
+
+def together(cells: Cells, group: Ints, cliques: Sequence[tuple[Ints, Ints]], size: int) -> Ints:
+    """Groups after cliques were formed; for each node the number of its group, any node standing for it.
+
+    `cliques` are for each permanent value the cells and cohorts of the instances that are awake, of every cohort
+    equally many. The first instances of all cohorts along the tree make a clique, then the second ones, and so on: what
+    is balanced in itself stays so.
+    """
+    root = np.arange(len(cells))
+
+    def find(node: int) -> int:
+        while root[node] != node:
+            root[node] = root[root[node]]
+            node = int(root[node])
+        return node
+
+    place = cells.span[0]
+    for cell, cohort in cliques:
+        if not cell.size:
+            continue
+        order = np.lexsort((place[cell], cohort))
+        for members in group[cell[order]].reshape(size, -1).T:
+            first = find(int(members[0]))
+            for other in members[1:]:
+                root[find(int(other))] = first
+    touched = np.unique(group)
+    united = np.arange(len(cells))
+    united[touched] = [find(int(node)) for node in touched]
+    return united[group]
+
+
+def widened(cells: Cells, group: Ints, registered: Ints, awake: Sequence[Ints], least: int, known: int) -> Ints:
+    """Put groups together until each has enough people for the values it shows, whomever the adversary knows.
+
+    `registered` counts people by cell, `awake` for each permanent value the holders who are shown, by cell: a group
+    needs (l + 1) times as many people as holders and as many more as may be known. See `LScarce`.
+    """
+    leaves = np.flatnonzero(cells.left == LEAF)
+    leaves = leaves[np.argsort(cells.span[0][leaves])]
+    while True:
+        numbers, which = np.unique(group[leaves], return_inverse=True)
+        people = np.bincount(which, weights=registered[leaves], minlength=numbers.size)
+        short = np.zeros(numbers.size, dtype=np.bool_)
+        for holders in awake:
+            shown = np.bincount(which, weights=holders[leaves], minlength=numbers.size)
+            short |= (shown > 0) & (shown * (least + 1) > people - known)
+        if not short.any():
+            return group
+        if numbers.size == 1:
+            raise Infeasible(
+                f"The registry has too few people ({count_of(int(people[0]), 'person', 'people')}) for how often a "
+                f"permanent value occurs: l + 1 = {least + 1} are needed for each time, and {known} more.",
+                hint="give a larger registry, or lower l or known.",
+            )
+        # The next group along the tree is the nearest that there is.
+        for number in numbers[short]:
+            mine = np.flatnonzero(group[leaves] == number)
+            if not mine.size:
+                continue
+            after = int(mine[-1]) + 1
+            other = int(group[leaves[after if after < leaves.size else int(mine[0]) - 1]])
+            if after >= leaves.size and mine[0] == 0:
+                others = np.flatnonzero(group[leaves] != number)
+                if not others.size:
+                    continue
+                other = int(group[leaves[others[0]]])
+            group = np.where(group == number, other, group)

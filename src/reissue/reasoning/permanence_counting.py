@@ -1,0 +1,314 @@
+"""Counting worlds of a part exactly: class after class, with what the open groups still need as the state.
+
+Every number is a Python integer, so that every probability is a fraction. With several cohorts a state is what each
+cohort still needs, in ascending order: cohorts can be exchanged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import comb
+from random import Random
+
+from reissue.reasoning.permanence_parts import Class, Part
+
+State = tuple[int, ...]
+"""For each cohort what the open groups need, one field of bits for each group."""
+Uses = tuple[tuple[int, int], ...]
+"""Patterns of a class by number, with how many of it follow them."""
+
+MOST_PATTERNS = 160
+"""Classes whose people can have the value in more ways are not counted."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many worlds a part has, and how likely each entry is to have the value."""
+
+    total: int
+    """Worlds; with several cohorts, families of cohorts told apart by their numbers."""
+    classes: tuple[tuple[Fraction, ...], ...]
+    """For each class the probability of each entry."""
+    free: tuple[Fraction | None, ...]
+    """For each group that of its free entries, if it has any."""
+
+
+@dataclass(frozen=True, repr=False)
+class Tally:
+    """Sums over all worlds of a part."""
+
+    total: int
+    by_pattern: list[list[int]]
+    """For each class and pattern how many follow it, in all worlds together."""
+    by_group: list[int]
+    """For each group how many of its free entries have the value, in all worlds together."""
+    completions: list[dict[State, int]]
+    """For each step in how many ways every state before it can be completed; at last those at the end."""
+
+
+def patterns(sure: Sequence[bool], most: int = MOST_PATTERNS) -> list[int] | None:
+    """All ways to have the value at some entries, as bits; None if there are too many.
+
+    Who has it at one entry has it at every later one that is sure.
+    """
+    ways = [(0, True)]
+    for at in reversed(range(len(sure))):
+        grown = [(bits, gate and not sure[at]) for bits, gate in ways]
+        grown += [(bits | 1 << at, True) for bits, gate in ways if gate]
+        ways = grown
+        if len(ways) > most:
+            return None
+    return sorted(bits for bits, _ in ways if bits)
+
+
+@dataclass(frozen=True)
+class _Field:
+    """Where the need of an open group stands in a state."""
+
+    shift: int
+    mask: int
+
+
+@dataclass(frozen=True)
+class _Opening:
+    needs: int
+
+    def moves(self, state: State) -> Iterator[tuple[Uses, int, State]]:
+        yield (), 1, tuple(one + self.needs for one in state)
+
+
+@dataclass(frozen=True)
+class _Taking:
+    """The people of a class choose their patterns."""
+
+    index: int
+    size: int
+    deltas: tuple[int, ...]
+    fields: tuple[tuple[_Field, ...], ...]
+    """For each pattern the groups it takes from."""
+    checks: tuple[tuple[_Field, int], ...]
+    """For each group of the class how much the rest can take at most."""
+
+    def moves(self, state: State) -> Iterator[tuple[Uses, int, State]]:
+        if self.size == 1:
+            if self._holds(state):
+                yield (), 1, state
+            for cohort, needs in enumerate(state):
+                for at, fields in enumerate(self.fields):
+                    if all((needs >> field.shift) & field.mask for field in fields):
+                        now = (*state[:cohort], needs - self.deltas[at], *state[cohort + 1 :])
+                        if self._holds(now):
+                            yield ((at, 1),), 1, _sorted(now)
+            return
+        yield from self._several(state, 0, 0, self.size, (), 1)
+
+    def _several(
+        self, state: State, cohort: int, at: int, left: int, uses: Uses, ways: int
+    ) -> Iterator[tuple[Uses, int, State]]:
+        if at == len(self.deltas):
+            cohort, at = cohort + 1, 0
+        if cohort == len(state) or not left:
+            if self._holds(state):
+                yield uses, ways, _sorted(state)
+            return
+        needs = state[cohort]
+        most = min(left, *((needs >> field.shift) & field.mask for field in self.fields[at]))
+        yield from self._several(state, cohort, at + 1, left, uses, ways)
+        for often in range(1, most + 1):
+            now = (*state[:cohort], needs - often * self.deltas[at], *state[cohort + 1 :])
+            more = ways * comb(left, often)
+            yield from self._several(now, cohort, at + 1, left - often, (*uses, (at, often)), more)
+
+    def _holds(self, state: State) -> bool:
+        return all(sum((needs >> field.shift) & field.mask for needs in state) <= room for field, room in self.checks)
+
+
+@dataclass(frozen=True)
+class _Closing:
+    """What a group still needs is taken from its free entries."""
+
+    group: int
+    field: _Field
+    free: int
+
+    def moves(self, state: State) -> Iterator[tuple[Uses, int, State]]:
+        shift, mask = self.field.shift, self.field.mask
+        left, ways, taken, then = self.free, 1, 0, []
+        for needs in state:
+            need = (needs >> shift) & mask
+            ways *= comb(left, need)
+            left, taken = left - need, taken + need
+            then.append(needs - (need << shift))
+        if ways:
+            yield ((0, taken),), ways, _sorted(tuple(then))
+
+
+Step = _Opening | _Taking | _Closing
+
+
+class Program:
+    """The steps that count a part, and the tables they fill."""
+
+    def __init__(self, part: Part, ways: Sequence[Sequence[int]], cohorts: int) -> None:
+        self.part, self.ways, self.cohorts = part, ways, cohorts
+        self.steps: list[Step] = list(_steps(part, ways))
+        self._layers: list[dict[State, int]] = []
+        self._after: list[dict[State, int]] = []
+
+    @classmethod
+    def of(cls, part: Part, cohorts: int = 1) -> Program | None:
+        """None where a class has too many patterns."""
+        ways = [patterns(one.sure) for one in part.classes]
+        return None if any(some is None for some in ways) else cls(part, [some or [] for some in ways], cohorts)
+
+    def run(self, limit: int, deadline: float | None = None) -> bool:
+        """Fill the tables; False if that takes more than `limit` moves, or too long."""
+        layer: dict[State, int] = {(0,) * self.cohorts: 1}
+        self._layers, done = [layer], 0
+        for step in self.steps:
+            then: dict[State, int] = {}
+            for state, weight in layer.items():
+                for _, ways, now in step.moves(state):
+                    then[now] = then.get(now, 0) + weight * ways
+                    done += 1
+                if done > limit:
+                    return False
+            if deadline is not None and time.monotonic() > deadline:
+                return False
+            layer = then
+            self._layers.append(layer)
+        return True
+
+    @property
+    def total(self) -> int:
+        """How many worlds there are."""
+        return sum(self._layers[-1].values())
+
+    def tally(self) -> Tally:
+        """How often patterns and free entries are used in all worlds together, and how every state can be completed."""
+        by_pattern = [[0] * len(some) for some in self.ways]
+        by_group = [0] * len(self.part.counts)
+        completions = [dict.fromkeys(self._layers[-1], 1)]
+        for step, layer in zip(reversed(self.steps), reversed(self._layers[:-1]), strict=True):
+            after, before = completions[-1], {}
+            used = by_pattern[step.index] if isinstance(step, _Taking) else None
+            for state, weight in layer.items():
+                rest = 0
+                for uses, ways, now in step.moves(state):
+                    worlds = ways * after[now]
+                    rest += worlds
+                    for which, often in uses:
+                        if used is not None:
+                            used[which] += weight * worlds * often
+                        elif isinstance(step, _Closing):
+                            by_group[step.group] += weight * worlds * often
+                before[state] = rest
+            completions.append(before)
+        completions.reverse()
+        return Tally(self.total, by_pattern, by_group, completions)
+
+    def draw(self, tally: Tally, rng: Random) -> list[dict[int, int]]:
+        """A world drawn uniformly: for each class which patterns are followed, and by how many."""
+        world: list[dict[int, int]] = [{} for _ in self.part.classes]
+        state: State = (0,) * self.cohorts
+        for step, layer, after in zip(self.steps, tally.completions, tally.completions[1:], strict=False):
+            left = rng.randrange(layer[state])
+            for uses, ways, now in step.moves(state):
+                left -= ways * after[now]
+                if left < 0:
+                    if isinstance(step, _Taking):
+                        world[step.index] = dict(uses)
+                    state = now
+                    break
+        return world
+
+    def expected(self) -> Counted:
+        """How likely every entry is, from the tables."""
+        tally = self.tally()
+        if not tally.total:
+            return Counted(0, (), ())
+        whole = tally.total * self.cohorts
+        classes = tuple(
+            tuple(
+                Fraction(sum(n for bits, n in zip(ways, used, strict=True) if bits >> at & 1), whole * one.size)
+                for at in range(len(one.groups))
+            )
+            for one, ways, used in zip(self.part.classes, self.ways, tally.by_pattern, strict=True)
+        )
+        free = tuple(
+            Fraction(often, whole * many) if many else None
+            for often, many in zip(tally.by_group, self.part.free, strict=True)
+        )
+        return Counted(tally.total, classes, free)
+
+
+def count(part: Part, *, cohorts: int = 1, limit: int = 150_000, deadline: float | None = None) -> Counted | None:
+    """Count the worlds of a part; None if that takes more than `limit` moves, or too long."""
+    program = Program.of(part, cohorts)
+    if program is None or not program.run(limit, deadline):
+        return None
+    return program.expected()
+
+
+def _sorted(state: State) -> State:
+    return state if len(state) == 1 else tuple(sorted(state))
+
+
+def _steps(part: Part, ways: Sequence[Sequence[int]]) -> Iterator[Step]:
+    """Open a group when a class first takes from it, close it after the last one."""
+    waiting: list[set[int]] = [set() for _ in part.counts]
+    for at, one in enumerate(part.classes):
+        for group in one.groups:
+            waiting[group].add(at)
+    room = [free + sum(part.classes[at].size for at in some) for free, some in zip(part.free, waiting, strict=True)]
+    fields: dict[int, _Field] = {}
+    spare: list[tuple[int, int]] = []
+    end = 0
+    for at in _order(part, waiting):
+        one = part.classes[at]
+        for group in one.groups:
+            if group in fields:
+                continue
+            width = max(part.counts[group].bit_length(), 1)
+            free_shift = next((shift for shift, wide in spare if wide == width), None)
+            if free_shift is None:
+                free_shift, end = end, end + width
+            else:
+                spare.remove((free_shift, width))
+            fields[group] = _Field(free_shift, (1 << width) - 1)
+            yield _Opening(part.counts[group] << free_shift)
+        for group in one.groups:
+            room[group] -= one.size
+            waiting[group].discard(at)
+        yield _taking(at, one, ways[at], fields, room)
+        for group in one.groups:
+            if not waiting[group]:
+                field = fields.pop(group)
+                yield _Closing(group, field, part.free[group])
+                spare.append((field.shift, field.mask.bit_length()))
+
+
+def _taking(index: int, one: Class, ways: Sequence[int], fields: dict[int, _Field], room: Sequence[int]) -> _Taking:
+    taken = tuple(tuple(fields[group] for at, group in enumerate(one.groups) if bits >> at & 1) for bits in ways)
+    deltas = tuple(sum(1 << field.shift for field in some) for some in taken)
+    checks = tuple((fields[group], room[group]) for group in one.groups)
+    return _Taking(index, one.size, deltas, taken, checks)
+
+
+def _order(part: Part, waiting: Sequence[set[int]]) -> Iterator[int]:
+    """Classes in an order that keeps few groups open: always those of the group that opens the fewest others."""
+    around = [{group for at in some for group in part.classes[at].groups} for some in waiting]
+    left = set(range(len(part.counts)))
+    reached: set[int] = set()
+    done: set[int] = set()
+    while left:
+        edge = (reached & left) or left
+        best = min(edge, key=lambda group: (len(around[group] - reached), group))
+        left.discard(best)
+        reached |= around[best]
+        new = sorted(waiting[best] - done, key=lambda at: part.classes[at].groups)
+        done.update(new)
+        yield from new

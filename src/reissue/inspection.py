@@ -67,6 +67,12 @@ class Past:
         own = [release.number for release in self.releases if release.manifest["series"] != "adopted"]
         return [number for number in own if not self.policy_of(number).method.truthful]
 
+    def cohorts(self) -> int | None:
+        """How many cohorts the method keeps that made all releases as one series; None where it keeps none."""
+        kept = {self.policy_of(release.number).method.cohorts for release in self.releases}
+        alone = all(release.manifest["series"] == "protected" for release in self.releases)
+        return kept.pop() if alone and len(kept) == 1 else None
+
     def promises(self) -> tuple[Promise, ...]:
         """What has been promised about all releases together.
 
@@ -168,6 +174,10 @@ class Sight:
     """The releases that were generalised no more than their promises asked."""
     untrue: Sequence[int] = ()
     """The releases whose method may publish somebody with another value than his own."""
+    permanent: tuple[str, ...] = ()
+    """The values that nobody gets rid of."""
+    cohorts: int | None = None
+    """How many cohorts the method keeps for each, where it made all releases."""
 
     @classmethod
     def of_series(cls, past: Past, schema: Schema) -> Sight:
@@ -177,7 +187,8 @@ class Sight:
         minimal = past.minimal()
         form = past.policy_of(past.releases[-1].number).form
         view = past.view(schema, classes=minimal)
-        return cls(view, past.promises(), form, minimal=minimal, untrue=past.untrue())
+        roles: Any = {"permanent": schema.permanent, "cohorts": past.cohorts()}
+        return cls(view, past.promises(), form, minimal=minimal, untrue=past.untrue(), **roles)
 
     @classmethod
     def of_draft(cls, draft: Draft, past: Past | None) -> Sight:
@@ -192,14 +203,18 @@ class Sight:
         untrue = [] if draft.policy.method.truthful else [draft.number]
         if past is None or not past.releases:
             view = published_view([_as_kept(draft)], schema, minimal)
-            return cls(view, promised, draft.policy.form, minimal=minimal, untrue=untrue)
+            roles: Any = {"permanent": schema.permanent, "cohorts": draft.policy.method.cohorts}
+            return cls(view, promised, draft.policy.form, minimal=minimal, untrue=untrue, **roles)
         minimal |= past.minimal()
         view, left_out = without_people(past.view(schema, draft, minimal), past.barred())
         view = replace(view, releases=tuple(release for release in view.releases if release.group_count))
         if not draft.protected:
             before = past.promises()
             promised = tuple(promise for promise in promised if promise in before)
-        return cls(view, promised, draft.policy.form, left_out, minimal, [*past.untrue(), *untrue])
+        cohorts = draft.policy.method.cohorts
+        alike = cohorts if past.cohorts() == cohorts and draft.protected else None
+        told = [*past.untrue(), *untrue]
+        return cls(view, promised, draft.policy.form, left_out, minimal, told, schema.permanent, alike)
 
     def audit(
         self,
@@ -215,9 +230,12 @@ class Sight:
         """Let the attacks loose on it."""
         from reissue.auditing.running import audit
 
+        given = knowledge or Knowledge()
         if self.minimal:
-            given = knowledge or Knowledge()
-            knowledge = replace(given, minimal={**self.minimal, **given.minimal})
+            knowledge = given = replace(given, minimal={**self.minimal, **given.minimal})
+        if self.permanent:
+            values = tuple(dict.fromkeys([*self.permanent, *given.permanent]))
+            knowledge = replace(given, permanent=values, cohorts=given.cohorts or self.cohorts)
         report = audit(
             self.view,
             knowledge,

@@ -148,7 +148,9 @@ class Policy:
             limits = [limits_of(self.gate.probability, promises, releases=count) for count in (1, None)]
         except ParameterError:
             return [f"{self.method.name} promises no bound on probabilities: the gate needs a 'limit', such as 0.25"]
-        wanted = dict.fromkeys(name for one in limits for name in lacking(self.gate.attacks, one))
+        permanent = bool(self.schema.permanent)
+        names = (lacking(self.gate.attacks, one, permanent=permanent) for one in limits)
+        wanted = dict.fromkeys(name for found in names for name in found)
         missing = [] if "undecided" in self.gate.accept else list(wanted)
         return [
             f"the gate needs the attack '{name}' to prove what {self.method.name} promises: name it in 'attacks', or "

@@ -108,7 +108,7 @@ def test_the_bound_without_participation_is_one(seed: int) -> None:
         members = rng.choice(9, size=int(rng.integers(2, 5)), replace=False)
         rows += [(group, int(p), DIABETES if at < 1 + seed % 2 else "Rash") for at, p in enumerate(members)]
     groups = Groups.of(1, tuples(*rows))
-    found = {(p, v): r for p, r, v in unknown_risks(groups, registry, registry).iter_rows()}
+    found = {(p, v): r for p, r, v in unknown_risks(groups, registry).iter_rows()}
     described = {p: (age, sex) for p, age, sex in registry.iter_rows()}
     regions, places = {}, []
     for group, count in Counter(g for g, _, v in rows if v == DIABETES).items():
@@ -136,4 +136,4 @@ def test_the_bound_without_participation_is_one(seed: int) -> None:
 
 def test_no_permanent_value_no_risk() -> None:
     registry = pl.DataFrame({"person": [1, 2], "age": [3, 4]})
-    assert unknown_risks(Groups.of(1, tuples((1, 1, "Rash"))), registry, registry).is_empty()
+    assert unknown_risks(Groups.of(1, tuples((1, 1, "Rash"))), registry).is_empty()

@@ -44,32 +44,39 @@ class Criterion:
 
 
 def criteria_of(
-    risks: Risks, judgements: Sequence[tuple[str, Judgement]], limits: Limits, *, threshold: float, anatomised: bool
+    risks: Risks,
+    judgements: Sequence[tuple[str, Judgement]],
+    limits: Limits,
+    *,
+    threshold: float,
+    anatomised: bool,
+    permanent: bool = False,
 ) -> tuple[Criterion, ...]:
     """Answer the three questions; `judgements` are those of the attacks, by name."""
     return (
         _singling_out(risks, threshold, anatomised),
         _linkability(risks, anatomised),
-        _inference(judgements, limits),
+        _inference(judgements, limits, permanent),
     )
 
 
-def lacking(asked: Iterable[str], limits: Limits) -> tuple[str, ...]:
+def lacking(asked: Iterable[str], limits: Limits, *, permanent: bool = False) -> tuple[str, ...]:
     """The attacks without which it is not proven that the limits are kept, if none of those asked can prove it.
 
-    A probability, or the number of values by all releases together, takes `Worlds`; the number of values by any two
-    releases, where more is asked of them than of all together, takes `Channels`; protected sets alone take
-    `Minimality`. Attacks of other packages are trusted to prove what they say.
+    A probability, or the number of values by all releases together, takes `Worlds` or, where all but `permanent`
+    values may change, `Permanence`; the number of values by any two releases, where more is asked of them than of all
+    together, takes `Channels`; protected sets alone take `Minimality`. Attacks of other packages are trusted to prove
+    what they say.
     """
     names = {_AGAIN.sub("", name) for name in asked}
     wanted = []
     if limits.probability is not None or limits.history_diversity is not None:
-        wanted.append("Worlds")
+        wanted.append("Permanence" if permanent else "Worlds")
     if limits.probability is None and (limits.diversity or 0) > (limits.history_diversity or 0):
         wanted.append("Channels")
     if limits.credibility is not None and (limits.probability is None or limits.credibility < limits.probability):
         wanted.append("Minimality")
-    if names - {*BOUND_NOTHING, "Worlds", "Minimality"}:
+    if names - {*BOUND_NOTHING, "Worlds", "Minimality", "Permanence"}:
         return ()
     return tuple(name for name in wanted if name not in names)
 
@@ -77,6 +84,8 @@ def lacking(asked: Iterable[str], limits: Limits) -> tuple[str, ...]:
 def what_is_open(names: Sequence[str], limits: Limits) -> str:
     """What is not proven for want of attacks, in words."""
     open_ = []
+    if "Permanence" in names:
+        open_.append("the probability of a value was not bounded, for Permanence was not run")
     if "Worlds" in names and limits.probability is not None:
         open_.append("the probability of a value was not bounded, for Worlds was not run")
     elif "Worlds" in names:
@@ -135,7 +144,7 @@ def _linkability(risks: Risks, anatomised: bool) -> Criterion:
     return Criterion("linkability", question, "met", evidence)
 
 
-def _inference(judgements: Sequence[tuple[str, Judgement]], limits: Limits) -> Criterion:
+def _inference(judgements: Sequence[tuple[str, Judgement]], limits: Limits, permanent: bool) -> Criterion:
     question = "Can more be inferred about a person than the limits allow?"
     asked = [(name, judgement) for name, judgement in judgements if judgement.status != "not asked"]
 
@@ -146,7 +155,7 @@ def _inference(judgements: Sequence[tuple[str, Judgement]], limits: Limits) -> C
         return Criterion("inference", question, "not met", told("beyond"))
     if any(one.status != "within" for _, one in asked):
         return Criterion("inference", question, "undecided", told("undecided", "sampled"))
-    missing = lacking((name for name, _ in asked), limits)
+    missing = lacking((name for name, _ in asked), limits, permanent=permanent)
     if not asked or missing:
         evidence = f"No attack was run that proves what is asked: {what_is_open(missing, limits)}."
         if limits.probability is not None:

@@ -15,12 +15,12 @@ from reissue.auditing.style import STYLE
 from reissue.auditing.words import (
     ATTACKS,
     KINDS,
-    NOT_COVERED,
     STATUSES,
     WHAT,
     adversary,
     disclosed,
     limits_in_words,
+    not_covered,
 )
 from reissue.errors import MissingExtra, count_of
 
@@ -227,7 +227,7 @@ def _residual(report: AuditReport) -> list[str]:
         "<h3>Notes</h3>",
         _bullets(report.notes) if report.notes else "<p>None.</p>",
         "<h3>What this does not cover</h3>",
-        _bullets(NOT_COVERED),
+        _bullets(not_covered(report.knowledge)),
     ]
 
 

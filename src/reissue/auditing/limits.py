@@ -24,6 +24,7 @@ _ONE_IN = {
     "m-uniqueness": "m",
     "m-confidentiality": "m",
     "share-l-diversity": "l",
+    "l-scarcity": "l",
     HISTORY: "l",
 }
 """Promises that nobody is tied to a value with more than 1 in so many, and the parameter that says it."""

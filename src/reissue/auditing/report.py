@@ -102,7 +102,13 @@ class AuditReport:
     @property
     def _lacking(self) -> tuple[str, ...]:
         """The attacks without which nothing is proven."""
-        return lacking((run.attack for run in self.runs if run.judgement.status != "not asked"), self.limits)
+        asked = (run.attack for run in self.runs if run.judgement.status != "not asked")
+        return lacking(asked, self.limits, permanent=self._permanent)
+
+    @property
+    def _permanent(self) -> bool:
+        """Whether all but some permanent values may change."""
+        return self.knowledge is not None and bool(self.knowledge.permanent)
 
     @property
     def verdict(self) -> str:
@@ -226,7 +232,8 @@ class AuditReport:
         """Singling out, linkability and inference, each with a verdict and the evidence."""
         judgements = list(self.judgements.items())
         anatomised = self.form == "anatomised"
-        return criteria_of(self.measured, judgements, self.limits, threshold=self.threshold, anatomised=anatomised)
+        told: Any = {"threshold": self.threshold, "anatomised": anatomised, "permanent": self._permanent}
+        return criteria_of(self.measured, judgements, self.limits, **told)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -246,7 +253,8 @@ class AuditReport:
             who = count_of(self.measured.contradictory, "person has", "people have")
             notes.append(f"{who} no value that all their groups show: their value changed, or the releases disagree.")
         notes += [f"{run.attack} was not run: {run.judgement.words}" for run in self.runs if run.findings is None]
-        if missing := what_is_open(lacking((run.attack for run in self.runs), self.limits), self.limits):
+        run_at_all = lacking((run.attack for run in self.runs), self.limits, permanent=self._permanent)
+        if missing := what_is_open(run_at_all, self.limits):
             notes.append(f"{missing[0].upper()}{missing[1:]}.")
         open_ = {status for status in self.accept if any(run.judgement.status == status for run in self.runs)}
         notes += [f"What is {status} was accepted by name." for status in sorted(open_)]

@@ -33,8 +33,12 @@ _ASKS = {
     "Correlation": ("probability", "equivalence", "correlation"),
     "Channels": ("diversity",),
     "Minimality": ("credibility", "probability"),
+    "Permanence": ("probability",),
 }
 """The limits that attacks judge by: without any of them they are not asked. Attacks of other packages may use all."""
+
+_STATIC = ("Worlds", "Equivalence", "Correlation", "Channels")
+"""Attacks that take everybody's value to be the same in all releases."""
 
 
 def audit(
@@ -77,6 +81,9 @@ def audit(
 
 def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limits: Limits) -> Run:
     began = perf_counter()
+    if knowledge is not None and knowledge.permanent and attack.name in _STATIC:
+        words = "It takes values to be static, and here all but the permanent ones may change; Permanence is for that."
+        return Run(attack.name, Judgement("not asked", words), None, 0.0)
     try:
         findings = attack.run(published, knowledge)
     except ParameterError as cannot:
@@ -164,6 +171,8 @@ def _check_knowledge(published: Published, knowledge: Knowledge) -> None:
         knowledge.known_values(published)
     if knowledge.waiting:
         knowledge.waiting_people(published)
+    if knowledge.present:
+        knowledge.participation(published)
 
 
 def _in_words(promise: Promised) -> str:

@@ -40,18 +40,31 @@ ATTACKS = {
     "Channels": "Groups of two releases that may hold the same people, held against each other (Byun et al. 2006).",
     "Minimality": "Why people were grouped at all: had nobody's own class broken the rule, they would not have been "
     "(Wong et al. 2007).",
+    "Permanence": "All ways in which people may have had the values that nobody gets rid of; all other values may "
+    "change from release to release (Bu et al. 2008).",
 }
 """What each attack does."""
 
-NOT_COVERED = (
+STATIC = (
     "Values are taken to be static: who is in several releases has the same value in all of them. Values that change, "
-    "and values that nobody gets rid of, are not attacked here.",
+    "and values that nobody gets rid of, are attacked where it is said which ones are permanent."
+)
+CHANGING = (
+    "All values but the permanent ones are taken to change freely: what one release tells about them tells nothing "
+    "about another. An adversary who knows how often people fall ill, move or stay away can know more."
+)
+NOT_COVERED = (
     "The probability is that of one value. A group of similar values, each within the limit, can still tell something.",
     "All worlds that agree with the releases count as equally likely. An adversary with other beliefs, or with other "
     "tables about the same people, can know more.",
     "Someone who knows the program that made the releases, and runs it backwards, is modelled only in so far as "
     "Minimality argues from why groups were formed; attacks.Mechanism does it in full, for tiny tables.",
 )
+
+
+def not_covered(knowledge: Knowledge | None) -> tuple[str, ...]:
+    """What no attack here looks at."""
+    return (CHANGING if knowledge is not None and knowledge.permanent else STATIC, *NOT_COVERED)
 
 
 COUNTED = "values are counted, and no probability is promised"
@@ -142,6 +155,13 @@ def adversary(published: Published, knowledge: Knowledge | None) -> list[str]:
     if knowledge.minimal:
         releases = count_of(len(knowledge.minimal), "release")
         told.append(f"He knows of {releases} what had to be kept, and that no group is larger than that asks.")
+    if knowledge.permanent:
+        told.append(f"He knows that nobody gets rid of {count_of(len(knowledge.permanent), 'value')}.")
+    if knowledge.present:
+        who = count_of(len(knowledge.present), "person", "people")
+        told.append(f"He knows of {who} in which releases they are.")
+    if knowledge.cohorts:
+        told.append(f"He knows that HD-composition made the releases, with {knowledge.cohorts} cohorts.")
     if knowledge.method:
         told.append(
             "He knows the method that made the releases; of these attacks only Channels makes something of that, where "

@@ -21,10 +21,15 @@ known: people whose participation is unknown tie no release to another.
    than q = 1/l + 1/l^2 + ... = 1/(l - 1) for l > 1. The probability that he ever has it is less than q / (1 + q) = 1/l.
 For one known person in ever more releases with c (l + 1) = |G| the probability comes as close to 1/l as one likes.
 
-What it does not cover: how the releases were made; and each value is judged by itself, so it is not used that whoever
-is known to be in a release has at least one of the values that his group shows. Where groups show few values that
-matters, however many are registered in them: if somebody is known to be in n releases and his group always shows one
-permanent and one other value, then he has the permanent one in at least n of n + 1 worlds of both values together.
+So far each value is judged by itself. But whoever is known to be in a release has at least one of the values that his
+group shows. Where groups show few values that matters, however many are registered in them: if somebody is known to be
+in n releases and his group always shows one permanent and one other value, then he has the permanent one in at least n
+of n + 1 worlds of both values together. So for K > 0 a third rule is checked, by the odds of `reasoning.scarcity`: they
+must be at most 1/l for permanent values, and at most 1/(l - 1) for others, which makes a probability of 1/l. With one
+person known that is a proof for all values together. With several it is one if the others of them have none of the
+values in question; somebody who knows many people of one small group can know more.
+
+What it does not cover: how the releases were made.
 """
 
 from __future__ import annotations
@@ -43,6 +48,7 @@ from reissue.memory import Memory, Remembered
 from reissue.reasoning.dense import ascending
 from reissue.reasoning.diversity import Floats, Ints
 from reissue.reasoning.histories import Bools
+from reissue.reasoning.scarcity import odds_if_present
 from reissue.release import Published, PublishedGroups
 
 LEAST, PERMANENT = "least", "permanent"
@@ -178,6 +184,10 @@ class LScarce(SeriesGuarantee):
         room_lasting = room - lasting + 1 if known else room
         risk, risk_lasting = _share(passing, room), _share(lasting, room_lasting)
         kept = _within(passing, room, self.l) & _within(lasting, room_lasting, self.l)
+        if known:
+            present, present_lasting = _if_present(release, stays, known)
+            kept &= (present <= 1 / self.l + TOLERANCE) & (present_lasting <= 1 / self.l + TOLERANCE)
+            risk, risk_lasting = np.maximum(risk, present), np.maximum(risk_lasting, present_lasting)
         worse = (lasting > 0) & (risk_lasting >= risk)
         figure, top = np.maximum(risk, risk_lasting), np.where(worse, lasting, passing)
 
@@ -245,6 +255,9 @@ class LScarce(SeriesGuarantee):
 SECONDS = 10.0
 """So long a value's worlds are looked into, where they are too many to be counted."""
 
+TOLERANCE = 1e-12
+"""Odds come as floats; what cannot be told from the limit is on it."""
+
 _NOT_PROVEN = (
     "It is not proven: it is known who is in releases after the first, so that permanent values tie releases together."
 )
@@ -269,6 +282,18 @@ def _share(count: Ints, room: Ints) -> Floats:
     share = np.where(count > 0, np.inf, 0.0)
     np.divide(count, room, out=share, where=(count > 0) & (room > 0))
     return share
+
+
+def _if_present(release: PublishedGroups, stays: Bools, known: int) -> tuple[Floats, Floats]:
+    """The largest risk in each group of somebody known to be in the release, of a passing value and of a lasting one."""
+    group = np.repeat(np.arange(release.group_count), np.diff(release.value_starts))
+    odds = odds_if_present(release.sizes, group, release.counts, known)
+    lasts = stays[release.values]
+    shares = np.where(np.isfinite(odds), odds / (1 + np.where(np.isfinite(odds), odds, 0)), 1.0)
+    passing, lasting = np.zeros(release.group_count), np.zeros(release.group_count)
+    np.maximum.at(passing, group[~lasts], shares[~lasts])
+    np.maximum.at(lasting, group[lasts], np.minimum(odds[lasts], 1.0))
+    return passing, lasting
 
 
 def _within(count: Ints, room: Ints, l: int) -> Bools:  # noqa: E741

@@ -85,6 +85,11 @@ class Method(ABC):
         return None
 
     @property
+    def cohorts(self) -> int | None:
+        """How many cohorts it keeps for each permanent value; None if it keeps none."""
+        return None
+
+    @property
     @abstractmethod
     def parameters(self) -> dict[str, object]:
         """The parameters by name, as they stand in a policy file and in the public record."""

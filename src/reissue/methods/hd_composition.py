@@ -86,6 +86,11 @@ class HDComposition(Method):
                 )
 
     @property
+    def cohorts(self) -> int:
+        """One of holders and l - 1 of decoys."""
+        return self.l
+
+    @property
     def parameters(self) -> dict[str, object]:
         """The parameters by name."""
         return {"l": self.l, "container": self.container, "known": self.known}
@@ -148,7 +153,7 @@ class _Round:
         ground = self._ground()
         cohorts = [self._cohorts(value, code, ground, holders) for value, code in self.permanent.items()]
         unseen = [one.unseen(ground, self._has(self.permanent[one.value])) for one in cohorts]
-        group, count = self._partition(ground, cohorts)
+        group, count = self._partition(ground, cohorts, unseen)
         changed, replaced = self._replaced(group, count, cohorts, unseen)
         places = {"person": self.snapshot.people, "cell": ground.cell, "since": ground.since}
         frame = pl.concat([pl.DataFrame(schema=KEPT_INSTANCES), *(one.frame(self.snapshot.people) for one in cohorts)])
@@ -232,7 +237,9 @@ class _Round:
         self.instance, self.clique = cohorts.number(self.number, self.instance, self.clique)
         return cohorts
 
-    def _partition(self, ground: Ground, cohorts: Sequence[Cohorts]) -> tuple[npt.NDArray[np.int32], int]:
+    def _partition(
+        self, ground: Ground, cohorts: Sequence[Cohorts], unseen: Sequence[Ints]
+    ) -> tuple[npt.NDArray[np.int32], int]:
         """The group of everybody registered."""
         method, cells = self.method, ground.cells
         transient = ~np.isin(self.snapshot.values.codes, list(self.permanent.values()))
@@ -241,10 +248,11 @@ class _Round:
         group = together(cells, group, [(one.cell[one.awake], one.cohort[one.awake]) for one in cohorts], method.l)
         if method.known:
             everybody = np.ones(len(self.snapshot), dtype=np.bool_)
-            shown = [
-                np.bincount(one.cell[one.awake & (one.cohort == HOLDERS)], minlength=len(cells)) for one in cohorts
-            ]
-            group = widened(cells, group, ground.per_cell(everybody), shown, method.l, method.known)
+            shown = np.ones(self.owner.size, dtype=np.bool_)
+            shown[self._hidden(cohorts, unseen)] = False
+            facts = ground.cell[self.owner[shown]], self.snapshot.values.codes[shown].astype(np.int64)
+            lasting = np.array(list(self.permanent.values()), dtype=np.int64)
+            group = widened(cells, group, ground.per_cell(everybody), facts, lasting, method.l, method.known)
         numbers, of_row = np.unique(group[ground.cell], return_inverse=True)
         return of_row.astype(np.int32), numbers.size
 
@@ -254,11 +262,7 @@ class _Round:
         """Another value for each that must not be shown, drawn from the table, that the group has room for."""
         codes = self.snapshot.values.codes.astype(np.int64)
         transient = ~np.isin(codes, list(self.permanent.values()))
-        facts = [
-            np.flatnonzero((codes == self.permanent[one.value]) & np.isin(self.owner, rows))
-            for one, rows in zip(cohorts, unseen, strict=True)
-        ]
-        hidden = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *facts]))
+        hidden = self._hidden(cohorts, unseen)
         if not hidden.size:
             return None, ()
         present = np.bincount(group[self.present], minlength=count)
@@ -269,12 +273,13 @@ class _Round:
         pool = codes[transient]
         values = np.unique(pool)
         instead = np.empty(hidden.size, dtype=np.int64)
+        each = self.method.l + (1 if self.method.known else 0)
         for at, fact in enumerate(hidden):
             place, row = int(of_fact[fact]), self.owner[fact]
             own = set(codes[self.owner == row].tolist())
             drawn = self.rng.choice(pool, size=min(32, pool.size)) if pool.size else pool
             for code in [*drawn.tolist(), *self.rng.permutation(values).tolist()]:
-                if code not in own and (often.get((place, code), 0) + 1) * self.method.l <= present[place]:
+                if code not in own and (often.get((place, code), 0) + 1) * each <= present[place] - self.method.known:
                     often[place, code] = often.get((place, code), 0) + 1
                     instead[at] = code
                     break
@@ -285,6 +290,15 @@ class _Round:
                     hint="lower l, or publish when there are more people or other values.",
                 )
         return Changed(hidden, instead.astype(self.snapshot.values.codes.dtype)), ()
+
+    def _hidden(self, cohorts: Sequence[Cohorts], unseen: Sequence[Ints]) -> Ints:
+        """The places of the values that must not be shown, ascending."""
+        codes = self.snapshot.values.codes
+        facts = [
+            np.flatnonzero((codes == self.permanent[one.value]) & np.isin(self.owner, rows))
+            for one, rows in zip(cohorts, unseen, strict=True)
+        ]
+        return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *facts]))
 
     def _roles(self, frame: pl.DataFrame, ground: Ground) -> Roles:
         """What the checkers are told."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from reissue.errors import Infeasible, count_of
 from reissue.methods.cells import LEAF, Cells
+from reissue.reasoning.scarcity import odds_if_present
 
 Ints = npt.NDArray[np.int64]
 
@@ -98,39 +99,43 @@ def together(cells: Cells, group: Ints, cliques: Sequence[tuple[Ints, Ints]], si
     return united[group]
 
 
-def widened(cells: Cells, group: Ints, registered: Ints, awake: Sequence[Ints], least: int, known: int) -> Ints:
-    """Put groups together until each has enough people for the values it shows, whomever the adversary knows.
+def widened(
+    cells: Cells, group: Ints, registered: Ints, facts: tuple[Ints, Ints], permanent: Ints, least: int, known: int
+) -> Ints:
+    """Put groups together until each shows enough people and values, whomever the adversary knows to be in it.
 
-    `registered` counts people by cell, `awake` for each permanent value the holders who are shown, by cell: a group
-    needs (l + 1) times as many people as holders and as many more as may be known. See `LScarce`.
+    `registered` counts people by cell, `facts` are the cell and the value of everything that is shown, of which
+    `permanent` are the values that stay. See `LScarce` for what is needed.
     """
     leaves = np.flatnonzero(cells.left == LEAF)
     leaves = leaves[np.argsort(cells.span[0][leaves])]
+    cell, code = facts
+    width = int(code.max(initial=0)) + 1
     while True:
         numbers, which = np.unique(group[leaves], return_inverse=True)
-        people = np.bincount(which, weights=registered[leaves], minlength=numbers.size)
-        short = np.zeros(numbers.size, dtype=np.bool_)
-        for holders in awake:
-            shown = np.bincount(which, weights=holders[leaves], minlength=numbers.size)
-            short |= (shown > 0) & (shown * (least + 1) > people - known)
-        if not short.any():
+        people = np.bincount(which, weights=registered[leaves], minlength=numbers.size).astype(np.int64)
+        shown, counts = np.unique(np.searchsorted(numbers, group[cell]) * width + code, return_counts=True)
+        of, value = shown // width, shown % width
+        odds = odds_if_present(people, of, counts, known)
+        lasting = np.isin(value, permanent)
+        enough = np.where(lasting, counts * (least + 1) <= people[of] - known, counts * least <= people[of] - known)
+        enough &= odds * np.where(lasting, least, least - 1) <= 1
+        short = np.unique(of[~enough])
+        if not short.size:
             return group
         if numbers.size == 1:
             raise Infeasible(
-                f"The registry has too few people ({count_of(int(people[0]), 'person', 'people')}) for how often a "
-                f"permanent value occurs: l + 1 = {least + 1} are needed for each time, and {known} more.",
-                hint="give a larger registry, or lower l or known.",
+                f"The table shows too little ({count_of(int(people[0]), 'person', 'people')} registered) to hide "
+                f"somebody whose participation is known: a value occurs too often beside the others.",
+                hint="publish when there are more people or other values, or lower l or known.",
             )
-        # The next group along the tree is the nearest that there is.
-        for number in numbers[short]:
-            mine = np.flatnonzero(group[leaves] == number)
-            if not mine.size:
-                continue
-            after = int(mine[-1]) + 1
-            other = int(group[leaves[after if after < leaves.size else int(mine[0]) - 1]])
-            if after >= leaves.size and mine[0] == 0:
-                others = np.flatnonzero(group[leaves] != number)
-                if not others.size:
-                    continue
-                other = int(group[leaves[others[0]]])
-            group = np.where(group == number, other, group)
+        # The next group along the tree is the nearest there is; the last one takes the one before.
+        along = which[np.sort(np.unique(which, return_index=True)[1])]
+        place = np.empty(numbers.size, dtype=np.int64)
+        place[along] = np.arange(numbers.size)
+        root = np.arange(numbers.size)
+        for one in short[np.argsort(place[short])]:
+            other = along[place[one] + 1] if place[one] + 1 < numbers.size else along[place[one] - 1]
+            root[root == root[one]] = root[other]
+        group = group.copy()
+        group[leaves] = numbers[root[which]]

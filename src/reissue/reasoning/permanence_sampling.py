@@ -27,12 +27,14 @@ Floats = npt.NDArray[np.float64]
 CHAINS = 2
 BATCHES = 8
 """Batches of each chain, of which the standard error is made."""
-BLOCK = 24
+BLOCK = 12
 """So many classes are drawn anew at once, at first."""
-MOVES = 6_000
+MOVES = 2_000
 """Blocks that take more to count are made smaller."""
-FEWEST = 10
-"""So many rounds through all classes there are at least for each batch, unless time runs out first."""
+ROUNDS = 25
+"""So many times all classes are drawn anew for each batch, unless time runs out first."""
+FEWEST = 3
+"""In so many batches of each chain everything must have been drawn."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +46,7 @@ class Sampled:
     """Standard errors."""
 
 
-def sample(part: Part, *, seed: int | None, deadline: float, rounds: int = FEWEST) -> Sampled | None:
+def sample(part: Part, *, seed: int | None, deadline: float, rounds: int = ROUNDS) -> Sampled | None:
     """Estimate how likely the value is at every entry; None if no world was found, or not enough time was left."""
     ways = [patterns(one.sure) for one in part.classes]
     if any(some is None for some in ways):
@@ -64,13 +66,20 @@ def sample(part: Part, *, seed: int | None, deadline: float, rounds: int = FEWES
             until = time.monotonic() + (end - time.monotonic()) / (BATCHES - batch)
             walk.rounds(rounds, until)
             batches.append(walk.means())
-    if any(one is None for one in batches):
+    told = np.array(batches).reshape(CHAINS, BATCHES, -1)
+    seen = np.isfinite(told)
+    # A group without free entries has none to draw.
+    idle = np.append(np.zeros(part.entries, dtype=np.bool_), np.array(part.free) == 0)
+    if (seen.sum(axis=1)[:, ~idle] < FEWEST).any():
         return None
-    told = np.array([one for one in batches if one is not None])
-    spread = told.std(axis=0, ddof=1) / np.sqrt(len(told))
+    filled = np.where(seen, told, 0.0)
+    often = np.maximum(seen.sum(axis=(0, 1)), 1)
+    mean = filled.sum(axis=(0, 1)) / often
+    spread = np.sqrt((np.where(seen, told - mean, 0.0) ** 2).sum(axis=(0, 1)) / np.maximum(often - 1, 1) / often)
     # Two chains that went different ways differ by more than their batches do.
-    between = told.reshape(CHAINS, BATCHES, -1).mean(axis=1).std(axis=0, ddof=1) / np.sqrt(CHAINS)
-    return Sampled(told.mean(axis=0), np.maximum(spread, between))
+    by_chain = filled.sum(axis=1) / np.maximum(seen.sum(axis=1), 1)
+    between = by_chain.std(axis=0, ddof=1) / np.sqrt(CHAINS)
+    return Sampled(mean, np.maximum(spread, between))
 
 
 class _Walk:
@@ -101,14 +110,11 @@ class _Walk:
                     return
                 waiting.difference_update(self._move(self.rng.choice(tuple(waiting))))
 
-    def means(self) -> Floats | None:
-        """What was averaged since it was last asked; None if something was never drawn."""
-        seen = self._seen > 0
-        means = self._sum / np.maximum(self._seen, 1)
-        entries = int(self._first[-1])
-        complete = bool(seen[:entries].all())
+    def means(self) -> Floats:
+        """What was averaged since it was last asked; NaN for what was never drawn."""
+        means = np.where(self._seen > 0, self._sum / np.maximum(self._seen, 1), np.nan)
         self._clear()
-        return means if complete else None
+        return means
 
     def _clear(self) -> None:
         self._sum = np.zeros(int(self._first[-1]) + len(self.part.counts))

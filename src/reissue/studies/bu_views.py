@@ -102,12 +102,12 @@ def _united(groups: Groups) -> pl.DataFrame:
     )
 
 
-def unknown_risks(groups: Groups, registry: pl.DataFrame, people: pl.DataFrame) -> pl.DataFrame:
+def unknown_risks(groups: Groups, registry: pl.DataFrame) -> pl.DataFrame:
     """For everybody who may have a permanent value what somebody can believe at most who knows nobody's participation.
 
-    A group may hold everybody whose quasi-identifiers its region admits: the least one around those of its members, who
-    are in `people` (`person` and quasi-identifiers). Without participation nothing ties releases together (permanent or
-    not), so the risk is the largest in any release, and this is one release: `person`, `value`, `risk`.
+    A group may hold everybody whose quasi-identifiers its region admits, the least one around its members. Without
+    participation nothing ties releases together, permanent or not, so the risk is the largest in any release, and this
+    is one release: `person`, `risk`, `value`.
 
     Where regions do not overlap the risk is count / size. Where they do, each of the places for a value in a group is
     taken by one of those whom its region admits and whom no other place has; however the others are taken, at least
@@ -116,7 +116,7 @@ def unknown_risks(groups: Groups, registry: pl.DataFrame, people: pl.DataFrame) 
     """
     found = []
     for (value,), shown in groups.shown.sort("value").group_by("value", maintain_order=True):
-        inside = np.column_stack([_inside(groups, group, registry, people) for group in shown["group"].to_list()])
+        inside = np.column_stack([_inside(groups, group, registry) for group in shown["group"].to_list()])
         count, size = shown["count"].to_numpy(), inside.sum(axis=0)
         touching = (inside.T.astype(np.int64) @ inside.astype(np.int64)) > 0
         np.fill_diagonal(touching, False)
@@ -132,9 +132,9 @@ def unknown_risks(groups: Groups, registry: pl.DataFrame, people: pl.DataFrame) 
     return pl.concat(found) if found else registry.select("person", risk=pl.lit(0.0), value=pl.lit("")).clear()
 
 
-def _inside(groups: Groups, group: int, registry: pl.DataFrame, people: pl.DataFrame) -> npt.NDArray[np.bool_]:
+def _inside(groups: Groups, group: int, registry: pl.DataFrame) -> npt.NDArray[np.bool_]:
     """Whom of the registry the region of a group admits."""
-    own = people.join(groups.members.filter(pl.col("group") == group), on="person", how="semi")
+    own = registry.join(groups.members.filter(pl.col("group") == group), on="person", how="semi")
     admitted = np.ones(registry.height, dtype=np.bool_)
     for name in registry.columns:
         if name == "person":

@@ -5,6 +5,8 @@ For studies and tests; what must not be forgotten belongs into a `Series`.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 
@@ -31,9 +33,11 @@ class Rehearsal:
     def __repr__(self) -> str:
         return f"Rehearsal({self.policy.method!r}, {self.history.number} drafts)"
 
-    def publish(self, table: object, *, seed: int | None = None, progress: Progress = lambda stage: None) -> Draft:
-        """Draft the next release of this table, and go on from it."""
-        draft = make_draft(table, self.policy, self.history, seed=seed, progress=progress)
+    def publish(
+        self, table: object, *, seed: int | None = None, progress: Progress = lambda stage: None, **given: Any
+    ) -> Draft:
+        """Draft the next release of this table, with its registry where the method takes one, and go on from it."""
+        draft = make_draft(table, self.policy, self.history, seed=seed, progress=progress, **given)
         before, new = self.history, draft.new_people["id"]
         self.ids = ids = pl.concat([self.ids, new]) if before.number else new
         rows = draft.rows.drop(GROUP)
@@ -42,6 +46,7 @@ class Rehearsal:
             people=KnownPeople(lambda: ids, ids.len(), rows[PERSON]),
             next_number=ids.len(),
             last=rows,
+            facts=draft.facts,
             domain=draft.domain,
             memory=_resolved(draft.memory, before.memory),
             checks=_resolved(draft.checks, before.checks),

@@ -5,6 +5,7 @@ Say what is in the table:
 Publish it:
     open, adopt, Series, Draft, Release
     MInvariance, EEquivalence, CorSplit (a whole series), Incremental (a whole series that only grows)
+    HDComposition (a whole series in which people and values change, and some values stay for ever)
     Mondrian, Mask, AlphaK (one release at a time)
     StaticII, StaticI (baselines for tables that only grow: a whole series, one release at a time)
 Ask for more in every group:
@@ -13,7 +14,7 @@ Check what holds of each release:
     AlphaKAnonymous, MConfidential
 Check what holds over a series:
     MUnique, MInvariant, WeakMInvariant, EquivalenceSafe, HistoricallySafe, RestrictionSafe
-    InferenceFree, HistoryDiverse
+    InferenceFree, HistoryDiverse, RoleBased, CohortBased, LScarce
 Attack what went out, here or elsewhere:
     audit, AuditReport, attacks, Knowledge, Minimal, Published, read_releases
 Look at what it is worth:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from reissue.gate import Gate
     from reissue.guarantees import (
         AlphaKAnonymous,
+        CohortBased,
         EntropyDiverse,
         EquivalenceSafe,
         HistoricallySafe,
@@ -48,11 +50,13 @@ if TYPE_CHECKING:
         KAnonymous,
         KEAnonymous,
         LDiverse,
+        LScarce,
         MConfidential,
         MInvariant,
         MUnique,
         RecursiveDiverse,
         RestrictionSafe,
+        RoleBased,
         ShareDiverse,
         TClose,
         WeakMInvariant,
@@ -63,6 +67,7 @@ if TYPE_CHECKING:
         AlphaK,
         CorSplit,
         EEquivalence,
+        HDComposition,
         Incremental,
         Mask,
         MInvariance,
@@ -81,11 +86,13 @@ __version__ = "0.1.0"
 _HOMES = {
     "AlphaK": "methods",
     "AlphaKAnonymous": "guarantees",
+    "CohortBased": "guarantees",
     "AuditReport": "auditing.report",
     "Categorical": "schema",
     "CorSplit": "methods",
     "Draft": "drafting",
     "EEquivalence": "methods",
+    "HDComposition": "methods",
     "EntropyDiverse": "guarantees",
     "EquivalenceSafe": "guarantees",
     "Gate": "gate",
@@ -99,6 +106,7 @@ _HOMES = {
     "KEAnonymous": "guarantees",
     "Knowledge": "knowledge",
     "LDiverse": "guarantees",
+    "LScarce": "guarantees",
     "MConfidential": "guarantees",
     "MInvariance": "methods",
     "MInvariant": "guarantees",
@@ -112,6 +120,7 @@ _HOMES = {
     "RecursiveDiverse": "guarantees",
     "Release": "release",
     "RestrictionSafe": "guarantees",
+    "RoleBased": "guarantees",
     "Schema": "schema",
     "Series": "series",
     "ShareDiverse": "guarantees",
@@ -134,12 +143,14 @@ __all__ = [
     "AlphaKAnonymous",
     "AuditReport",
     "Categorical",
+    "CohortBased",
     "CorSplit",
     "Draft",
     "EEquivalence",
     "EntropyDiverse",
     "EquivalenceSafe",
     "Gate",
+    "HDComposition",
     "Hierarchy",
     "HistoricallySafe",
     "HistoryDiverse",
@@ -150,6 +161,7 @@ __all__ = [
     "KEAnonymous",
     "Knowledge",
     "LDiverse",
+    "LScarce",
     "MConfidential",
     "MInvariance",
     "MInvariant",
@@ -163,6 +175,7 @@ __all__ = [
     "RecursiveDiverse",
     "Release",
     "RestrictionSafe",
+    "RoleBased",
     "Schema",
     "Series",
     "ShareDiverse",

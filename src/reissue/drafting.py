@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.barred import all_rows, without_barred
+from reissue.checking import Secrets, checked
 from reissue.coding import Coded, code_table
 from reissue.domain import COUNTERFEIT, GROUP, OWN, Domain, sort_of
 from reissue.errors import GuaranteeBroken, ParameterError, Unprotected, count_of
@@ -21,17 +21,15 @@ from reissue.frames import Library, read_table
 from reissue.gate import Passage
 from reissue.grouping import HELD_BACK, Grouping
 from reissue.guarantees import Guarantee, SeriesGuarantee, Verdict
-from reissue.memory import Kept, Memory, Prefixed, Remembered
+from reissue.memory import Memory, Prefixed, Remembered
 from reissue.methods.base import Method
 from reissue.notes import notes_of
 from reissue.people import KnownPeople
 from reissue.policy import Policy
-from reissue.reasoning.dense import ascending
 from reissue.recode import Recoded, anatomise, generalise, view_of
 from reissue.refusals import check_changes, check_feasible, check_protection
 from reissue.registered import Registry, code_registered, read_registry, with_values
 from reissue.release import Published
-from reissue.roles import Roles
 from reissue.schema import Schema
 from reissue.seal import seal_of
 from reissue.showing import shown
@@ -147,7 +145,7 @@ class Draft:
             "number": self.number,
             "method": self.policy.method.name,
             "form": self.policy.form,
-            "people": np.unique(self.snapshot.owners).size,
+            "people": self.snapshot.present,
             **registered,
             "rows": int(sizes.sum()),
             "groups": self.grouping.count,
@@ -258,8 +256,8 @@ def make_draft(
     progress("Checking guarantees")
     anew = {history.number + 1: snapshot.people[grouping.anew]}
     view = view_of(released, recoded.groups)
-    secrets = _Secrets(anew, released, grouping.roles)
-    verdicts, checks = _check(guarantees, view, history.checks if continues else {}, secrets)
+    secrets = Secrets(anew, released, grouping.roles)
+    verdicts, checks = checked(guarantees, view, history.checks if continues else {}, secrets)
     broken = [f"{verdict.guarantee}: {verdict.explanation}" for verdict in verdicts if not verdict.holds]
     if broken:
         raise GuaranteeBroken(
@@ -345,43 +343,6 @@ def _obstacles(method: Method, guarantees: tuple[Guarantee, ...], history: Histo
     following = [guarantee for guarantee in guarantees if isinstance(guarantee, SeriesGuarantee)]
     found = [guarantee.obstacle(Prefixed(history.checks, f"{guarantee.name}_")) for guarantee in following]
     return [obstacle for obstacle in found if obstacle]
-
-
-@dataclass(frozen=True, repr=False)
-class _Secrets:
-    """What checkers may be told of the private side."""
-
-    anew: Mapping[int, npt.NDArray[np.int64]]
-    released: Snapshot
-    roles: Roles | None
-
-    def of(self, guarantee: Guarantee, number: int) -> object:
-        """What this one wants to know."""
-        wanted = getattr(guarantee, "secret_of", None)
-        if wanted == "roles":
-            return {number: self.roles}
-        if wanted == "values":
-            order = ascending(self.released.people)
-            return self.released.people[order], self.released.values.codes[order]
-        return self.anew
-
-
-def _check(
-    guarantees: tuple[Guarantee, ...], view: Published, checks: Memory, secrets: _Secrets
-) -> tuple[tuple[Verdict, ...], Remembered]:
-    """Ask every checker; those of promises about a whole series go on from what they have seen so far."""
-    verdicts: list[Verdict] = []
-    remembered: dict[str, pl.DataFrame | Kept] = {}
-    for guarantee in guarantees:
-        secret = secrets.of(guarantee, view.releases[0].number)
-        if not isinstance(guarantee, SeriesGuarantee):
-            verdicts.append(guarantee.check(view, secret))
-            continue
-        prefix = f"{guarantee.name}_"
-        verdict, state = guarantee.follow(view, Prefixed(checks, prefix), secret)
-        verdicts.append(verdict)
-        remembered |= {prefix + name: table for name, table in state.items()}
-    return tuple(verdicts), remembered
 
 
 def _by_class(guarantees: tuple[Guarantee, ...]) -> bool:

@@ -94,12 +94,41 @@ class Past:
         """
         tables = [archive.rows(self.ledger, release.number)[0] for release in self.releases]
         tables += [] if draft is None else [draft.rows]
+        if any(
+            schema.sensitive not in rows.columns and archive.FACTS in self.ledger.tables(release.number)
+            for release, rows in zip(self.releases, tables, strict=False)
+        ):
+            raise ParameterError(
+                "The 'compromised' parameter of audit is for series in which everybody has one value: here people have "
+                "several, or none."
+            )
         known = [
             _values(rows.drop_nulls(GROUP), schema.sensitive) for rows in tables if schema.sensitive in rows.columns
         ]
         if not known:
             return pl.DataFrame(schema={PERSON: pl.UInt32, schema.sensitive: pl.Null})
         return pl.concat(known).unique(PERSON, keep="last", maintain_order=True).sort(PERSON)
+
+    def participation(self, draft: Draft | None = None) -> pl.DataFrame:
+        """Private: for everybody who was ever registered, by number, the releases in which he has a value."""
+        everybody, facts = [], []
+        for release in self.releases:
+            tables = self.ledger.tables(release.number)
+            if archive.FACTS in tables:
+                everybody.append(tables[archive.SNAPSHOT][PERSON])
+                facts.append((release.number, tables[archive.FACTS][PERSON]))
+        if draft is not None and draft.facts is not None:
+            everybody.append(draft.rows[PERSON])
+            facts.append((draft.number, draft.facts[PERSON]))
+        if not facts:
+            raise ParameterError(
+                "The 'participation' parameter of audit is for series with a registry: of others it is known who is in "
+                "them."
+            )
+        there = pl.concat(pl.DataFrame({PERSON: people.unique()}).with_columns(release=n) for n, people in facts)
+        releases = there.group_by(PERSON).agg(pl.col("release").sort())
+        people = pl.DataFrame({PERSON: pl.concat(everybody).unique().sort()})
+        return people.join(releases, on=PERSON, how="left").with_columns(pl.col("release").fill_null([]))
 
     @property
     def method(self) -> Method:
@@ -302,13 +331,29 @@ def to_commit(draft: Draft, reason: str | None) -> tuple[Draft, str | None]:
     return draft, reason
 
 
+def with_drawn(
+    knowledge: Knowledge | None,
+    past: Past,
+    view: Published,
+    schema: Schema,
+    draft: Draft | None,
+    *,
+    compromised: float,
+    participation: float,
+    waiting: bool,
+    seed: int | None,
+) -> Knowledge | None:
+    """What the adversary knows, with the people drawn from the private side whom he knows something about."""
+    given = drawn_knowledge(knowledge, compromised, seed, lambda: past.true_values(schema, draft))
+    given = drawn_participation(given, participation, seed, lambda: past.participation(draft))
+    return knowing_who_waited(given, past, view, schema, draft) if waiting else given
+
+
 def drawn_knowledge(
     knowledge: Knowledge | None, rate: float, seed: int | None, true_values: Callable[[], pl.DataFrame]
 ) -> Knowledge | None:
     """With people drawn at a rate from a table of person numbers and true values; who is known already stays so."""
-    number = isinstance(rate, int | float) and not isinstance(rate, bool)
-    if not number or not 0 <= rate <= 1:
-        raise ParameterError(f"The 'compromised' parameter of audit must be a rate from 0 to 1. Got {rate!r} instead.")
+    _check_rate("compromised", rate)
     if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
         raise ParameterError(
             f"The 'seed' parameter of audit must be a whole number of at least 0. Got {seed!r} instead."
@@ -321,6 +366,28 @@ def drawn_knowledge(
     drawn: dict[str | int, object] = dict(zip(people.to_list(), values.to_list(), strict=True))
     given = knowledge or Knowledge()
     return replace(given, compromised={**drawn, **given.compromised})
+
+
+def drawn_participation(
+    knowledge: Knowledge | None, rate: float, seed: int | None, participation: Callable[[], pl.DataFrame]
+) -> Knowledge | None:
+    """With people drawn at a rate from a table of person numbers and the releases they are in."""
+    _check_rate("participation", rate)
+    if not rate:
+        return knowledge
+    everybody = participation()
+    chosen = everybody.filter(np.random.default_rng(seed).random(everybody.height) < rate)
+    drawn: dict[str | int, Sequence[int]] = dict(
+        zip(*(column.to_list() for column in chosen.get_columns()), strict=True)
+    )
+    given = knowledge or Knowledge()
+    return replace(given, present={**drawn, **given.present})
+
+
+def _check_rate(name: str, rate: float) -> None:
+    number = isinstance(rate, int | float) and not isinstance(rate, bool)
+    if not number or not 0 <= rate <= 1:
+        raise ParameterError(f"The '{name}' parameter of audit must be a rate from 0 to 1. Got {rate!r} instead.")
 
 
 def knowing_who_waited(

@@ -56,7 +56,7 @@ def notes_of(
             notes.append(f"{count_of(people, 'person', 'people')} held back: {reason}")
     if (
         delta.since
-        and np.unique(snapshot.owners).size == delta.stayed.size
+        and snapshot.present == delta.stayed.size
         and not any(people.size for people in (delta.gone, delta.changed_quasi, delta.changed_value))
     ):
         notes.append(f"nothing has changed since release {delta.since}: this publishes the same state once more")
@@ -67,5 +67,10 @@ def notes_of(
         used = {levels.labels[code] for code in np.flatnonzero(np.bincount(snapshot.values.codes))}
         if absent := len(named - used):
             what = count_of(absent, "protected value occurs", "protected values occur")
+            notes.append(f"{what} nowhere in this table; check the spelling")
+    if isinstance(levels, Labels) and snapshot.schema.permanent:
+        used = {levels.labels[code] for code in np.flatnonzero(np.bincount(snapshot.values.codes))}
+        if absent := len(set(snapshot.schema.permanent) - used):
+            what = count_of(absent, "permanent value occurs", "permanent values occur")
             notes.append(f"{what} nowhere in this table; check the spelling")
     return (*notes, *grouping.notes, *method.warnings(), *method.remarks(form))

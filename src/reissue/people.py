@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+
+from reissue.errors import ParameterError, count_of
 
 Numbers = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint64]
@@ -42,6 +45,16 @@ class KnownPeople:
             few = sought.filter(rest)
             found[rest] = _matched(few, _people(everyone, _candidates(everyone, few["id"])))
         return found
+
+
+def numbers_of(ids: set[Any], known: pl.DataFrame) -> list[int]:
+    """The numbers of all of these ids, among people known by `number` and `id`; or an error if any is not there."""
+    alike = [person for person in ids if isinstance(person, str) == (known["id"].dtype == pl.String)]
+    numbers: list[int] = known.filter(known["id"].is_in(alike))["number"].to_list() if alike else []
+    if len(numbers) < len(ids) or not ids:
+        lacking = f"{len(ids) - len(numbers)} of the {count_of(len(ids), 'id')} given"
+        raise ParameterError(f"{lacking} are not in the series; nothing was forgotten.")
+    return numbers
 
 
 def _matched(sought: pl.DataFrame, people: pl.DataFrame) -> Numbers:

@@ -55,9 +55,8 @@ def read_registry(registry: object, extinct: Iterable[object] | None, policy: Po
 
 
 def with_values(people: pl.DataFrame, facts: pl.DataFrame, sensitive: str) -> pl.DataFrame:
-    """Those who are in the table, one row each, all values of a person in one cell."""
-    cell = pl.col(sensitive).cast(pl.String).fill_null("").sort().str.join("\x1f")
-    own = facts.group_by(PERSON).agg(cell)
+    """Those who are in the table, one row each, with a number that changes when any of a person's values does."""
+    own = facts.group_by(PERSON).agg(pl.col(sensitive).cast(pl.String).hash().sum())
     return people.join(own.cast({PERSON: people.schema[PERSON]}), on=PERSON)
 
 
@@ -163,8 +162,8 @@ def _fact_problems(owner: People, values: Column, dead: np.ndarray, never: int) 
         problems.append(f"{count_of(risen, 'row')} about people who are given as extinct")
     if never:
         problems.append(f"{count_of(never, 'person', 'people')} given as extinct who were never registered")
-    pairs = owner * (int(values.codes.max(initial=0)) + 1) + values.codes
-    repeated = pairs.size - np.unique(pairs).size
+    pairs = pl.Series(owner * (int(values.codes.max(initial=0)) + 1) + values.codes)
+    repeated = pairs.len() - pairs.n_unique()
     if repeated and not strangers:
         problems.append(f"{count_of(repeated, 'row')} too many: a person has the same value twice; keep it once")
     return problems

@@ -26,9 +26,10 @@ from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDama
 from reissue.frames import Library, to_library
 from reissue.gate import Gate, written_reason
 from reissue.identities import plain_id, pseudonym
-from reissue.inspection import Past, Sight, at_gate, drawn_knowledge, knowing_who_waited, let_through, to_commit
+from reissue.inspection import Past, Sight, at_gate, let_through, to_commit, with_drawn
 from reissue.keys import key_of, with_absolute_key
 from reissue.ledger import Finding, Ledger, PolicyVersion, Record
+from reissue.people import numbers_of
 from reissue.policy import Policy
 from reissue.refusals import check_amendment, never_without
 from reissue.release import Published, Release
@@ -206,8 +207,7 @@ class Series:
     ) -> Release:
         """Draft and commit the next release, as the only writer from beginning to end.
 
-        `override` is the written reason for publishing although the gate of the policy may be closed. See `draft` for
-        the rest.
+        `override` is the written reason for publishing although the gate may be closed. See `draft` for the rest.
         """
         asked = written_reason(override, self._current_policy().gate) is None
         given: Any = {"registry": registry, "extinct": extinct, "seed": seed, "show_values": show_values}
@@ -247,6 +247,7 @@ class Series:
         limit: float | Fraction | str | None = None,
         seconds: float | None = None,
         compromised: float = 0.0,
+        participation: float = 0.0,
         waiting: bool = False,
         seed: int | None = None,
         accept: Iterable[str] | None = None,
@@ -256,15 +257,16 @@ class Series:
         """Attack the series as an outsider would; see `ri.audit` for what is not said here.
 
         `limit` is by default what has been promised about all releases together. At the rate `compromised` people are
-        drawn, with `seed`, whose true values the adversary knows. With `waiting` he also knows the method, and who
-        waited in its lists. With a `draft`, the series together with it, without what the gate leaves out.
+        drawn, with `seed`, whose true values the adversary knows; at the rate `participation` people registered of whom
+        he knows in which releases they are. With `waiting` he also knows the method, and who waited in its lists. With
+        a `draft`: together with it, without what the gate leaves out.
         """
         if draft is not None:
             self._check_continues(draft)
         past, schema = self._past(), self._policy.schema
         sight = Sight.of_series(past, schema) if draft is None else Sight.of_draft(draft, past)
-        given = drawn_knowledge(knowledge, compromised, seed, lambda: past.true_values(schema, draft))
-        given = knowing_who_waited(given, past, sight.view, schema, draft) if waiting else given
+        drawn: Any = {"compromised": compromised, "participation": participation, "waiting": waiting, "seed": seed}
+        given = with_drawn(knowledge, past, sight.view, schema, draft, **drawn)
         gate = (draft and draft.policy.gate) or Gate()
         return sight.audit(
             given,
@@ -391,12 +393,7 @@ class Series:
         hashed = self._policy.people.ids == "hashed"
         sought = {self.pseudonym(person) if hashed else plain_id(person) for person in people}
         with self._ledger.writing():
-            known = self._ledger.people()
-            alike = [person for person in sought if isinstance(person, str) == (known["id"].dtype == pl.String)]
-            numbers = known.filter(known["id"].is_in(alike))["number"].to_list() if alike else []
-            if len(numbers) < len(sought) or not sought:
-                lacking = f"{len(sought) - len(numbers)} of the {count_of(len(sought), 'id')} given"
-                raise ParameterError(f"{lacking} are not in the series; nothing was forgotten.")
+            numbers = numbers_of(sought, self._ledger.people())
             notes = (*forgotten_barred(numbers, self._past().barred()), *never_without(self._policy.method))
             self._ledger.forget(numbers)
         return notes

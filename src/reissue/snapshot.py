@@ -116,6 +116,11 @@ class Snapshot:
         """For each value the row of the person who has it."""
         return np.arange(len(self), dtype=np.int64) if self.owner is None else self.owner
 
+    @property
+    def present(self) -> int:
+        """How many people have a value."""
+        return len(self) if self.owner is None else int(np.count_nonzero(np.bincount(self.owner)))
+
     def for_form(self, form: str) -> Snapshot:
         """As methods see it: anatomised, columns published as they are stand beside the quasi-identifiers."""
         if form == "generalised":

@@ -5,6 +5,7 @@
     Correlation    groups that differ in few people only, followed to the end (Riboni & Bettini 2009)
     Channels       groups of two releases held against each other (Byun et al. 2006)
     Minimality     why people were grouped at all (Wong et al. 2007)
+    Permanence     values that nobody gets rid of, while all others may change (Bu et al. 2008)
     Mechanism      the method itself, run on every table there may have been; for tiny tables, by hand
 
 `build` makes one from its name in a policy file. Other packages add their own under the entry point group
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from reissue.attacks.equivalence import Equivalence
     from reissue.attacks.mechanism import Mechanism
     from reissue.attacks.minimality import Minimality
+    from reissue.attacks.permanence import Permanence
     from reissue.attacks.worlds import Worlds
 
 __all__ = [
@@ -41,6 +43,7 @@ __all__ = [
     "Limits",
     "Mechanism",
     "Minimality",
+    "Permanence",
     "Witness",
     "Worlds",
     "build",
@@ -52,6 +55,7 @@ _HOMES = {
     "Correlation": "correlation",
     "Channels": "channels",
     "Minimality": "minimality",
+    "Permanence": "permanence",
 }
 _BY_HAND = {"Mechanism": "mechanism"}
 """Attacks that need more than a name: no policy file and no audit can ask for them."""

@@ -12,11 +12,12 @@ for certain; and who cannot have it although a group of his shows it. Exact wher
 parts too large to count follows from counts and from integer programs, whose worlds are checked in integers and whose
 bounds are taken from the solver; probabilities there are estimates.
 
-What it does not cover: values that change freely (each is as likely as in its release alone), what several permanent
-values say together (each is judged by itself, also in a view in which everybody has one value only), and somebody who
-knows how decoys were chosen. That somebody's value is known is used as follows: to have a permanent value is to have it
-wherever he is known to be in a group that may stand for it; to have another value is not to have it, in a view in which
-everybody has one value only, and tells nothing elsewhere. With the mechanism known this is not worked out.
+Values that change freely are judged too, each by its share in a group of one release: more than that nobody can know of
+them. What it does not cover: what several permanent values say together (each is judged by itself, also in a view in
+which everybody has one value only), and somebody who knows how decoys were chosen. That somebody's value is known is
+used as follows: to have a permanent value is to have it wherever he is known to be in a group that may stand for it; to
+have another value is not to have it, in a view in which everybody has one value only, and tells nothing elsewhere. With
+the mechanism known this is not worked out.
 """
 
 from __future__ import annotations
@@ -70,9 +71,7 @@ class Permanence:
         for value in values.tolist():
             holders = known_people[known_values == value]
             others = known_people[known_values != value] if published.single else np.zeros(0, dtype=np.int64)
-            alone.append(
-                chances(published, presence, value, holders=holders, others=others, effort=effort)
-            )
+            alone.append(chances(published, presence, value, holders=holders, others=others, effort=effort))
             if knowledge.cohorts is None or known_people.size:
                 together.append(None)
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import factorial
@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limits, Witness
+from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, Witness
+from reissue.attacks.permanence_passing import Passing
 from reissue.attacks.permanence_witness import Explainer
 from reissue.errors import ParameterError, count_of
 from reissue.knowledge import Knowledge
@@ -84,7 +85,7 @@ class PermanenceFindings(Findings):
     def without_mechanism(self) -> PermanenceFindings:
         """What follows for somebody who does not know which method made the releases (section 3.3.1)."""
         return PermanenceFindings(
-            self.published, _without_cohorts(self.knowledge), self._presence, self.alone, (None,) * len(self.alone)
+            self.published, replace(self.knowledge, cohorts=None), self._presence, self.alone, (None,) * len(self.alone)
         )
 
     # How many worlds
@@ -158,9 +159,7 @@ class PermanenceFindings(Findings):
                         "low": largest.low[at],
                         "high": largest.high[at],
                         "standard_error": pl.Series(largest.error[at], nan_to_null=True),
-                        "fraction": told.gather(np.where(rank < 0, len(told) - 1, rank)).set(
-                            pl.Series(~exact), None
-                        ),
+                        "fraction": told.gather(np.where(rank < 0, len(told) - 1, rank)).set(pl.Series(~exact), None),
                         "release": numbers[largest.release[at]],
                     }
                 )
@@ -173,7 +172,7 @@ class PermanenceFindings(Findings):
 
     @property
     def posteriors(self) -> pl.DataFrame:
-        """How likely each permanent value is for each person who can have it, in the `release` where it is likeliest."""
+        """How likely each permanent value is for each person who can have it, in the `release` where that is most."""
         return self._posteriors
 
     @cached_property
@@ -255,7 +254,8 @@ class PermanenceFindings(Findings):
     def _explainer(self) -> Explainer:
         if self._presence is None:
             raise ParameterError("There is nothing to explain without permanent values.")
-        return Explainer(self.published, self._presence)
+        people, values = self.knowledge.known_values(self.published)
+        return Explainer(self.published, self._presence, dict(zip(people.tolist(), values.tolist(), strict=True)))
 
     @cached_property
     def witnesses(self) -> tuple[Witness, ...]:
@@ -266,32 +266,56 @@ class PermanenceFindings(Findings):
         return (*told, *(self._explainer.excluded(one, at) for one, at in excluded))
 
     def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
-        """Whether it is proven that nobody is tied to a permanent value with more than the limit."""
+        """Whether it is proven that nobody is tied to a value, permanent or not, with more than the limit."""
         if not self.knowledge.permanent:
             return Judgement("not asked", "No value is known to be permanent.")
         if limits.probability is None:
             return Judgement("not asked", "No limit for probabilities was given.")
-        limit = limits.probability
-        beyond = [(one, at) for one in self.chosen for at in np.flatnonzero(self._beyond(one, limit)).tolist()]
+        lasting, passing = self._judge_lasting(limits.probability, most), self._judge_passing(limits.probability, most)
+        if lasting.status != "within":
+            return lasting
+        if passing.status != "within":
+            return passing
+        return Judgement("within", f"{lasting.words} {passing.words}")
+
+    def _judge_passing(self, limit: Fraction, most: int) -> Judgement:
+        """Values that are not permanent, each by its release alone."""
+        passing = Passing.of(self.published, self.knowledge.permanent_values(self.published))
+        beyond = passing.beyond(limit)
+        highest = f"the highest share of one that is not permanent in a group is {float(passing.highest()):.3g}."
+        if not beyond.size:
+            return Judgement("within", f"{highest[0].upper()}{highest[1:]}")
+        findings = tuple(passing.finding(self.published, int(entry)) for entry in beyond[: max(most, 0)])
+        times = count_of(beyond.size, "value of a group is", "values of groups are")
+        words = f"{times} so frequent in it that everybody there has it with more than {_told(limit)}; {highest}"
+        return Judgement("beyond", words, findings, int(beyond.size))
+
+    def _judge_lasting(self, limit: Fraction, most: int) -> Judgement:
+        """Permanent values, by all releases together."""
+        which, at = self._found_beyond(limit)
         linkable = count_of(self.vulnerable(1).linkable, "person", "people")
         of_all = f"{linkable} who could be linked to a permanent value"
-        excluded = len(self.excluded)
+        excluded = self._how_many("excluded")
         aside = f" {count_of(excluded, 'person is', 'people are')} found not to have one." if excluded else ""
-        if beyond:
-            highest = max(float(one.largest.probability[one.at[at]]) for one, at in beyond)
-            people = len({int(one.people[at]) for one, at in beyond})
-            words = (
-                f"{people:,} of {of_all} are tied to it with more than {_told(limit)}; the highest probability is "
-                f"{highest:.3g}. {len(self.certain):,} are certain.{aside}"
+        if at.size:
+            people = np.concatenate([one.people[at[which == k]] for k, one in enumerate(self.chosen)])
+            certain = count_of(self._how_many("certain"), "person is", "people are")
+            findings = tuple(
+                self._finding(self.chosen[k], place)
+                for k, place in zip(which[: max(most, 0)].tolist(), at[: max(most, 0)].tolist(), strict=True)
             )
-            beyond.sort(key=lambda one: (-one[0].largest.low[one[0].at[one[1]]], -self._figure(*one), one[1]))
-            findings = tuple(self._finding(*one) for one in beyond[: max(most, 0)])
-            return Judgement("beyond", words, findings, len(beyond))
+            highest = max(float(one.largest.probability[one.at].max(initial=0.0)) for one in self.chosen)
+            words = (
+                f"{np.unique(people).size:,} of {of_all} are tied to it with more than {_told(limit)}; the highest "
+                f"probability is {highest:.3g}. {certain} certain.{aside}"
+            )
+            return Judgement("beyond", words, findings, int(at.size))
         if self.undecided:
             return Judgement("undecided", f"Nobody is proven to be beyond {_told(limit)}, but: {self.undecided[0]}.")
         open_ = [np.flatnonzero(~_within(one, limit)) for one in self.chosen]
         if count := sum(some.size for some in open_):
-            sampled = all((one.largest.kind[one.at[some]] == SAMPLED).all() for one, some in zip(self.chosen, open_))
+            kinds = [one.largest.kind[one.at[some]] for one, some in zip(self.chosen, open_, strict=True)]
+            sampled = bool((np.concatenate(kinds) == SAMPLED).all())
             status: Literal["sampled", "undecided"] = "sampled" if sampled else "undecided"
             words = (
                 f"Nobody is proven to be beyond {_told(limit)}, but for {count:,} of {of_all} it is not proven that "
@@ -304,6 +328,30 @@ class PermanenceFindings(Findings):
             f"Nobody of {of_all} is tied to it with more than {_told(limit)}; the highest is {highest:.3g}.{aside}",
         )
 
+    def _found_beyond(self, limit: Fraction) -> tuple[Ints, Ints]:
+        """Who is beyond a limit: which of the values, and which of its people; the worst first."""
+        places = [np.flatnonzero(self._beyond(one, limit)) for one in self.chosen]
+        nothing = np.zeros(0, dtype=np.int64)
+        which = np.concatenate([nothing, *(np.full(some.size, k) for k, some in enumerate(places))])
+        at = np.concatenate([nothing, *places])
+        figures = (
+            np.array([[]] * 2)
+            if not places
+            else np.concatenate(
+                [
+                    np.stack([one.largest.low[one.at[some]], one.largest.probability[one.at[some]]])
+                    for one, some in zip(self.chosen, places, strict=True)
+                ],
+                axis=1,
+            )
+        )
+        order = np.lexsort((at, -figures[1], -figures[0]))
+        return which[order], at[order]
+
+    def _how_many(self, what: Literal["certain", "excluded"]) -> int:
+        nobody = np.zeros(0, dtype=np.int64)
+        return int(np.unique(np.concatenate([nobody, *(one.people[getattr(one, what)] for one in self.chosen)])).size)
+
     def _figure(self, one: Chances, at: int) -> float:
         return float(one.largest.probability[one.at[at]])
 
@@ -315,7 +363,8 @@ class PermanenceFindings(Findings):
         far = (largest.kind[at] == SAMPLED) & (
             largest.probability[at] - SURE * np.nan_to_num(largest.error[at], nan=1.0) > float(limit)
         )
-        return _proven(one, limit) | far
+        beyond: Bools = _proven(one, limit) | far
+        return beyond
 
     def _refuted(self, one: Chances) -> bool:
         """Whether it is proven that no cohorts agree with what is shown of a value."""
@@ -323,15 +372,13 @@ class PermanenceFindings(Findings):
 
     def _finding(self, one: Chances, at: int) -> Finding:
         place, person = int(one.at[at]), int(one.people[at])
-        kind = KINDS[int(one.largest.kind[place])]
-        release = self.published.releases[int(one.largest.release[place])].number
+        kind: Kind = KINDS[int(one.largest.kind[place])]
+        release: int | None = self.published.releases[int(one.largest.release[place])].number
         if one.certain[at]:
-            witness = self._explainer.certain(one, at)
+            witness, release = self._explainer.certain(one, at), self._explainer.completed_by(one, at)
         else:
             witness = self._explainer.likely(one, at)
-        return Finding(
-            self.attack, "value", (person,), release, one.value, self._figure(one, at), kind, witness
-        )
+        return Finding(self.attack, "value", (person,), release, one.value, self._figure(one, at), kind, witness)
 
     # What was done
 
@@ -378,13 +425,8 @@ def _within(one: Chances, limit: Fraction) -> Bools:
     """Who is proven to be within it."""
     kind = one.largest.kind[one.at]
     exchanged = (kind == BOUNDED) & (one.cohorts > 1) & (Fraction(1, one.cohorts) <= limit)
-    return ((kind == EXACT) | exchanged | (limit >= 1)) & ~_proven(one, limit)
-
-
-def _without_cohorts(knowledge: Knowledge) -> Knowledge:
-    from dataclasses import replace
-
-    return replace(knowledge, cohorts=None)
+    within: Bools = ((kind == EXACT) | exchanged | (limit >= 1)) & ~_proven(one, limit)
+    return within
 
 
 def _over(number: int | None, divisor: int) -> int | None:

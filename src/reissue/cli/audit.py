@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reissue.auditing.naming import Called
     from reissue.auditing.report import AuditReport
     from reissue.hierarchy import Hierarchy
-    from reissue.knowledge import Minimal
+    from reissue.knowledge import Knowledge, Minimal
     from reissue.release import Published
 
 MOST = 10
@@ -46,6 +46,16 @@ def audit(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Draw the same compromised people again.")] = None,
+    participation: Annotated[
+        float,
+        typer.Option(
+            min=0.0, max=1.0, help="A series with a registry: of which share of people it is known when they are in it."
+        ),
+    ] = 0.0,
+    permanent: Annotated[
+        str | None,
+        typer.Option(help="Values that nobody gets rid of, separated by commas; all others may then change."),
+    ] = None,
     waiting: Annotated[
         bool, typer.Option("--waiting", help="The adversary knows the method and who waited (Incremental only).")
     ] = False,
@@ -147,12 +157,18 @@ def audit(
     with stages((len(asked["attacks"] or ()) or 5) + 1) as progress:
         if sensitive is None:
             _refuse_foreign_options({**foreign, **knows})
-            known = {"compromised": _rate(compromised), "seed": seed, "waiting": waiting}
+            known: dict[str, Any] = {"compromised": _rate(compromised), "seed": seed, "waiting": waiting}
+            known |= {"participation": participation, "knowledge": _permanent(permanent)}
             report, called = _series(target, {**asked, **known}, show_people, progress)
         else:
+            if participation:
+                raise ParameterError(
+                    "--participation is for a series: for releases made elsewhere, --present says who is in them."
+                )
             if waiting:
                 raise ParameterError("--waiting is for a series: nobody knows who waited for releases made elsewhere.")
-            report = _foreign(target, sensitive, foreign, asked, compromised, knows, show_values, progress)
+            told = {**knows, "permanent": _names(permanent) or []}
+            report = _foreign(target, sensitive, foreign, asked, compromised, told, show_values, progress)
         if html is not None:
             report.to_html(html, show_people=show_people, show_values=show_values, called=called)
     settle(0 if report.passed else 1)
@@ -192,6 +208,26 @@ def _series(
         numbers |= {number for finding in report.findings for number in finding.people if number >= 0}
         names = {number: str(opened.name_of(number)) for number in numbers}
     return report, lambda number: names.get(number, f"person {number}")
+
+
+def _permanent(values: str | None) -> Knowledge | None:
+    """What the adversary of a series is told of permanent values, beside those of its policy."""
+    from reissue.knowledge import Knowledge
+
+    return None if values is None else Knowledge(permanent=_names(values) or ())
+
+
+def _shown_values(values: list[str], published: Published) -> list[object]:
+    """Values given as text, as the releases have them; one that no release shows is a mistake."""
+    from reissue.errors import ParameterError, count_of
+
+    by_text = {str(value): value for value in published.values}
+    if unknown := sum(value not in by_text for value in values):
+        raise ParameterError(
+            f"--permanent names {count_of(unknown, 'value')} that no release shows.",
+            hint="spell values as they are published.",
+        )
+    return [by_text[value] for value in values]
 
 
 def _everybody(witness: Witness) -> set[int]:
@@ -242,7 +278,12 @@ def _foreign(
     known = {} if compromised is None else _known(Path(compromised), read.published)
     every = [release.number for release in read.published.releases] if minimal else []
     requirements = {number: minimal for number in every if minimal}
-    knowledge = Knowledge(compromised=known, growing=knows["growing"] or None, minimal=requirements)
+    knowledge = Knowledge(
+        compromised=known,
+        growing=knows["growing"] or None,
+        minimal=requirements,
+        permanent=_shown_values(knows["permanent"], read.published),
+    )
     report = run_audit(read.published, knowledge, form=read.form, progress=progress, **asked)
     unmatched = [f"release {number}: {count:,} {what}" for number, what, count in read.unmatched.iter_rows()]
     return replace(report, promises=(), remarks=(*read.notes, *unmatched, *told))

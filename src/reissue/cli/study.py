@@ -21,6 +21,7 @@ OPTIONS = {
     "byun": ("data", "initial", "turnover", "l", "waiting"),
     "riboni": ("full", "releases", "m", "n", "queries"),
     "wong": ("data", "queries", "repeats"),
+    "bu": ("releases", "l", "queries"),
 }
 """The options that not every paper has a meaning for, by paper."""
 
@@ -57,8 +58,10 @@ class Figure(Protocol):
 
 def study(
     paper: Annotated[
-        Literal["he", "byun", "riboni", "wong"],
-        typer.Argument(metavar="PAPER", help="Whose experiments: he (2011), byun (2006), riboni (2009), wong (2007)."),
+        Literal["he", "byun", "riboni", "wong", "bu"],
+        typer.Argument(
+            metavar="PAPER", help="Whose experiments: he (2011), byun (2006), riboni (2009), wong (2007), bu (2008)."
+        ),
     ],
     folder: Annotated[
         Path | None, typer.Argument(metavar="FOLDER", help="Where to write the figures; study-PAPER by default.")
@@ -70,7 +73,7 @@ def study(
         str | None,
         typer.Option(
             help="The figures to draw, separated by commas; he: 6 to 10, byun: 8 to 11, riboni: 2, 7 to 12, "
-            "wong: 2 to 8."
+            "wong and bu: 2 to 8."
         ),
     ] = None,
     data: Annotated[
@@ -84,7 +87,7 @@ def study(
         int | None,
         typer.Option(
             help="How many people there are in all; 30,000, or 600,000 with --full. wong: all of Adult's complete "
-            "rows, or 45,222 invented people."
+            "rows, or 45,222 invented people. bu: 40,478 invented people at first."
         ),
     ] = None,
     initial: Annotated[
@@ -100,14 +103,17 @@ def study(
     releases: Annotated[
         int | None,
         typer.Option(
-            help="he: how many releases; 10, or 21 with --full. riboni: at most so many; 21 and 24 by default."
+            help="he: how many releases; 10, or 21 with --full. riboni: at most so many; 21 and 24 by default. bu: 20 "
+            "by default."
         ),
     ] = None,
     m: Annotated[
         int | None, typer.Option(help="he: m in Figures 6 to 9; 10 by default. riboni: m; 6 by default.")
     ] = None,
     e: Annotated[str | None, typer.Option(help="he: the values of e in Figures 7 to 9; 3,5,7 by default.")] = None,
-    l: Annotated[str | None, typer.Option("--l", help="byun: the values of l; 5,7 by default.")] = None,  # noqa: E741
+    l: Annotated[  # noqa: E741
+        str | None, typer.Option("--l", help="The values of l; byun: 5,7 by default, bu: 4,5,8.")
+    ] = None,
     waiting: Annotated[
         str | None, typer.Option(help="byun: the shares of all records that may wait; 0.02 by default.")
     ] = None,
@@ -115,7 +121,8 @@ def study(
     queries: Annotated[
         int | None,
         typer.Option(
-            help="riboni: how many queries for each selectivity in Figure 9; wong: for each point; 10,000 by default."
+            help="riboni: how many queries for each selectivity in Figure 9; wong: for each point; 10,000 by default. "
+            "bu: for each release; 5,000 by default."
         ),
     ] = None,
     repeats: Annotated[
@@ -137,7 +144,11 @@ def study(
     the formulas. wong is R. C.-W. Wong, A. W.-C. Fu, K. Wang, J. Pei: Minimality Attack in Privacy Preserving Data
     Publishing. Figure 2 counts those whom the attack exposes, 3 and 4 compare Mask with AlphaK in one table (m = 2 and
     10), 5 and 6 in two; beyond the paper, 7 takes the time of the attack, 8 says what somebody believes who knows Mask.
-    Each is written as HTML and PNG, and its numbers as Parquet.
+    bu is Y. Bu, A. W.-C. Fu, R. C.-W. Wong, L. Chen, J. Li: Privacy Preserving Serial Data Publishing By Role
+    Composition. Figures 2 and 3 count people whose link with a permanent value comes out, by releases of l-diversity
+    and of m-invariance; 4 counts values published as others, 5 and 6 measure the error of queries, 7 takes the time, 8
+    shows what it costs that somebody knows who is in the table. Each is written as HTML and PNG, and its numbers as
+    Parquet.
 
     Examples:
 
@@ -152,6 +163,8 @@ def study(
       reissue study riboni --figures 2,7,8
 
       reissue study wong --data adult.data --figures 2,7
+
+      reissue study bu --rows 4000 --releases 8 --figures 2,3
     """
     from reissue.charts import load_altair
     from reissue.errors import StorageError
@@ -176,6 +189,11 @@ def study(
 
         known = WONG
         setting = _wong({"rows": rows, "queries": queries, "repeats": repeats}, data, seed)
+    elif paper == "bu":
+        from reissue.studies.bu_figures import FIGURES as BU
+
+        known = BU
+        setting = _bu({"people": rows, "rounds": releases, "queries": queries}, l, seed)
     else:
         from reissue.studies.riboni_figures import FIGURES as RIBONI
 
@@ -335,6 +353,15 @@ def _wong(sizes: dict[str, int | None], data: str | None, seed: int) -> Any:
 
     given: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
     return Setting(**given, path=data, seed=seed)
+
+
+def _bu(sizes: dict[str, int | None], l: str | None, seed: int) -> Any:  # noqa: E741
+    from reissue.studies.bu import Setting
+
+    given: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
+    if l is not None:
+        given["l"] = tuple(sorted(_numbers("--l", l)))
+    return Setting(**given, seed=seed)
 
 
 def _told(setting: Any) -> dict[str, object]:

@@ -285,7 +285,7 @@ def _share(count: Ints, room: Ints) -> Floats:
 
 
 def _if_present(release: PublishedGroups, stays: Bools, known: int) -> tuple[Floats, Floats]:
-    """The largest risk in each group of somebody known to be in the release, of a passing value and of a lasting one."""
+    """The largest risk in each group of somebody known to be in the release, of passing values and of lasting ones."""
     group = np.repeat(np.arange(release.group_count), np.diff(release.value_starts))
     odds = odds_if_present(release.sizes, group, release.counts, known)
     lasts = stays[release.values]

@@ -16,23 +16,31 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.errors import Refused, count_of
+from reissue.kernels.cells import descend
+from reissue.kernels.grouped import order_by_group
 from reissue.methods.axes import axis
 from reissue.snapshot import Column, Labels, Leaves, Numbers
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int32]
 
 LEAF = -1
 """In place of a child where a cell is not cut."""
 
-NODES = pl.Schema({"attribute": pl.String, "number": pl.Float64, "label": pl.String, "left": pl.Int64})
-"""One row for each node, the root first: what it is cut by, the lowest number or label of its right half, and the node
-of the left half; the right half is the next one. All null where it is a cell, and so is `left`."""
+NODES = pl.Schema(
+    {"node": pl.Int64, "attribute": pl.String, "number": pl.Float64, "label": pl.String, "left": pl.Int64}
+)
+"""One row for each node: what it is cut by, the lowest number or label of its right half, and the node of the left
+half; the right half is the next one. All null where it is a cell."""
 
 
 @dataclass(frozen=True, repr=False)
 class Cells:
-    """A tree of cuts. Node 0 is the whole space; the children of a node are `left` and `left` + 1."""
+    """A tree of cuts. Node 0 is the whole space; the children of a node are `left` and `left` + 1.
+
+    Numbers of nodes are never given again. Those that belonged to cells put together since are nowhere in the tree.
+    """
 
     attribute: npt.NDArray[np.int32]
     """The position of the attribute that each node is cut by; -1 for a cell."""
@@ -44,7 +52,7 @@ class Cells:
     """The node that each was cut from; -1 for the root."""
 
     def __repr__(self) -> str:
-        return f"Cells({int((self.left == LEAF).sum()):,} cells)"
+        return f"Cells({self.leaves.size:,} cells)"
 
     def __len__(self) -> int:
         return self.left.size
@@ -58,26 +66,26 @@ class Cells:
     @classmethod
     def from_frame(cls, nodes: pl.DataFrame, quasi: Sequence[Column]) -> Cells:
         """The tree that `frame` was made of, in the codes of this table."""
-        left = nodes["left"].fill_null(LEAF).to_numpy().astype(np.int32)
-        attribute = np.full(left.size, -1, dtype=np.int32)
-        bound = np.zeros(left.size, dtype=np.int64)
-        by = nodes["attribute"].to_numpy()
-        lost = int(np.count_nonzero((left != LEAF) & ~np.isin(by.astype(str), [column.name for column in quasi])))
+        count = int(nodes["node"].max()) + 1  # type: ignore[arg-type]
+        attribute, left = (np.full(count, LEAF, dtype=np.int32) for _ in range(2))
+        bound = np.zeros(count, dtype=np.int64)
+        inner = nodes.drop_nulls("left")
+        left[inner["node"].to_numpy()] = inner["left"].to_numpy()
+        lost = inner.height
         for position, column in enumerate(quasi):
-            cut = np.flatnonzero((by == column.name) & (left != LEAF))
-            attribute[cut] = position
-            codes = _codes(nodes[cut], column)
-            lost += int(np.count_nonzero(codes < 0))
-            bound[cut] = codes
+            mine = inner.filter(pl.col("attribute") == column.name)
+            cut, codes = mine["node"].to_numpy(), _codes(mine, column)
+            attribute[cut], bound[cut] = position, codes
+            lost -= int(np.count_nonzero(codes >= 0))
         if lost:
             raise Refused(
                 f"{count_of(lost, 'cut')} between containers cannot be found again: a quasi-identifier, or labels of "
                 "its hierarchy, are no longer in the policy.",
                 hint="put them back; what was cut once stays cut for the whole series.",
             )
-        parent = np.full(left.size, LEAF, dtype=np.int32)
-        inner = np.flatnonzero(left != LEAF)
-        parent[left[inner]] = parent[left[inner] + 1] = inner
+        parent = np.full(count, LEAF, dtype=np.int32)
+        above = np.flatnonzero(left != LEAF)
+        parent[left[above]] = parent[left[above] + 1] = above
         return cls(attribute, bound, left, parent)
 
     def frame(self, quasi: Sequence[Column]) -> pl.DataFrame:
@@ -92,27 +100,19 @@ class Cells:
             else:
                 label[cut] = np.array(_labels(column), dtype=object)[self.bound[cut]]
         columns = {
+            "node": np.arange(len(self)),
             "attribute": names[self.attribute].tolist(),
             "number": pl.Series(number).fill_nan(None),
             "label": label.tolist(),
             "left": pl.Series(self.left.astype(np.int64)).replace(LEAF, None),
         }
-        return pl.DataFrame(columns, schema=NODES)
+        return pl.DataFrame(columns, schema=NODES)[np.sort(np.concatenate(self.levels))]
 
-    def locate(self, quasi: Sequence[Column]) -> Ints:
-        """The cell in which each row is."""
-        rows = quasi[0].codes.size if quasi else 0
-        node = np.zeros(rows, dtype=np.int32)
-        moving = np.arange(rows)
-        while moving.size:
-            at = node[moving]
-            inner = self.left[at] != LEAF
-            moving, at = moving[inner], at[inner]
-            for position, column in enumerate(quasi):
-                here = self.attribute[at] == position
-                rows_here, nodes_here = moving[here], at[here]
-                node[rows_here] = self.left[nodes_here] + (column.codes[rows_here] >= self.bound[nodes_here])
-        return node.astype(np.int64)
+    def locate(self, codes: Codes) -> Ints:
+        """The cell in which each row is; `codes` has a row for each attribute, see `codes_of`."""
+        node = np.zeros(codes.shape[1], dtype=np.int64)
+        descend(codes, self.attribute, self.bound, self.left, node)
+        return node
 
     def up(self, amounts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """What each node has in all of its cells together, from what each cell has (its first axis)."""
@@ -134,6 +134,14 @@ class Cells:
             levels.append(np.concatenate([inner, inner + 1]).astype(np.int64))
 
     @cached_property
+    def leaves(self) -> Ints:
+        """The cells, from left to right."""
+        every = np.concatenate(self.levels)
+        cells = every[self.left[every] == LEAF]
+        in_line: Ints = cells[np.argsort(self.span[0][cells])]
+        return in_line
+
+    @cached_property
     def span(self) -> tuple[Ints, Ints]:
         """The cells of each node as places from the first up to, not including, the second; a cell is one place.
 
@@ -149,22 +157,30 @@ class Cells:
         return start, start + width
 
 
-def grow(cells: Cells, quasi: Sequence[Column], least: Sequence[tuple[Flags, int]], fixed: Ints) -> Cells:
+def codes_of(quasi: Sequence[Column]) -> Codes:
+    """The codes of all attributes, one row for each."""
+    return np.stack([column.codes.astype(np.int32) for column in quasi])
+
+
+def grow(
+    cells: Cells, quasi: Sequence[Column], codes: Codes, cell: Ints, least: Sequence[tuple[Flags, int]], fixed: Ints
+) -> tuple[Cells, Ints]:
     """Cut cells further, each at the middle of the people in it, across the attribute they are spread over widest.
 
-    Both halves must have at least so many of each sort of people as `least` says: flags for each row, and a number.
-    The cells listed in `fixed` are left as they are. Where the widest attribute has no such cut, the next is tried.
+    `cell` is where everybody is; that is returned anew. Both halves must have at least so many of each sort of people
+    as `least` says: flags for each row, and a number. The cells listed in `fixed` are left as they are. Where the
+    widest attribute has no such cut, the next is tried.
     """
     attribute, bound, left, parent = cells.attribute, cells.bound, cells.left, cells.parent
     closed = np.zeros(len(cells), dtype=np.bool_)
     closed[fixed] = True
-    node = cells.locate(quasi)
-    rows = np.flatnonzero(~closed[node])
-    node = node[rows]
+    cell = cell.copy()
+    rows = np.flatnonzero(~closed[cell])
     positions = [_positions(column) for column in quasi]
     while rows.size:
-        opened, local = np.unique(node, return_inverse=True)
-        cut_by, cut_at = _cuts(opened.size, local, rows, quasi, positions, least)
+        rows = _divisible(rows, cell[rows], left.size, least)
+        opened, local = dense(cell[rows], left.size)
+        cut_by, cut_at = _cuts(opened.size, local, rows, codes, positions, least)
         done = np.flatnonzero(cut_by >= 0)
         if not done.size:
             break
@@ -178,39 +194,88 @@ def grow(cells: Cells, quasi: Sequence[Column], least: Sequence[tuple[Flags, int
         parent = np.concatenate([parent, np.repeat(cut, 2).astype(np.int32)])
         going_on = child[local] != LEAF
         rows, local = rows[going_on], local[going_on]
-        node = child[local]
-        for position, column in enumerate(quasi):
-            here = np.flatnonzero(cut_by[local] == position)
-            node[here] += column.codes[rows[here]] >= cut_at[local[here]]
-    return Cells(attribute, bound, left, parent)
+        cell[rows] = child[local] + (codes[cut_by[local], rows] >= cut_at[local])
+    return Cells(attribute, bound, left, parent), cell
+
+
+def prune(cells: Cells, cell: Ints, present: Flags, least: int, fixed: Ints) -> tuple[Cells, Ints]:
+    """Put cells together again that have become too empty to be two, unless a role lives in one of them.
+
+    So the tree does not grow with everybody who ever was somewhere. `cell` is where everybody is, returned anew.
+    """
+    left, attribute, cell = cells.left.copy(), cells.attribute.copy(), cell.copy()
+    here = np.bincount(cell[present], minlength=len(cells))
+    lived_in = np.zeros(len(cells), dtype=np.bool_)
+    lived_in[fixed] = True
+    goes_to = np.arange(len(cells))
+    for nodes in cells.levels[-2::-1] if len(cells.levels) > 1 else []:
+        inner = nodes[left[nodes] != LEAF]
+        one, other = left[inner].astype(np.int64), left[inner].astype(np.int64) + 1
+        both = (left[one] == LEAF) & (left[other] == LEAF) & ~lived_in[one] & ~lived_in[other]
+        merged = inner[both & (here[one] + here[other] < least)]
+        goes_to[left[merged]] = goes_to[left[merged] + 1] = merged
+        here[merged] = here[left[merged]] + here[left[merged] + 1]
+        left[merged] = attribute[merged] = LEAF
+    while (goes_to[goes_to] != goes_to).any():
+        goes_to = goes_to[goes_to]
+    parent = np.full(len(cells), LEAF, dtype=np.int32)
+    pruned = Cells(attribute, cells.bound, left, parent)
+    for nodes in pruned.levels:
+        inner = nodes[left[nodes] != LEAF]
+        parent[left[inner]] = parent[left[inner] + 1] = inner
+    return pruned, goes_to[cell]
+
+
+def dense(cell: Ints, nodes: int) -> tuple[Ints, Ints]:
+    """The cells that occur, ascending, and the place of each row's among them."""
+    occurs = np.zeros(nodes, dtype=np.bool_)
+    occurs[cell] = True
+    return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[cell]
+
+
+def in_order(keys: Ints, count: int) -> Ints:
+    """Row numbers in the order of keys from 0 to count - 1; rows of equal keys stay in order."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=count))]).astype(np.int64)
+    order = np.empty(keys.size, dtype=np.int64)
+    order_by_group(keys, starts, order)
+    return order
+
+
+def _divisible(rows: Ints, cell: Ints, nodes: int, least: Sequence[tuple[Flags, int]]) -> Ints:
+    """The rows of cells that have enough people of each sort for two."""
+    enough = np.ones(nodes, dtype=np.bool_)
+    for flags, number in least:
+        enough &= np.bincount(cell[flags[rows]], minlength=nodes) >= 2 * number
+    return rows[enough[cell]]
 
 
 def _cuts(
     nodes: int,
     node: Ints,
     rows: Ints,
-    quasi: Sequence[Column],
+    codes: Codes,
     positions: Sequence[npt.NDArray[np.float64]],
     sorts: Sequence[tuple[Flags, int]],
 ) -> tuple[Ints, Ints]:
     """For each node the attribute it is cut by, and the lowest code of the right half; -1 where it is not cut."""
-    spread = np.zeros((len(quasi), nodes))
-    for at, (column, lies) in enumerate(zip(quasi, positions, strict=True)):
-        where = lies[column.codes[rows]]
-        low, high = np.full(nodes, np.inf), np.full(nodes, -np.inf)
-        np.minimum.at(low, node, where)
-        np.maximum.at(high, node, where)
-        spread[at] = high - low
-    order = np.argsort(-spread, axis=0, kind="stable")
+    spread = np.zeros((len(positions), nodes))
+    order = in_order(node, nodes)
+    first = np.searchsorted(node[order], np.arange(nodes))
+    for at, lies in enumerate(positions):
+        where = lies[codes[at][rows[order]]]
+        if node.size:
+            spread[at] = np.maximum.reduceat(where, first) - np.minimum.reduceat(where, first)
+    widest = np.argsort(-spread, axis=0, kind="stable")
     cut_by = np.full(nodes, -1, dtype=np.int64)
     cut_at = np.zeros(nodes, dtype=np.int64)
-    for rank in range(len(quasi)):
-        for position, column in enumerate(quasi):
-            wanted = (cut_by < 0) & (order[rank] == position) & (spread[position] > 0)
+    for rank in range(len(positions)):
+        for position in range(len(positions)):
+            wanted = (cut_by < 0) & (widest[rank] == position) & (spread[position] > 0)
             if not wanted.any():
                 continue
             chosen = np.flatnonzero(wanted[node])
-            bounds = _middles(nodes, node[chosen], column.codes[rows[chosen]].astype(np.int64), rows[chosen], sorts)
+            codes_here = codes[position][rows[chosen]].astype(np.int64)
+            bounds = _middles(nodes, node[chosen], codes_here, rows[chosen], sorts)
             found = wanted & (bounds >= 0)
             cut_by[found] = position
             cut_at[found] = bounds[found]
@@ -220,7 +285,9 @@ def _cuts(
 def _middles(nodes: int, node: Ints, codes: Ints, rows: Ints, sorts: Sequence[tuple[Flags, int]]) -> Ints:
     """For each node the code at which its people fall most evenly into halves that have enough; -1 for none."""
     width = int(codes.max(initial=0)) + 1
-    order = np.argsort(node * width + codes, kind="stable")
+    # Two counting sorts, the less important key first.
+    order = in_order(codes, width)
+    order = order[in_order(node[order], nodes)]
     node, codes, rows = node[order], codes[order], rows[order]
     starts = np.searchsorted(node, np.arange(nodes + 1))
     # A place is where one code ends and the next begins, within a node.

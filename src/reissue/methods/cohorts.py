@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.methods.cells import LEAF, Cells
+from reissue.methods.cells import LEAF, Cells, in_order
 from reissue.roles import HOLDERS, INSTANCES
 
 Ints = npt.NDArray[np.int64]
@@ -64,8 +64,8 @@ class Ground:
     def of(cls, cells: Cells, cell: Ints, since: Ints, present: Flags, left_since: Ints) -> Ground:
         """Put everybody in order."""
         place = cells.span[0][cell]
-        order = np.argsort(place, kind="stable")
-        count = int((cells.left == LEAF).sum())
+        count = cells.leaves.size
+        order = in_order(place, count)
         return cls(cells, cell, since, present, left_since, order, np.searchsorted(place[order], np.arange(count + 1)))
 
     def rows(self, node: int) -> Ints:

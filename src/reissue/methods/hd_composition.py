@@ -33,9 +33,10 @@ import polars as pl
 
 from reissue.errors import Infeasible, InternalError, ParameterError, Refused, count_of
 from reissue.grouping import Changed, Grouping
+from reissue.kernels import warm_up
 from reissue.memory import Memory, Remembered
 from reissue.methods.base import Method, Promise, Takes, nothing_for_protected_sets
-from reissue.methods.cells import Cells, grow
+from reissue.methods.cells import Cells, codes_of, dense, grow, prune
 from reissue.methods.cohorts import KEPT_INSTANCES, NOBODY, Cohorts, Ground
 from reissue.methods.role_partition import fine_groups, together, widened
 from reissue.roles import BUDDIES, HOLDERS, INSTANCES, Roles
@@ -175,6 +176,11 @@ class _Round:
 
     def _holders(self) -> pl.DataFrame:
         """Everybody registered who ever had a permanent value; refuse a table in which somebody lost one."""
+        if ROLES in self.memory and not set(self.memory[ROLES]["value"].unique()) <= self.permanent.keys():
+            raise Refused(
+                "A value that was permanent is no longer called so: whoever has it would lose his decoys.",
+                hint="put it back into 'permanent'.",
+            )
         before = (
             self.memory[HAVE] if HAVE in self.memory else pl.DataFrame(schema={"person": pl.UInt32, "value": pl.String})
         )
@@ -200,7 +206,9 @@ class _Round:
         """Where everybody is and since when; cells in which no role lives are cut further."""
         quasi, size = self.snapshot.quasi, len(self.snapshot)
         cells = Cells.from_frame(self.memory[TREE], quasi) if TREE in self.memory else Cells.undivided()
-        cell = cells.locate(quasi)
+        codes = codes_of(quasi)
+        warm_up(lambda: cells.locate(codes[:, :0]))
+        cell = cells.locate(codes)
         since = np.full(size, self.number, dtype=np.int64)
         left_since = np.full(len(cells), NEVER, dtype=np.int64)
         lived_in = np.empty(0, dtype=np.int64)
@@ -216,10 +224,9 @@ class _Round:
         least: list[tuple[Flags, int]] = [(self.present, max(self.method.container, self.method.known + 2))]
         if self.method.known:
             least.append((~self.present, self.method.known + 1))
-        grown = grow(cells, quasi, least, lived_in)
-        if len(grown) > len(cells):
-            cell = grown.locate(quasi)
-            left_since = np.concatenate([left_since, np.full(len(grown) - len(cells), NEVER)])
+        cells, cell = prune(cells, cell, self.present, self.method.container, lived_in)
+        grown, cell = grow(cells, quasi, codes, cell, least, lived_in)
+        left_since = np.concatenate([left_since, np.full(len(grown) - len(cells), NEVER)])
         return Ground.of(grown, cell, since, self.present, left_since)
 
     def _cohorts(self, value: str, code: int, ground: Ground, holders: pl.DataFrame) -> Cohorts:
@@ -253,7 +260,7 @@ class _Round:
             facts = ground.cell[self.owner[shown]], self.snapshot.values.codes[shown].astype(np.int64)
             lasting = np.array(list(self.permanent.values()), dtype=np.int64)
             group = widened(cells, group, ground.per_cell(everybody), facts, lasting, method.l, method.known)
-        numbers, of_row = np.unique(group[ground.cell], return_inverse=True)
+        numbers, of_row = dense(group[ground.cell], len(cells))
         return of_row.astype(np.int32), numbers.size
 
     def _replaced(

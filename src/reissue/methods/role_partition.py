@@ -107,8 +107,7 @@ def widened(
     `registered` counts people by cell, `facts` are the cell and the value of everything that is shown, of which
     `permanent` are the values that stay. See `LScarce` for what is needed.
     """
-    leaves = np.flatnonzero(cells.left == LEAF)
-    leaves = leaves[np.argsort(cells.span[0][leaves])]
+    leaves = cells.leaves
     cell, code = facts
     width = int(code.max(initial=0)) + 1
     while True:

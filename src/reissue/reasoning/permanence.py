@@ -18,8 +18,8 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from reissue.reasoning.permanence_cells import EXACT, Largest
-from reissue.reasoning.permanence_entries import ONE, Entries, Presence
+from reissue.reasoning.permanence_cells import EXACT, UNDECIDED, Largest
+from reissue.reasoning.permanence_entries import ABSENT, ONE, Entries, Presence
 from reissue.reasoning.permanence_work import Effort, Work
 from reissue.release import Published
 
@@ -108,7 +108,21 @@ def chances(
     people = presence.people(place)
     real = people >= 0
     largest = work.cells.largest(entries, work.cell, presence.size)
+    for group in work.contradictory.tolist():
+        # Also those whom other groups rule out: where groups contradict each other, that is no proof.
+        _doubt(published, presence, int(entries.release[group]), int(entries.group[group]), largest)
     return Chances(value, cohorts, work.exists, people[real], place[real], largest, work.told, work.factors)
+
+
+def _doubt(published: Published, presence: Presence, at: int, group: int, largest: Largest) -> None:
+    """Nothing is known of those who may be present in a group."""
+    release, known = published.releases[at], presence.known[at]
+    span = slice(int(release.member_starts[group]), int(release.member_starts[group + 1]))
+    who = presence.places[at][span]
+    who = who if known is None else who[known[span] != ABSENT]
+    largest.kind[who] = UNDECIDED
+    largest.probability[who], largest.low[who], largest.high[who] = 1.0, 0.0, 1.0
+    largest.release[who], largest.rank[who] = at, -1
 
 
 def _product(numbers: list[int]) -> int:

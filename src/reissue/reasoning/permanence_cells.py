@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 Bytes = npt.NDArray[np.int8]
 
 EXACT, BOUNDED, SAMPLED, UNDECIDED = range(4)
-KINDS = ("exact", "bounded", "sampled", "undecided")
+KINDS: tuple[Literal["exact", "bounded", "sampled", "undecided"], ...] = ("exact", "bounded", "sampled", "undecided")
 
 NEVER, ALWAYS, CONTRADICTORY = range(3)
 """The first cells: nobody, everybody, and where the releases contradict each other."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reissue.errors import InternalError
 from reissue.reasoning.permanence_parts import Part
 
 Ints = npt.NDArray[np.int64]
@@ -181,7 +182,8 @@ class Programme:
         model.a_matrix_.index_, model.a_matrix_.value_ = self._index, self._value
         model.integrality_ = [highspy.HighsVarType.kInteger] * len(self._upper)
         model.sense_ = highspy.ObjSense.kMaximize
-        solver.passModel(model)
+        if solver.passModel(model) == highspy.HighsStatus.kError:
+            raise InternalError("the solver refused an integer program of permanent values")
         return solver
 
     def _holds(self, whole: Ints) -> bool:

@@ -71,6 +71,11 @@ class Work:
             self.exists, self.factors = False, [(0, 1)]
             self._tell("contradictory", self._broken)
 
+    @property
+    def contradictory(self) -> Ints:
+        """Groups of parts in which the releases contradict each other."""
+        return np.flatnonzero(self._broken)
+
     # Without the mechanism
 
     def _without_cohorts(self) -> None:

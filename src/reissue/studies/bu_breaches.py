@@ -7,11 +7,11 @@ What is judged depends on what the adversary knows beside the registry, and the 
 methods alike: of the others' releases he knows who is in them, of HD-composition's he does not. Here every method is
 judged both ways (`participation`):
 
-| method              | everybody's participation known | nobody's known                                                |
-|---------------------|---------------------------------|---------------------------------------------------------------|
-| l-diversity         | `Permanence` on the people there| count / everybody whom the region of a group admits: exact    |
-| m-invariance        | `Permanence` on the people there| the same, regions overlap: at most so many (`unknown_risks`)  |
-| HD-composition      | `Permanence` on the people there| `Permanence` on the registry, with the mechanism known        |
+| method         | everybody's participation known  | nobody's known                                               |
+|----------------|----------------------------------|--------------------------------------------------------------|
+| l-diversity    | `Permanence` on the people there | count / everybody whom the region of a group admits: exact   |
+| m-invariance   | `Permanence` on the people there | the same, regions overlap: at most so many (`unknown_risks`) |
+| HD-composition | `Permanence` on the people there | `Permanence` on the registry, with the mechanism known       |
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from reissue.studies.bu_views import VALUES, Groups, known_release, unknown_risk
 
 ROUNDING = 1e-9
 """A bound is above 1/l if it is so by more than this: it is a float."""
+SECONDS = 60.0
+"""The time for what is too large to count, of one judgement."""
 METHODS = (DIVERSITY, INVARIANCE, OURS)
 
 
@@ -46,8 +48,8 @@ def _silent(step: str) -> None:
 def breaches(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
     """For each method, l, vol and round, and either participation: `linkable`, `vulnerable` people, and their `rate`.
 
-    `united` counts groups that were put together for the view because a person is in several of them. `certain` and
-    `excluded` are proven. `seconds` is the judgement alone.
+    `certain` and `excluded` are proven, of those `undecided` nothing is. `united` counts groups that were put together
+    for the view because a person is in several of them. `seconds` is the judgement alone.
     """
     rows = []
     for volatile in setting.volatile:
@@ -59,7 +61,7 @@ def breaches(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
                     for judge in judges:
                         rows.append({**key, **judge.after(step)})  # noqa: PERF401  (a judge remembers)
     keys = {"method": pl.String, "l": pl.Int64, "volatile": pl.Float64}
-    counts = ("linkable", "vulnerable", "certain", "excluded", "united")
+    counts = ("linkable", "vulnerable", "certain", "excluded", "undecided", "united")
     schema: dict[str, type[pl.DataType]] = {**keys, "participation": pl.String, "round": pl.Int64}
     measures = {**dict.fromkeys(counts, pl.Int64), "rate": pl.Float64, "seconds": pl.Float64}
     return pl.DataFrame(rows, schema={**schema, **measures})
@@ -127,6 +129,20 @@ def published_facts(draft: Draft) -> pl.DataFrame:
     return shown.select(pl.col(GROUP).alias("group"), pl.col(PERSON).alias("person"), SENSITIVE)
 
 
+def _judged(view: Published, knowledge: Knowledge, l: int) -> dict[str, object]:  # noqa: E741
+    begun = time.perf_counter()
+    found = Permanence(seconds=SECONDS, seed=0).run(view, knowledge).vulnerable(l)
+    return {
+        "linkable": found.linkable,
+        "vulnerable": found.vulnerable,
+        "certain": found.certain,
+        "excluded": found.excluded,
+        "undecided": found.undecided,
+        "rate": found.rate if found.linkable else None,
+        "seconds": time.perf_counter() - begun,
+    }
+
+
 class _Known:
     """Who knows everybody's participation."""
 
@@ -182,6 +198,7 @@ class _Unknown:
             "vulnerable": vulnerable,
             "certain": None,
             "excluded": None,
+            "undecided": 0,
             "rate": vulnerable / linkable if linkable else None,
             "seconds": time.perf_counter() - begun,
         }

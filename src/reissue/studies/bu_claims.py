@@ -31,7 +31,7 @@ def of_perturbation(found: pl.DataFrame) -> pl.DataFrame:
     usual = _first_run(found)
     perturbed = usual.filter(pl.col("replaced") > 0)["round"].to_list()
     first = f"until round {perturbed[0] - 1}" if perturbed else "in all rounds"
-    share = found["replaced"].sum() / max(1, found["present"].sum())
+    share = int(found["replaced"].sum()) / max(1, int(found["present"].sum()))
     return _table(
         ("no perturbation", "at the first few rounds", first),
         ("share of the people present", f"about {PERTURBED:.2%}", f"{share:.4%} over all runs and rounds"),

@@ -360,7 +360,7 @@ def test_everybody_keeps_l_possible_values(leaving: bool) -> None:
 @pytest.mark.parametrize("kind", ["growing", "leaving", "restless"])
 def test_no_posterior_above_one_in_l(kind: str) -> None:
     held = Counter[float]()
-    for seed in range(60 if kind == "restless" else 90):
+    for seed in range(40 if kind == "restless" else 60):
         rng = random.Random(seed)
         if kind == "restless":
             series = restless(rng, changing=False, most=6)

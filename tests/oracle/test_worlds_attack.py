@@ -132,7 +132,7 @@ def told_truly(found: WorldsFindings, releases: Releases, known: dict[str, objec
         assert name in witness.text(found.published)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(5))
 def test_every_figure_agrees_with_all_worlds(seed: int) -> None:
     rng = random.Random(seed)
     kinds: Counter[str] = Counter()
@@ -334,16 +334,16 @@ def test_a_group_of_one_value_betrays_whoever_is_in_it() -> None:
 def test_the_time_is_kept() -> None:
     """A tangle that cannot be counted or sampled: the search for it ends when the time does."""
     rng = np.random.default_rng(3)
-    values = rng.integers(0, 12, 90)
+    values = rng.integers(0, 8, 90)
     releases: Releases = []
     for _ in range(4):
         parts = np.array_split(rng.permutation(90), 4)
         releases.append([([f"p{n}" for n in part], [f"v{values[n]}" for n in part]) for part in parts])
     began = time.monotonic()
-    found = Worlds(seconds=2).run(Published.from_groups(releases))
+    found = Worlds(seconds=1).run(Published.from_groups(releases))
     # Far from the minutes it would take; a busy machine and compiling may double or treble it.
     assert time.monotonic() - began < 60
-    assert found.judge(Limits(probability=Fraction(1, 100))).status in ("undecided", "beyond")
+    assert found.judge(Limits(probability=Fraction(1, 100))).status == "undecided"
 
 
 def test_members_in_two_places_are_refused() -> None:

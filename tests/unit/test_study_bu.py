@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import pairwise
-from typing import Any
+from dataclasses import replace
+from itertools import combinations, pairwise
+from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
 
 from reissue.errors import ParameterError
+from reissue.studies import bu, bu_breaches, bu_claims, bu_figures
 from reissue.studies.bu_people import DIAGNOSES, PEOPLE, PERMANENT, TERMS, labels, reactions, reports
+from reissue.studies.bu_setting import LABELS, RANGES, Run, Setting
 from reissue.studies.bu_stream import Rates, State, stream
+from reissue.utility import Workload
 
 QUASI = ["age", "sex", "province", "height", "weight"]
 BUSY = Rates(volatile=0.05, extinct=0.01, born=0.02)
@@ -190,3 +194,188 @@ def test_rates_that_do_not_fit_are_refused() -> None:
         Rates(changed=0.6, removed=0.5)
     with pytest.raises(ParameterError, match="2 parameters of Rates do not fit"):
         Rates(start=-0.1, extinct=True)
+
+
+# What is measured
+
+
+SMALL = Setting(people=1_500, rounds=4, l=(2, 3), containers=(3, 6), known=(0, 1), volatile=(0.02,), queries=40, seed=5)
+
+
+class Watched(NamedTuple):
+    """What was measured, and the names of its steps."""
+
+    found: pl.DataFrame
+    steps: list[str]
+
+
+@pytest.fixture(scope="module")
+def composed() -> Watched:
+    steps: list[str] = []
+    return Watched(bu.composed(SMALL, progress=steps.append), steps)
+
+
+@pytest.fixture(scope="module")
+def breached() -> Watched:
+    steps: list[str] = []
+    # More people with permanent values than in the paper, so that few people suffice.
+    crowded = Crowded(people=1_000, rounds=5, l=(3,), containers=(4,), volatile=(0.05,), queries=1, seed=7)
+    return Watched(bu_breaches.breaches(crowded, progress=steps.append), steps)
+
+
+class Crowded(Setting):
+    """A setting in which permanent values are not rare."""
+
+    @property
+    def permanent(self) -> dict[str, int]:
+        return {"Breast cancer": 10, "Cavity cancer": 1, "Diabetes": 40}
+
+
+def test_one_parameter_varies_at_a_time(composed: Watched) -> None:
+    assert SMALL.runs == [Run(2, 3, 0), Run(3, 3, 0), Run(2, 6, 0), Run(2, 3, 1)]
+    assert len(composed.steps) == bu.composed_steps(SMALL)
+    assert composed.found.height == 4 * SMALL.rounds
+    assert composed.found.select("l", "container", "known").unique(maintain_order=True).rows() == SMALL.runs
+
+
+def test_releases_are_of_everybody_registered(composed: Watched) -> None:
+    states = list(SMALL.states())
+    for row in composed.found.iter_rows(named=True):
+        state = states[row["round"] - 1]
+        assert row["registered"] == state.registry.height
+        assert row["present"] == state.table["person"].n_unique()
+        assert row["tuples"] == state.table.height
+        assert row["share"] == pytest.approx(row["replaced"] / row["present"])
+        assert row["mean"] > 0
+        assert 0 < row["grouping"] < row["drafting"]
+
+
+def test_more_privacy_means_fewer_groups(composed: Watched) -> None:
+    groups = {tuple(key): part["groups"].sum() for key, part in composed.found.group_by("l", "container", "known")}
+    assert groups[3, 3, 0] <= groups[2, 3, 0]
+    assert groups[2, 6, 0] < groups[2, 3, 0]
+
+
+def test_an_error_is_what_an_analyst_gets_wrong() -> None:
+    """By hand: regions of everybody registered in a group, the values of those present spread evenly over them."""
+    draft, _ = next(iter(SMALL.rehearse(Run(2, 3, 0), lambda step: None)))
+    few = Workload(dimensions=1, selectivity=0.2, count=1, seed=3, sensitive=False)
+    error = bu.asked(draft, few)
+    table = draft.tables["table"]
+    (row,) = error.queries.iter_rows(named=True)
+    state = next(iter(SMALL.states()))
+    tuples = state.table.join(state.registry, on="person")
+    found = set()
+    # One range on one attribute: find it among all that admit as many values as the workload says.
+    for name, (low, high) in RANGES.items():
+        width = few.admitted(high - low + 1)
+        for start in range(low, high - width + 2):
+            inside = pl.col(name).is_between(start, start + width - 1)
+            if tuples.filter(inside).height != row["actual"]:
+                continue
+            lows, highs = (pl.col(f"{name}_{end}") for end in ("low", "high"))
+            shared = pl.min_horizontal(highs, start + width - 1) - pl.max_horizontal(lows, start) + 1
+            share = pl.max_horizontal(shared, 0) / (highs - lows + 1)
+            found.add(round(float(table.select(share.sum()).item()), 6))
+    for name, names in LABELS.items():
+        for chosen in combinations(names, few.admitted(len(names))):
+            if tuples.filter(pl.col(name).is_in(chosen)).height == row["actual"]:
+                sets = table[name].cast(pl.String).str.strip_chars("{}").str.split(",")
+                share = sets.list.eval(pl.element().is_in(chosen)).list.mean()
+                found.add(round(float(share.sum()), 6))
+    assert round(row["estimated"], 6) in found
+
+
+def test_the_others_are_asked_the_same() -> None:
+    setting = replace(SMALL, l=(2,), rounds=2)
+    steps: list[str] = []
+    found = bu.compared(setting, progress=steps.append)
+    assert len(steps) == bu.compared_steps(setting)
+    assert found.select("method", "l", "round").rows() == [
+        ("l-diversity", 2, 1), ("l-diversity", 2, 2), ("m-invariance", 2, 1), ("m-invariance", 2, 2),
+    ]  # fmt: skip
+    states = list(setting.states())
+    assert all(row["tuples"] == states[row["round"] - 1].table.height for row in found.iter_rows(named=True))
+    assert (found["mean"] > 0).all()
+    for state, group in bu.diverse(setting, 2, lambda step: None):
+        whole = state.tuples.with_columns(group=pl.Series(group))
+        people = dict(whole.group_by("group").agg(pl.col("person").n_unique()).iter_rows())
+        for (number, _), part in whole.group_by("group", "diagnosis"):
+            assert part.height * 2 <= people[number]
+
+
+def test_breaches_are_counted_for_every_method_and_both_adversaries(breached: Watched) -> None:
+    found = breached.found
+    assert len(breached.steps) == 3 * 5
+    assert set(found["method"]) == {"l-diversity", "m-invariance", "HD-composition"}
+    linked = found.filter(pl.col("linkable") > 0)
+    assert linked.select((pl.col("vulnerable") / pl.col("linkable") - pl.col("rate")).abs().max()).item() < 1e-12
+    assert (found["vulnerable"] <= found["linkable"]).all()
+    known = found.filter(pl.col("participation") == "known")
+    assert (known["excluded"] + known["certain"] >= 0).all()
+    assert (known["certain"] <= known["vulnerable"]).all()
+
+
+def test_the_papers_comparison_comes_out(breached: Watched) -> None:
+    last = breached.found.filter(pl.col("round") == 5)
+    rate = {(m, p): r for m, p, r in last.select("method", "participation", "rate").iter_rows()}
+    assert rate["l-diversity", "known"] > 0.5
+    assert rate["m-invariance", "known"] > 0.2
+    # Without participation nothing ties releases together.
+    assert rate["l-diversity", "unknown"] == 0
+    first = breached.found.filter(pl.col("round") == 1, pl.col("participation") == "known")
+    assert (first["vulnerable"] == 0).all()
+    ours = breached.found.filter(pl.col("method") == "HD-composition", pl.col("participation") == "unknown")
+    assert (ours["vulnerable"] == 0).all()
+    # Nothing can be promised where everybody's participation is known.
+    assert rate["HD-composition", "known"] > 0
+
+
+def test_figures_say_what_was_run(composed: Watched, breached: Watched) -> None:
+    for number in (4, 5, 7, 8):
+        figure = bu_figures.FIGURES[number]
+        chart = figure.draw(composed.found, SMALL)
+        assert chart.drawing.title.text.startswith(f"Figure {number}.")
+        assert "1,500 invented people" in chart.drawing.title.subtitle[0]
+        tables = figure.tables(figure.summary(composed.found))
+        assert [table.height for table in tables.values()][:2] == [SMALL.rounds] * 2
+        assert list(tables)[-1] == bu_claims.TITLE
+    for number, method in ((2, "l-diversity"), (3, "m-invariance")):
+        figure = bu_figures.FIGURES[number]
+        summary = figure.summary(breached.found)
+        assert set(summary["method"]) == {method, "HD-composition"}
+        told = figure.tables(summary)[bu_claims.TITLE]
+        assert told.filter(pl.col("what") == "people breached by ours, any round")["here"].item() == "0"
+
+
+def test_claims_are_worked_out_from_the_numbers() -> None:
+    rows = [
+        (one, c, k, at, 1000, n, n / 1000, float(at * one), float(one * c))
+        for one, c, k in ((4, 5, 0), (8, 5, 0), (4, 10, 0), (4, 5, 3))
+        for at, n in ((1, 0), (2, 1))
+    ]  # fmt: skip
+    names = ["l", "container", "known", "round", "present", "replaced", "share", "mean", "grouping"]
+    found = pl.DataFrame(rows, schema=names, orient="row")
+    told = dict(bu_claims.of_perturbation(found).select("what", "here").iter_rows())
+    assert told["no perturbation"] == "until round 1"
+    assert told["share of the people present"] == "0.0500% over all runs and rounds"
+    assert told["the most in a round"] == "0.1000%"
+    assert bu_claims.of_errors(found)["here"].to_list() == ["2.00", "1.00"]
+    assert bu_claims.of_time(found)["here"].to_list() == ["2.00", "2.00"]
+    assert bu_claims.of_participation(found)["here"].to_list() == ["1.00", "1.00"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"people": 10}, "The 'people' parameter of Setting must be a whole number of at least 200. Got 10 instead."),
+        ({"rounds": 0}, "The 'rounds' parameter of Setting must be a whole number of at least 1. Got 0 instead."),
+        ({"l": (1, 2)}, "The 'l' parameter of Setting must be ascending whole numbers of at least 2."),
+        ({"known": ()}, "The 'known' parameter of Setting must be ascending whole numbers of at least 0."),
+        ({"volatile": (0.1, 2)}, "The 'volatile' parameter of Setting must be different numbers from 0 to 1."),
+        ({"l": (), "containers": (0,)}, "2 parameters of Setting do not fit."),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(wrong: dict[str, Any], said: str) -> None:
+    with pytest.raises(ParameterError, match=said):
+        Setting(**wrong)

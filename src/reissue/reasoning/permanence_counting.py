@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
-from random import Random
 
 from reissue.reasoning.permanence_parts import Class, Part
 
@@ -45,8 +44,6 @@ class Tally:
     """For each class and pattern how many follow it, in all worlds together."""
     by_group: list[int]
     """For each group how many of its free entries have the value, in all worlds together."""
-    completions: list[dict[State, int]]
-    """For each step in how many ways every state before it can be completed; at last those at the end."""
 
 
 def patterns(sure: Sequence[bool], most: int = MOST_PATTERNS) -> list[int] | None:
@@ -81,7 +78,7 @@ class _Opening:
 
 
 @dataclass(frozen=True)
-class _Taking:
+class Taking:
     """The people of a class choose their patterns."""
 
     index: int
@@ -93,6 +90,7 @@ class _Taking:
     """For each group of the class how much the rest can take at most."""
 
     def moves(self, state: State) -> Iterator[tuple[Uses, int, State]]:
+        """All ways to choose: the patterns used, how many ways that is, and what is needed then."""
         if self.size == 1:
             if self._holds(state):
                 yield (), 1, state
@@ -127,7 +125,7 @@ class _Taking:
 
 
 @dataclass(frozen=True)
-class _Closing:
+class Closing:
     """What a group still needs is taken from its free entries."""
 
     group: int
@@ -135,6 +133,7 @@ class _Closing:
     free: int
 
     def moves(self, state: State) -> Iterator[tuple[Uses, int, State]]:
+        """The one way to end: how many free entries are used, how many ways that is, and what is needed then."""
         shift, mask = self.field.shift, self.field.mask
         left, ways, taken, then = self.free, 1, 0, []
         for needs in state:
@@ -146,7 +145,7 @@ class _Closing:
             yield ((0, taken),), ways, _sorted(tuple(then))
 
 
-Step = _Opening | _Taking | _Closing
+Step = _Opening | Taking | Closing
 
 
 class Program:
@@ -174,8 +173,8 @@ class Program:
                 for _, ways, now in step.moves(state):
                     then[now] = then.get(now, 0) + weight * ways
                     done += 1
-                if done > limit:
-                    return False
+                    if done > limit:
+                        return False
             if deadline is not None and time.monotonic() > deadline:
                 return False
             layer = then
@@ -188,13 +187,13 @@ class Program:
         return sum(self._layers[-1].values())
 
     def tally(self) -> Tally:
-        """How often patterns and free entries are used in all worlds together, and how every state can be completed."""
+        """How often patterns and free entries are used in all worlds together."""
         by_pattern = [[0] * len(some) for some in self.ways]
         by_group = [0] * len(self.part.counts)
-        completions = [dict.fromkeys(self._layers[-1], 1)]
+        after = dict.fromkeys(self._layers[-1], 1)
         for step, layer in zip(reversed(self.steps), reversed(self._layers[:-1]), strict=True):
-            after, before = completions[-1], {}
-            used = by_pattern[step.index] if isinstance(step, _Taking) else None
+            before: dict[State, int] = {}
+            used = by_pattern[step.index] if isinstance(step, Taking) else None
             for state, weight in layer.items():
                 rest = 0
                 for uses, ways, now in step.moves(state):
@@ -203,27 +202,11 @@ class Program:
                     for which, often in uses:
                         if used is not None:
                             used[which] += weight * worlds * often
-                        elif isinstance(step, _Closing):
+                        elif isinstance(step, Closing):
                             by_group[step.group] += weight * worlds * often
                 before[state] = rest
-            completions.append(before)
-        completions.reverse()
-        return Tally(self.total, by_pattern, by_group, completions)
-
-    def draw(self, tally: Tally, rng: Random) -> list[dict[int, int]]:
-        """A world drawn uniformly: for each class which patterns are followed, and by how many."""
-        world: list[dict[int, int]] = [{} for _ in self.part.classes]
-        state: State = (0,) * self.cohorts
-        for step, layer, after in zip(self.steps, tally.completions, tally.completions[1:], strict=False):
-            left = rng.randrange(layer[state])
-            for uses, ways, now in step.moves(state):
-                left -= ways * after[now]
-                if left < 0:
-                    if isinstance(step, _Taking):
-                        world[step.index] = dict(uses)
-                    state = now
-                    break
-        return world
+            after = before
+        return Tally(self.total, by_pattern, by_group)
 
     def expected(self) -> Counted:
         """How likely every entry is, from the tables."""
@@ -287,15 +270,15 @@ def _steps(part: Part, ways: Sequence[Sequence[int]]) -> Iterator[Step]:
         for group in one.groups:
             if not waiting[group]:
                 field = fields.pop(group)
-                yield _Closing(group, field, part.free[group])
+                yield Closing(group, field, part.free[group])
                 spare.append((field.shift, field.mask.bit_length()))
 
 
-def _taking(index: int, one: Class, ways: Sequence[int], fields: dict[int, _Field], room: Sequence[int]) -> _Taking:
+def _taking(index: int, one: Class, ways: Sequence[int], fields: dict[int, _Field], room: Sequence[int]) -> Taking:
     taken = tuple(tuple(fields[group] for at, group in enumerate(one.groups) if bits >> at & 1) for bits in ways)
     deltas = tuple(sum(1 << field.shift for field in some) for some in taken)
     checks = tuple((fields[group], room[group]) for group in one.groups)
-    return _Taking(index, one.size, deltas, taken, checks)
+    return Taking(index, one.size, deltas, taken, checks)
 
 
 def _order(part: Part, waiting: Sequence[set[int]]) -> Iterator[int]:

@@ -24,6 +24,10 @@ Bytes = npt.NDArray[np.int8]
 
 LARGE = 60_000
 """With the mechanism known, more entries than these are not taken apart into classes."""
+PATIENCE = 10
+"""What is still too large to count after all proofs is given so many times the moves, before worlds are drawn."""
+LESS = ((20, 1000), (4, 30), (0, 1))
+"""After so many parts that were too large, the moves for others are divided by this."""
 
 
 @dataclass(frozen=True)
@@ -81,15 +85,14 @@ class Work:
     def _without_cohorts(self) -> None:
         links = self._linked()
         self._alone(links)
-        if large := [part for part in links.parts() if not self._counted(links, part)]:
+        if large := self._uncounted(links, self.effort.moves):
             # Proofs first: what they rule out makes parts fall apart.
             for part in large:
                 self._apply(links, part, decide(part, deadline=self._share(0.5)))
             self._propagate()
             links = self._linked()
             self._alone(links)
-            large = [part for part in links.parts() if not self._counted(links, part)]
-            self._draw(links, large)
+            self._draw(links, self._uncounted(links, PATIENCE * self.effort.moves))
 
     def _apply(self, links: Linked, part: Part, decided: Decided) -> None:
         if decided.exists is False:
@@ -136,7 +139,7 @@ class Work:
             return
         links = self._linked()
         self._alone(links)
-        for part in [part for part in links.parts() if not self._counted(links, part)]:
+        for part in self._uncounted(links, self.effort.moves):
             groups = np.array(part.groups)
             if dealt(self.entries, self.state != ZERO, groups, self.cohorts, self.places):
                 self._bounded(groups)
@@ -205,8 +208,20 @@ class Work:
         )
         self._tell("alone", _mask(self._done.size, groups))
 
-    def _counted(self, links: Linked, part: Part) -> bool:
-        counted = count(part, cohorts=self.cohorts, limit=self.effort.moves, deadline=self._share(0.5))
+    def _uncounted(self, links: Linked, moves: int) -> list[Part]:
+        """Count what can be counted, the smallest first, and return the rest.
+
+        Where many were too large already, less is tried for those that are larger still.
+        """
+        rest: list[Part] = []
+        for part in sorted(links.parts(), key=lambda part: part.entries):
+            limit = moves // next(divisor for failures, divisor in LESS if len(rest) >= failures)
+            if not self._counted(links, part, limit):
+                rest.append(part)
+        return rest
+
+    def _counted(self, links: Linked, part: Part, moves: int) -> bool:
+        counted = count(part, cohorts=self.cohorts, limit=moves, deadline=self._share(0.5))
         if counted is None:
             return False
         if not counted.total:

@@ -114,36 +114,64 @@ def unknown_risks(groups: Groups, registry: pl.DataFrame) -> pl.DataFrame:
     size - (places of the group and of those it overlaps) + 1 are left, each as likely as any other. Adding up over
     the places that somebody may take gives a bound.
     """
-    found = []
+    places = _Places.of(registry)
+    found = [registry.select("person", risk=pl.lit(0.0), value=pl.lit("")).clear()]
     for (value,), shown in groups.shown.sort("value").group_by("value", maintain_order=True):
-        inside = np.column_stack([_inside(groups, group, registry) for group in shown["group"].to_list()])
+        inside = np.column_stack([places.inside(members) for members in _members(groups, shown["group"])])
         count, size = shown["count"].to_numpy(), inside.sum(axis=0)
-        touching = (inside.T.astype(np.int64) @ inside.astype(np.int64)) > 0
+        # Whole numbers up to the size of the registry: exact in floats, which multiply many times as fast.
+        touching = (inside.T.astype(np.float64) @ inside.astype(np.float64)) > 0
         np.fill_diagonal(touching, False)
         alone = ~touching.any(axis=1)
         left = np.where(alone, size, size - touching @ count - count + 1)
         risk = np.minimum(1.0, inside @ (count / np.maximum(left, 1)))
         may = inside.any(axis=1)
-        found.append(
-            pl.DataFrame({"person": registry["person"].filter(pl.Series(may)), "risk": risk[may]}).with_columns(
-                pl.lit(value).alias("value")
-            )
-        )
-    return pl.concat(found) if found else registry.select("person", risk=pl.lit(0.0), value=pl.lit("")).clear()
+        own = pl.DataFrame({"person": registry["person"].filter(pl.Series(may)), "risk": risk[may]})
+        found.append(own.with_columns(value=pl.lit(value)))
+    return pl.concat(found)
 
 
-def _inside(groups: Groups, group: int, registry: pl.DataFrame) -> npt.NDArray[np.bool_]:
-    """Whom of the registry the region of a group admits."""
-    own = registry.join(groups.members.filter(pl.col("group") == group), on="person", how="semi")
-    admitted = np.ones(registry.height, dtype=np.bool_)
-    for name in registry.columns:
-        if name == "person":
-            continue
-        column = registry[name]
-        if column.dtype.is_numeric():
-            held = own[name].to_numpy()
-            numbers = column.to_numpy()
-            admitted &= (numbers >= held.min()) & (numbers <= held.max())
-        else:
-            admitted &= column.is_in(own[name].unique().to_list()).to_numpy()
-    return admitted
+def _members(groups: Groups, wanted: pl.Series) -> list[Ints]:
+    """The people of some groups, counterfeits left out."""
+    listed = groups.members.filter(pl.col("group").is_in(wanted.implode()), pl.col("person") >= 0)
+    each = dict(listed.group_by("group").agg("person").iter_rows())
+    return [np.array(each.get(group, []), dtype=np.int64) for group in wanted.to_list()]
+
+
+@dataclass(frozen=True, repr=False)
+class _Places:
+    """Where everybody registered is: whole numbers, one column for each attribute, by person ascending."""
+
+    people: Ints
+    order: Ints
+    """The rows of the registry by person."""
+    numbers: list[Ints]
+    labelled: list[bool]
+    """Which attributes hold codes of labels, of which a region admits a set and not a range."""
+
+    @classmethod
+    def of(cls, registry: pl.DataFrame) -> _Places:
+        order = np.argsort(registry["person"].to_numpy())
+        columns = [registry[name] for name in registry.columns if name != "person"]
+        labelled = [not column.dtype.is_numeric() for column in columns]
+        numbers = [
+            (column.rank("dense") if text else column).to_numpy().astype(np.int64)
+            for column, text in zip(columns, labelled, strict=True)
+        ]
+        return cls(registry["person"].to_numpy()[order], order, numbers, labelled)
+
+    def inside(self, members: Ints) -> npt.NDArray[np.bool_]:
+        """Whom the least region around some people admits; nobody where there are none."""
+        rows = self.order[np.searchsorted(self.people, members)]
+        admitted = np.full(self.people.size, rows.size > 0)
+        for numbers, text in zip(self.numbers, self.labelled, strict=True):
+            own = numbers[rows]
+            if not own.size:
+                continue
+            if text:
+                table = np.zeros(int(numbers.max()) + 1, dtype=np.bool_)
+                table[own] = True
+                admitted &= table[numbers]
+            else:
+                admitted &= (numbers >= own.min()) & (numbers <= own.max())
+        return admitted

@@ -41,6 +41,7 @@ CHAPTERS = {
         "EEquivalence",
         "CorSplit",
         "Incremental",
+        "HDComposition",
         "Mondrian",
         "Mask",
         "AlphaK",
@@ -66,6 +67,9 @@ CHAPTERS = {
         "RestrictionSafe",
         "InferenceFree",
         "HistoryDiverse",
+        "RoleBased",
+        "CohortBased",
+        "LScarce",
     ),
     "Attack what went out, here or elsewhere": (
         "audit",
@@ -102,7 +106,8 @@ second needs to know who has the same quasi-identifiers: `MConfidential(2).check
 What [m-invariance](../explanation/methods/m-invariance.md), [e-equivalence](../explanation/methods/e-equivalence.md),
 [Cor-Split](../explanation/methods/cor-split.md) and
 [the methods for growing tables](../explanation/methods/incremental.md) promise. Each is checked before every release,
-and can be checked on any series: `MInvariant(4).check(series.published())`.
+and can be checked on any series: `MInvariant(4).check(series.published())`. `RoleBased` and `CohortBased`, which
+[HD-composition](../explanation/methods/hd-composition.md) promises with `LScarce`, must be told the roles.
 """,
     "Attack what went out, here or elsewhere": """\
 How to [audit a series](../how-to/audit-a-series.md), and [releases made elsewhere](../how-to/audit-other-releases.md).

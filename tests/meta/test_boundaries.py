@@ -19,13 +19,13 @@ SOURCE = Path(ri.__file__).parent
 PROJECT = SOURCE.parent.parent
 
 PUBLIC = [
-    "AlphaK", "AlphaKAnonymous", "AuditReport", "Categorical", "CorSplit", "Draft", "EEquivalence",
-    "EntropyDiverse", "EquivalenceSafe", "Gate", "Hierarchy", "HistoricallySafe", "HistoryDiverse", "Ids",
-    "Incremental", "InferenceFree", "KAnonymous", "KEAnonymous", "Knowledge", "LDiverse", "MConfidential",
-    "MInvariance", "MInvariant", "MUnique", "Mask", "Minimal", "Mondrian", "Numeric", "Policy", "Published",
-    "RecursiveDiverse", "Release", "RestrictionSafe", "Schema", "Series", "ShareDiverse", "StaticI",
-    "StaticII", "TClose", "WeakMInvariant", "Workload", "adopt", "attacks", "audit", "errors", "estimate",
-    "open", "read_releases",
+    "AlphaK", "AlphaKAnonymous", "AuditReport", "Categorical", "CohortBased", "CorSplit", "Draft",
+    "EEquivalence", "EntropyDiverse", "EquivalenceSafe", "Gate", "HDComposition", "Hierarchy",
+    "HistoricallySafe", "HistoryDiverse", "Ids", "Incremental", "InferenceFree", "KAnonymous", "KEAnonymous",
+    "Knowledge", "LDiverse", "LScarce", "MConfidential", "MInvariance", "MInvariant", "MUnique", "Mask",
+    "Minimal", "Mondrian", "Numeric", "Policy", "Published", "RecursiveDiverse", "Release", "RestrictionSafe",
+    "RoleBased", "Schema", "Series", "ShareDiverse", "StaticI", "StaticII", "TClose", "WeakMInvariant",
+    "Workload", "adopt", "attacks", "audit", "errors", "estimate", "open", "read_releases",
 ]  # fmt: skip
 
 

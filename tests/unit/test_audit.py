@@ -490,7 +490,7 @@ def test_the_public_door() -> None:
     assert isinstance(ri.Published, type)
     from reissue import attacks
 
-    assert list(attacks.ATTACKS) == ["Worlds", "Equivalence", "Correlation", "Channels", "Minimality"]
+    assert list(attacks.ATTACKS) == ["Worlds", "Equivalence", "Correlation", "Channels", "Minimality", "Permanence"]
     with pytest.raises(AttributeError, match="Nothing"):
         _ = attacks.Nothing
 

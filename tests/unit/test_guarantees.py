@@ -13,6 +13,7 @@ from reissue.errors import ParameterError
 from reissue.guarantees import (
     GUARANTEES,
     AlphaKAnonymous,
+    CohortBased,
     EntropyDiverse,
     EquivalenceSafe,
     HistoricallySafe,
@@ -21,11 +22,13 @@ from reissue.guarantees import (
     KAnonymous,
     KEAnonymous,
     LDiverse,
+    LScarce,
     MConfidential,
     MInvariant,
     MUnique,
     RecursiveDiverse,
     RestrictionSafe,
+    RoleBased,
     ShareDiverse,
     TClose,
     Verdict,
@@ -345,6 +348,9 @@ EXAMPLES = [
     InferenceFree(3),
     HistoryDiverse(3),
     HistoryDiverse(2.5, diversity="share"),
+    RoleBased(3),
+    CohortBased(3),
+    LScarce(3, 1, ("HIV",)),
 ]
 
 

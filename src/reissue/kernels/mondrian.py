@@ -356,6 +356,8 @@ def split(
         stack[given.size - 1 - segment, 1] = given[segment]
     depth = given.size
     segments = 0
+    # Never true. A constant would be a type of its own, and everything called with it be compiled twice.
+    loosely = depth < 0
     while depth:
         depth -= 1
         low = stack[depth, 0]
@@ -370,7 +372,7 @@ def split(
                 least_loss = np.inf
                 for attribute in range(width):
                     parts = _attempt(
-                        cells, index, low, high, attribute, least[attribute], most[attribute], False,
+                        cells, index, low, high, attribute, least[attribute], most[attribute], loosely,
                         attributes, rules, past, scratch, part_of, bounds, counts, seen,
                     )  # fmt: skip
                     if parts == 1:

@@ -20,7 +20,9 @@ Uses = tuple[tuple[int, int], ...]
 """Patterns of a class by number, with how many of it follow them."""
 
 MOST_PATTERNS = 160
-"""Classes whose people can have the value in more ways are not counted."""
+"""Classes each of whose people can have the value in more ways are not counted."""
+MOST_CHOICES = 5_000
+"""Nor those whose people together can."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,39 @@ class Taking:
 
 
 @dataclass(frozen=True)
+class Choosing:
+    """Some people of a large class choose one pattern; who is left of them stands in a field of its own."""
+
+    index: int
+    pattern: int
+    delta: int
+    left: _Field
+    fields: tuple[_Field, ...]
+
+    def moves(self, state: State) -> Iterator[tuple[Uses, int, State]]:
+        """As those of `Taking`, for one pattern and one cohort."""
+        needs = state[0]
+        left = (needs >> self.left.shift) & self.left.mask
+        most = min(left, *((needs >> field.shift) & field.mask for field in self.fields))
+        yield (), 1, state
+        for often in range(1, most + 1):
+            yield ((self.pattern, often),), comb(left, often), (needs - often * self.delta,)
+
+
+@dataclass(frozen=True)
+class _Leaving:
+    """Who is left of a large class follows no pattern."""
+
+    left: _Field
+    checks: tuple[tuple[_Field, int], ...]
+
+    def moves(self, state: State) -> Iterator[tuple[Uses, int, State]]:
+        needs = state[0]
+        if all((needs >> field.shift) & field.mask <= room for field, room in self.checks):
+            yield (), 1, (needs & ~(self.left.mask << self.left.shift),)
+
+
+@dataclass(frozen=True)
 class Closing:
     """What a group still needs is taken from its free entries."""
 
@@ -145,7 +180,7 @@ class Closing:
             yield ((0, taken),), ways, _sorted(tuple(then))
 
 
-Step = _Opening | Taking | Closing
+Step = _Opening | Taking | Choosing | _Leaving | Closing
 
 
 class Program:
@@ -153,15 +188,20 @@ class Program:
 
     def __init__(self, part: Part, ways: Sequence[Sequence[int]], cohorts: int) -> None:
         self.part, self.ways, self.cohorts = part, ways, cohorts
-        self.steps: list[Step] = list(_steps(part, ways))
+        self.steps: list[Step] = list(_steps(part, ways, cohorts))
         self._layers: list[dict[State, int]] = []
         self._after: list[dict[State, int]] = []
 
     @classmethod
     def of(cls, part: Part, cohorts: int = 1) -> Program | None:
-        """None where a class has too many patterns."""
-        ways = [patterns(one.sure) for one in part.classes]
-        return None if any(some is None for some in ways) else cls(part, [some or [] for some in ways], cohorts)
+        """None where a class has too many patterns, or its people can follow them in too many ways."""
+        ways = []
+        for one in part.classes:
+            some = patterns(one.sure)
+            if some is None or _choices(part, one, some, cohorts) > MOST_CHOICES:
+                return None
+            ways.append(some)
+        return cls(part, ways, cohorts)
 
     def run(self, limit: int, deadline: float | None = None) -> bool:
         """Fill the tables; False if that takes more than `limit` moves, or too long."""
@@ -193,7 +233,7 @@ class Program:
         after = dict.fromkeys(self._layers[-1], 1)
         for step, layer in zip(reversed(self.steps), reversed(self._layers[:-1]), strict=True):
             before: dict[State, int] = {}
-            used = by_pattern[step.index] if isinstance(step, Taking) else None
+            used = by_pattern[step.index] if isinstance(step, Taking | Choosing) else None
             for state, weight in layer.items():
                 rest = 0
                 for uses, ways, now in step.moves(state):
@@ -236,11 +276,23 @@ def count(part: Part, *, cohorts: int = 1, limit: int = 150_000, deadline: float
     return program.expected()
 
 
+def _choices(part: Part, one: Class, ways: Sequence[int], cohorts: int) -> int:
+    """In how many ways the people of a class can follow patterns at once, at most."""
+    if one.size == 1 or cohorts == 1:
+        return len(ways) * cohorts + 1
+    choices = 1
+    for bits in ways:
+        choices *= 1 + min(one.size, *(part.counts[group] for at, group in enumerate(one.groups) if bits >> at & 1))
+        if choices > MOST_CHOICES:
+            break
+    return int(choices**cohorts)
+
+
 def _sorted(state: State) -> State:
     return state if len(state) == 1 else tuple(sorted(state))
 
 
-def _steps(part: Part, ways: Sequence[Sequence[int]]) -> Iterator[Step]:
+def _steps(part: Part, ways: Sequence[Sequence[int]], cohorts: int) -> Iterator[Step]:
     """Open a group when a class first takes from it, close it after the last one."""
     waiting: list[set[int]] = [set() for _ in part.counts]
     for at, one in enumerate(part.classes):
@@ -266,7 +318,10 @@ def _steps(part: Part, ways: Sequence[Sequence[int]]) -> Iterator[Step]:
         for group in one.groups:
             room[group] -= one.size
             waiting[group].discard(at)
-        yield _taking(at, one, ways[at], fields, room)
+        if one.size == 1 or cohorts > 1:
+            yield _taking(at, one, ways[at], fields, room)
+        else:
+            yield from _choosing(at, one, ways[at], fields, room, end)
         for group in one.groups:
             if not waiting[group]:
                 field = fields.pop(group)
@@ -279,6 +334,18 @@ def _taking(index: int, one: Class, ways: Sequence[int], fields: dict[int, _Fiel
     deltas = tuple(sum(1 << field.shift for field in some) for some in taken)
     checks = tuple((fields[group], room[group]) for group in one.groups)
     return Taking(index, one.size, deltas, taken, checks)
+
+
+def _choosing(
+    index: int, one: Class, ways: Sequence[int], fields: dict[int, _Field], room: Sequence[int], end: int
+) -> Iterator[Step]:
+    """A large class, pattern by pattern; who is left stands behind all other fields meanwhile."""
+    taking = _taking(index, one, ways, fields, room)
+    left = _Field(end, (1 << one.size.bit_length()) - 1)
+    yield _Opening(one.size << end)
+    for pattern, (delta, some) in enumerate(zip(taking.deltas, taking.fields, strict=True)):
+        yield Choosing(index, pattern, delta + (1 << end), left, some)
+    yield _Leaving(left, taking.checks)
 
 
 def _order(part: Part, waiting: Sequence[set[int]]) -> Iterator[int]:

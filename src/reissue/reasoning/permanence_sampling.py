@@ -17,7 +17,7 @@ from random import Random
 import numpy as np
 import numpy.typing as npt
 
-from reissue.reasoning.permanence_counting import Closing, Program, State, Taking
+from reissue.reasoning.permanence_counting import Choosing, Closing, Program, State, Taking
 from reissue.reasoning.permanence_parts import Part
 
 Floats = npt.NDArray[np.float64]
@@ -96,7 +96,7 @@ def _run(program: Program, states: int, rng: Random, deadline: float) -> tuple[f
     after = {state: stand_for[-1].get(state, 1.0) for state in layers[-1]}
     for at in reversed(range(len(steps))):
         step, before = steps[at], {}
-        used = by_pattern[step.index] if isinstance(step, Taking) else None
+        used = by_pattern[step.index] if isinstance(step, Taking | Choosing) else None
         for state, weight in layers[at].items():
             rest = 0.0
             for uses, ways, now in step.moves(state):

@@ -139,7 +139,8 @@ class Work:
             return
         links = self._linked()
         self._alone(links)
-        for part in self._uncounted(links, self.effort.moves):
+        # There is a bound without counting, so that less is tried.
+        for part in self._uncounted(links, self.effort.moves // 5):
             groups = np.array(part.groups)
             if dealt(self.entries, self.state != ZERO, groups, self.cohorts, self.places):
                 self._bounded(groups)

@@ -119,7 +119,6 @@ def compared(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
 
     `counterfeits` are rows of m-invariance that are nobody's.
     """
-    progress("warming up")
     rows = []
     for l in setting.l:  # noqa: E741
         for state, group in diverse(setting, l, progress):
@@ -139,7 +138,7 @@ def compared(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
 
 def compared_steps(setting: Setting) -> int:
     """How often `compared` calls its progress."""
-    return 1 + 2 * len(setting.l) * setting.rounds
+    return 2 * len(setting.l) * setting.rounds
 
 
 def diverse(

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from reissue.coding import restore
 from reissue.domain import COUNTERFEIT, GROUP, OWN, PERSON, Domain
 from reissue.drafting import Draft, History
 from reissue.errors import ParameterError
-from reissue.grouping import HELD_BACK, Changed, Counterfeits, Grouping
+from reissue.grouping import HELD_BACK, Changed, Counterfeits, Elsewhere, Grouping
 from reissue.ledger import Entry, Ledger
 from reissue.memory import KEPT, Prefixed
 from reissue.methods import hd_composition, incremental
@@ -151,16 +152,8 @@ def shown_rows(
     if VALUES in tables:
         return dealt_out(people, tables[VALUES], sensitive), made, None
     if FACTS in tables:
-        return people, made, shown_facts(people, tables[FACTS], tables.get(CHANGED), sensitive)
+        return people, made, as_published(tables[FACTS], tables.get(CHANGED), sensitive)
     return as_published(people, tables.get(CHANGED), sensitive), made, None
-
-
-def shown_facts(
-    people: pl.DataFrame, facts: pl.DataFrame, changed: pl.DataFrame | None, sensitive: str
-) -> pl.DataFrame:
-    """The values that were published, with the group of each."""
-    group = people.select(PERSON, GROUP)
-    return as_published(facts, changed, sensitive).join(group, on=PERSON, how="left", maintain_order="left")
 
 
 def as_published(people: pl.DataFrame, changed: pl.DataFrame | None, sensitive: str) -> pl.DataFrame:
@@ -218,7 +211,15 @@ def snapshot(ledger: Ledger, number: int, policy: Policy) -> tuple[Snapshot, Gro
     held = np.flatnonzero(group == HELD_BACK)
     changed = _changed(ledger.tables(number).get(CHANGED), restored)
     held_back = {"held back": held} if held.size else {}
-    return restored, Grouping(group, int(group.max()) + 1, held_back=held_back, changed=changed)
+    count = int(group.max()) + 1
+    elsewhere = None if facts is None else _elsewhere(facts, group, restored)
+    return restored, Grouping(group, count, held_back=held_back, changed=changed, elsewhere=elsewhere)
+
+
+def _elsewhere(facts: pl.DataFrame, group: npt.NDArray[np.int32], snapshot: Snapshot) -> Elsewhere | None:
+    shown = facts[GROUP].to_numpy().astype(np.int32) - 1
+    rows = np.flatnonzero(shown != group[snapshot.owners])
+    return Elsewhere(rows, shown[rows]) if rows.size else None
 
 
 def _changed(changed: pl.DataFrame | None, snapshot: Snapshot) -> Changed | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from reissue.barred import all_rows, without_barred
@@ -155,6 +156,7 @@ class Draft:
             "counterfeits": 0 if self.counterfeits is None else self.counterfeits.height,
             "held_back": self._held_back(),
             "replaced": 0 if self.changed is None else self.changed.height,
+            **({} if self.facts is None else {"elsewhere": len(self.grouping.elsewhere or ())}),
             "changes": self.delta.counts(),
             "guarantees": {verdict.guarantee: verdict.explanation for verdict in self._standing(not self.anew)},
             "notes": list(self.notes),
@@ -256,7 +258,7 @@ def make_draft(
     progress("Checking guarantees")
     anew = {history.number + 1: snapshot.people[grouping.anew]}
     view = view_of(released, recoded.groups)
-    secrets = Secrets(anew, released, grouping.roles)
+    secrets = Secrets(anew, released, grouping.roles and grouping.roles.numbered(_public_numbers(grouping, recoded)))
     verdicts, checks = checked(guarantees, view, history.checks if continues else {}, secrets)
     broken = [f"{verdict.guarantee}: {verdict.explanation}" for verdict in verdicts if not verdict.holds]
     if broken:
@@ -284,7 +286,7 @@ def make_draft(
         domain=coded.domain,
         new_people=_new_people(history, coded.new_ids),
         rows=rows.with_columns(_public_group(grouping, recoded)),
-        facts=facts,
+        facts=None if facts is None else facts.with_columns(_group_of_values(grouping, recoded, snapshot)),
         counterfeits=counterfeits,
         held_back=held_back,
         changed=changed,
@@ -358,6 +360,19 @@ def _public_group(grouping: Grouping, recoded: Recoded) -> pl.Series:
     numbers = np.zeros(published.size, dtype=np.uint32)
     numbers[published] = recoded.group[: int(published.sum())]
     return pl.Series(GROUP, numbers).set(pl.Series(~published), None)
+
+
+def _public_numbers(grouping: Grouping, recoded: Recoded) -> npt.NDArray[np.int64]:
+    """The place that each group of the grouping has among those published."""
+    places = np.zeros(grouping.count, dtype=np.int64)
+    places[grouping.group] = recoded.group[: grouping.group.size].astype(np.int64) - 1
+    return places
+
+
+def _group_of_values(grouping: Grouping, recoded: Recoded, snapshot: Snapshot) -> pl.Series:
+    """The public group number of each value."""
+    group = grouping.of_values(snapshot.owners).group
+    return pl.Series(GROUP, (_public_numbers(grouping, recoded)[group] + 1).astype(np.uint32))
 
 
 def _counterfeits(grouping: Grouping, recoded: Recoded) -> pl.DataFrame | None:

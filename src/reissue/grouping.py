@@ -61,6 +61,22 @@ class Changed:
 
 
 @dataclass(frozen=True, repr=False)
+class Elsewhere:
+    """Sensitive values that are published in another group than the one their person is in."""
+
+    rows: Ints
+    """Their places among the snapshot's values, ascending."""
+    group: npt.NDArray[np.int32]
+    """The group that each is published in."""
+
+    def __len__(self) -> int:
+        return self.rows.size
+
+    def __repr__(self) -> str:
+        return f"Elsewhere({len(self):,} values)"
+
+
+@dataclass(frozen=True, repr=False)
 class Grouping:
     """Who is published with whom: a group for every row of the snapshot, and the rows made up, held back or changed."""
 
@@ -81,6 +97,8 @@ class Grouping:
     """What the publisher should know about how it came out, with counts and without values."""
     roles: Roles | None = None
     """Who plays which role, where a method gives roles."""
+    elsewhere: Elsewhere | None = None
+    """The values that are published in another group than their person's; None where there are none."""
 
     def __post_init__(self) -> None:
         if self.group.size and (int(self.group.min()) < HELD_BACK or int(self.group.max()) >= self.count):
@@ -93,6 +111,13 @@ class Grouping:
 
     def __repr__(self) -> str:
         return f"Grouping({self.group.size:,} rows in {self.count:,} groups)"
+
+    def of_values(self, owner: Ints) -> Grouping:
+        """The groups of values, each of which the person in a row of the snapshot has."""
+        group = self.group[owner]
+        if self.elsewhere is not None:
+            group[self.elsewhere.rows] = self.elsewhere.group
+        return Grouping(group, self.count, changed=self.changed)
 
     def sizes(self) -> Ints:
         """How many rows of the snapshot each group holds."""

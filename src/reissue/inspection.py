@@ -167,7 +167,7 @@ class Past:
 def _as_kept(draft: Draft) -> Kept:
     sensitive = draft.policy.schema.sensitive
     if draft.facts is not None:
-        facts = archive.shown_facts(draft.rows, draft.facts, draft.changed, sensitive)
+        facts = archive.as_published(draft.facts, draft.changed, sensitive)
         return archive.as_release(draft), draft.rows, None, facts
     rows = archive.as_published(draft.rows, draft.changed, sensitive)
     return archive.as_release(draft), rows, draft.counterfeits, None

@@ -51,6 +51,9 @@ def notes_of(
     if changed is not None:
         values = f"{count_of(changed.height, 'value')} ({changed.height / snapshot.values.codes.size:.2%} of all)"
         notes.append(f"{values} replaced by another; nothing that is published marks them")
+    if grouping.elsewhere is not None:
+        values = count_of(len(grouping.elsewhere), "permanent value")
+        notes.append(f"{values} shown where the holder was when he was first seen with it, not where he is now")
     if held_back is not None:
         for reason, people in held_back["reason"].value_counts().sort("reason").iter_rows():
             notes.append(f"{count_of(people, 'person', 'people')} held back: {reason}")

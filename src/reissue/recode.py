@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -54,7 +54,7 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
     columns += [_constant(column, grouping) for column in snapshot.as_is]
     rank = _rank([column.codes for column in columns], lambda: _counted(snapshot, grouping).content_hash())
     order = np.argsort(rank)
-    people = Grouping(rank[grouping.group], grouping.count)
+    people = _renumbered(grouping, rank)
     renumbered = _counted(snapshot, people)
     region = pl.DataFrame([column.decode(order) for column in columns])
     sizes = np.diff(renumbered.starts)
@@ -77,7 +77,13 @@ def _counted(snapshot: Snapshot, grouping: Grouping) -> Counted:
     """How often each group has each value."""
     if snapshot.owner is None:
         return Counted.of(snapshot.values.codes, grouping)
-    return Counted.of(snapshot.values.codes, Grouping(grouping.group[snapshot.owner], grouping.count))
+    return Counted.of(snapshot.values.codes, grouping.of_values(snapshot.owner))
+
+
+def _renumbered(grouping: Grouping, rank: npt.NDArray[np.int32]) -> Grouping:
+    """The same groups by other numbers."""
+    elsewhere = grouping.elsewhere and replace(grouping.elsewhere, group=rank[grouping.elsewhere.group])
+    return Grouping(rank[grouping.group], grouping.count, elsewhere=elsewhere)
 
 
 def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classes: bool = False) -> Recoded:

@@ -1,13 +1,14 @@
 """Roles: who stands for whom where values are permanent (Bu, Fu, Wong, Chen & Li 2008, section 3).
 
 Private. For each permanent value there are l cohorts of container instances: one owned by the holders of the value, the
-others by decoys. A container is a part of the space of quasi-identifiers with the people registered in it; an instance
-never leaves its cohort or its container, and every instance of a clique is awake in the same releases.
+others by decoys. A container is a part of the space of quasi-identifiers; an instance stands for somebody who was
+registered in it when the instance was created, wherever he is now. It never leaves its cohort or its container, and all
+instances of a clique are awake in the same releases.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -28,13 +29,15 @@ INSTANCES = pl.Schema(
         "owner": pl.UInt32,
         "awake": pl.Boolean,
         "created": pl.UInt32,
+        "group": pl.UInt32,
     }
 )
 """`instance` and `clique` are numbers never given again, `cohort` is 1 for holders, `owner` a person number (null where
-nobody is left who could own it), `awake` whether it counts in this release, `created` the number of a release."""
+nobody is left who could own it), `awake` whether it counts in this release, `created` the number of a release, `group`
+the place, from 0, of the group that the container is in."""
 
 BUDDIES = pl.Schema({"instance": pl.UInt32, "person": pl.UInt32})
-"""Who could take an instance over: in its container since it was created, its owner included."""
+"""Who could own an instance: registered ever since, and in its container when it was created; its owner included."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,6 +56,11 @@ class Roles:
     """Those who are in the table, ascending."""
     permanent: tuple[str, ...]
     """The values that nobody gets rid of."""
+
+    def numbered(self, place: Ints) -> Roles:
+        """The same with other numbers for the groups: `place` gives the new one of each."""
+        group = pl.Series("group", place[self.instances["group"].to_numpy()].astype(np.uint32))
+        return replace(self, instances=self.instances.with_columns(group))
 
     def __repr__(self) -> str:
         return f"Roles({self.instances.height:,} container instances, {self.people.size:,} people registered)"

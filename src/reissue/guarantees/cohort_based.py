@@ -12,7 +12,8 @@ cohorts for that of the holders meets no contradiction in any release, and none 
 
 Differs from the paper: Principle 2 has it that the predicate of the group implies that of the container. Tables 8 and
 9 show that the container lies inside the group, and only this lets a buddy take over an instance. Said of people: all
-who are registered in the container of an awake instance, hence all its buddies, are listed in the group of its owner.
+who are registered in the container of an awake instance are listed in its group. And buddies are those who were in the
+container when the instance was created, wherever they are now.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ from reissue.roles import BUDDIES, HOLDERS, INSTANCES, Roles
 
 LASTING = ("value", "cohort", "clique", "container", "created")
 """What an instance keeps for as long as it lives."""
+KEPT_OF_INSTANCES = tuple(name for name in INSTANCES.names() if name != "group")
+"""What is remembered of them: groups are new in every release."""
 LAST = pl.Schema({"release": pl.UInt32, "instance": pl.UInt32, "clique": pl.UInt32, "l": pl.UInt64})
 """The last release judged, the largest numbers ever given, and how many cohorts there are."""
 
@@ -77,7 +80,7 @@ class _Past:
         """The same with one release more."""
         instance, clique = (_largest(roles.instances[name]) for name in ("instance", "clique"))
         return _Past(
-            roles.instances.select(INSTANCES.names()).sort("instance"),
+            roles.instances.select(KEPT_OF_INSTANCES).sort("instance"),
             roles.buddies.select(BUDDIES.names()).sort("instance", "person"),
             number,
             max(self.instance, instance),
@@ -99,10 +102,10 @@ class _Past:
 class CohortBased(SeriesGuarantee):
     """In every group all l cohorts of a permanent value weigh the same, and no instance ever leaves its cohort.
 
-    In each group every cohort has equally many awake instances by owner, and everybody in the container of one is in
-    the group. Instances keep cohort, clique and container, holders their instances; buddies of an instance only
-    become fewer; a clique has one instance in each cohort, awake or asleep together; no number is given twice. The
-    figure of a verdict is the largest number of breaches in one group, or in one release as a whole.
+    In each group every cohort has equally many awake instances, and everybody in the container of one is in the group.
+    Instances keep cohort, clique and container, holders their instances; buddies of an instance only become fewer; a
+    clique has one instance in each cohort, awake or asleep together; no number is given twice. The figure of a verdict
+    is the largest number of breaches in one group, or in one release as a whole.
     """
 
     name: ClassVar[str] = "cohort-based-partition"
@@ -162,12 +165,12 @@ class CohortBased(SeriesGuarantee):
             )
         breaches = Breaches(release)
         membership = Membership(release)
-        instances = Instances.of(roles, membership)
+        instances = Instances.of(roles, release.group_count)
         awake_owners(breaches, instances, roles.present)
         self._equal_cohorts(breaches, instances)
         self._whole_cliques(breaches, instances)
         _containers_inside(breaches, instances, roles, membership)
-        _buddies_inside(breaches, instances, roles)
+        _buddies_inside(breaches, instances, roles, release.number)
         _lasting(breaches, instances, roles, past)
         _new_numbers(breaches, instances, past, release.number)
         _fewer_buddies(breaches, roles, past)
@@ -236,8 +239,8 @@ def _containers_inside(breaches: Breaches, instances: Instances, roles: Roles, m
     )
 
 
-def _buddies_inside(breaches: Breaches, instances: Instances, roles: Roles) -> None:
-    """Owners are buddies of their own instance, and all buddies are in its container (Definition 7)."""
+def _buddies_inside(breaches: Breaches, instances: Instances, roles: Roles, number_now: int) -> None:
+    """Owners are among the buddies of their own instance, which are registered, and at first in its container."""
     number, person = integers(roles.buddies["instance"]), integers(roles.buddies["person"])
     order = np.argsort(instances.number, kind="stable")
     at = places(instances.number[order], number)
@@ -247,9 +250,15 @@ def _buddies_inside(breaches: Breaches, instances: Instances, roles: Roles) -> N
     number, person, at = number[at >= 0], person[at >= 0], order[at[at >= 0]]
     where = np.append(roles.container, NOWHERE)[places(roles.people, person)]
     breaches.add(
-        instances.group[at[where != instances.container[at]]],
-        "buddy is not in the container",
-        "buddies are not in their containers",
+        instances.group[at[places(roles.people, person) < 0]],
+        "buddy is not registered",
+        "buddies are not registered",
+    )
+    new = instances.created[at] == number_now
+    breaches.add(
+        instances.group[at[new & (where != instances.container[at])]],
+        "buddy of a new instance is not in its container",
+        "buddies of new instances are not in their containers",
     )
     owned = np.flatnonzero(instances.owner >= 0)
     own = np.zeros(instances.number.size, dtype=np.bool_)

@@ -5,8 +5,9 @@ than 1/l of those who are present. So decoys are seen with the value whenever th
 exclude them in one release. It does not keep several releases from excluding them together (section 1.1): that is
 what cohort-based partition is for.
 
-Differs from the paper: only instances that are awake count. Those of absent holders and their decoys sleep, and
-whoever owns one of them may be anywhere.
+Differs from the paper: only instances that are awake count; those of absent holders and their decoys sleep. And an
+instance counts in the group of its container, in which its owner was when it was created, wherever he is now: so a
+move tells nobody's secret.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ from reissue.roles import HOLDERS, Roles
 class RoleBased(Parametrised):
     """In every group there are l - 1 decoys for each holder, and transient values have at most 1/l of those present.
 
-    For every permanent value a group publishes it as often as it has owners of awake holder instances, and has l - 1
-    times as many owners of awake decoy instances; all of them are present; nobody owns two instances of one value.
+    For every permanent value a group publishes it as often as it has awake holder instances, and has l - 1 times as
+    many awake decoy instances; all their owners are present; nobody owns two instances of one value.
     The figure of a verdict is the largest number of breaches in one group, or in one release as a whole.
     """
 
@@ -68,7 +69,7 @@ class RoleBased(Parametrised):
     def _judge(self, published: Published, release: PublishedGroups, roles: Roles) -> Breaches:
         breaches = Breaches(release)
         membership = Membership(release)
-        instances = Instances.of(roles, membership)
+        instances = Instances.of(roles, release.group_count)
         awake_owners(breaches, instances, roles.present)
         _owned_twice(breaches, instances)
         permanent = _permanent(published, roles)

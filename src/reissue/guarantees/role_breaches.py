@@ -94,7 +94,7 @@ class Membership:
 
 @dataclass(frozen=True)
 class Instances:
-    """The container instances of a release as arrays, and where their owners are."""
+    """The container instances of a release as arrays, and where they are."""
 
     number: Ints
     value: Ints
@@ -107,28 +107,28 @@ class Instances:
     awake: Bools
     created: Ints
     group: Ints
-    """The group of the owner, or `NOWHERE`."""
+    """The group that its container is in; `NOWHERE` where there is no such group."""
 
     @classmethod
-    def of(cls, roles: Roles, membership: Membership) -> Instances:
-        """Those of these roles."""
+    def of(cls, roles: Roles, groups: int) -> Instances:
+        """Those of these roles, in a release with so many groups."""
         table = roles.instances
         position = pl.DataFrame(
             {"value": list(roles.permanent), "at": range(len(roles.permanent))},
             schema={"value": pl.String, "at": pl.Int64},
         )
         value = table.select("value").join(position, on="value", how="left", maintain_order="left")["at"]
-        owner = integers(table["owner"])
+        group = integers(table["group"])
         return cls(
             integers(table["instance"]),
             integers(value),
             integers(table["cohort"]),
             integers(table["clique"]),
             integers(table["container"]),
-            owner,
+            integers(table["owner"]),
             table["awake"].to_numpy().astype(np.bool_),
             integers(table["created"]),
-            membership.group(owner),
+            np.where(group < groups, group, NOWHERE),
         )
 
 
@@ -235,13 +235,13 @@ class BreachTally:
 
 def awake_owners(breaches: Breaches, instances: Instances, present: Ints) -> None:
     """Every awake instance has an owner who is in the release, and every instance is of a permanent value."""
-    homeless = instances.awake & (instances.group < 0)
+    homeless = instances.awake & ((instances.group < 0) | (instances.owner < 0))
     breaches.add_whole(
         int(np.count_nonzero(homeless)),
-        "awake instance has no owner in a group",
-        "awake instances have no owner in a group",
+        "awake instance has no owner or no group",
+        "awake instances have no owner or no group",
     )
-    absent = instances.awake & (instances.group >= 0) & (places(present, instances.owner) < 0)
+    absent = instances.awake & (instances.owner >= 0) & (places(present, instances.owner) < 0)
     breaches.add(
         instances.group[absent], "owner of an awake instance is absent", "owners of awake instances are absent"
     )

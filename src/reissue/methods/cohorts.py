@@ -13,12 +13,12 @@ owner is, and that shows in no release.
 | M3: a decoy becomes a holder       | a buddy takes his instance over; he becomes a new holder                     |
 | M4, A2: a decoy is absent or gone  | a buddy who is present takes over, drawn uniformly                           |
 | A1: the holder is absent           | the clique sleeps; buddies who are absent take over where there are any      |
-| clique extinction                  | a clique whose holder is gone is removed once somebody of every one of its   |
-|                                    | containers died or moved away: any of them might have been the holder        |
+| clique extinction                  | a clique whose holder is dead is removed once somebody of every one of its   |
+|                                    | containers died: any of them might have been the holder                      |
 | 3.2.5: no buddy is left            | the decoy who became a holder is pinned: he stays a decoy, and his value is  |
 |                                    | published as another                                                         |
-| 3.4.1: a holder moves away         | he counts as a new holder; the old clique sleeps for ever. The paper moves   |
-|                                    | the instance with him, but only holders' instances would ever move           |
+| 3.4.1: somebody moves away         | nothing happens: his value is still shown where it was. The paper moves a    |
+|                                    | holder's instance with him and no decoy's, which tells them apart            |
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.methods.cells import LEAF, Cells, in_order
-from reissue.roles import HOLDERS, INSTANCES
+from reissue.roles import BUDDIES, HOLDERS, INSTANCES
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -38,35 +38,30 @@ Flags = npt.NDArray[np.bool_]
 NOBODY = -1
 
 KEPT_INSTANCES = pl.Schema([*INSTANCES.items(), ("bereaved", pl.Boolean()), ("pinned", pl.Boolean())])
-"""What is remembered of instances: also whether somebody of the container died or moved away since it was created, and
-whether its owner is a holder himself who must stay a decoy."""
+"""What is remembered of instances: also whether somebody who could have owned it died, and whether its owner is a
+holder himself who must stay a decoy."""
 
 
 @dataclass(frozen=True, repr=False)
 class Ground:
-    """What is the same for all permanent values: who is registered, where, since when, and who is present."""
+    """What is the same for all permanent values: who is registered, where, and who is present."""
 
     cells: Cells
     cell: Ints
     """The cell of each row (a person registered)."""
-    since: Ints
-    """The release since which each has been in it."""
     present: Flags
-    left_since: Ints
-    """For each node the earliest release since which somebody had been there who is there no more; a large number where
-    nobody left."""
     order: Ints
     """Rows along the cells from left to right."""
     starts: Ints
     """Where each cell's rows begin in `order`, by the place of the cell; one entry more than there are cells."""
 
     @classmethod
-    def of(cls, cells: Cells, cell: Ints, since: Ints, present: Flags, left_since: Ints) -> Ground:
+    def of(cls, cells: Cells, cell: Ints, present: Flags) -> Ground:
         """Put everybody in order."""
         place = cells.span[0][cell]
         count = cells.leaves.size
         order = in_order(place, count)
-        return cls(cells, cell, since, present, left_since, order, np.searchsorted(place[order], np.arange(count + 1)))
+        return cls(cells, cell, present, order, np.searchsorted(place[order], np.arange(count + 1)))
 
     def rows(self, node: int) -> Ints:
         """Everybody in the cells of a node."""
@@ -95,6 +90,8 @@ class Cohorts:
     created: Ints
     bereaved: Flags
     pinned: Flags
+    could: list[Ints]
+    """The rows of those who could own each: in its container when it was created, and registered ever since."""
     awake: Flags = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
     suppressed: list[int] = field(default_factory=list)
     """Rows of holders whose value is not shown in this release."""
@@ -102,29 +99,27 @@ class Cohorts:
     """Owners' rows of those made in this release, holders first, and their cells."""
 
     @classmethod
-    def remembered(cls, value: str, size: int, known: int, kept: pl.DataFrame, row_of: Ints) -> Cohorts:
-        """Those of the release before; `row_of` gives the row of each person number."""
-        own = kept.filter(pl.col("value") == value)
+    def remembered(
+        cls, value: str, size: int, known: int, kept: pl.DataFrame, buddies: pl.DataFrame, row_of: Ints
+    ) -> Cohorts:
+        """Those of the release before; `row_of` gives the row of each person number, -1 for those not registered."""
+        own = kept.filter(pl.col("value") == value).sort("instance")
+        listed = own.select("instance").join(buddies, on="instance", how="left", maintain_order="left")
+        lists = listed.group_by("instance", maintain_order=True).agg("person")["person"].to_list()
+        could, bereaved = [], own["bereaved"].to_numpy().copy()
+        for at, people in enumerate(lists):
+            rows = rows_of(np.array([one for one in people if one is not None], dtype=np.int64), row_of)
+            bereaved[at] |= bool((rows < 0).any())
+            could.append(rows[rows >= 0])
 
         def column(name: str) -> Ints:
             return own[name].to_numpy().astype(np.int64)
 
-        owner = own["owner"].cast(pl.Int64).fill_null(NOBODY).to_numpy()
-        there = (owner >= 0) & (owner < row_of.size)
-        rows = np.where(there, row_of[np.where(there, owner, 0)], NOBODY)
-        return cls(
-            value,
-            size,
-            known,
-            column("instance"),
-            column("cohort"),
-            column("clique"),
-            column("container"),
-            rows,
-            column("created"),
-            own["bereaved"].to_numpy().copy(),
-            own["pinned"].to_numpy().copy(),
-        )
+        owner = rows_of(own["owner"].cast(pl.Int64).fill_null(NOBODY).to_numpy(), row_of)
+        pinned = own["pinned"].to_numpy() & (owner >= 0)
+        names = ("instance", "cohort", "clique", "container")
+        one, two, three, four = (column(name) for name in names)
+        return cls(value, size, known, one, two, three, four, owner, column("created"), bereaved, pinned, could)
 
     def __len__(self) -> int:
         return self.instance.size
@@ -133,8 +128,7 @@ class Cohorts:
 
     def update(self, ground: Ground, has: Flags, rng: np.random.Generator) -> None:
         """Let owners take over from each other, cliques sleep, wake and end; `has` is who ever had the value."""
-        self._leave(ground)
-        self._end(ground)
+        self._end()
         self.awake = np.zeros(len(self), dtype=np.bool_)
         owned = np.zeros(ground.present.size, dtype=np.bool_)
         owned[self.owner[self.owner >= 0]] = True
@@ -147,16 +141,8 @@ class Cohorts:
                 if wants is must:
                     self._settle(members, ground, has, clean, rng, awake=must)
 
-    def _leave(self, ground: Ground) -> None:
-        """Owners who died or moved away own nothing any more; every container remembers that somebody left it."""
-        owner = np.where(self.owner >= 0, self.owner, 0)
-        stays = (self.owner >= 0) & (ground.cell[owner] == self.cell) & (ground.since[owner] <= self.created)
-        self.owner = np.where(stays, self.owner, NOBODY)
-        self.pinned &= stays
-        self.bereaved |= ground.left_since[self.cell] <= self.created
-
-    def _end(self, ground: Ground) -> None:
-        """Cliques without a holder are removed once everyone of their containers has been left by somebody."""
+    def _end(self) -> None:
+        """Cliques without a holder are removed once somebody of every one of their containers has died."""
         lost = self.clique[(self.cohort == HOLDERS) & (self.owner == NOBODY)]
         still = self.clique[~self.bereaved]
         self._only(~np.isin(self.clique, np.setdiff1d(lost, still)))
@@ -164,6 +150,7 @@ class Cohorts:
     def _only(self, chosen: Flags) -> None:
         for name in ("instance", "cohort", "clique", "cell", "owner", "created", "bereaved", "pinned"):
             setattr(self, name, getattr(self, name)[chosen])
+        self.could = [rows for rows, stays in zip(self.could, chosen.tolist(), strict=True) if stays]
 
     def _holder_present(self, members: Ints, ground: Ground) -> bool:
         holder = self.owner[members[self.cohort[members] == HOLDERS][0]]
@@ -181,23 +168,17 @@ class Cohorts:
             self.awake[members] = True
         elif awake:
             row = int(self.owner[holder])
-            if any(not self._could_own(int(at), ground).size for at in members):
-                # Everybody knows that nobody is left of one of its containers: it can never wake again.
+            if any(not self.could[at].size for at in members):
+                # Everybody knows that nobody is left who could own one of them: it can never wake again.
                 self.owner[holder] = NOBODY
             else:
                 self.suppressed.append(row)
-
-    def _could_own(self, at: int, ground: Ground) -> Ints:
-        """Everybody who has been in the container since the instance was created."""
-        rows = ground.rows(int(self.cell[at]))
-        found: Ints = rows[ground.since[rows] <= self.created[at]]
-        return found
 
     def _enough(self, at: int, ground: Ground, clean: Flags) -> bool:
         """Whether more people are present who could own the instance than the adversary may know."""
         if not self.known:
             return True
-        rows = self._could_own(at, ground)
+        rows = self.could[at]
         own = rows == self.owner[at]
         return int((ground.present[rows] & (clean[rows] | own)).sum()) > self.known
 
@@ -209,7 +190,7 @@ class Cohorts:
         turned = owner >= 0 and bool(has[owner]) and not self.pinned[at]
         fits = owner >= 0 and not turned and bool(ground.present[owner]) is awake
         if not fits and not (self.pinned[at] and owner >= 0):
-            rows = self._could_own(at, ground)
+            rows = self.could[at]
             buddies = rows[clean[rows]]
             suited = buddies[ground.present[buddies] == awake]
             if not suited.size and not awake and (owner < 0 or turned):
@@ -274,7 +255,7 @@ class Cohorts:
         clean[chosen] = False
         return np.array(chosen, dtype=np.int64)
 
-    def number(self, number: int, instance: int, clique: int) -> tuple[int, int]:
+    def number(self, number: int, instance: int, clique: int, ground: Ground) -> tuple[int, int]:
         """Take the new cliques in, numbered from these on; return the next numbers."""
         made = len(self.new_cliques)
         if made:
@@ -292,6 +273,7 @@ class Cohorts:
             }
             for name, more in fresh.items():
                 setattr(self, name, np.concatenate([getattr(self, name), more]))
+            self.could += [ground.rows(int(cell)) for cell in fresh["cell"]]
             self.new_cliques = []
             return instance + size, clique + made
         return instance, clique
@@ -302,8 +284,8 @@ class Cohorts:
         shown_not = np.concatenate([np.array(self.suppressed, dtype=np.int64), pinned[has[pinned]]])
         return np.unique(shown_not[ground.present[shown_not]])
 
-    def frame(self, people: Ints) -> pl.DataFrame:
-        """As it is remembered; `people` are the person numbers of the rows."""
+    def frame(self, people: Ints, group: Ints) -> pl.DataFrame:
+        """As it is remembered; `people` are the person numbers of the rows, `group` is that of each cell."""
         owner = pl.Series(np.where(self.owner >= 0, people[self.owner], NOBODY)).replace(NOBODY, None)
         columns = {
             "instance": self.instance,
@@ -314,10 +296,24 @@ class Cohorts:
             "owner": owner,
             "awake": self.awake,
             "created": self.created,
+            "group": group[self.cell],
             "bereaved": self.bereaved,
             "pinned": self.pinned,
         }
         return pl.DataFrame(columns).cast(KEPT_INSTANCES)
+
+    def buddies(self, people: Ints) -> pl.DataFrame:
+        """Who could own each instance; `people` are the person numbers of the rows."""
+        sizes = [rows.size for rows in self.could]
+        rows = np.concatenate([np.empty(0, dtype=np.int64), *self.could])
+        columns = {"instance": np.repeat(self.instance, sizes), "person": people[rows]}
+        return pl.DataFrame(columns).cast(BUDDIES).sort("instance", "person")
+
+
+def rows_of(people: Ints, row_of: Ints) -> Ints:
+    """The rows of people by number; -1 for nobody and for those not registered."""
+    there = (people >= 0) & (people < row_of.size)
+    return np.where(there, row_of[np.where(there, people, 0)], NOBODY)
 
 
 def _neighbourhoods(cells: Cells, room: Ints, holders: int, size: int) -> Ints:

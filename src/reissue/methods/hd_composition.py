@@ -17,6 +17,7 @@ What the paper leaves open is decided so that nothing depends on who the holder 
 | which decoys              | drawn uniformly from the present people of a blindly chosen neighbourhood              |
 | who takes over            | drawn uniformly from the buddies                                                       |
 | which instances sleep     | the clique that was made with the holder's: it sleeps and wakes as one                 |
+| who moves away            | stays what he is: a holder's value is shown in his old container for ever (`elsewhere`) |
 | the first release         | like the others: roles first, then groups                                              |
 | a group with a holder     | has l + 1 people registered for each, and `known` more, if known is above 0            |
 """
@@ -32,12 +33,12 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.errors import Infeasible, InternalError, ParameterError, Refused, count_of
-from reissue.grouping import Changed, Grouping
+from reissue.grouping import Changed, Elsewhere, Grouping
 from reissue.kernels import warm_up
 from reissue.memory import Memory, Remembered
 from reissue.methods.base import Method, Promise, Takes, nothing_for_protected_sets
 from reissue.methods.cells import Cells, codes_of, dense, grow, prune
-from reissue.methods.cohorts import KEPT_INSTANCES, NOBODY, Cohorts, Ground
+from reissue.methods.cohorts import KEPT_INSTANCES, NOBODY, Cohorts, Ground, rows_of
 from reissue.methods.role_partition import fine_groups, together, widened
 from reissue.roles import BUDDIES, HOLDERS, INSTANCES, Roles
 from reissue.schema import Schema
@@ -47,15 +48,13 @@ Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
 TREE = "cells"
-PLACES = "places"
-"""Where everybody registered is, and since which release: `person`, `cell`, `since`."""
 ROLES = "instances"
+COULD = "buddies"
+"""Who could own each instance."""
 HAVE = "holders"
 """Who ever had which permanent value: `person`, `value`."""
 NEXT = "numbers"
 """The next release, instance and clique."""
-
-NEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True)
@@ -154,19 +153,36 @@ class _Round:
         ground = self._ground()
         cohorts = [self._cohorts(value, code, ground, holders) for value, code in self.permanent.items()]
         unseen = [one.unseen(ground, self._has(self.permanent[one.value])) for one in cohorts]
-        group, count = self._partition(ground, cohorts, unseen)
-        changed, replaced = self._replaced(group, count, cohorts, unseen)
-        places = {"person": self.snapshot.people, "cell": ground.cell, "since": ground.since}
-        frame = pl.concat([pl.DataFrame(schema=KEPT_INSTANCES), *(one.frame(self.snapshot.people) for one in cohorts)])
+        where = self._shown_in(ground, cohorts)
+        of_cell, count = self._partition(ground, cohorts, unseen, where)
+        group = of_cell[ground.cell].astype(np.int32)
+        changed = self._replaced(group, count, cohorts, unseen)
+        people = self.snapshot.people
+        frame = pl.concat([pl.DataFrame(schema=KEPT_INSTANCES), *(one.frame(people, of_cell) for one in cohorts)])
+        buddies = pl.concat([pl.DataFrame(schema=BUDDIES), *(one.buddies(people) for one in cohorts)])
         remembered = {
             TREE: ground.cells.frame(self.snapshot.quasi),
-            PLACES: pl.DataFrame(places).cast(pl.UInt32),
             ROLES: frame,
+            COULD: buddies,
             HAVE: holders,
             NEXT: pl.DataFrame({"release": [self.number + 1], "instance": [self.instance], "clique": [self.clique]}),
         }
-        roles = self._roles(frame, ground)
-        return Grouping(group, count, changed=changed, notes=replaced, roles=roles), remembered
+        roles = self._roles(frame, buddies, ground)
+        elsewhere = _elsewhere(of_cell[where], group[self.owner])
+        return Grouping(group, count, changed=changed, roles=roles, elsewhere=elsewhere), remembered
+
+    def _shown_in(self, ground: Ground, cohorts: Sequence[Cohorts]) -> Ints:
+        """The cell in which each value is shown: that of its person or, for a holder's, that of his instance."""
+        cell = ground.cell[self.owner]
+        codes = self.snapshot.values.codes
+        for one in cohorts:
+            shown = one.awake & (one.cohort == HOLDERS)
+            stands = np.full(len(self.snapshot), NOBODY, dtype=np.int64)
+            stands[one.owner[shown]] = one.cell[shown]
+            facts = np.flatnonzero(codes == self.permanent[one.value])
+            away = facts[stands[self.owner[facts]] >= 0]
+            cell[away] = stands[self.owner[away]]
+        return cell
 
     def _has(self, code: int) -> Flags:
         """Who has a value in the table."""
@@ -185,8 +201,7 @@ class _Round:
             self.memory[HAVE] if HAVE in self.memory else pl.DataFrame(schema={"person": pl.UInt32, "value": pl.String})
         )
         people = before["person"].to_numpy().astype(np.int64)
-        known = people < self.row_of.size
-        rows = np.where(known, self.row_of[np.where(known, people, 0)], NOBODY)
+        rows = rows_of(people, self.row_of)
         before, rows = before.filter(rows >= 0), rows[rows >= 0]
         lost = 0
         now = []
@@ -203,36 +218,26 @@ class _Round:
         return pl.concat([before, *(one.cast({"person": pl.UInt32}) for one in now)]).unique(maintain_order=True)
 
     def _ground(self) -> Ground:
-        """Where everybody is and since when; cells in which no role lives are cut further."""
-        quasi, size = self.snapshot.quasi, len(self.snapshot)
+        """Where everybody is; cells in which no role lives are cut further, or put together where they are empty."""
+        quasi = self.snapshot.quasi
         cells = Cells.from_frame(self.memory[TREE], quasi) if TREE in self.memory else Cells.undivided()
+        lived_in = np.empty(0, dtype=np.int64)
+        if ROLES in self.memory:
+            lived_in = np.unique(self.memory[ROLES]["container"].to_numpy().astype(np.int64))
         codes = codes_of(quasi)
         warm_up(lambda: cells.locate(codes[:, :0]))
-        cell = cells.locate(codes)
-        since = np.full(size, self.number, dtype=np.int64)
-        left_since = np.full(len(cells), NEVER, dtype=np.int64)
-        lived_in = np.empty(0, dtype=np.int64)
-        if PLACES in self.memory:
-            before = self.memory[PLACES]
-            people, was, then = (before[name].to_numpy().astype(np.int64) for name in ("person", "cell", "since"))
-            known = people < self.row_of.size
-            row = np.where(known, self.row_of[np.where(known, people, 0)], NOBODY)
-            stays = (row >= 0) & (cell[np.where(row >= 0, row, 0)] == was)
-            since[row[stays]] = then[stays]
-            np.minimum.at(left_since, was[~stays], then[~stays])
-            lived_in = np.unique(self.memory[ROLES]["container"].to_numpy().astype(np.int64))
         least: list[tuple[Flags, int]] = [(self.present, max(self.method.container, self.method.known + 2))]
         if self.method.known:
             least.append((~self.present, self.method.known + 1))
-        cells, cell = prune(cells, cell, self.present, self.method.container, lived_in)
-        grown, cell = grow(cells, quasi, codes, cell, least, lived_in)
-        left_since = np.concatenate([left_since, np.full(len(grown) - len(cells), NEVER)])
-        return Ground.of(grown, cell, since, self.present, left_since)
+        cells, cell = prune(cells, cells.locate(codes), self.present, self.method.container, lived_in)
+        cells, cell = grow(cells, quasi, codes, cell, least, lived_in)
+        return Ground.of(cells, cell, self.present)
 
     def _cohorts(self, value: str, code: int, ground: Ground, holders: pl.DataFrame) -> Cohorts:
         """The roles for one permanent value."""
         kept = self.memory[ROLES] if ROLES in self.memory else pl.DataFrame(schema=KEPT_INSTANCES)
-        cohorts = Cohorts.remembered(value, self.method.l, self.method.known, kept, self.row_of)
+        buddies = self.memory[COULD] if COULD in self.memory else pl.DataFrame(schema=BUDDIES)
+        cohorts = Cohorts.remembered(value, self.method.l, self.method.known, kept, buddies, self.row_of)
         now = self._has(code)
         ever = np.zeros(len(self.snapshot), dtype=np.bool_)
         ever[self.row_of[holders.filter(pl.col("value") == value)["person"].to_numpy().astype(np.int64)]] = True
@@ -241,13 +246,13 @@ class _Round:
         fresh = now.copy()
         fresh[owning[owning >= 0]] = False
         cohorts.welcome(np.flatnonzero(fresh), ground, ever, self.rng)
-        self.instance, self.clique = cohorts.number(self.number, self.instance, self.clique)
+        self.instance, self.clique = cohorts.number(self.number, self.instance, self.clique, ground)
         return cohorts
 
     def _partition(
-        self, ground: Ground, cohorts: Sequence[Cohorts], unseen: Sequence[Ints]
-    ) -> tuple[npt.NDArray[np.int32], int]:
-        """The group of everybody registered."""
+        self, ground: Ground, cohorts: Sequence[Cohorts], unseen: Sequence[Ints], where: Ints
+    ) -> tuple[Ints, int]:
+        """The group of each cell, by node, and how many there are."""
         method, cells = self.method, ground.cells
         transient = ~np.isin(self.snapshot.values.codes, list(self.permanent.values()))
         facts = ground.cell[self.owner[transient]], self.snapshot.values.codes[transient].astype(np.int64)
@@ -257,21 +262,23 @@ class _Round:
             everybody = np.ones(len(self.snapshot), dtype=np.bool_)
             shown = np.ones(self.owner.size, dtype=np.bool_)
             shown[self._hidden(cohorts, unseen)] = False
-            facts = ground.cell[self.owner[shown]], self.snapshot.values.codes[shown].astype(np.int64)
+            facts = where[shown], self.snapshot.values.codes[shown].astype(np.int64)
             lasting = np.array(list(self.permanent.values()), dtype=np.int64)
             group = widened(cells, group, ground.per_cell(everybody), facts, lasting, method.l, method.known)
-        numbers, of_row = dense(group[ground.cell], len(cells))
-        return of_row.astype(np.int32), numbers.size
+        # Cells without people can belong to no group; one in which something is shown always has a neighbour who does.
+        numbers, _ = dense(group[ground.cell], len(cells))
+        of_cell = np.searchsorted(numbers, group)
+        return of_cell, numbers.size
 
     def _replaced(
         self, group: npt.NDArray[np.int32], count: int, cohorts: Sequence[Cohorts], unseen: Sequence[Ints]
-    ) -> tuple[Changed | None, tuple[str, ...]]:
+    ) -> Changed | None:
         """Another value for each that must not be shown, drawn from the table, that the group has room for."""
         codes = self.snapshot.values.codes.astype(np.int64)
         transient = ~np.isin(codes, list(self.permanent.values()))
         hidden = self._hidden(cohorts, unseen)
         if not hidden.size:
-            return None, ()
+            return None
         present = np.bincount(group[self.present], minlength=count)
         of_fact = group[self.owner]
         concerned = np.isin(of_fact, of_fact[hidden]) & transient
@@ -296,7 +303,7 @@ class _Round:
                     "other value that is rare enough to take its place.",
                     hint="lower l, or publish when there are more people or other values.",
                 )
-        return Changed(hidden, instead.astype(self.snapshot.values.codes.dtype)), ()
+        return Changed(hidden, instead.astype(self.snapshot.values.codes.dtype))
 
     def _hidden(self, cohorts: Sequence[Cohorts], unseen: Sequence[Ints]) -> Ints:
         """The places of the values that must not be shown, ascending."""
@@ -307,11 +314,11 @@ class _Round:
         ]
         return np.sort(np.concatenate([np.empty(0, dtype=np.int64), *facts]))
 
-    def _roles(self, frame: pl.DataFrame, ground: Ground) -> Roles:
+    def _roles(self, frame: pl.DataFrame, buddies: pl.DataFrame, ground: Ground) -> Roles:
         """What the checkers are told."""
         return Roles(
             instances=frame.select(list(INSTANCES)),
-            buddies=_buddies(frame, ground, self.snapshot.people),
+            buddies=buddies,
             people=np.sort(self.snapshot.people),
             container=ground.cell[np.argsort(self.snapshot.people)],
             present=np.sort(self.snapshot.people[self.present]),
@@ -319,13 +326,10 @@ class _Round:
         )
 
 
-def _buddies(frame: pl.DataFrame, ground: Ground, people: Ints) -> pl.DataFrame:
-    """Everybody who has been in the container of an instance since that was created."""
-    places = pl.DataFrame({"person": people, "container": ground.cell, "since": ground.since}).cast(pl.UInt32)
-    lived_in = frame["container"].unique()
-    places = places.filter(pl.col("container").is_in(lived_in.implode()))
-    pairs = frame.select("instance", "container", "created").join(places, on="container")
-    return pairs.filter(pl.col("since") <= pl.col("created")).select(list(BUDDIES)).sort("instance", "person")
+def _elsewhere(shown: Ints, own: npt.NDArray[np.int32]) -> Elsewhere | None:
+    """The values that are shown in another group than their person's."""
+    rows = np.flatnonzero(shown != own)
+    return Elsewhere(rows, shown[rows].astype(np.int32)) if rows.size else None
 
 
 def _labels(snapshot: Snapshot) -> tuple[str, ...]:
@@ -340,10 +344,10 @@ def _labels(snapshot: Snapshot) -> tuple[str, ...]:
 def roles_of(memory: Memory) -> pl.DataFrame:
     """Who has which role, by person `number`: `value`, `role`, `cohort`, `container`, `awake`.
 
-    Owners are holders or decoys. Buddies are those of the same container since the instance was created; whoever owns
-    an instance of the same value himself is none.
+    Owners are holders or decoys. Buddies could own an instance as well; whoever owns one of the same value himself, or
+    has the value, is none.
     """
-    instances, places = memory[ROLES], memory[PLACES]
+    instances = memory[ROLES]
     owned = instances.drop_nulls("owner").select(
         pl.col("owner").alias("number"),
         "value",
@@ -352,8 +356,7 @@ def roles_of(memory: Memory) -> pl.DataFrame:
         container="container",
         awake="awake",
     )
-    could = instances.join(places, left_on="container", right_on="cell").filter(pl.col("since") <= pl.col("created"))
-    buddies = could.select(
+    buddies = instances.join(memory[COULD], on="instance").select(
         pl.col("person").alias("number"), "value", pl.lit("buddy").alias("role"), "cohort", "container", "awake"
     )
     holders = memory[HAVE].rename({"person": "number"})

@@ -64,7 +64,7 @@ def patterns(sure: Sequence[bool], most: int = MOST_PATTERNS) -> list[int] | Non
 
 
 @dataclass(frozen=True)
-class _Field:
+class Field:
     """Where the need of an open group stands in a state."""
 
     shift: int
@@ -86,9 +86,9 @@ class Taking:
     index: int
     size: int
     deltas: tuple[int, ...]
-    fields: tuple[tuple[_Field, ...], ...]
+    fields: tuple[tuple[Field, ...], ...]
     """For each pattern the groups it takes from."""
-    checks: tuple[tuple[_Field, int], ...]
+    checks: tuple[tuple[Field, int], ...]
     """For each group of the class how much the rest can take at most."""
 
     def moves(self, state: State) -> Iterator[tuple[Uses, int, State]]:
@@ -133,8 +133,8 @@ class Choosing:
     index: int
     pattern: int
     delta: int
-    left: _Field
-    fields: tuple[_Field, ...]
+    left: Field
+    fields: tuple[Field, ...]
 
     def moves(self, state: State) -> Iterator[tuple[Uses, int, State]]:
         """As those of `Taking`, for one pattern and one cohort."""
@@ -150,8 +150,8 @@ class Choosing:
 class _Leaving:
     """Who is left of a large class follows no pattern."""
 
-    left: _Field
-    checks: tuple[tuple[_Field, int], ...]
+    left: Field
+    checks: tuple[tuple[Field, int], ...]
 
     def moves(self, state: State) -> Iterator[tuple[Uses, int, State]]:
         needs = state[0]
@@ -164,7 +164,7 @@ class Closing:
     """What a group still needs is taken from its free entries."""
 
     group: int
-    field: _Field
+    field: Field
     free: int
 
     def moves(self, state: State) -> Iterator[tuple[Uses, int, State]]:
@@ -180,6 +180,8 @@ class Closing:
             yield ((0, taken),), ways, _sorted(tuple(then))
 
 
+Outlook = tuple[tuple[Field, int], ...]
+"""The open groups, each with how many there are who could still have the value."""
 Step = _Opening | Taking | Choosing | _Leaving | Closing
 
 
@@ -188,7 +190,12 @@ class Program:
 
     def __init__(self, part: Part, ways: Sequence[Sequence[int]], cohorts: int) -> None:
         self.part, self.ways, self.cohorts = part, ways, cohorts
-        self.steps: list[Step] = list(_steps(part, ways, cohorts))
+        self.steps: list[Step] = []
+        self.outlooks: list[Outlook] = []
+        """For each step what is open after it."""
+        for step, outlook in _steps(part, ways, cohorts):
+            self.steps.append(step)
+            self.outlooks.append(outlook)
         self._layers: list[dict[State, int]] = []
         self._after: list[dict[State, int]] = []
 
@@ -292,14 +299,14 @@ def _sorted(state: State) -> State:
     return state if len(state) == 1 else tuple(sorted(state))
 
 
-def _steps(part: Part, ways: Sequence[Sequence[int]], cohorts: int) -> Iterator[Step]:
+def _steps(part: Part, ways: Sequence[Sequence[int]], cohorts: int) -> Iterator[tuple[Step, Outlook]]:
     """Open a group when a class first takes from it, close it after the last one."""
     waiting: list[set[int]] = [set() for _ in part.counts]
     for at, one in enumerate(part.classes):
         for group in one.groups:
             waiting[group].add(at)
     room = [free + sum(part.classes[at].size for at in some) for free, some in zip(part.free, waiting, strict=True)]
-    fields: dict[int, _Field] = {}
+    fields: dict[int, Field] = {}
     spare: list[tuple[int, int]] = []
     end = 0
     for at in _order(part, waiting):
@@ -313,23 +320,30 @@ def _steps(part: Part, ways: Sequence[Sequence[int]], cohorts: int) -> Iterator[
                 free_shift, end = end, end + width
             else:
                 spare.remove((free_shift, width))
-            fields[group] = _Field(free_shift, (1 << width) - 1)
-            yield _Opening(part.counts[group] << free_shift)
+            fields[group] = Field(free_shift, (1 << width) - 1)
+            yield _Opening(part.counts[group] << free_shift), _outlook(fields, room)
+        before = _outlook(fields, room)
         for group in one.groups:
             room[group] -= one.size
             waiting[group].discard(at)
         if one.size == 1 or cohorts > 1:
-            yield _taking(at, one, ways[at], fields, room)
+            yield _taking(at, one, ways[at], fields, room), _outlook(fields, room)
         else:
-            yield from _choosing(at, one, ways[at], fields, room, end)
+            *some, last, leaving = _choosing(at, one, ways[at], fields, room, end)
+            yield from ((step, before) for step in some)
+            yield from ((step, _outlook(fields, room)) for step in (last, leaving))
         for group in one.groups:
             if not waiting[group]:
                 field = fields.pop(group)
-                yield Closing(group, field, part.free[group])
+                yield Closing(group, field, part.free[group]), _outlook(fields, room)
                 spare.append((field.shift, field.mask.bit_length()))
 
 
-def _taking(index: int, one: Class, ways: Sequence[int], fields: dict[int, _Field], room: Sequence[int]) -> Taking:
+def _outlook(fields: dict[int, Field], room: Sequence[int]) -> Outlook:
+    return tuple((field, room[group]) for group, field in fields.items())
+
+
+def _taking(index: int, one: Class, ways: Sequence[int], fields: dict[int, Field], room: Sequence[int]) -> Taking:
     taken = tuple(tuple(fields[group] for at, group in enumerate(one.groups) if bits >> at & 1) for bits in ways)
     deltas = tuple(sum(1 << field.shift for field in some) for some in taken)
     checks = tuple((fields[group], room[group]) for group in one.groups)
@@ -337,11 +351,11 @@ def _taking(index: int, one: Class, ways: Sequence[int], fields: dict[int, _Fiel
 
 
 def _choosing(
-    index: int, one: Class, ways: Sequence[int], fields: dict[int, _Field], room: Sequence[int], end: int
+    index: int, one: Class, ways: Sequence[int], fields: dict[int, Field], room: Sequence[int], end: int
 ) -> Iterator[Step]:
     """A large class, pattern by pattern; who is left stands behind all other fields meanwhile."""
     taking = _taking(index, one, ways, fields, room)
-    left = _Field(end, (1 << one.size.bit_length()) - 1)
+    left = Field(end, (1 << one.size.bit_length()) - 1)
     yield _Opening(one.size << end)
     for pattern, (delta, some) in enumerate(zip(taking.deltas, taking.fields, strict=True)):
         yield Choosing(index, pattern, delta + (1 << end), left, some)

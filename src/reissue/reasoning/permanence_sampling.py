@@ -1,6 +1,6 @@
 """Estimates for a part that is too large to count: counting with some of the states left out at random.
 
-The tables of `permanence_counting` are filled step by step. Where a step has too many states, those with large weights
+The tables of `permanence_counting` are filled step by step. Where a step has too many states, those that count for much
 are kept, and of the others some are drawn, each standing for those that were not, so that every number stays right on
 average (Fearnhead & Clifford 2003 thin particles in this way). One run gives an estimate of how many worlds there are
 and, given that, of how likely every entry is; several runs are averaged by how many worlds they found, and differ by as
@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from math import inf, log
+from math import comb, exp, inf, log
 from random import Random
 
 import numpy as np
 import numpy.typing as npt
 
-from reissue.reasoning.permanence_counting import Choosing, Closing, Program, State, Taking
+from reissue.reasoning.permanence_counting import Choosing, Closing, Outlook, Program, State, Taking
 from reissue.reasoning.permanence_parts import Part
 
 Floats = npt.NDArray[np.float64]
@@ -75,7 +75,7 @@ def _run(program: Program, states: int, rng: Random, deadline: float) -> tuple[f
     layer: Weights = {(0,): 1.0}
     layers, scales, size = [layer], [], 0.0
     stand_for: list[Weights] = [{}]
-    for step in steps:
+    for step, outlook in zip(steps, program.outlooks, strict=True):
         then: Weights = {}
         for state, weight in layer.items():
             for _, ways, now in step.moves(state):
@@ -87,7 +87,7 @@ def _run(program: Program, states: int, rng: Random, deadline: float) -> tuple[f
             return -inf, np.zeros(part.entries + len(part.counts))
         size += log(scale)
         scales.append(scale)
-        layer, factors = _thinned({state: weight / scale for state, weight in then.items()}, states, rng)
+        layer, factors = _thinned({state: weight / scale for state, weight in then.items()}, states, rng, outlook)
         layers.append(layer)
         stand_for.append(factors)
     total = sum(layers[-1].values())
@@ -118,25 +118,43 @@ def _run(program: Program, states: int, rng: Random, deadline: float) -> tuple[f
     return size + log(total), np.array(shares) / total
 
 
-def _thinned(layer: Weights, most: int, rng: Random) -> tuple[Weights, Weights]:
-    """At most so many states, and for how many of its like each one that was drawn stands."""
+def _thinned(layer: Weights, most: int, rng: Random, outlook: Outlook) -> tuple[Weights, Weights]:
+    """At most so many states, and for how many of its like each one that was drawn stands.
+
+    A state counts by its weight times the ways in which each open group by itself could be completed.
+    """
     if len(layer) <= most:
         return layer, {}
-    weights = sorted(layer.values(), reverse=True)
-    large, rest = 0, sum(weights)
-    while large < most - 1 and weights[large] * (most - large) >= rest:
-        rest -= weights[large]
+    hopes = _hopes(layer, outlook)
+    sorted_hopes = sorted(hopes, reverse=True)
+    large, rest = 0, sum(sorted_hopes)
+    while large < most - 1 and sorted_hopes[large] * (most - large) >= rest:
+        rest -= sorted_hopes[large]
         large += 1
     bar = rest / (most - large)
     kept: Weights = {}
     stands: Weights = {}
     passed, mark = 0.0, rng.random()
-    for state, weight in layer.items():
-        if weight >= bar:
+    for (state, weight), hope in zip(layer.items(), hopes, strict=True):
+        if hope >= bar > 0:
             kept[state] = weight
             continue
-        passed += weight / bar
+        passed += hope / bar if bar > 0 else 0.0
         if passed > mark:
-            kept[state], stands[state] = bar, bar / weight
+            kept[state], stands[state] = weight * bar / hope, bar / hope
             mark += 1
     return kept, stands
+
+
+def _hopes(layer: Weights, outlook: Outlook) -> list[float]:
+    """How many worlds each state may lead to, roughly; 0 only where it is none."""
+    tables = [
+        (field.shift, field.mask, [log(comb(room, need)) if need <= room else -inf for need in range(field.mask + 1)])
+        for field, room in outlook
+    ]
+    logs = [
+        log(weight) + sum(table[(state[0] >> shift) & mask] for shift, mask, table in tables)
+        for state, weight in layer.items()
+    ]
+    highest = max(logs)
+    return [exp(one - highest) if highest > -inf else 0.0 for one in logs]

@@ -24,7 +24,7 @@ from typing import NamedTuple, Protocol
 
 import polars as pl
 
-from reissue.archive import shown_facts
+from reissue.archive import as_published
 from reissue.attacks.permanence import Permanence
 from reissue.domain import COUNTERFEIT, GROUP, PERSON
 from reissue.drafting import Draft
@@ -136,7 +136,7 @@ def published_records(state: State, draft: Draft, records: pl.Series) -> pl.Data
 def published_facts(draft: Draft) -> pl.DataFrame:
     """What HD-composition published: `group`, `person` (a number), `diagnosis`; of those who are in the table."""
     assert draft.facts is not None  # there is a registry
-    shown = shown_facts(draft.rows, draft.facts, draft.changed, SENSITIVE)
+    shown = as_published(draft.facts, draft.changed, SENSITIVE)
     return shown.select(pl.col(GROUP).alias("group"), pl.col(PERSON).alias("person"), SENSITIVE)
 
 

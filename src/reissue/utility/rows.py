@@ -26,7 +26,7 @@ def of_values(
 ) -> tuple[tuple[Column, ...], Grouping, Flags | None]:
     """Columns and groups of people as those of values, `owner` being the row of the person who has each."""
     columns = tuple(replace(column, codes=column.codes[owner]) for column in quasi)
-    return columns, Grouping(grouping.group[owner], grouping.count, changed=grouping.changed), None
+    return columns, grouping.of_values(owner), None
 
 
 @dataclass(frozen=True)

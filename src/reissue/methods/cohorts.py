@@ -104,13 +104,11 @@ class Cohorts:
     ) -> Cohorts:
         """Those of the release before; `row_of` gives the row of each person number, -1 for those not registered."""
         own = kept.filter(pl.col("value") == value).sort("instance")
-        listed = own.select("instance").join(buddies, on="instance", how="left", maintain_order="left")
-        lists = listed.group_by("instance", maintain_order=True).agg("person")["person"].to_list()
-        could, bereaved = [], own["bereaved"].to_numpy().copy()
-        for at, people in enumerate(lists):
-            rows = rows_of(np.array([one for one in people if one is not None], dtype=np.int64), row_of)
-            bereaved[at] |= bool((rows < 0).any())
-            could.append(rows[rows >= 0])
+        listed = buddies.join(own.select("instance").with_row_index("at"), on="instance").sort("at")
+        at, rows = listed["at"].to_numpy(), rows_of(listed["person"].to_numpy().astype(np.int64), row_of)
+        bereaved = own["bereaved"].to_numpy() | (np.bincount(at[rows < 0], minlength=own.height) > 0)
+        alive = np.bincount(at[rows >= 0], minlength=own.height)
+        could = np.split(rows[rows >= 0], np.cumsum(alive)[:-1]) if own.height else []
 
         def column(name: str) -> Ints:
             return own[name].to_numpy().astype(np.int64)

@@ -126,20 +126,22 @@ def _thinned(layer: Weights, most: int, rng: Random, outlook: Outlook) -> tuple[
     if len(layer) <= most:
         return layer, {}
     hopes = _hopes(layer, outlook)
-    sorted_hopes = sorted(hopes, reverse=True)
-    large, rest = 0, sum(sorted_hopes)
-    while large < most - 1 and sorted_hopes[large] * (most - large) >= rest:
-        rest -= sorted_hopes[large]
+    falling = sorted(hopes, reverse=True)
+    # Summed from the smallest on: what is small must not drown.
+    rest = np.cumsum(falling[::-1])[::-1]
+    large = 0
+    while large < most - 1 and falling[large] * (most - large) >= rest[large]:
         large += 1
-    bar = rest / (most - large)
+    bar = float(rest[large]) / (most - large)
     kept: Weights = {}
     stands: Weights = {}
     passed, mark = 0.0, rng.random()
     for (state, weight), hope in zip(layer.items(), hopes, strict=True):
-        if hope >= bar > 0:
-            kept[state] = weight
+        if hope >= bar:
+            if hope > 0:
+                kept[state] = weight
             continue
-        passed += hope / bar if bar > 0 else 0.0
+        passed += hope / bar
         if passed > mark:
             kept[state], stands[state] = weight * bar / hope, bar / hope
             mark += 1

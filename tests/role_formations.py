@@ -15,6 +15,8 @@ from reissue.roles import BUDDIES, INSTANCES, Roles
 
 VALUES = ("A", "B", "flu", "fever")
 PERMANENT = ("A", "B")
+CONTAINERS, QUARTER, CROWD = 16, 4, 5
+"""How many containers a formation has, how many of them lie close together, and how many people each has at first."""
 
 Group = tuple[list[int], dict[str, int]]
 
@@ -76,7 +78,10 @@ def follow(guarantee: SeriesGuarantee, published: Published, secret: object = No
 
 @dataclass
 class Formation:
-    """A series made by the rules, by hand and slowly: releases, instances, buddies, containers, who is present."""
+    """A series made by the rules, by hand and slowly: releases, instances, buddies, containers, who is present.
+
+    The `group` of an instance is the place of the group that its container is in, wherever its owner is.
+    """
 
     l: int  # noqa: E741
     groups: dict[int, list[Group]]
@@ -96,27 +101,57 @@ class Formation:
             for number in self.groups
         }
 
+    def group_of(self, number: int, person: int) -> int:
+        return next(at for at, (members, _) in enumerate(self.groups[number]) if person in members)
+
+    def inside(self, number: int, container: int) -> set[int]:
+        return {person for person, at in self.container[number].items() if at == container}
+
+    def without_roles(self, number: int) -> set[int]:
+        """Who owns nothing in a release and could own nothing that is new in it."""
+        owners = {one["owner"] for one in self.instances[number]}
+        new = [one["instance"] for one in self.instances[number] if one["created"] == number]
+        return self.container[number].keys() - owners.union(*(self.buddies[number][one] for one in new))
+
+    def strangers(self, number: int, one: dict[str, Any]) -> set[int]:
+        """Those without roles who are not in the container of an instance and were not when it was created."""
+        near = self.inside(number, one["container"]) | self.buddies[number][one["instance"]]
+        return self.without_roles(number) - near
+
+    def somewhere_else(self, number: int, one: dict[str, Any]) -> int:
+        """Somebody in another group than an instance."""
+        return next(members[0] for at, (members, _) in enumerate(self.groups[number]) if at != one["group"])
+
+    def move(self, number: int, person: int, beside: int) -> None:
+        """Let somebody move to where another is. What is transient is shown no more than it may be."""
+        self.groups[number][self.group_of(number, person)][0].remove(person)
+        self.groups[number][self.group_of(number, beside)][0].append(person)
+        self.container[number][person] = self.container[number][beside]
+        for members, shown in self.groups[number]:
+            shown["flu"] = len(self.present[number] & set(members)) // self.l
+
+    def leave(self, number: int, person: int) -> None:
+        """Strike somebody off the registry of a release, but not off the lists of buddies."""
+        self.groups[number][self.group_of(number, person)][0].remove(person)
+        self.present[number].discard(person)
+        del self.container[number][person]
+
 
 def formation(seed: int, l: int = 3, releases: int = 4) -> Formation:  # noqa: E741
     rng = np.random.default_rng(seed)
-    container = {person: person // 6 for person in range(60)}
+    container = {person: person // CROWD for person in range(CONTAINERS * CROWD)}
     made = Formation(l, {}, {}, {}, {}, {})
     live: list[dict[str, Any]] = []
     buddies: dict[int, set[int]] = {}
     given = [0, 0]
+    left: list[int] = []
     for number in range(1, releases + 1):
-        # Some move away, one dies, and whoever left a container is nobody's buddy there any more.
         if number > 1:
-            for person in rng.choice(sorted(container), 3, replace=False).tolist():
-                container[person] = int(rng.integers(0, 10))
-            del container[int(rng.choice(sorted(container)))]
-        where = {one["instance"]: one["container"] for one in live}
-        buddies = {
-            instance: {person for person in some if container.get(person) == where[instance]}
-            for instance, some in buddies.items()
-        }
+            _change(rng, container, live, left)
+        # Moving away makes nobody less of a buddy or an owner; leaving the registry does, even for those who return.
         for one in live:
-            if one["owner"] is not None and one["owner"] not in buddies[one["instance"]]:
+            buddies[one["instance"]] -= set(left[-3:])
+            if one["owner"] not in buddies[one["instance"]]:
                 one["owner"] = None
         # A clique whose holder has gone is removed at times; nobody's absence is forced but the holders'.
         gone = {one["clique"] for one in live if one["cohort"] == 1 and one["owner"] is None}
@@ -124,15 +159,16 @@ def formation(seed: int, l: int = 3, releases: int = 4) -> Formation:  # noqa: E
         live = [one for one in live if one["clique"] not in gone]
         buddies = {one["instance"]: buddies[one["instance"]] for one in live}
         owned = {(one["owner"], one["value"]) for one in live}
-        for _ in range(3 if number == 1 else 1):
+        for _ in range(4 if number == 1 else 1):
             value = str(rng.choice(PERMANENT))
-            clean = [person for person in container if (person, value) not in owned]
+            quarter = int(rng.integers(CONTAINERS // QUARTER))
+            near = [person for person, at in container.items() if at // QUARTER == quarter]
+            clean = [person for person in near if (person, value) not in owned]
             given[1] += 1
             for cohort, owner in enumerate(rng.choice(clean, l, replace=False).tolist(), start=1):
                 given[0] += 1
                 owned.add((owner, value))
-                mine = {person for person, at in container.items() if at == container[owner]}
-                buddies[given[0]] = mine
+                buddies[given[0]] = {person for person, at in container.items() if at == container[owner]}
                 live.append(
                     {
                         "instance": given[0],
@@ -166,26 +202,46 @@ def formation(seed: int, l: int = 3, releases: int = 4) -> Formation:  # noqa: E
         for one in live:
             one["awake"] = awake[one["clique"]]
         present |= {one["owner"] for one in live if one["awake"]}
-        # Asleep again are cliques of holders who would have to be present for nobody's sake.
-        cells: dict[int, set[int]] = {at: {at} for at in set(container.values())}
-        for clique in {one["clique"] for one in live if one["awake"]}:
-            together = [cells[one["container"]] for one in live if one["clique"] == clique]
-            joined = set().union(*together)
-            for at in joined:
-                cells[at] = joined
         made.groups[number] = []
-        for part in sorted({tuple(sorted(some)) for some in cells.values()}):
+        for place, part in enumerate(_parts(container, live)):
+            inside = [one for one in live if one["container"] in part]
+            for one in inside:
+                one["group"] = place
             members = sorted(person for person, at in container.items() if at in part)
-            shown = {
-                value: sum(
-                    one["awake"] and one["cohort"] == 1 and one["value"] == value and one["owner"] in members
-                    for one in live
-                )
-                for value in PERMANENT
-            }
+            holders = [one["value"] for one in inside if one["awake"] and one["cohort"] == 1]
+            shown = {value: holders.count(value) for value in PERMANENT}
             shown["flu"] = len(present & set(members)) // l
             made.groups[number].append((members, shown))
         made.instances[number] = [dict(one) for one in live]
         made.buddies[number] = {instance: set(some) for instance, some in buddies.items()}
         made.container[number], made.present[number] = dict(container), set(present)
     return made
+
+
+def _change(rng: np.random.Generator, container: dict[int, int], live: list[dict[str, Any]], left: list[int]) -> None:
+    """People move, at times all of a container; three leave the registry, an owner among them; one may return."""
+    movers = rng.choice(sorted(container), 6, replace=False).tolist()
+    if rng.random() < 0.5:
+        emptied = int(rng.choice([one["container"] for one in live]))
+        movers += [person for person, at in container.items() if at == emptied]
+    for person in movers:
+        container[person] = int((container[person] + rng.integers(1, CONTAINERS)) % CONTAINERS)
+    if left and rng.random() < 0.7:
+        container[int(rng.choice(sorted(set(left) - container.keys())))] = int(rng.integers(CONTAINERS))
+    owners = {one["owner"] for one in live} & container.keys()
+    for some in (owners, container, container):
+        left.append(int(rng.choice(sorted(some))))
+        del container[left[-1]]
+
+
+def _parts(container: dict[int, int], live: list[dict[str, Any]]) -> list[list[int]]:
+    """The containers of each group: those of an awake clique are together, and one without people is with another."""
+    cells = {at: {at} for at in range(CONTAINERS)}
+    inhabited = set(container.values())
+    cliques = {one["clique"] for one in live if one["awake"]}
+    together = [{one["container"] for one in live if one["clique"] == clique} for clique in cliques]
+    together += [{at, min(inhabited, key=lambda other: abs(other - at))} for at in cells.keys() - inhabited]
+    for some in together:
+        joined = set().union(*(cells[at] for at in some))
+        cells.update(dict.fromkeys(joined, joined))
+    return sorted({tuple(sorted(some)): sorted(some) for some in cells.values()}.values())

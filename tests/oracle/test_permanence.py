@@ -218,11 +218,18 @@ def test_every_figure_is_that_of_all_worlds(
         series, one = found([view for view, _, _ in some], cohorts)
         wanted = {who: share for _, _, shares in some for who, share in shares.items()}
         got = {str(series.name(number)): one.fraction(at) for at, number in enumerate(one.people.tolist())}
-        assert got == wanted
+        # With cohorts a few are too large to count; then 1/l is all that is said.
+        bounded = {who for who, share in got.items() if share is None}
+        assert {who: share for who, share in got.items() if share is not None} == {
+            who: share for who, share in wanted.items() if who not in bounded
+        }
+        assert got.keys() == wanted.keys()
+        assert all(wanted[who] <= Fraction(1, cohorts) for who in bounded)
+        assert len(bounded) <= (0.1 * len(got) if cohorts > 1 else 0)
         assert one.exists is True
         assert named(series, one.people[one.certain]) == {who for who, share in wanted.items() if share == 1}
         assert named(series, one.people[one.excluded]) == {who for who, share in wanted.items() if share == 0}
-        assert one.worlds == prod(total for _, total, _ in some)
+        assert one.worlds == (None if bounded else prod(total for _, total, _ in some))
         agreed += len(some)
     assert agreed > 800
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from copy import deepcopy
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -13,21 +15,27 @@ from role_formations import Formation, follow, formation
 from reissue.guarantees.cohort_based import CohortBased
 from reissue.guarantees.role_based import RoleBased
 
+SEEDS = (2, 6)
+"""With everything in them that is needed to plant breaches."""
+by_the_rules = cache(formation)
+
 
 def the(made: Formation, number: int, **wanted: Any) -> dict[str, Any]:
     """The first instance of a release that is as wanted."""
     return next(one for one in made.instances[number] if all(one[name] == value for name, value in wanted.items()))
 
 
-def group_of(made: Formation, number: int, person: int) -> int:
-    return next(at for at, (members, _) in enumerate(made.groups[number]) if person in members)
+def any_of(made: Formation, fits: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    """The first instance of the last release that fits."""
+    return next(one for one in made.instances[4] if fits(one))
 
 
-def elsewhere(made: Formation, number: int, person: int) -> int:
-    """Somebody present in another group, without roles."""
-    owners = {one["owner"] for one in made.instances[number]}
-    home = group_of(made, number, person)
-    return next(who for who in sorted(made.present[number] - owners) if group_of(made, number, who) != home)
+def other_group(made: Formation, one: dict[str, Any]) -> int:
+    return made.group_of(4, made.somewhere_else(4, one))
+
+
+def owner_is_away(made: Formation, one: dict[str, Any]) -> bool:
+    return one["awake"] and made.group_of(4, one["owner"]) != one["group"]
 
 
 def old(made: Formation, **wanted: Any) -> dict[str, Any]:
@@ -41,7 +49,7 @@ def old(made: Formation, **wanted: Any) -> dict[str, Any]:
 
 
 def more_holders(made: Formation) -> None:
-    shown = made.groups[4][group_of(made, 4, the(made, 4, awake=True)["owner"])][1]
+    shown = made.groups[4][the(made, 4, awake=True)["group"]][1]
     shown["A"] = shown.get("A", 0) + 1
 
 
@@ -68,18 +76,52 @@ def owns_two(made: Formation) -> None:
 
 
 def in_no_group(made: Formation) -> None:
-    owners = {one["owner"] for one in made.instances[4]}
-    person = min(made.present[4] - owners)
-    made.groups[4][group_of(made, 4, person)][0].remove(person)
+    person = min(made.present[4] & made.without_roles(4))
+    made.groups[4][made.group_of(4, person)][0].remove(person)
 
 
 def not_permanent(made: Formation) -> None:
     the(made, 4, awake=False)["value"] = "flu"
 
 
-def owner_elsewhere(made: Formation) -> None:
+def holder_in_wrong_group(made: Formation) -> None:
+    one = the(made, 4, awake=True, cohort=1)
+    one["group"] = other_group(made, one)
+
+
+def decoy_in_wrong_group(made: Formation) -> None:
     one = the(made, 4, awake=True, cohort=2)
-    one["owner"] = elsewhere(made, 4, one["owner"])
+    one["group"] = other_group(made, one)
+
+
+def group_of_the_owner(made: Formation) -> None:
+    """An instance is taken for one of the group in which its owner is now."""
+    one = any_of(made, lambda one: owner_is_away(made, one))
+    one["group"] = made.group_of(4, one["owner"])
+
+
+def clique_in_wrong_group(made: Formation) -> None:
+    """All instances of a clique together, so that the cohorts still weigh the same."""
+    one = any_of(made, lambda one: one["awake"] and made.inside(4, one["container"]))
+    wrong = other_group(made, one)
+    for two in made.instances[4]:
+        if two["clique"] == one["clique"]:
+            two["group"] = wrong
+
+
+def holder_published_elsewhere(made: Formation) -> None:
+    """The value of a holder is shown in the group in which he is now."""
+    one = any_of(made, lambda one: one["cohort"] == 1 and owner_is_away(made, one))
+    made.groups[4][one["group"]][1][one["value"]] -= 1
+    made.groups[4][made.group_of(4, one["owner"])][1][one["value"]] += 1
+
+
+def without_group(made: Formation) -> None:
+    the(made, 4, awake=True, cohort=2)["group"] = None
+
+
+def group_not_there(made: Formation) -> None:
+    the(made, 4, awake=True, cohort=2)["group"] = len(made.groups[4])
 
 
 def cohorts_exchanged(made: Formation) -> None:
@@ -93,7 +135,9 @@ def cliques_exchanged(made: Formation) -> None:
     other = next(
         two
         for two in made.instances[4]
-        if (two["cohort"], two["awake"], two["value"]) == (2, True, one["value"]) and two["clique"] != one["clique"]
+        if (two["cohort"], two["awake"], two["value"]) == (2, True, one["value"])
+        and two["clique"] != one["clique"]
+        and two["created"] < 4
     )
     one["clique"], other["clique"] = other["clique"], one["clique"]
 
@@ -159,21 +203,85 @@ def partly_asleep(made: Formation) -> None:
 
 
 def buddy_joins(made: Formation) -> None:
-    """A newcomer to the container, from the same group, is taken for somebody who was always there."""
-    one = old(made, awake=True)
-    owners = {two["owner"] for two in made.instances[4]}
-    members = made.groups[4][group_of(made, 4, one["owner"])][0]
-    person = next(who for who in members if made.container[4][who] != one["container"] and who not in owners)
+    """A newcomer to the container, from the same group, is taken for somebody who was in it from the first."""
+
+    def newcomers(one: dict[str, Any]) -> set[int]:
+        return made.strangers(4, one) & set(made.groups[4][one["group"]][0])
+
+    one = any_of(made, lambda one: one["awake"] and one["created"] < 4 and newcomers(one))
+    person = min(newcomers(one))
     made.container[4][person] = one["container"]
-    for some in made.buddies[4].values():
-        some.discard(person)
     made.buddies[4][one["instance"]].add(person)
 
 
-def buddy_gone(made: Formation) -> None:
-    """Somebody moved away and is still listed."""
-    owners = {two["owner"] for two in made.instances[4]}
-    made.container[4][min(made.buddies[4][the(made, 4, awake=True)["instance"]] - owners)] = 1000
+def buddy_returns(made: Formation) -> None:
+    """Somebody was not registered in the release before, and is a buddy again as if he had been."""
+    owners = {one["owner"] for number in (3, 4) for one in made.instances[number]}
+    one = any_of(made, lambda one: one["created"] < 3 and made.buddies[4][one["instance"]] - owners)
+    person = min(made.buddies[4][one["instance"]] - owners)
+    made.leave(3, person)
+    for some in made.buddies[3].values():
+        some.discard(person)
+    for two in made.instances[4]:
+        if two["created"] < 4 and two is not one:
+            made.buddies[4][two["instance"]].discard(person)
+
+
+def buddy_not_registered(made: Formation) -> None:
+    """Somebody left the registry and is still listed."""
+    one = any_of(made, lambda one: made.buddies[4][one["instance"]] & made.without_roles(4))
+    person = min(made.buddies[4][one["instance"]] & made.without_roles(4))
+    made.leave(4, person)
+    for instance, some in made.buddies[4].items():
+        if instance != one["instance"]:
+            some.discard(person)
+
+
+def buddy_of_new_elsewhere(made: Formation) -> None:
+    """Somebody who is in the group, but not in the container, is listed for an instance that is new."""
+
+    def neighbours(one: dict[str, Any]) -> set[int]:
+        return made.strangers(4, one) & set(made.groups[4][one["group"]][0])
+
+    one = any_of(made, lambda one: one["created"] == 4 and neighbours(one))
+    made.buddies[4][one["instance"]].add(min(neighbours(one)))
+
+
+def buddy_of_new_moves(made: Formation) -> None:
+    """Somebody of the container is elsewhere already when the instance is created."""
+    owners = {one["owner"] for one in made.instances[4]}
+    one = any_of(made, lambda one: one["created"] == 4 and made.buddies[4][one["instance"]] - owners)
+    made.move(4, min(made.buddies[4][one["instance"]] - owners), made.somewhere_else(4, one))
+
+
+def owner_of_new_moves(made: Formation) -> None:
+    one = the(made, 4, created=4, cohort=2)
+    made.move(4, one["owner"], made.somewhere_else(4, one))
+
+
+def newcomer_owns(made: Formation) -> None:
+    """Somebody who is present, and came into the container after the instance was created, owns it."""
+    one = any_of(
+        made,
+        lambda one: (
+            one["awake"]
+            and one["cohort"] == 2
+            and made.inside(4, one["container"])
+            and made.strangers(4, one) & made.present[4]
+        ),
+    )
+    person = min(made.strangers(4, one) & made.present[4])
+    made.move(4, person, min(made.inside(4, one["container"])))
+    one["owner"] = person
+
+
+def owner_not_registered(made: Formation) -> None:
+    """The owner of an instance that sleeps left the registry, and is a buddy no more."""
+    owners = [one["owner"] for one in made.instances[4]]
+    one = any_of(made, lambda one: not one["awake"] and one["owner"] is not None and owners.count(one["owner"]) == 1)
+    made.leave(4, one["owner"])
+    for some in made.buddies[4].values():
+        some.discard(one["owner"])
 
 
 def owner_no_buddy(made: Formation) -> None:
@@ -183,12 +291,10 @@ def owner_no_buddy(made: Formation) -> None:
 
 def moved_group(made: Formation) -> None:
     """Somebody of the container of an awake instance is put into another group."""
-    one = the(made, 4, awake=True)
-    owners = {two["owner"] for two in made.instances[4]}
-    home = group_of(made, 4, one["owner"])
-    person = min({who for who, at in made.container[4].items() if at == one["container"]} - owners)
-    made.groups[4][home][0].remove(person)
-    next(members for at, (members, _) in enumerate(made.groups[4]) if at != home).append(person)
+    one = any_of(made, lambda one: one["awake"] and made.inside(4, one["container"]))
+    person = min(made.inside(4, one["container"]))
+    made.groups[4][one["group"]][0].remove(person)
+    made.groups[4][other_group(made, one)][0].append(person)
 
 
 def same_number(made: Formation) -> None:
@@ -216,29 +322,47 @@ ROLE_RULES: list[tuple[Mutation, str]] = [
     (too_many_passing, "transient value is published for more than 1/3 of those present"),
     (decoy_asleep, "not have 2 awake decoys for each holder"),
     (owner_absent, "of awake instances are absent|of an awake instance is absent"),
-    (no_owner, "awake instance has no owner in a group"),
+    (no_owner, "awake instance has no owner or no group"),
     (owns_two, "owned by somebody who owns another of the same value"),
+    (holder_in_wrong_group, "not published as often as"),
+    (decoy_in_wrong_group, "not have 2 awake decoys for each holder"),
+    (clique_in_wrong_group, "not published as often as"),
+    (holder_published_elsewhere, "not published as often as"),
+    (group_of_the_owner, "not published as often as|not have 2 awake decoys for each holder"),
+    (without_group, "awake instance has no owner or no group"),
+    (group_not_there, "awake instance has no owner or no group"),
     (in_no_group, "person present is in no group"),
     (not_permanent, "instance is of a value that is not permanent"),
 ]
 COHORT_RULES: list[tuple[Mutation, str]] = [
     (owner_absent, "of awake instances are absent|of an awake instance is absent"),
-    (no_owner, "awake instance has no owner in a group"),
+    (no_owner, "awake instance has no owner or no group"),
     (not_permanent, "is of a value that is not permanent"),
-    (owner_elsewhere, "not awake equally often in 3 cohorts"),
+    (holder_in_wrong_group, "not awake equally often in 3 cohorts"),
+    (decoy_in_wrong_group, "not awake equally often in 3 cohorts"),
+    (group_of_the_owner, "not awake equally often in 3 cohorts"),
+    (clique_in_wrong_group, "in the containers? of (an )?awake instances? (is|are) not in the group"),
+    (without_group, "awake instance has no owner or no group"),
+    (group_not_there, "awake instance has no owner or no group"),
     (decoy_asleep, "partly awake and partly asleep"),
     (partly_asleep, "partly awake and partly asleep"),
-    (cohorts_exchanged, "changed their value, cohort, clique"),
-    (cliques_exchanged, "changed"),
+    (cohorts_exchanged, "changed (its|their) value, cohort, clique"),
+    (cliques_exchanged, "changed (its|their) value, cohort, clique"),
     (container_changed, "changed its value, cohort, clique, container"),
     (created_changed, "changed its value"),
     (holder_replaced, "instance of a holder changed its owner"),
     (holder_back, "instance of a holder changed its owner"),
     (lost_alone, "clique is not one instance of one value in each of 3 cohorts"),
-    (clique_back, "new instances have numbers, or are in cliques, of earlier releases"),
-    (number_back, "new instances have numbers, or are in cliques, of earlier releases"),
+    (clique_back, "new instances? (has a|have) numbers?, or (is|are) in (a )?cliques?, of (an )?earlier"),
+    (number_back, "new instances? (has a|have) numbers?, or (is|are) in (a )?cliques?, of (an )?earlier"),
     (buddy_joins, "person became a buddy of an older instance"),
-    (buddy_gone, "not in the container|not in their containers"),
+    (buddy_returns, "person became a buddy of an older instance"),
+    (buddy_not_registered, "1 buddy is not registered"),
+    (buddy_of_new_elsewhere, "1 buddy of a new instance is not in its container"),
+    (buddy_of_new_moves, "(buddy|buddies) of (a )?new instances? (is|are) not in (its|their) container"),
+    (owner_of_new_moves, "(buddy|buddies) of (a )?new instances? (is|are) not in (its|their) container"),
+    (newcomer_owns, "1 owner is not among those who could own the instance"),
+    (owner_not_registered, "1 owner is not among those who could own the instance"),
     (owner_no_buddy, "owner is not among those who could own the instance"),
     (moved_group, "person in the container of an awake instance is not in the group"),
     (same_number, "number stands for two instances"),
@@ -253,7 +377,7 @@ NAMED = re.compile(r"\b(A|B|flu|fever)\b")
 
 @pytest.mark.parametrize("l", [2, 3, 4])
 def test_formations_made_by_the_rules_satisfy_both_principles(l: int) -> None:  # noqa: E741
-    asleep = removed = passed_on = 0
+    asleep = removed = passed_on = away = holders_away = emptied = newcomers = returned = 0
     for seed in range(100 * l, 100 * l + 8):
         made = formation(seed, l)
         published, secret = made.published, made.secret
@@ -265,13 +389,20 @@ def test_formations_made_by_the_rules_satisfy_both_principles(l: int) -> None:  
         for before, now in pairwise(owners):
             removed += len(before.keys() - now.keys())
             passed_on += sum(before.get(instance, owner) != owner for instance, owner in now.items())
-    assert min(asleep, removed, passed_on) > 0
+        for one in made.instances[4]:
+            here = made.inside(4, one["container"])
+            away += owner_is_away(made, one)
+            holders_away += one["cohort"] == 1 and owner_is_away(made, one)
+            emptied += one["awake"] and not here
+            newcomers += len(here - made.buddies[4][one["instance"]])
+        returned += len(made.container[4].keys() - made.container[3].keys())
+    assert min(asleep, removed, passed_on, away, holders_away, emptied, newcomers, returned) > 0
 
 
 @pytest.mark.parametrize(("mutate", "words"), ROLE_RULES)
 def test_role_based_finds_every_breach(mutate: Mutation, words: str) -> None:
-    for seed in (4, 9):
-        made = formation(seed)
+    for seed in SEEDS:
+        made = deepcopy(by_the_rules(seed))
         mutate(made)
         verdict = RoleBased(3).check(made.published, made.secret)
         assert (verdict.holds, verdict.release) == (False, 4)
@@ -282,15 +413,15 @@ def test_role_based_finds_every_breach(mutate: Mutation, words: str) -> None:
 
 @pytest.mark.parametrize(("mutate", "words"), COHORT_RULES)
 def test_cohort_based_finds_every_breach(mutate: Mutation, words: str) -> None:
-    for seed in (4, 9):
-        made = formation(seed)
+    for seed in SEEDS:
+        made = deepcopy(by_the_rules(seed))
         mutate(made)
         published, secret = made.published, made.secret
         verdict = CohortBased(3).check(published, secret)
         assert (verdict.holds, verdict.release) == (False, 4)
         assert re.search(words, verdict.explanation), verdict.explanation
         assert not NAMED.search(verdict.explanation)
-        if seed == 9:
+        if seed != SEEDS[0]:
             continue
         followed = follow(CohortBased(3), published, secret)
         assert [one.holds for one in followed] == [True, True, True, False]

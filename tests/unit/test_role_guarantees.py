@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from role_formations import Group, follow, formation, groups_of, roles, view
+from role_formations import Formation, Group, follow, formation, groups_of, roles, view
 
 from reissue.errors import ParameterError
 from reissue.guarantees.cohort_based import CohortBased
@@ -30,7 +31,8 @@ EXAMPLES = Path(__file__).parents[3] / "shared" / "examples"
 def paper_example() -> tuple[Published, dict[str, Roles]]:
     """Tables 7 to 9: everybody is listed in each group whose region covers him, for certain where Table 9 has him.
 
-    Containers of different values overlap, so that each value has roles of its own.
+    Containers of different values overlap, so that each value has roles of its own. Regions of groups overlap too, so
+    that a container is in the group of its owner in Table 9.
     """
     path = EXAMPLES / "bu-2008.json"
     if not path.exists():
@@ -84,10 +86,15 @@ def paper_example() -> tuple[Published, dict[str, Roles]]:
                 "owner": names.index(name),
                 "awake": True,
                 "created": 2,
+                "group": clique[name],
             }
             for cohort, some in enumerate(cohorts, start=1)
             for name in some
         ]
+        for one in instances:
+            inner, (ages, zips) = containers[one["container"] - 1], regions[one["group"]]
+            assert ages[0] <= inner["age"][0] <= inner["age"][1] <= ages[1]
+            assert zips[0] <= inner["zip"][0] <= inner["zip"][1] <= zips[1]
         buddies = {
             one["instance"]: {person for person, where in container.items() if where == one["container"]}
             for one in instances
@@ -129,37 +136,115 @@ def test_section_one_is_role_based_and_not_cohort_based() -> None:
     # Table 2(c): p1 and p6 are both of cohort 2 and both in the group of p4.
     cohort = {1: 2, 2: 1, 3: 3, 4: 1, 5: 3, 6: 2}
     clique = {1: 1, 2: 1, 3: 1, 4: 2, 5: 2, 6: 2}
-    instances = [
-        {
-            "instance": who,
-            "value": "A",
-            "cohort": cohort[who],
-            "clique": clique[who],
-            "container": who,
-            "owner": who,
-            "awake": True,
-            "created": 1,
-        }
-        for who in cohort
-    ]
-    one = roles(instances, {who: {who} for who in cohort}, {who: who for who in cohort}, set(cohort))
+
+    def roles_in(groups: list[Group]) -> Roles:
+        instances = [
+            {
+                "instance": who,
+                "value": "A",
+                "cohort": cohort[who],
+                "clique": clique[who],
+                "container": who,
+                "owner": who,
+                "awake": True,
+                "created": 1,
+                "group": next(at for at, (members, _) in enumerate(groups) if who in members),
+            }
+            for who in cohort
+        ]
+        return roles(instances, {who: {who} for who in cohort}, {who: who for who in cohort}, set(cohort))
+
     shown = {"A": 1, "flu": 1, "fever": 1}
     first: list[Group] = [([1, 2, 3], shown), ([4, 5, 6], shown)]
     second: list[Group] = [([2, 3, 6], shown), ([1, 4, 5], shown)]
     bad: list[Group] = [([2, 3, 5], shown), ([1, 4, 6], shown)]
     good: list[Group] = [([1, 2, 5], shown), ([3, 4, 6], shown)]
-    secret = dict.fromkeys((1, 2, 3), one)
-    for third, kept in ((bad, False), (good, True)):
+    for third, kept in ((good, True), (bad, False)):
+        secret = {number: roles_in(groups) for number, groups in enumerate((first, second, third), start=1)}
         assert RoleBased(3).check(view(first, second, third), secret).holds
         verdict = CohortBased(3).check(view(first, second, third), secret)
         assert verdict.holds is kept
         assert [one.holds for one in follow(CohortBased(3), view(first, second, third), secret)] == [True, True, kept]
-    verdict = CohortBased(3).check(view(first, second, bad), secret)
+        # Roles of the groups of another release: three people of each are elsewhere.
+        stale = CohortBased(3).check(view(third), {1: secret[2]})
+        assert (stale.holds, stale.release) == (False, 1)
+        assert "in the container" in stale.explanation
     assert (verdict.release, verdict.worst, verdict.violations, verdict.groups) == (3, 1, 2, 6)
     assert verdict.explanation == (
         "It is broken in 2 of 6 groups. The worst, group 1 of release 3: "
         "1 permanent value is not awake equally often in 3 cohorts."
     )
+
+
+# What people may do
+
+
+def owner_moves(made: Formation, cohort: int = 2) -> None:
+    one = next(one for one in at_home(made) if one["cohort"] == cohort)
+    made.move(4, one["owner"], made.somewhere_else(4, one))
+
+
+def holder_moves(made: Formation) -> None:
+    owner_moves(made, cohort=1)
+
+
+def buddy_moves(made: Formation) -> None:
+    free = made.without_roles(4)
+    one = next(one for one in made.instances[4] if made.buddies[4][one["instance"]] & free)
+    made.move(4, min(made.buddies[4][one["instance"]] & free), made.somewhere_else(4, one))
+
+
+def everybody_moves(made: Formation) -> None:
+    """A container with an awake instance is left by all."""
+    one = at_home(made)[0]
+    for person in made.inside(4, one["container"]):
+        made.move(4, person, made.somewhere_else(4, one))
+
+
+def newcomer_is_no_buddy(made: Formation) -> None:
+    one = at_home(made)[0]
+    made.move(4, min(made.strangers(4, one)), one["owner"])
+
+
+def buddies_become_fewer(made: Formation) -> None:
+    for one in made.instances[4]:
+        made.buddies[4][one["instance"]] &= {one["owner"]}
+
+
+def asleep_in_no_group(made: Formation) -> None:
+    next(one for one in made.instances[4] if not one["awake"])["group"] = None
+
+
+def at_home(made: Formation) -> list[dict[str, Any]]:
+    """The older awake instances whose owners are in the container, where no other is new."""
+    new = {one["container"] for one in made.instances[4] if one["created"] == 4}
+    return [
+        one
+        for one in made.instances[4]
+        if one["awake"] and one["container"] not in new and made.container[4][one["owner"]] == one["container"]
+    ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        owner_moves,
+        holder_moves,
+        buddy_moves,
+        everybody_moves,
+        newcomer_is_no_buddy,
+        buddies_become_fewer,
+        asleep_in_no_group,
+    ],
+)
+def test_what_is_no_breach(change: Callable[[Formation], None]) -> None:
+    for seed in (2, 6):
+        made, before = formation(seed), formation(seed)
+        change(made)
+        assert made != before
+        for one in (RoleBased(3), CohortBased(3)):
+            verdict = one.check(made.published, made.secret)
+            assert verdict.holds, verdict.explanation
 
 
 # What is remembered, and what is asked for
@@ -183,15 +268,18 @@ def test_the_number_of_cohorts_is_for_ever() -> None:
 
 def test_what_does_not_change_is_not_written_again() -> None:
     made = formation(4)
-    view_of = [
-        replace(made.published, releases=(replace(release, number=at),))
-        for at, release in enumerate([made.published.releases[0]] * 2, start=1)
-    ]
-    secret = {1: made.secret[1], 2: made.secret[1]}
-    _, state = CohortBased(3).follow(view_of[0], {}, secret)
+    groups, before = made.groups[1], made.secret[1]
+    # The same groups in another order: that they are new is not remembered.
+    now = before.numbered(np.arange(len(groups))[::-1])
+    assert now.instances["group"].to_list() == [len(groups) - 1 - at for at in before.instances["group"].to_list()]
+    published = view(groups, groups[::-1])
+    first, second = (replace(published, releases=(release,)) for release in published.releases)
+    _, state = CohortBased(3).follow(first, {}, {1: before})
     tables = {name: table for name, table in state.items() if isinstance(table, pl.DataFrame)}
-    verdict, later = CohortBased(3).follow(view_of[1], tables, secret)
+    assert not CohortBased(3).follow(second, tables, {2: before})[0].holds
+    verdict, later = CohortBased(3).follow(second, tables, {2: now})
     assert verdict.holds
+    assert "group" not in tables["instances"].columns
     assert {name for name, table in later.items() if isinstance(table, Kept)} == {"instances", "buddies"}
 
 

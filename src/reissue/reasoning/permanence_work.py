@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from reissue.reasoning.permanence_cells import ALWAYS, BOUNDED, CONTRADICTORY, NEVER, SAMPLED, UNDECIDED, Cells
 from reissue.reasoning.permanence_cohorts import dealt
-from reissue.reasoning.permanence_counting import count
+from reissue.reasoning.permanence_counting import Counted, Program
 from reissue.reasoning.permanence_entries import ONE, ZERO, Entries, propagate
 from reissue.reasoning.permanence_parts import Linked, Part, linked, parts_of
 from reissue.reasoning.permanence_sampling import sample
@@ -215,25 +215,27 @@ class Work:
         Where many were too large already, less is tried for those that are larger still.
         """
         rest: list[Part] = []
+        failures = 0
         for part in sorted(links.parts(), key=lambda part: part.entries):
-            limit = moves // next(divisor for failures, divisor in LESS if len(rest) >= failures)
-            if not self._counted(links, part, limit):
+            program = Program.of(part, self.cohorts)
+            if program is None:
+                rest.append(part)
+            elif program.run(moves // next(less for often, less in LESS if failures >= often), self._share(0.5)):
+                self._counted(links, part, program.expected())
+            else:
+                failures += 1
                 rest.append(part)
         return rest
 
-    def _counted(self, links: Linked, part: Part, moves: int) -> bool:
-        counted = count(part, cohorts=self.cohorts, limit=moves, deadline=self._share(0.5))
-        if counted is None:
-            return False
+    def _counted(self, links: Linked, part: Part, counted: Counted) -> None:
         if not counted.total:
             self._contradict(np.array(part.groups))
-            return True
+            return
         shares = [share for one in counted.classes for share in one]
         shares += [share or Fraction(0) for share in counted.free]
         self._give(links, part, self.cells.exactly(shares))
         self._times([(counted.total, 1)])
         self._tell("counted", _mask(self._done.size, part.groups))
-        return True
 
     def _give(self, links: Linked, part: Part, cells: Ints) -> None:
         """The cells of a part: those of its classes' entries, then those of its groups' free ones."""

@@ -258,7 +258,9 @@ def make_draft(
     progress("Checking guarantees")
     anew = {history.number + 1: snapshot.people[grouping.anew]}
     view = view_of(released, recoded.groups)
-    secrets = Secrets(anew, released, grouping.roles and grouping.roles.numbered(_public_numbers(grouping, recoded)))
+    if grouping.roles is not None:
+        grouping = replace(grouping, roles=grouping.roles.numbered(_public_numbers(grouping, recoded)))
+    secrets = Secrets(anew, released, grouping.roles)
     verdicts, checks = checked(guarantees, view, history.checks if continues else {}, secrets)
     broken = [f"{verdict.guarantee}: {verdict.explanation}" for verdict in verdicts if not verdict.holds]
     if broken:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
+from math import comb, prod
 from typing import Any
 
 import numpy as np
@@ -96,16 +97,43 @@ def test_what_one_known_person_adds() -> None:
     assert brute_risk(published, "A", True, 0) == Fraction(2, 5)
     assert brute_risk(published, "A", True, 1) == Fraction(10, 19)
     assert LScarce(2, 0, ("A",)).check(published).holds
-    assert LScarce(2, 1).check(published).holds
+    # Nothing else is shown: whoever is known to be there has it.
     verdict = LScarce(2, 1, ("A",)).check(published)
-    assert (verdict.holds, verdict.worst, verdict.violations) == (False, 2 / 3, 2)
+    assert (verdict.holds, verdict.worst, verdict.violations) == (False, 1.0, 2)
     assert verdict.explanation == (
         "2 of 2 groups break it. The worst, group 1 of release 1, has 5 registered people and a permanent value "
-        "2 times, which allows for a risk of 0.667; at most 1/2 is allowed."
+        "2 times, which allows for a risk of 1; at most 1/2 is allowed."
     )
-    six: list[Group] = [([1, 2, 3, 4, 5, 6], {"A": 2})]
-    assert LScarce(2, 1, ("A",)).check(view(six, six)).holds
-    assert brute_risk(view(six, six), "A", True, 1) <= Fraction(1, 2)
+    eight: list[Group] = [([1, 2, 3, 4, 5, 6, 7, 8], {"A": 1, "B": 2, "flu": 2, "fever": 2})]
+    assert LScarce(2, 1, ("A",)).check(view(eight, eight)).holds
+    assert brute_risk(view(eight, eight), "A", True, 1) <= Fraction(1, 2)
+
+
+def joint_risk(size: int, shown: dict[str, int], releases: int) -> Fraction:
+    """How likely somebody has A who is known to be in all releases, so that he has one of the values in each.
+
+    All values together: the ways in which he has and has not each of them, times the ways for everybody else.
+    """
+    having = {v: Fraction(comb(size - 1, c - 1), comb(size, c)) for v, c in shown.items() if c}
+    others = prod(1 - share for value, share in having.items() if value != "A")
+    with_a, without = having["A"], (1 - having["A"]) * (1 - others)
+    # He has it from some release on, or never.
+    ways = [without ** (releases - late) * with_a**late for late in range(releases + 1)]
+    return sum(ways[1:], Fraction(0)) / sum(ways)
+
+
+def test_somebody_known_to_be_there_has_one_of_the_values() -> None:
+    for size, count, other, releases in product((6, 9, 14), (1, 2), (1, 2, 3), (1, 2, 5)):
+        shown = {"A": count, "B": other, "flu": other, "fever": other}
+        for l in (2, 3, 4):  # noqa: E741
+            group: list[Group] = [(list(range(size)), shown)]
+            if LScarce(l, 1, ("A",)).check(view(*[group] * releases)).holds:
+                assert joint_risk(size, shown, releases) <= Fraction(1, l)
+    # One value beside it, however many are registered.
+    assert joint_risk(50, {"A": 1, "flu": 1}, 4) >= Fraction(4, 5)
+    many: list[Group] = [(list(range(50)), {"A": 1, "flu": 1})]
+    assert not LScarce(2, 1, ("A",)).check(view(many, many)).holds
+    assert LScarce(2, 0, ("A",)).check(view(many, many)).holds
 
 
 def test_the_limits_of_the_rules() -> None:
@@ -114,11 +142,8 @@ def test_the_limits_of_the_rules() -> None:
 
     assert holds(6, 2, 0)
     assert not holds(5, 2, 0)
-    # Four times the count, and one place less than there are known people beside.
-    assert holds(8 + 2 - 1, 2, 2)
-    assert not holds(8 + 2 - 2, 2, 2)
-    assert holds(6 + 2, 2, 2, ())
-    assert not holds(6 + 1, 2, 2, ())
+    # With people known more is needed than four times the count.
+    assert not holds(8 + 2, 2, 2)
     assert holds(1, 0, 5)
     assert not LScarce(10**30, 10**30).check(view([([1, 2], {"A": 1})])).holds
     assert LScarce(10**30, 10**30).check(view([([1, 2], {})])).holds
@@ -189,12 +214,11 @@ def test_table_two_is_not_scarce_though_every_release_is() -> None:
     two = certain(view(first, second))
     assert LScarce(3, 0, ("A",)).check(two).worst == 2 / 5
     assert LScarce(2, 0, ("A",)).check(two).holds
-    # Whose participation is known cannot be known better; where it is known of some, nothing is counted.
-    assert LScarce(2, 1, ("A",)).check(two).holds
+    # Three people are few to hide somebody who is known to be there.
+    assert not LScarce(2, 1, ("A",)).check(two).holds
     partly = np.array([True, False, False, False, False, False])
     some = replace(two, releases=tuple(replace(release, sure=partly) for release in two.releases))
     assert LScarce(2, 0, ("A",)).check(some).holds
-    assert "It is not proven" in LScarce(2, 1, ("A",)).check(some).explanation
 
 
 def test_followed_releases() -> None:

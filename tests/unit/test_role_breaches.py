@@ -35,7 +35,7 @@ def other_group(made: Formation, one: dict[str, Any]) -> int:
 
 
 def owner_is_away(made: Formation, one: dict[str, Any]) -> bool:
-    return one["awake"] and made.group_of(4, one["owner"]) != one["group"]
+    return bool(one["awake"] and made.group_of(4, one["owner"]) != one["group"])
 
 
 def old(made: Formation, **wanted: Any) -> dict[str, Any]:

@@ -280,7 +280,8 @@ class PermanenceFindings(Findings):
 
     def _judge_passing(self, limit: Fraction, most: int) -> Judgement:
         """Values that are not permanent, each by its release alone."""
-        passing = Passing.of(self.published, self.knowledge.permanent_values(self.published))
+        known = self.knowledge.participation(self.published)
+        passing = Passing.of(self.published, self.knowledge.permanent_values(self.published), known)
         beyond = passing.beyond(limit)
         highest = f"the highest share of one that is not permanent in a group is {float(passing.highest()):.3g}."
         if not beyond.size:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,15 +30,21 @@ class Passing:
     people: Ints
 
     @classmethod
-    def of(cls, published: Published, permanent: Ints) -> Passing:
-        """Everything that the releases show of values that are not permanent."""
+    def of(cls, published: Published, permanent: Ints, known: Mapping[int, frozenset[int]]) -> Passing:
+        """Everything that the releases show of values that are not permanent.
+
+        Of the people in `known` the numbers of the releases are known in which they are; in others they are not.
+        """
         parts = []
         for at, release in enumerate(published.releases):
             group = np.repeat(np.arange(release.group_count), np.diff(release.value_starts))
             other = ~np.isin(release.values, permanent)
             group = group[other]
+            absent = [person for person, releases in known.items() if release.number not in releases]
+            gone = np.add.reduceat(np.append(np.isin(release.members, absent), False), release.member_starts[:-1])
+            people = release.sizes - np.where(release.sizes > 0, gone, 0)
             where = np.full(group.size, at)
-            parts.append([where, group, release.values[other], release.counts[other], release.sizes[group]])
+            parts.append([where, group, release.values[other], release.counts[other], people[group]])
         columns = [np.concatenate([np.empty(0, dtype=np.int64), *some]) for some in zip(*parts, strict=True)]
         return cls(*columns)
 

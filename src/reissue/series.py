@@ -348,8 +348,8 @@ class Series:
     def roles(self, number: int) -> Any:
         """Private: who played which role in a release, where the method gives roles (HD-composition).
 
-        `person`, `value`, `role` (holder, decoy, buddy), `cohort` (1 for holders), `container`, `awake`, `present`. A
-        buddy is somebody who could take over from a decoy or pass for a holder.
+        `person`, `value`, `role` (holder, heir of a dead one, decoy, buddy), `cohort` (1 for holders), `container`,
+        `awake`, `present`. A buddy is somebody who could take over from a decoy or pass for a holder.
         """
         self._record(number)
         frame = self._named(archive.roles(self._ledger, number))

@@ -68,9 +68,9 @@ STREAMS = {
 }
 
 
-def tables(stream: Stream) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+def tables(stream: Stream, seed: int = 0) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
     """The table of each release, with one row for everybody present, and the registry."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     age, place = rng.integers(20, 80, REGISTERED), rng.integers(0, 100, REGISTERED)
     value = rng.integers(0, len(TRANSIENT), REGISTERED)
     present = np.zeros(REGISTERED, dtype=np.bool_)
@@ -89,7 +89,7 @@ def tables(stream: Stream) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
             changed = rng.choice(np.flatnonzero(value < holder), stream.change, replace=False)
             value[changed] = rng.integers(0, holder, stream.change)
             value[rng.choice(np.flatnonzero(present & (value < holder)), stream.acquire, replace=False)] = holder
-        registry = pl.DataFrame({"patient": np.arange(REGISTERED), "age": age, "place": place})
+        registry = pl.DataFrame({"patient": np.arange(REGISTERED), "age": age, "place": place.copy()})
         table = registry.with_columns(diagnosis=pl.Series(VALUES).gather(value)).filter(pl.Series(present))
         yield table, registry
 

@@ -124,14 +124,17 @@ def test_the_principles_hold_and_nobody_is_certain_or_excluded(seed: int) -> Non
     excluded = {(person, value) for person, values in found.excluded.items() for value in values}
     assert not playing & excluded
     assert found.risks["high"].max() is None or found.risks["high"].max() <= 1 / l + 1e-12
-    # What is shown of permanent values is what the table has, but for those replaced.
+    # What is shown of permanent values is what the table has, but for those replaced and those of heirs.
     for draft in drafts:
         for value in permanent:
             code = draft.view.values.index(value)
             shown = int(draft.view.releases[0].counts[draft.view.releases[0].values == code].sum())
             held = int((draft.snapshot.values.codes == code).sum())
-            hidden = 0 if draft.changed is None else draft.changed.filter(pl.col(OWN).cast(pl.String) == value).height
-            assert shown == held - hidden
+            hidden, inherited = 0, 0
+            if draft.changed is not None:
+                hidden = draft.changed.filter(pl.col(OWN).cast(pl.String) == value).height
+                inherited = draft.changed.filter(pl.col("d").cast(pl.String) == value).height
+            assert shown == held - hidden + inherited
 
 
 @pytest.mark.parametrize("seed", range(100, 106))

@@ -15,7 +15,7 @@ from role_formations import Formation, follow, formation
 from reissue.guarantees.cohort_based import CohortBased
 from reissue.guarantees.role_based import RoleBased
 
-SEEDS = (2, 6)
+SEEDS = (6, 48)
 """With everything in them that is needed to plant breaches."""
 by_the_rules = cache(formation)
 

@@ -238,7 +238,7 @@ def at_home(made: Formation) -> list[dict[str, Any]]:
     ],
 )
 def test_what_is_no_breach(change: Callable[[Formation], None]) -> None:
-    for seed in (2, 6):
+    for seed in (6, 48):
         made, before = formation(seed), formation(seed)
         change(made)
         assert made != before

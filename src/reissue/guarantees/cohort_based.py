@@ -281,7 +281,9 @@ def _lasting(breaches: Breaches, instances: Instances, roles: Roles, past: _Past
         "instance changed its value, cohort, clique, container or time of creation",
         "instances changed their value, cohort, clique, container or time of creation",
     )
-    passed_on = pl.col("owner").is_not_null() & pl.col("owner").ne_missing(pl.col("owner_before"))
+    # Somebody inherits from a holder who died; a holder who is registered keeps his instance.
+    alive = pl.col("owner_before").is_in(pl.Series(roles.people).cast(pl.UInt32).implode())
+    passed_on = pl.col("owner").is_not_null() & pl.col("owner").ne_missing(pl.col("owner_before")) & alive
     breaches.add(
         integers(both.filter(passed_on & (pl.col("cohort") == HOLDERS))["group"]),
         "instance of a holder changed its owner",

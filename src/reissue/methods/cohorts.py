@@ -13,6 +13,8 @@ owner is, and that shows in no release.
 | M3: a decoy becomes a holder       | a buddy takes his instance over; he becomes a new holder                     |
 | M4, A2: a decoy is absent or gone  | a buddy who is present takes over, drawn uniformly                           |
 | A1: the holder is absent           | the clique sleeps; buddies who are absent take over where there are any      |
+| the holder dies                    | a buddy inherits his instance, which goes on as if he were the holder: one   |
+|                                    | of his values is published as the permanent one, so that no death shows      |
 | clique extinction                  | a clique whose holder is dead is removed once somebody of every one of its   |
 |                                    | containers died: any of them might have been the holder                      |
 | 3.2.5: no buddy is left            | the decoy who became a holder is pinned: he stays a decoy, and his value is  |
@@ -37,9 +39,11 @@ Flags = npt.NDArray[np.bool_]
 
 NOBODY = -1
 
-KEPT_INSTANCES = pl.Schema([*INSTANCES.items(), ("bereaved", pl.Boolean()), ("pinned", pl.Boolean())])
-"""What is remembered of instances: also whether somebody who could have owned it died, and whether its owner is a
-holder himself who must stay a decoy."""
+KEPT_INSTANCES = pl.Schema(
+    [*INSTANCES.items(), ("bereaved", pl.Boolean()), ("pinned", pl.Boolean()), ("inherited", pl.Boolean())]
+)
+"""What is remembered of instances: also whether somebody who could have owned it died, whether its owner is a holder
+himself who must stay a decoy, and whether its owner has inherited it from a holder who died."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,6 +94,7 @@ class Cohorts:
     created: Ints
     bereaved: Flags
     pinned: Flags
+    inherited: Flags
     could: list[Ints]
     """The rows of those who could own each: in its container when it was created, and registered ever since."""
     awake: Flags = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
@@ -114,25 +119,31 @@ class Cohorts:
             return own[name].to_numpy().astype(np.int64)
 
         owner = rows_of(own["owner"].cast(pl.Int64).fill_null(NOBODY).to_numpy(), row_of)
-        pinned = own["pinned"].to_numpy() & (owner >= 0)
+        pinned, inherited = own["pinned"].to_numpy() & (owner >= 0), own["inherited"].to_numpy().copy()
         names = ("instance", "cohort", "clique", "container")
         one, two, three, four = (column(name) for name in names)
-        return cls(value, size, known, one, two, three, four, owner, column("created"), bereaved, pinned, could)
+        created = column("created")
+        return cls(value, size, known, one, two, three, four, owner, created, bereaved, pinned, inherited, could)
 
     def __len__(self) -> int:
         return self.instance.size
 
     # From the release before to this one
 
-    def update(self, ground: Ground, has: Flags, rng: np.random.Generator) -> None:
-        """Let owners take over from each other, cliques sleep, wake and end; `has` is who ever had the value."""
+    def update(self, ground: Ground, has: Flags, rng: np.random.Generator, *, heirs: Flags | None = None) -> None:
+        """Let owners take over from each other, cliques sleep, wake and end; `has` is who ever had the value.
+
+        `heirs` are those who have another value to show as this one, if they inherit; None: nobody does.
+        """
         self._end()
         self.awake = np.zeros(len(self), dtype=np.bool_)
         owned = np.zeros(ground.present.size, dtype=np.bool_)
         owned[self.owner[self.owner >= 0]] = True
         clean = ~owned & ~has
+        if heirs is not None:
+            self._inherit(has, clean, rng)
         by_clique = np.argsort(self.clique, kind="stable").reshape(-1, self.size)
-        wanted = [self._holder_present(members, ground) for members in by_clique]
+        wanted = [self._holder_present(members, ground, heirs) for members in by_clique]
         # Those who must be awake choose first among the buddies that they may share.
         for must in (True, False):
             for members, wants in zip(by_clique, wanted, strict=True):
@@ -141,18 +152,31 @@ class Cohorts:
 
     def _end(self) -> None:
         """Cliques without a holder are removed once somebody of every one of their containers has died."""
-        lost = self.clique[(self.cohort == HOLDERS) & (self.owner == NOBODY)]
+        lost = self.clique[(self.cohort == HOLDERS) & ((self.owner == NOBODY) | self.inherited)]
         still = self.clique[~self.bereaved]
         self._only(~np.isin(self.clique, np.setdiff1d(lost, still)))
 
     def _only(self, chosen: Flags) -> None:
-        for name in ("instance", "cohort", "clique", "cell", "owner", "created", "bereaved", "pinned"):
+        for name in ("instance", "cohort", "clique", "cell", "owner", "created", "bereaved", "pinned", "inherited"):
             setattr(self, name, getattr(self, name)[chosen])
         self.could = [rows for rows, stays in zip(self.could, chosen.tolist(), strict=True) if stays]
 
-    def _holder_present(self, members: Ints, ground: Ground) -> bool:
-        holder = self.owner[members[self.cohort[members] == HOLDERS][0]]
-        return bool(holder >= 0 and ground.present[holder])
+    def _inherit(self, has: Flags, clean: Flags, rng: np.random.Generator) -> None:
+        """Where the holder has died, or the last heir, a buddy inherits; an heir who falls ill becomes the holder."""
+        mine = np.flatnonzero((self.cohort == HOLDERS) & self.inherited & (self.owner >= 0))
+        self.inherited[mine[has[self.owner[mine]]]] = False
+        for at in np.flatnonzero((self.cohort == HOLDERS) & (self.owner == NOBODY)):
+            buddies = self.could[at][clean[self.could[at]]]
+            if buddies.size:
+                heir = int(rng.choice(buddies))
+                clean[heir] = False
+                self.owner[at], self.inherited[at] = heir, True
+
+    def _holder_present(self, members: Ints, ground: Ground, heirs: Flags | None) -> bool:
+        at = members[self.cohort[members] == HOLDERS][0]
+        holder = self.owner[at]
+        able = heirs is None or not self.inherited[at] or bool(heirs[holder])
+        return bool(holder >= 0 and ground.present[holder]) and able
 
     def _settle(
         self, members: Ints, ground: Ground, has: Flags, clean: Flags, rng: np.random.Generator, *, awake: bool
@@ -169,7 +193,7 @@ class Cohorts:
             if any(not self.could[at].size for at in members):
                 # Everybody knows that nobody is left who could own one of them: it can never wake again.
                 self.owner[holder] = NOBODY
-            else:
+            elif not self.inherited[holder]:
                 self.suppressed.append(row)
 
     def _enough(self, at: int, ground: Ground, clean: Flags) -> bool:
@@ -267,6 +291,7 @@ class Cohorts:
                 "created": np.full(size, number),
                 "bereaved": np.zeros(size, dtype=np.bool_),
                 "pinned": np.zeros(size, dtype=np.bool_),
+                "inherited": np.zeros(size, dtype=np.bool_),
                 "awake": np.ones(size, dtype=np.bool_),
             }
             for name, more in fresh.items():
@@ -297,6 +322,7 @@ class Cohorts:
             "group": group[self.cell],
             "bereaved": self.bereaved,
             "pinned": self.pinned,
+            "inherited": self.inherited,
         }
         return pl.DataFrame(columns).cast(KEPT_INSTANCES)
 

@@ -17,6 +17,7 @@ What the paper leaves open is decided so that nothing depends on who the holder 
 | which decoys              | drawn uniformly from the present people of a blindly chosen neighbourhood              |
 | who takes over            | drawn uniformly from the buddies                                                       |
 | which instances sleep     | the clique that was made with the holder's: it sleeps and wakes as one                 |
+| a holder dies             | a buddy inherits his role (`heirs`), and shows one of his values as the permanent one   |
 | who moves away            | stays what he is: a holder's value is shown in his old container for ever (`elsewhere`) |
 | the first release         | like the others: roles first, then groups                                              |
 | a group with a holder     | has l + 1 people registered for each, and `known` more, if known is above 0            |
@@ -70,6 +71,10 @@ class HDComposition(Method):
     """How many people who are present a container has at least, when it is made."""
     known: int = 0
     """The participation of how many people the adversary may know (the paper's K)."""
+    heirs: bool = True
+    """Whether somebody inherits the role of a holder who dies, so that his death does not show: one of the heir's
+    values is then published as the permanent one. Without, the value is not seen again, and whoever notices suspects
+    the dead."""
 
     name: ClassVar[str] = "HDComposition"
     protects_series: ClassVar[bool] = True
@@ -84,6 +89,10 @@ class HDComposition(Method):
                     f"The '{name}' parameter of HDComposition must be a whole number of at least {least}. "
                     f"Got {value!r} instead."
                 )
+        if not isinstance(self.heirs, bool):
+            raise ParameterError(
+                f"The 'heirs' parameter of HDComposition must be true or false. Got {self.heirs!r} instead."
+            )
 
     @property
     def cohorts(self) -> int:
@@ -93,7 +102,7 @@ class HDComposition(Method):
     @property
     def parameters(self) -> dict[str, object]:
         """The parameters by name."""
-        return {"l": self.l, "container": self.container, "known": self.known}
+        return {"l": self.l, "container": self.container, "known": self.known, "heirs": self.heirs}
 
     def promises(self, schema: Schema) -> tuple[Promise, ...]:
         """Both principles of the paper, and what they are for."""
@@ -153,10 +162,11 @@ class _Round:
         ground = self._ground()
         cohorts = [self._cohorts(value, code, ground, holders) for value, code in self.permanent.items()]
         unseen = [one.unseen(ground, self._has(self.permanent[one.value])) for one in cohorts]
-        where = self._shown_in(ground, cohorts)
-        of_cell, count = self._partition(ground, cohorts, unseen, where)
+        inherited = self._inherited(cohorts)
+        where = self._shown_in(ground, cohorts, inherited)
+        of_cell, count = self._partition(ground, cohorts, unseen, where, inherited)
         group = of_cell[ground.cell].astype(np.int32)
-        changed = self._replaced(group, count, cohorts, unseen)
+        changed = self._replaced(group, count, cohorts, unseen, inherited)
         people = self.snapshot.people
         frame = pl.concat([pl.DataFrame(schema=KEPT_INSTANCES), *(one.frame(people, of_cell) for one in cohorts)])
         buddies = pl.concat([pl.DataFrame(schema=BUDDIES), *(one.buddies(people) for one in cohorts)])
@@ -171,9 +181,25 @@ class _Round:
         elsewhere = _elsewhere(of_cell[where], group[self.owner])
         return Grouping(group, count, changed=changed, roles=roles, elsewhere=elsewhere), remembered
 
-    def _shown_in(self, ground: Ground, cohorts: Sequence[Cohorts]) -> Ints:
+    def _inherited(self, cohorts: Sequence[Cohorts]) -> dict[int, tuple[int, int]]:
+        """The places of the values that heirs show, with the permanent value and the cell that they show it in."""
+        codes = self.snapshot.values.codes
+        transient = ~np.isin(codes, list(self.permanent.values()))
+        shown: dict[int, tuple[int, int]] = {}
+        for one in cohorts:
+            for at in np.flatnonzero(one.awake & one.inherited & (one.cohort == HOLDERS)):
+                own = np.flatnonzero((self.owner == one.owner[at]) & transient)
+                free = own[~np.isin(own, list(shown))]
+                if not free.size:
+                    raise InternalError("an heir has no value to show")
+                shown[int(self.rng.choice(free))] = self.permanent[one.value], int(one.cell[at])
+        return shown
+
+    def _shown_in(self, ground: Ground, cohorts: Sequence[Cohorts], inherited: dict[int, tuple[int, int]]) -> Ints:
         """The cell in which each value is shown: that of its person or, for a holder's, that of his instance."""
         cell = ground.cell[self.owner]
+        for fact, (_, shown) in inherited.items():
+            cell[fact] = shown
         codes = self.snapshot.values.codes
         for one in cohorts:
             shown = one.awake & (one.cohort == HOLDERS)
@@ -241,7 +267,7 @@ class _Round:
         now = self._has(code)
         ever = np.zeros(len(self.snapshot), dtype=np.bool_)
         ever[self.row_of[holders.filter(pl.col("value") == value)["person"].to_numpy().astype(np.int64)]] = True
-        cohorts.update(ground, ever, self.rng)
+        cohorts.update(ground, ever, self.rng, heirs=self._able_heirs(value) if self.method.heirs else None)
         owning = cohorts.owner[(cohorts.cohort == HOLDERS) | cohorts.pinned]
         fresh = now.copy()
         fresh[owning[owning >= 0]] = False
@@ -249,8 +275,19 @@ class _Round:
         self.instance, self.clique = cohorts.number(self.number, self.instance, self.clique, ground)
         return cohorts
 
+    def _able_heirs(self, value: str) -> Flags:
+        """Those who have more transient values than other roles that they may have to show instead of them."""
+        transient = ~np.isin(self.snapshot.values.codes, list(self.permanent.values()))
+        others = sum(other != value for other in self.permanent)
+        return np.bincount(self.owner[transient], minlength=len(self.snapshot)) > others
+
     def _partition(
-        self, ground: Ground, cohorts: Sequence[Cohorts], unseen: Sequence[Ints], where: Ints
+        self,
+        ground: Ground,
+        cohorts: Sequence[Cohorts],
+        unseen: Sequence[Ints],
+        where: Ints,
+        inherited: dict[int, tuple[int, int]],
     ) -> tuple[Ints, int]:
         """The group of each cell, by node, and how many there are."""
         method, cells = self.method, ground.cells
@@ -262,7 +299,9 @@ class _Round:
             everybody = np.ones(len(self.snapshot), dtype=np.bool_)
             shown = np.ones(self.owner.size, dtype=np.bool_)
             shown[self._hidden(cohorts, unseen)] = False
-            facts = where[shown], self.snapshot.values.codes[shown].astype(np.int64)
+            codes = self.snapshot.values.codes.astype(np.int64)
+            codes[list(inherited)] = [code for code, _ in inherited.values()]
+            facts = where[shown], codes[shown]
             lasting = np.array(list(self.permanent.values()), dtype=np.int64)
             group = widened(cells, group, ground.per_cell(everybody), facts, lasting, method.l, method.known)
         # Cells without people can belong to no group; one in which something is shown always has a neighbour who does.
@@ -271,13 +310,18 @@ class _Round:
         return of_cell, numbers.size
 
     def _replaced(
-        self, group: npt.NDArray[np.int32], count: int, cohorts: Sequence[Cohorts], unseen: Sequence[Ints]
+        self,
+        group: npt.NDArray[np.int32],
+        count: int,
+        cohorts: Sequence[Cohorts],
+        unseen: Sequence[Ints],
+        inherited: dict[int, tuple[int, int]],
     ) -> Changed | None:
         """Another value for each that must not be shown, drawn from the table, that the group has room for."""
         codes = self.snapshot.values.codes.astype(np.int64)
         transient = ~np.isin(codes, list(self.permanent.values()))
         hidden = self._hidden(cohorts, unseen)
-        if not hidden.size:
+        if not hidden.size and not inherited:
             return None
         present = np.bincount(group[self.present], minlength=count)
         of_fact = group[self.owner]
@@ -303,7 +347,10 @@ class _Round:
                     "other value that is rare enough to take its place.",
                     hint="lower l, or publish when there are more people or other values.",
                 )
-        return Changed(hidden, instead.astype(self.snapshot.values.codes.dtype))
+        rows = np.concatenate([hidden, np.array(list(inherited), dtype=np.int64)])
+        codes_shown = np.concatenate([instead, np.array([code for code, _ in inherited.values()], dtype=np.int64)])
+        order = np.argsort(rows)
+        return Changed(rows[order], codes_shown[order].astype(self.snapshot.values.codes.dtype))
 
     def _hidden(self, cohorts: Sequence[Cohorts], unseen: Sequence[Ints]) -> Ints:
         """The places of the values that must not be shown, ascending."""
@@ -344,14 +391,18 @@ def _labels(snapshot: Snapshot) -> tuple[str, ...]:
 def roles_of(memory: Memory) -> pl.DataFrame:
     """Who has which role, by person `number`: `value`, `role`, `cohort`, `container`, `awake`.
 
-    Owners are holders or decoys. Buddies could own an instance as well; whoever owns one of the same value himself, or
-    has the value, is none.
+    Owners are holders, their heirs, or decoys. Buddies could own an instance as well; whoever owns one of the same
+    value himself, or has the value, is none.
     """
     instances = memory[ROLES]
     owned = instances.drop_nulls("owner").select(
         pl.col("owner").alias("number"),
         "value",
-        role=pl.when(pl.col("cohort") == HOLDERS).then(pl.lit("holder")).otherwise(pl.lit("decoy")),
+        role=pl.when(pl.col("inherited"))
+        .then(pl.lit("heir"))
+        .when(pl.col("cohort") == HOLDERS)
+        .then(pl.lit("holder"))
+        .otherwise(pl.lit("decoy")),
         cohort="cohort",
         container="container",
         awake="awake",

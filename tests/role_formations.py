@@ -123,18 +123,23 @@ class Formation:
         return next(members[0] for at, (members, _) in enumerate(self.groups[number]) if at != one["group"])
 
     def move(self, number: int, person: int, beside: int) -> None:
-        """Let somebody move to where another is. What is transient is shown no more than it may be."""
+        """Let somebody move to where another is."""
         self.groups[number][self.group_of(number, person)][0].remove(person)
         self.groups[number][self.group_of(number, beside)][0].append(person)
         self.container[number][person] = self.container[number][beside]
-        for members, shown in self.groups[number]:
-            shown["flu"] = len(self.present[number] & set(members)) // self.l
+        self._show_transient(number)
 
     def leave(self, number: int, person: int) -> None:
         """Strike somebody off the registry of a release, but not off the lists of buddies."""
         self.groups[number][self.group_of(number, person)][0].remove(person)
         self.present[number].discard(person)
         del self.container[number][person]
+        self._show_transient(number)
+
+    def _show_transient(self, number: int) -> None:
+        """As often as it may be, which depends on who is where."""
+        for members, shown in self.groups[number]:
+            shown["flu"] = len(self.present[number] & set(members)) // self.l
 
 
 def formation(seed: int, l: int = 3, releases: int = 4) -> Formation:  # noqa: E741
@@ -159,6 +164,12 @@ def formation(seed: int, l: int = 3, releases: int = 4) -> Formation:  # noqa: E
         live = [one for one in live if one["clique"] not in gone]
         buddies = {one["instance"]: buddies[one["instance"]] for one in live}
         owned = {(one["owner"], one["value"]) for one in live}
+        # Somebody may inherit from a holder who died, at once or later.
+        for one in live:
+            heirs = [person for person in sorted(buddies[one["instance"]]) if (person, one["value"]) not in owned]
+            if one["cohort"] == 1 and one["owner"] is None and heirs and rng.random() < 0.5:
+                one["owner"] = int(rng.choice(heirs))
+                owned.add((one["owner"], one["value"]))
         for _ in range(4 if number == 1 else 1):
             value = str(rng.choice(PERMANENT))
             quarter = int(rng.integers(CONTAINERS // QUARTER))

@@ -147,7 +147,7 @@ def around_the_mover(seen: tuple[Shown, ...]) -> Hashable:
 
 
 def test_a_move_tells_nothing() -> None:
-    found = shares(holders_by(around_the_mover, PAIRS, MOVES, range(14)), MOVER)
+    found = shares(holders_by(around_the_mover, PAIRS, MOVES, range(12)), MOVER)
     assert len(found) > 1
     assert all(share <= 1 / PAIRS.l + 4 * error for share, error in found.values())
     assert all(share <= 1 / PAIRS.l for share, error in found.values() if error < 0.1)
@@ -157,14 +157,16 @@ def test_an_instance_that_moves_with_its_holder_betrays_him(monkeypatch: pytest.
     """The paper's section 3.4.1: what a decoy leaves behind, a holder takes with him."""
     update = Cohorts.update
 
-    def follow(cohorts: Cohorts, ground: Ground, has: np.ndarray, rng: np.random.Generator) -> None:
+    def follow(
+        cohorts: Cohorts, ground: Ground, has: np.ndarray, rng: np.random.Generator, *, heirs: np.ndarray | None = None
+    ) -> None:
         for at in np.flatnonzero(cohorts.cohort == HOLDERS):
             cohorts.cell[at] = ground.cell[cohorts.owner[at]]
             cohorts.could[at] = ground.rows(int(cohorts.cell[at]))
-        update(cohorts, ground, has, rng)
+        update(cohorts, ground, has, rng, heirs=heirs)
 
     monkeypatch.setattr(Cohorts, "update", follow)
-    tally = holders_by(around_the_mover, PAIRS, MOVES, range(10))
+    tally = holders_by(around_the_mover, PAIRS, MOVES, range(8))
     # It was with him before and is now, but no longer with those who lived with him.
     assert tally[1, 1, 0].total() > 1
     assert tally[1, 1, 0].keys() == {MOVER}
@@ -173,10 +175,22 @@ def test_an_instance_that_moves_with_its_holder_betrays_him(monkeypatch: pytest.
 # Somebody dies
 
 
+DEATHS = [line(8), {person: place for person, place in line(8).items() if person != MOVER}]
+
+
+def ended(seen: tuple[Shown, ...]) -> Hashable:
+    """Whether the value is shown with the one who dies, and whether it is shown no more when he is dead."""
+    return next(count for members, count in seen[0] if MOVER in members), showing(seen[1:]) == ((),)
+
+
+def test_a_death_tells_nothing_where_somebody_inherits() -> None:
+    tally = holders_by(ended, PAIRS, DEATHS, range(8))
+    assert {told for _, told in tally} == {False}
+    assert all(share <= 1 / PAIRS.l for share, _ in shares(tally, MOVER).values())
+
+
 def test_a_value_that_ends_with_a_death_was_the_dead_ones() -> None:
-    """Where everybody else is known to be present, which no truthful method can help."""
-    alive = line(8)
-    registries = [alive, {person: place for person, place in alive.items() if person != MOVER}]
-    tally = holders_by(lambda seen: bool(showing(seen[1:]) == ((),)), PAIRS, registries, range(3))
-    assert tally[True] == Counter({MOVER: 3})
-    assert MOVER not in tally[False]
+    """What the heirs are for: everybody else is present and would have been shown."""
+    tally = holders_by(ended, HDComposition(l=2, container=2, heirs=False), DEATHS, range(3))
+    assert tally[1, True] == Counter({MOVER: 3})
+    assert all(MOVER not in who for told, who in tally.items() if told != (1, True))

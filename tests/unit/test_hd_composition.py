@@ -192,7 +192,7 @@ def test_a_buddy_inherits_from_a_holder_who_dies() -> None:
     places = {person: person for person in range(24)}
     story.tell(everyone(range(24), ill=[2]), places)
     cell = story.roles.instances.filter(pl.col("cohort") == HOLDERS)["container"].item()
-    buddies = {int(story.rehearsal.ids[n]) for n in story.roles.people[story.roles.container == cell]} - {2}
+    buddies = {int(story.rehearsal.ids[n]) for n in story.roles.people[story.roles.container == cell].tolist()} - {2}
     alive = {person: place for person, place in places.items() if person != 2}
     draft = story.tell(everyone(alive), alive)
     (heir,) = story.owners(HOLDERS)
@@ -219,22 +219,21 @@ def test_without_heirs_the_value_dies_with_the_holder() -> None:
     assert draft.tables["table"].filter(pl.col("disease") == "HIV").is_empty()
 
 
-def test_a_clique_ends_when_everybody_might_have_been_the_one_who_died() -> None:
-    story = Story(policy(container=3))
-    places = {person: person for person in range(24)}
-    story.tell(everyone(range(24), ill=[2]), places)
-    first = story.roles.instances
-    alive = {person: place for person, place in places.items() if person != 2}
+@pytest.mark.parametrize(("container", "heirs"), [(3, False), (3, True), (20, True)])
+def test_a_clique_ends_when_everybody_might_have_been_the_one_who_died(container: int, heirs: bool) -> None:
+    story = Story(ri.Policy(SCHEMA, ri.HDComposition(l=2, container=container, heirs=heirs)))
+    alive = {person: person for person in range(24)}
+    story.tell(everyone(alive, ill=[2]), alive)
+    first, buddies = story.roles.instances, story.roles.buddies
+    del alive[2]
     story.tell(everyone(alive), alive)
-    cells = set(first["container"])
-    if len(cells) > 1:
-        assert story.roles.instances.height == first.height
-        # Now somebody of every container dies.
-        container = dict(zip(story.roles.people.tolist(), story.roles.container.tolist(), strict=True))
-        numbers = {number for cell in cells for number in [n for n, c in container.items() if c == cell][:1]}
-        dead = {int(story.rehearsal.ids[number]) for number in numbers}
-        alive = {person: place for person, place in alive.items() if person not in dead}
-        story.tell(everyone(alive), alive)
+    # The holder alone could have died so far, or one of two in the same container.
+    assert story.roles.instances["instance"].to_list() == first["instance"].to_list()
+    # Now for every instance somebody else dies.
+    for instance in first["instance"]:
+        could = buddies.filter(pl.col("instance") == instance)["person"].to_list()
+        del alive[next(person for person in (int(story.rehearsal.ids[n]) for n in could) if person in alive)]
+    story.tell(everyone(alive), alive)
     assert story.roles.instances.is_empty()
 
 

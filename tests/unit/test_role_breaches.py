@@ -15,7 +15,7 @@ from role_formations import Formation, follow, formation
 from reissue.guarantees.cohort_based import CohortBased
 from reissue.guarantees.role_based import RoleBased
 
-SEEDS = (6, 48)
+SEEDS = (17, 34)
 """With everything in them that is needed to plant breaches."""
 by_the_rules = cache(formation)
 
@@ -154,24 +154,19 @@ def created_changed(made: Formation) -> None:
 
 
 def holder_replaced(made: Formation) -> None:
+    """A holder who is registered loses his instance to a buddy."""
     owners = {one["owner"] for one in made.instances[4]}
-    for one in made.instances[4]:
-        heirs = made.buddies[4][one["instance"]] - owners
-        if one["cohort"] == 1 and one["created"] < 4 and one["owner"] is not None and heirs:
-            made.present[4].add(heir := min(heirs))
-            one["owner"] = heir
-            return
-    raise AssertionError("no instance to pass on")
-
-
-def holder_back(made: Formation) -> None:
-    one = next(
-        one for one in made.instances[4] if one["cohort"] == 1 and one["created"] < 4 and one["owner"] is not None
+    before = {one["instance"]: one["owner"] for one in made.instances[3] if one["owner"] is not None}
+    one = any_of(
+        made,
+        lambda one: (
+            one["cohort"] == 1
+            and one["owner"] == before.get(one["instance"], -1)
+            and made.buddies[4][one["instance"]] - owners
+        ),
     )
-    for two in made.instances[3]:
-        if two["clique"] == one["clique"]:
-            two["awake"] = False
-    the(made, 3, instance=one["instance"])["owner"] = None
+    one["owner"] = min(made.buddies[4][one["instance"]] - owners)
+    made.present[4].add(one["owner"])
 
 
 def lost_alone(made: Formation) -> None:
@@ -351,7 +346,6 @@ COHORT_RULES: list[tuple[Mutation, str]] = [
     (container_changed, "changed its value, cohort, clique, container"),
     (created_changed, "changed its value"),
     (holder_replaced, "instance of a holder changed its owner"),
-    (holder_back, "instance of a holder changed its owner"),
     (lost_alone, "clique is not one instance of one value in each of 3 cohorts"),
     (clique_back, "new instances? (has a|have) numbers?, or (is|are) in (a )?cliques?, of (an )?earlier"),
     (number_back, "new instances? (has a|have) numbers?, or (is|are) in (a )?cliques?, of (an )?earlier"),
@@ -377,8 +371,8 @@ NAMED = re.compile(r"\b(A|B|flu|fever)\b")
 
 @pytest.mark.parametrize("l", [2, 3, 4])
 def test_formations_made_by_the_rules_satisfy_both_principles(l: int) -> None:  # noqa: E741
-    asleep = removed = passed_on = away = holders_away = emptied = newcomers = returned = 0
-    for seed in range(100 * l, 100 * l + 8):
+    asleep = removed = passed_on = inherited = away = holders_away = emptied = newcomers = returned = 0
+    for seed in range(100 * l, 100 * l + 6):
         made = formation(seed, l)
         published, secret = made.published, made.secret
         assert RoleBased(l).check(published, secret).holds
@@ -389,6 +383,12 @@ def test_formations_made_by_the_rules_satisfy_both_principles(l: int) -> None:  
         for before, now in pairwise(owners):
             removed += len(before.keys() - now.keys())
             passed_on += sum(before.get(instance, owner) != owner for instance, owner in now.items())
+        holders = [
+            {one["instance"]: one["owner"] for one in some if one["cohort"] == 1 and one["owner"] is not None}
+            for some in made.instances.values()
+        ]
+        for before, now in pairwise(holders):
+            inherited += sum(before.get(instance, owner) != owner for instance, owner in now.items())
         for one in made.instances[4]:
             here = made.inside(4, one["container"])
             away += owner_is_away(made, one)
@@ -396,7 +396,7 @@ def test_formations_made_by_the_rules_satisfy_both_principles(l: int) -> None:  
             emptied += one["awake"] and not here
             newcomers += len(here - made.buddies[4][one["instance"]])
         returned += len(made.container[4].keys() - made.container[3].keys())
-    assert min(asleep, removed, passed_on, away, holders_away, emptied, newcomers, returned) > 0
+    assert min(asleep, removed, passed_on, inherited, away, holders_away, emptied, newcomers, returned) > 0
 
 
 @pytest.mark.parametrize(("mutate", "words"), ROLE_RULES)

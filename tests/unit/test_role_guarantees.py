@@ -194,6 +194,22 @@ def buddy_moves(made: Formation) -> None:
     made.move(4, min(made.buddies[4][one["instance"]] & free), made.somewhere_else(4, one))
 
 
+def holder_dies(made: Formation) -> None:
+    """And somebody inherits."""
+    owners = [one["owner"] for one in made.instances[4]]
+    one, heirs = next(
+        (one, heirs)
+        for one in at_home(made)
+        if one["cohort"] == 1 and owners.count(one["owner"]) == 1
+        if (heirs := made.buddies[4][one["instance"]] - set(owners))
+    )
+    made.present[4].add(heir := min(heirs))
+    made.leave(4, one["owner"])
+    for some in made.buddies[4].values():
+        some.discard(one["owner"])
+    one["owner"] = heir
+
+
 def everybody_moves(made: Formation) -> None:
     """A container with an awake instance is left by all."""
     one = at_home(made)[0]
@@ -231,6 +247,7 @@ def at_home(made: Formation) -> list[dict[str, Any]]:
         owner_moves,
         holder_moves,
         buddy_moves,
+        holder_dies,
         everybody_moves,
         newcomer_is_no_buddy,
         buddies_become_fewer,
@@ -238,7 +255,7 @@ def at_home(made: Formation) -> list[dict[str, Any]]:
     ],
 )
 def test_what_is_no_breach(change: Callable[[Formation], None]) -> None:
-    for seed in (6, 48):
+    for seed in (17, 34):
         made, before = formation(seed), formation(seed)
         change(made)
         assert made != before

@@ -15,8 +15,8 @@ owner is, and that shows in no release.
 | A1: the holder is absent           | the clique sleeps; buddies who are absent take over where there are any      |
 | the holder dies                    | a buddy inherits his instance, which goes on as if he were the holder: one   |
 |                                    | of his values is published as the permanent one, so that no death shows      |
-| clique extinction                  | a clique whose holder is dead is removed once somebody of every one of its   |
-|                                    | containers died: any of them might have been the holder                      |
+| clique extinction                  | a clique whose holder is dead is removed once as many died in each of its    |
+|                                    | containers as it has instances there: any of them might have been the holder |
 | 3.2.5: no buddy is left            | the decoy who became a holder is pinned: he stays a decoy, and his value is  |
 |                                    | published as another                                                         |
 | 3.4.1: somebody moves away         | nothing happens: his value is still shown where it was. The paper moves a    |
@@ -40,10 +40,10 @@ Flags = npt.NDArray[np.bool_]
 NOBODY = -1
 
 KEPT_INSTANCES = pl.Schema(
-    [*INSTANCES.items(), ("bereaved", pl.Boolean()), ("pinned", pl.Boolean()), ("inherited", pl.Boolean())]
+    [*INSTANCES.items(), ("deaths", pl.UInt32()), ("pinned", pl.Boolean()), ("inherited", pl.Boolean())]
 )
-"""What is remembered of instances: also whether somebody who could have owned it died, whether its owner is a holder
-himself who must stay a decoy, and whether its owner has inherited it from a holder who died."""
+"""What is remembered of instances: also how many who could have owned it died, whether its owner is a holder himself
+who must stay a decoy, and whether its owner has inherited it from a holder who died."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +92,7 @@ class Cohorts:
     owner: Ints
     """The row of the owner; -1 where there is none."""
     created: Ints
-    bereaved: Flags
+    deaths: Ints
     pinned: Flags
     inherited: Flags
     could: list[Ints]
@@ -111,7 +111,7 @@ class Cohorts:
         own = kept.filter(pl.col("value") == value).sort("instance")
         listed = buddies.join(own.select("instance").with_row_index("at"), on="instance").sort("at")
         at, rows = listed["at"].to_numpy(), rows_of(listed["person"].to_numpy().astype(np.int64), row_of)
-        bereaved = own["bereaved"].to_numpy() | (np.bincount(at[rows < 0], minlength=own.height) > 0)
+        died = np.bincount(at[rows < 0], minlength=own.height)
         alive = np.bincount(at[rows >= 0], minlength=own.height)
         could = np.split(rows[rows >= 0], np.cumsum(alive)[:-1]) if own.height else []
 
@@ -122,8 +122,8 @@ class Cohorts:
         pinned, inherited = own["pinned"].to_numpy() & (owner >= 0), own["inherited"].to_numpy().copy()
         names = ("instance", "cohort", "clique", "container")
         one, two, three, four = (column(name) for name in names)
-        created = column("created")
-        return cls(value, size, known, one, two, three, four, owner, created, bereaved, pinned, inherited, could)
+        created, deaths = column("created"), column("deaths") + died
+        return cls(value, size, known, one, two, three, four, owner, created, deaths, pinned, inherited, could)
 
     def __len__(self) -> int:
         return self.instance.size
@@ -151,13 +151,15 @@ class Cohorts:
                     self._settle(members, ground, has, clean, rng, awake=must)
 
     def _end(self) -> None:
-        """Cliques without a holder are removed once somebody of every one of their containers has died."""
+        """Cliques whose holder is dead are removed once each instance could have been that of another who died."""
         lost = self.clique[(self.cohort == HOLDERS) & ((self.owner == NOBODY) | self.inherited)]
-        still = self.clique[~self.bereaved]
+        # The people of a container may stand for several instances of a clique: then as many must have died.
+        _, which, often = np.unique(np.stack([self.clique, self.cell]), axis=1, return_inverse=True, return_counts=True)
+        still = self.clique[self.deaths < often[which.reshape(-1)]]
         self._only(~np.isin(self.clique, np.setdiff1d(lost, still)))
 
     def _only(self, chosen: Flags) -> None:
-        for name in ("instance", "cohort", "clique", "cell", "owner", "created", "bereaved", "pinned", "inherited"):
+        for name in ("instance", "cohort", "clique", "cell", "owner", "created", "deaths", "pinned", "inherited"):
             setattr(self, name, getattr(self, name)[chosen])
         self.could = [rows for rows, stays in zip(self.could, chosen.tolist(), strict=True) if stays]
 
@@ -289,7 +291,7 @@ class Cohorts:
                 "cell": np.concatenate([cells for _, cells in self.new_cliques]),
                 "owner": np.concatenate([rows for rows, _ in self.new_cliques]),
                 "created": np.full(size, number),
-                "bereaved": np.zeros(size, dtype=np.bool_),
+                "deaths": np.zeros(size, dtype=np.int64),
                 "pinned": np.zeros(size, dtype=np.bool_),
                 "inherited": np.zeros(size, dtype=np.bool_),
                 "awake": np.ones(size, dtype=np.bool_),
@@ -320,7 +322,7 @@ class Cohorts:
             "awake": self.awake,
             "created": self.created,
             "group": group[self.cell],
-            "bereaved": self.bereaved,
+            "deaths": self.deaths,
             "pinned": self.pinned,
             "inherited": self.inherited,
         }

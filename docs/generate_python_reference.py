@@ -113,8 +113,8 @@ and can be checked on any series: `MInvariant(4).check(series.published())`. `Ro
 How to [audit a series](../how-to/audit-a-series.md), and [releases made elsewhere](../how-to/audit-other-releases.md).
 """,
     "attacks": """\
-The module with the attacks: `Worlds`, `Equivalence`, `Correlation`, `Channels`, `Minimality`, and `Mechanism`, which
-takes a method and is for tiny tables. Each has `run(published, knowledge)`, which gives findings with `posteriors`,
+The module with the attacks: `Worlds`, `Equivalence`, `Correlation`, `Channels`, `Minimality`, `Permanence`, and
+`Mechanism`, which takes a method and is for tiny tables. Each has `run(published, knowledge)`, which gives findings with `posteriors`,
 `certain`, `excluded`, `witnesses`, `searched`, `undecided`, `judge(limits)`. `Limits` says how much may be learnt,
 `build(name, **parameters)` makes an attack from its name, `ATTACKS` lists those there are.
 [The attacks](../explanation/attacks/index.md) explains them, one page each.

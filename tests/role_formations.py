@@ -172,11 +172,15 @@ def formation(seed: int, l: int = 3, releases: int = 4) -> Formation:  # noqa: E
                 owned.add((one["owner"], one["value"]))
         for _ in range(4 if number == 1 else 1):
             value = str(rng.choice(PERMANENT))
-            quarter = int(rng.integers(CONTAINERS // QUARTER))
-            near = [person for person, at in container.items() if at // QUARTER == quarter]
-            clean = [person for person in near if (person, value) not in owned]
+            clean = [person for person in container if (person, value) not in owned]
+            near = [
+                [person for person in clean if container[person] // QUARTER == quarter]
+                for quarter in range(CONTAINERS // QUARTER)
+            ]
+            enough = [some for some in near if len(some) >= l]
+            drawn = rng.choice(enough[int(rng.integers(len(enough)))], l, replace=False).tolist()
             given[1] += 1
-            for cohort, owner in enumerate(rng.choice(clean, l, replace=False).tolist(), start=1):
+            for cohort, owner in enumerate(drawn, start=1):
                 given[0] += 1
                 owned.add((owner, value))
                 buddies[given[0]] = {person for person, at in container.items() if at == container[owner]}

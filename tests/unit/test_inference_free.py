@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.drafting import _check
+from reissue.checking import Secrets, checked
 from reissue.errors import ParameterError
 from reissue.guarantees import GUARANTEES, HistoryDiverse, InferenceFree, MInvariant, SeriesGuarantee, Verdict, build
 from reissue.memory import Kept, Memory
@@ -329,7 +329,7 @@ def test_numbers_and_missing_values() -> None:
 def test_a_draft_passes_the_true_values(chain: Any, patients: pl.DataFrame, policy: ri.Policy) -> None:
     draft = chain(policy).publish(patients)
     promises = (InferenceFree(2), HistoryDiverse(2), MInvariant(2))
-    verdicts, remembered = _check(promises, draft.view, {}, {}, draft.snapshot)
+    verdicts, remembered = checked(promises, draft.view, {}, Secrets({}, draft.snapshot, None))
     # In a first release a cell is a group.
     distinct = np.diff(draft.view.releases[0].value_starts)
     assert verdicts[0].holds and verdicts[1].worst == distinct.min()

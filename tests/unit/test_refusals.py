@@ -74,7 +74,7 @@ def test_what_a_method_takes_is_not_refused(kind) -> None:
 
 def test_the_hint_names_the_methods_that_take_it_and_what_that_would_mean() -> None:
     hint = refusal(picky(), delta(gone=[1]), history()).hint
-    assert "MInvariance, EEquivalence and CorSplit take people who leave, but" in hint
+    assert "MInvariance, EEquivalence, CorSplit and HDComposition take people who leave, but" in hint
     assert "new series" in hint
     assert "betrayed by comparing releases" in hint
     assert not any(name in hint for name in ("Mondrian", "StaticI", "return", "change"))
@@ -90,9 +90,14 @@ def test_the_hint_follows_the_registry(monkeypatch) -> None:
         takes = Takes(deletions=True, changes=False, returns=True)
 
     monkeypatch.setattr("reissue.refusals.METHODS", {**METHODS, "Grows": Grows})
-    assert "MInvariance, EEquivalence, CorSplit and Grows take" in refusal(picky(), delta(gone=[1]), history()).hint
+    assert (  # noqa: E501
+        "MInvariance, EEquivalence, CorSplit, HDComposition and Grows take"
+        in refusal(picky(), delta(gone=[1]), history()).hint  # noqa: E501
+    )
     both = delta(gone=[1], changed_value=[2])
-    assert "MInvariance, EEquivalence and CorSplit take" in refusal(picky("changes"), both, history()).hint
+    assert (
+        "MInvariance, EEquivalence, CorSplit and HDComposition take" in refusal(picky("changes"), both, history()).hint
+    )
 
 
 def test_an_unprotected_series_may_go_on_with_any_method_that_takes_it() -> None:
@@ -151,5 +156,5 @@ class TestWhoeverWasNeverPublished:
         assert sorted(sorted(who) for who, _ in series.groups()[-1]) == [["A", "B"], ["E", "F"]]
         with pytest.raises(Refused, match="deletions: 1 person is gone") as caught:
             series.publish(table(("F", 90, "a")))
-        assert "MInvariance, EEquivalence and CorSplit take people who leave" in caught.value.hint
+        assert "MInvariance, EEquivalence, CorSplit and HDComposition take people who leave" in caught.value.hint
         assert "E" not in "".join(caught.value.problems)

@@ -232,7 +232,7 @@ class Crowded(Setting):
 
 
 def test_one_parameter_varies_at_a_time(composed: Watched) -> None:
-    assert SMALL.runs == [Run(2, 3, 0), Run(3, 3, 0), Run(2, 6, 0), Run(2, 3, 1)]
+    assert SMALL.runs == [Run(2, 3, 0), Run(3, 3, 0), Run(2, 6, 0), Run(2, 6, 1)]
     assert len(composed.steps) == bu.composed_steps(SMALL)
     assert composed.found.height == 4 * SMALL.rounds
     assert composed.found.select("l", "container", "known").unique(maintain_order=True).rows() == SMALL.runs
@@ -351,7 +351,7 @@ def test_figures_say_what_was_run(composed: Watched, breached: Watched) -> None:
 def test_claims_are_worked_out_from_the_numbers() -> None:
     rows = [
         (one, c, k, at, 1000, n, n / 1000, float(at * one), float(one * c))
-        for one, c, k in ((4, 5, 0), (8, 5, 0), (4, 10, 0), (4, 5, 3))
+        for one, c, k in ((4, 5, 0), (8, 5, 0), (4, 10, 0), (4, 10, 3))
         for at, n in ((1, 0), (2, 1))
     ]  # fmt: skip
     names = ["l", "container", "known", "round", "present", "replaced", "share", "mean", "grouping"]

@@ -170,7 +170,7 @@ class CohortBased(SeriesGuarantee):
         self._equal_cohorts(breaches, instances)
         self._whole_cliques(breaches, instances)
         _containers_inside(breaches, instances, roles, membership)
-        _buddies_inside(breaches, instances, roles, release.number)
+        _buddies_inside(breaches, instances, roles, past)
         _lasting(breaches, instances, roles, past)
         _new_numbers(breaches, instances, past, release.number)
         _fewer_buddies(breaches, roles, past)
@@ -223,10 +223,15 @@ class CohortBased(SeriesGuarantee):
 
 
 def _containers_inside(breaches: Breaches, instances: Instances, roles: Roles, membership: Membership) -> None:
-    """Principle 2, condition 2: whoever is in the container of an awake instance is in the group of its owner."""
+    """Principle 2, condition 2: whoever is in the container of an awake instance is in its group; it has one only."""
     counted = np.flatnonzero(instances.awake & (instances.group >= 0))
     width = max(breaches.release.group_count, 1)
     container, group = np.divmod(np.unique(instances.container[counted] * width + instances.group[counted]), width)
+    breaches.add(
+        group[1:][container[1:] == container[:-1]],
+        "container is in two groups",
+        "containers are in two groups",
+    )
     order = np.argsort(roles.container, kind="stable")
     ordered = roles.container[order]
     first = np.searchsorted(ordered, container)
@@ -239,7 +244,7 @@ def _containers_inside(breaches: Breaches, instances: Instances, roles: Roles, m
     )
 
 
-def _buddies_inside(breaches: Breaches, instances: Instances, roles: Roles, number_now: int) -> None:
+def _buddies_inside(breaches: Breaches, instances: Instances, roles: Roles, past: _Past) -> None:
     """Owners are among the buddies of their own instance, which are registered, and at first in its container."""
     number, person = integers(roles.buddies["instance"]), integers(roles.buddies["person"])
     order = np.argsort(instances.number, kind="stable")
@@ -254,7 +259,7 @@ def _buddies_inside(breaches: Breaches, instances: Instances, roles: Roles, numb
         "buddy is not registered",
         "buddies are not registered",
     )
-    new = instances.created[at] == number_now
+    new = ~np.isin(instances.number, integers(past.instances["instance"]))[at]
     breaches.add(
         instances.group[at[new & (where != instances.container[at])]],
         "buddy of a new instance is not in its container",
@@ -271,7 +276,7 @@ def _buddies_inside(breaches: Breaches, instances: Instances, roles: Roles, numb
 
 
 def _lasting(breaches: Breaches, instances: Instances, roles: Roles, past: _Past) -> None:
-    """Definition 9: an instance keeps its cohort (and clique, container, value), a holder his instance."""
+    """Definition 9: an instance keeps its cohort (and clique, container, value), a living holder his instance."""
     both = roles.instances.with_columns(group=pl.Series(instances.group)).join(
         past.instances, on="instance", suffix="_before"
     )

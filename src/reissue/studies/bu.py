@@ -42,6 +42,7 @@ __all__ = [
     "composed",
     "composed_steps",
     "diverse",
+    "varying",
 ]
 
 Ints = npt.NDArray[np.int64]
@@ -98,6 +99,14 @@ def composed(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
 def composed_steps(setting: Setting) -> int:
     """How often `composed` calls its progress."""
     return 1 + len(setting.runs) * setting.rounds
+
+
+def varying(found: pl.DataFrame, name: str) -> pl.DataFrame:
+    """The runs in which nothing but one parameter varies."""
+    first = found.row(0, named=True)
+    if name == "known":
+        first["container"] = found.sort("known", maintain_order=True)["container"][-1]
+    return found.filter(pl.col(other) == first[other] for other in RUN_COLUMNS if other != name)
 
 
 def _warm_up(setting: Setting) -> None:

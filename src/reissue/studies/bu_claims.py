@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from reissue.studies.bu import varying
+
 TITLE = "beside the paper"
 MOST = 0.9
 """More than so many of those linkable are breached, for l = 5 after about five rounds."""
@@ -73,9 +75,7 @@ def _first_run(found: pl.DataFrame) -> pl.DataFrame:
 
 def _over(found: pl.DataFrame, name: str, column: str) -> str:
     """The mean over all rounds with the largest value of a parameter, over that with the smallest."""
-    first = found.row(0, named=True)
-    same = found.filter(pl.col(other) == first[other] for other in ("l", "container", "known") if other != name)
-    means = same.group_by(name).agg(pl.col(column).mean()).sort(name)[column].to_list()
+    means = varying(found, name).group_by(name).agg(pl.col(column).mean()).sort(name)[column].to_list()
     return _ratio(means[-1], means[0])
 
 

@@ -157,10 +157,7 @@ def _composed(setting: Setting, progress: Progress) -> pl.DataFrame:
 
 
 def _varying(found: pl.DataFrame, name: str) -> pl.DataFrame:
-    """The runs in which nothing but one parameter is another than in the first run."""
-    first = found.row(0, named=True)
-    same = [pl.col(other) == first[other] for other in RUN if other != name]
-    return found.filter(same).with_columns(series=pl.format(f"{LETTERS[name]} = {{}}", name))
+    return bu.varying(found, name).with_columns(series=pl.format(f"{LETTERS[name]} = {{}}", name))
 
 
 def composed_chart(
@@ -171,9 +168,10 @@ def composed_chart(
     def draw(found: pl.DataFrame, setting: Setting) -> Chart:
         drawn = []
         for letter, (column, varied, said) in zip("ab", panels, strict=True):
-            usual = ", ".join(f"{LETTERS[name]} = {found[name][0]}" for name in RUN if name != varied)
+            part = _varying(found, varied)
+            usual = ", ".join(f"{LETTERS[name]} = {part[name][0]}" for name in RUN if name != varied)
             form = per_cent if column != "grouping" else None
-            drawn.append(_drawn(_varying(found, varied), column, f"({letter}) {said}; {usual}", per_cent=form))
+            drawn.append(_drawn(part, column, f"({letter}) {said}; {usual}", per_cent=form))
         said_below = what_was_run(
             setting,
             f"vol = {setting.volatile[0]:.0%}; the default values are those of the paper",

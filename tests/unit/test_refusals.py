@@ -90,9 +90,9 @@ def test_the_hint_follows_the_registry(monkeypatch) -> None:
         takes = Takes(deletions=True, changes=False, returns=True)
 
     monkeypatch.setattr("reissue.refusals.METHODS", {**METHODS, "Grows": Grows})
-    assert (  # noqa: E501
+    assert (
         "MInvariance, EEquivalence, CorSplit, HDComposition and Grows take"
-        in refusal(picky(), delta(gone=[1]), history()).hint  # noqa: E501
+        in refusal(picky(), delta(gone=[1]), history()).hint
     )
     both = delta(gone=[1], changed_value=[2])
     assert (

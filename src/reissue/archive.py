@@ -28,6 +28,8 @@ SNAPSHOT = "snapshot"
 DOMAIN = "domain"
 FACTS = "facts"
 """The values, where people may have several or none: then the snapshot is everybody registered."""
+EXTINCT = "extinct"
+"""Those who have died or left for ever, as was said."""
 COUNTERFEITS = "counterfeits"
 HELD = "held-back"
 CHANGED = "changed-values"
@@ -52,6 +54,7 @@ def entry(draft: Draft, time: datetime, override: str | None = None) -> Entry:
             SNAPSHOT: draft.rows,
             **({} if draft.facts is None else {FACTS: draft.facts}),
             DOMAIN: draft.domain.frame(),
+            **({} if draft.extinct is None else {EXTINCT: draft.extinct}),
             **({} if draft.counterfeits is None else {COUNTERFEITS: draft.counterfeits}),
             **({} if draft.held_back is None else {HELD: draft.held_back}),
             **({} if draft.changed is None else {CHANGED: draft.changed}),
@@ -98,6 +101,7 @@ def history(ledger: Ledger, policy_version: int, key: bytes | None) -> History:
         next_number=known,
         last=rows,
         facts=tables.get(FACTS),
+        extinct=tables.get(EXTINCT),
         domain=Domain.from_frame(tables[DOMAIN]),
         memory=Prefixed(tables, MEMORY),
         checks=Prefixed(tables, CHECKS),

@@ -31,6 +31,8 @@ class Coded:
     new_ids: pl.Series
     """Ids seen for the first time; person numbers continue in this order, which is drawn at random."""
     domain: Domain
+    extinct: pl.DataFrame | None = None
+    """Those who have died or left for ever, now or before: `person`, a number. None where nobody asks."""
 
 
 def code_table(

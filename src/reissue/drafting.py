@@ -57,6 +57,8 @@ class History:
     """The rows of the last release, with person numbers."""
     facts: pl.DataFrame | None = None
     """The values of the last release, with person numbers, where they are not in its rows."""
+    extinct: pl.DataFrame | None = None
+    """Those who have died or left for ever: `person` (a number)."""
     domain: Domain = field(default_factory=Domain)
     memory: Memory = field(default_factory=dict)
     """What the method of the last release remembered."""
@@ -103,6 +105,8 @@ class Draft:
     """The snapshot with person numbers and public group numbers, as it is kept; no group for those held back."""
     facts: pl.DataFrame | None
     """The values with person numbers, where people may have several or none and the rows are everybody registered."""
+    extinct: pl.DataFrame | None
+    """Those who have died or left for ever: `person` (a number)."""
     counterfeits: pl.DataFrame | None
     """The made-up rows with their numbers and public group numbers."""
     held_back: pl.DataFrame | None
@@ -289,6 +293,7 @@ def make_draft(
         new_people=_new_people(history, coded.new_ids),
         rows=rows.with_columns(_public_group(grouping, recoded)),
         facts=None if facts is None else facts.with_columns(_group_of_values(grouping, recoded, snapshot)),
+        extinct=coded.extinct if coded.extinct is not None and coded.extinct.height else None,
         counterfeits=counterfeits,
         held_back=held_back,
         changed=changed,
@@ -440,7 +445,7 @@ def _read(
     if registry is None:
         return code_table(frame, schema, **given), library
     last = history.last if history.facts is not None else None
-    return code_registered(frame, registry, schema, last=last, **given), library
+    return code_registered(frame, registry, schema, last=last, dead=history.extinct, **given), library
 
 
 def _delta(rows: pl.DataFrame, facts: pl.DataFrame | None, sensitive: str, history: History) -> Delta:

@@ -46,8 +46,10 @@ def read_registry(registry: object, extinct: Iterable[object] | None, policy: Po
     people = None if registry is None else read_table(registry, text=policy.schema.texts)[0]
     if extinct is None:
         return Registry(people)
-    ids = list(extinct)
-    if isinstance(extinct, str) or not all(isinstance(person, str | int) for person in ids):
+    if isinstance(extinct, str) or not isinstance(extinct, Iterable) or hasattr(extinct, "columns"):
+        raise ParameterError("The 'extinct' parameter must be a list of ids, text or whole numbers.")
+    ids = [person.item() if isinstance(person, np.generic) else person for person in extinct]
+    if not all(isinstance(person, str | int) and not isinstance(person, bool) for person in ids):
         raise ParameterError("The 'extinct' parameter must be a list of ids, text or whole numbers.")
     if len({type(person) for person in ids}) > 1:
         raise ParameterError("The 'extinct' parameter holds ids of several types.", hint="give all as text, or none.")
@@ -66,6 +68,7 @@ def code_registered(
     schema: Schema,
     *,
     last: pl.DataFrame | None = None,
+    dead: pl.DataFrame | None = None,
     people: KnownPeople | None = None,
     next_number: int = 0,
     domain: Domain | None = None,
@@ -74,7 +77,8 @@ def code_registered(
 ) -> Coded:
     """Check and code a table with its registry; raise one TableError with everything that is wrong with them.
 
-    `last` are the people registered at the last release; see `code_table` for the rest.
+    `last` are the people registered at the last release, `dead` those who were given as extinct before: `person`, a
+    number; see `code_table` for the rest.
     """
     coder = Coder(domain or Domain(), show_values)
     listed = registry.people
@@ -107,19 +111,28 @@ def code_registered(
     if coder.problems or whose is None or ids is None:
         raise unfit(coder.problems, frame.height)
     known = np.full(ids.len(), -1, dtype=np.int64) if people is None else people.numbers(ids)
-    never = _never_registered(gone, ids, people)
+    buried = np.empty(0, dtype=np.int64) if dead is None else dead["person"].to_numpy().astype(np.int64)
     owner = _owners(whose, ids)
-    dead = ids.is_in(gone.implode()).to_numpy() if gone is not None else np.zeros(ids.len(), dtype=np.bool_)
-    problems = _fact_problems(owner, coded[schema.sensitive], dead, never)
+    if gone is not None and gone.dtype != ids.dtype:
+        raise unfit(["those extinct: their ids are of another type than those of the registry"], frame.height)
+    never = _never_registered(gone, ids, people)
+    lost = np.isin(known, buried) & (known >= 0)
+    if gone is not None:
+        lost |= ids.is_in(gone.implode()).to_numpy()
+    problems = _fact_problems(owner, coded[schema.sensitive], lost, never)
     if problems:
         raise unfit(problems, frame.height)
     numbers, new_ids = numbered(known, ids, next_number)
     everybody = snapshot_of(numbers, coded, schema)
-    snapshot = _living(replace(everybody, owner=owner), dead)
+    snapshot = _living(replace(everybody, owner=owner), lost)
+    given = np.empty(0, dtype=np.int64)
+    if gone is not None:
+        earlier = people.numbers(gone) if people is not None else given
+        given = np.concatenate([numbers[ids.is_in(gone.implode()).to_numpy()], earlier[earlier >= 0]])
+    buried = np.union1d(buried, given)
     if registry.people is None and last is not None:
-        forgotten = people.numbers(gone) if people is not None and gone is not None else np.empty(0, dtype=np.int64)
-        snapshot = _with_earlier(snapshot, last, forgotten)
-    return Coded(snapshot, new_ids, Domain(coder.domain))
+        snapshot = _with_earlier(snapshot, last, buried)
+    return Coded(snapshot, new_ids, Domain(coder.domain), pl.DataFrame({"person": buried.astype(np.uint32)}))
 
 
 def _extinct(coder: Coder, extinct: pl.Series | None, key: bytes | None) -> pl.Series | None:

@@ -109,7 +109,7 @@ class Cohorts:
     ) -> Cohorts:
         """Those of the release before; `row_of` gives the row of each person number, -1 for those not registered."""
         own = kept.filter(pl.col("value") == value).sort("instance")
-        listed = buddies.join(own.select("instance").with_row_index("at"), on="instance").sort("at")
+        listed = buddies.join(own.select("instance").with_row_index("at"), on="instance").sort("at", "person")
         at, rows = listed["at"].to_numpy(), rows_of(listed["person"].to_numpy().astype(np.int64), row_of)
         died = np.bincount(at[rows < 0], minlength=own.height)
         alive = np.bincount(at[rows >= 0], minlength=own.height)

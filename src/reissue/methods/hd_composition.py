@@ -153,6 +153,9 @@ class _Round:
         self.row_of[snapshot.people] = np.arange(len(snapshot))
         codes = {label: code for code, label in enumerate(self.labels)}
         self.permanent = {value: codes.get(value, -1) for value in snapshot.schema.permanent}
+        transient = ~np.isin(snapshot.values.codes, list(self.permanent.values()))
+        self.to_show: Ints = np.bincount(self.owner[transient], minlength=len(snapshot)).astype(np.int64)
+        """How many transient values everybody has that no heir shows as another yet."""
 
     def run(self) -> tuple[Grouping, Remembered]:
         """The groups, and what to remember."""
@@ -217,7 +220,7 @@ class _Round:
         return has
 
     def _holders(self) -> pl.DataFrame:
-        """Everybody registered who ever had a permanent value; refuse a table in which somebody lost one."""
+        """Everybody who ever had a permanent value; refuse a table in which somebody lost one."""
         if ROLES in self.memory and not set(self.memory[ROLES]["value"].unique()) <= self.permanent.keys():
             raise Refused(
                 "A value that was permanent is no longer called so: whoever has it would lose his decoys.",
@@ -226,14 +229,13 @@ class _Round:
         before = (
             self.memory[HAVE] if HAVE in self.memory else pl.DataFrame(schema={"person": pl.UInt32, "value": pl.String})
         )
-        people = before["person"].to_numpy().astype(np.int64)
-        rows = rows_of(people, self.row_of)
-        before, rows = before.filter(rows >= 0), rows[rows >= 0]
+        rows = rows_of(before["person"].to_numpy().astype(np.int64), self.row_of)
+        here = rows >= 0
         lost = 0
         now = []
         for value, code in self.permanent.items():
             has = self._has(code)
-            had = rows[(before["value"] == value).to_numpy()]
+            had = rows[(before["value"] == value).to_numpy() & here]
             lost += int(np.count_nonzero(self.present[had] & ~has[had]))
             now.append(pl.DataFrame({"person": self.snapshot.people[has]}).with_columns(value=pl.lit(value)))
         if lost:
@@ -266,20 +268,18 @@ class _Round:
         cohorts = Cohorts.remembered(value, self.method.l, self.method.known, kept, buddies, self.row_of)
         now = self._has(code)
         ever = np.zeros(len(self.snapshot), dtype=np.bool_)
-        ever[self.row_of[holders.filter(pl.col("value") == value)["person"].to_numpy().astype(np.int64)]] = True
-        cohorts.update(ground, ever, self.rng, heirs=self._able_heirs(value) if self.method.heirs else None)
+        had = rows_of(holders.filter(pl.col("value") == value)["person"].to_numpy().astype(np.int64), self.row_of)
+        ever[had[had >= 0]] = True
+        cohorts.update(ground, ever, self.rng, heirs=self.to_show > 0 if self.method.heirs else None)
+        # An heir who is there shows one of his values; he may be the heir of another holder as well.
+        heirs = cohorts.owner[cohorts.awake & cohorts.inherited & (cohorts.cohort == HOLDERS)]
+        self.to_show[heirs] -= 1
         owning = cohorts.owner[(cohorts.cohort == HOLDERS) | cohorts.pinned]
         fresh = now.copy()
         fresh[owning[owning >= 0]] = False
         cohorts.welcome(np.flatnonzero(fresh), ground, ever, self.rng)
         self.instance, self.clique = cohorts.number(self.number, self.instance, self.clique, ground)
         return cohorts
-
-    def _able_heirs(self, value: str) -> Flags:
-        """Those who have more transient values than other roles that they may have to show instead of them."""
-        transient = ~np.isin(self.snapshot.values.codes, list(self.permanent.values()))
-        others = sum(other != value for other in self.permanent)
-        return np.bincount(self.owner[transient], minlength=len(self.snapshot)) > others
 
     def _partition(
         self,

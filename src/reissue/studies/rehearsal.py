@@ -47,6 +47,7 @@ class Rehearsal:
             next_number=ids.len(),
             last=rows,
             facts=draft.facts,
+            extinct=draft.extinct,
             domain=draft.domain,
             memory=_resolved(draft.memory, before.memory),
             checks=_resolved(draft.checks, before.checks),

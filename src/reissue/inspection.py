@@ -73,6 +73,10 @@ class Past:
         alone = all(release.manifest["series"] == "protected" for release in self.releases)
         return kept.pop() if alone and len(kept) == 1 else None
 
+    def elsewhere(self) -> bool:
+        """Whether some values are shown in other groups than their people's."""
+        return any(release.summary.get("elsewhere") for release in self.releases)
+
     def promises(self) -> tuple[Promise, ...]:
         """What has been promised about all releases together.
 
@@ -207,6 +211,8 @@ class Sight:
     """The values that nobody gets rid of."""
     cohorts: int | None = None
     """How many cohorts the method keeps for each, where it made all releases."""
+    elsewhere: bool = False
+    """Whether values are shown in other groups than their people's."""
 
     @classmethod
     def of_series(cls, past: Past, schema: Schema) -> Sight:
@@ -216,7 +222,7 @@ class Sight:
         minimal = past.minimal()
         form = past.policy_of(past.releases[-1].number).form
         view = past.view(schema, classes=minimal)
-        roles: Any = {"permanent": schema.permanent, "cohorts": past.cohorts()}
+        roles: Any = {"permanent": schema.permanent, "cohorts": past.cohorts(), "elsewhere": past.elsewhere()}
         return cls(view, past.promises(), form, minimal=minimal, untrue=past.untrue(), **roles)
 
     @classmethod
@@ -232,7 +238,8 @@ class Sight:
         untrue = [] if draft.policy.method.truthful else [draft.number]
         if past is None or not past.releases:
             view = published_view([_as_kept(draft)], schema, minimal)
-            roles: Any = {"permanent": schema.permanent, "cohorts": draft.policy.method.cohorts}
+            away = draft.grouping.elsewhere is not None
+            roles: Any = {"permanent": schema.permanent, "cohorts": draft.policy.method.cohorts, "elsewhere": away}
             return cls(view, promised, draft.policy.form, minimal=minimal, untrue=untrue, **roles)
         minimal |= past.minimal()
         view, left_out = without_people(past.view(schema, draft, minimal), past.barred())
@@ -243,7 +250,8 @@ class Sight:
         cohorts = draft.policy.method.cohorts
         alike = cohorts if past.cohorts() == cohorts and draft.protected else None
         told = [*past.untrue(), *untrue]
-        return cls(view, promised, draft.policy.form, left_out, minimal, told, schema.permanent, alike)
+        away = past.elsewhere() or draft.grouping.elsewhere is not None
+        return cls(view, promised, draft.policy.form, left_out, minimal, told, schema.permanent, alike, away)
 
     def audit(
         self,
@@ -264,7 +272,8 @@ class Sight:
             knowledge = given = replace(given, minimal={**self.minimal, **given.minimal})
         if self.permanent:
             values = tuple(dict.fromkeys([*self.permanent, *given.permanent]))
-            knowledge = replace(given, permanent=values, cohorts=given.cohorts or self.cohorts)
+            away = given.elsewhere or self.elsewhere
+            knowledge = replace(given, permanent=values, cohorts=given.cohorts or self.cohorts, elsewhere=away)
         report = audit(
             self.view,
             knowledge,

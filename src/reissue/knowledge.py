@@ -95,6 +95,9 @@ class Knowledge:
     matters where the releases do not tell who is in them."""
     cohorts: int | None = None
     """How many cohorts there are, where he knows that HD-composition made the releases (its l)."""
+    elsewhere: bool = False
+    """Whether somebody who moved may be shown with a permanent value in the group where he was, as HD-composition does.
+    What anybody's participation tells is then not worked out."""
 
     def __post_init__(self) -> None:
         problems = []

@@ -540,6 +540,20 @@ def test_cells_are_cut_blindly_and_mean_the_same_in_other_codes() -> None:
         Cells.from_frame(cells.frame(quasi), quasi[:1])
 
 
+def test_a_cut_stays_where_it_was() -> None:
+    quasi = (_numbers(list(range(0, 64, 4))),)
+    codes, present = codes_of(quasi), np.ones(16, dtype=np.bool_)
+    start = Cells.undivided()
+    cells, _ = grow(start, quasi, codes, start.locate(codes), [(present, 2)], np.empty(0, dtype=np.int64))
+    kept = cells.frame(quasi)
+    # Other numbers, none of those that were cut at; then nobody above most of the cuts.
+    for values in ([2 * number + 1 for number in range(16)], [1] * 16, list(range(0, 64, 4))):
+        other = (_numbers(values),)
+        again = Cells.from_frame(kept, other)
+        assert again.frame(other).equals(kept)
+    assert (again.locate(codes) == cells.locate(codes)).all()
+
+
 def test_cells_that_have_become_empty_are_put_together_unless_a_role_lives_there() -> None:
     quasi = (_numbers(list(range(64))),)
     codes, present = codes_of(quasi), np.ones(64, dtype=np.bool_)

@@ -62,7 +62,9 @@ class Permanence:
         values = knowledge.permanent_values(published)
         if not knowledge.permanent:
             return PermanenceFindings(published, knowledge, None, (), ())
-        presence = Presence.of(published, knowledge.participation(published))
+        # Whoever moved may be shown where he is not: then it tells nothing who is known to be where.
+        participation = {} if knowledge.elsewhere else knowledge.participation(published)
+        presence = Presence.of(published, participation)
         known_people, known_values = knowledge.known_values(published)
         runs = values.size * (1 if knowledge.cohorts is None else 2)
         effort = Effort(None if self.seconds is None else self.seconds / max(runs, 1), seed=self.seed)

@@ -396,6 +396,8 @@ class PermanenceFindings(Findings):
 
     def _undecided(self) -> Iterator[str]:
         cohorts = self.knowledge.cohorts
+        if self.knowledge.elsewhere and self.knowledge.present:
+            yield "values are shown where people were before they moved: what participation tells is not worked out"
         if cohorts is not None:
             states = [None if two is None else two.exists for two in self.together]
             if refuted := states.count(False):

@@ -45,7 +45,9 @@ class Cells:
     attribute: npt.NDArray[np.int32]
     """The position of the attribute that each node is cut by; -1 for a cell."""
     bound: Ints
-    """The lowest code of the right half."""
+    """The lowest code of the right half, in the codes of this table; one above all where nobody is in it."""
+    lowest: npt.NDArray[np.object_]
+    """The number or label that stood there when the cut was made; None for a cell."""
     left: npt.NDArray[np.int32]
     """The node of the left half; -1 for a cell."""
     parent: npt.NDArray[np.int32]
@@ -61,14 +63,14 @@ class Cells:
     def undivided(cls) -> Cells:
         """The whole space as one cell."""
         one = np.full(1, LEAF, dtype=np.int32)
-        return cls(one, np.zeros(1, dtype=np.int64), one.copy(), one.copy())
+        return cls(one, np.zeros(1, dtype=np.int64), np.full(1, None, dtype=object), one.copy(), one.copy())
 
     @classmethod
     def from_frame(cls, nodes: pl.DataFrame, quasi: Sequence[Column]) -> Cells:
         """The tree that `frame` was made of, in the codes of this table."""
         count = int(nodes["node"].max()) + 1  # type: ignore[arg-type]
         attribute, left = (np.full(count, LEAF, dtype=np.int32) for _ in range(2))
-        bound = np.zeros(count, dtype=np.int64)
+        bound, lowest = np.zeros(count, dtype=np.int64), np.full(count, None, dtype=object)
         inner = nodes.drop_nulls("left")
         left[inner["node"].to_numpy()] = inner["left"].to_numpy()
         lost = inner.height
@@ -76,6 +78,8 @@ class Cells:
             mine = inner.filter(pl.col("attribute") == column.name)
             cut, codes = mine["node"].to_numpy(), _codes(mine, column)
             attribute[cut], bound[cut] = position, codes
+            kept = mine["number" if isinstance(column.levels, Numbers) else "label"].to_list()
+            lowest[cut] = np.array([*kept, None], dtype=object)[:-1]
             lost -= int(np.count_nonzero(codes >= 0))
         if lost:
             raise Refused(
@@ -86,24 +90,20 @@ class Cells:
         parent = np.full(count, LEAF, dtype=np.int32)
         above = np.flatnonzero(left != LEAF)
         parent[left[above]] = parent[left[above] + 1] = above
-        return cls(attribute, bound, left, parent)
+        return cls(attribute, bound, lowest, left, parent)
 
     def frame(self, quasi: Sequence[Column]) -> pl.DataFrame:
         """The tree in terms of values, as it is kept."""
-        number = np.full(len(self), np.nan)
-        label = np.full(len(self), None, dtype=object)
         names = np.array([*(column.name for column in quasi), None], dtype=object)
-        for position, column in enumerate(quasi):
-            cut = np.flatnonzero(self.attribute == position)
-            if isinstance(column.levels, Numbers):
-                number[cut] = column.levels.values[self.bound[cut]]
-            else:
-                label[cut] = np.array(_labels(column), dtype=object)[self.bound[cut]]
+        numeric = [isinstance(column.levels, Numbers) for column in quasi]
+        is_number = np.array([*numeric, False])[self.attribute]
+        number = [value if yes else None for value, yes in zip(self.lowest, is_number.tolist(), strict=True)]
+        label = [None if yes else value for value, yes in zip(self.lowest, is_number.tolist(), strict=True)]
         columns = {
             "node": np.arange(len(self)),
             "attribute": names[self.attribute].tolist(),
-            "number": pl.Series(number).fill_nan(None),
-            "label": label.tolist(),
+            "number": number,
+            "label": label,
             "left": pl.Series(self.left.astype(np.int64)).replace(LEAF, None),
         }
         return pl.DataFrame(columns, schema=NODES)[np.sort(np.concatenate(self.levels))]
@@ -172,6 +172,7 @@ def grow(
     widest attribute has no such cut, the next is tried.
     """
     attribute, bound, left, parent = cells.attribute, cells.bound, cells.left, cells.parent
+    lowest = cells.lowest
     closed = np.zeros(len(cells), dtype=np.bool_)
     closed[fixed] = True
     cell = cell.copy()
@@ -186,16 +187,20 @@ def grow(
             break
         cut, child = opened[done], np.full(opened.size, LEAF, dtype=np.int64)
         child[done] = left.size + 2 * np.arange(done.size)
-        attribute, bound, left = attribute.copy(), bound.copy(), left.copy()
+        attribute, bound, left, lowest = attribute.copy(), bound.copy(), left.copy(), lowest.copy()
         attribute[cut], bound[cut], left[cut] = cut_by[done], cut_at[done], child[done]
+        for position, column in enumerate(quasi):
+            mine = done[cut_by[done] == position]
+            lowest[opened[mine]] = _values(column)[cut_at[mine]]
         fresh = np.full(2 * done.size, LEAF, dtype=np.int32)
         attribute, left = np.concatenate([attribute, fresh]), np.concatenate([left, fresh])
         bound = np.concatenate([bound, np.zeros(fresh.size, dtype=np.int64)])
+        lowest = np.concatenate([lowest, np.full(fresh.size, None, dtype=object)])
         parent = np.concatenate([parent, np.repeat(cut, 2).astype(np.int32)])
         going_on = child[local] != LEAF
         rows, local = rows[going_on], local[going_on]
         cell[rows] = child[local] + (codes[cut_by[local], rows] >= cut_at[local])
-    return Cells(attribute, bound, left, parent), cell
+    return Cells(attribute, bound, lowest, left, parent), cell
 
 
 def prune(cells: Cells, cell: Ints, present: Flags, least: int, fixed: Ints) -> tuple[Cells, Ints]:
@@ -219,7 +224,9 @@ def prune(cells: Cells, cell: Ints, present: Flags, least: int, fixed: Ints) -> 
     while (goes_to[goes_to] != goes_to).any():
         goes_to = goes_to[goes_to]
     parent = np.full(len(cells), LEAF, dtype=np.int32)
-    pruned = Cells(attribute, cells.bound, left, parent)
+    lowest = cells.lowest.copy()
+    lowest[left == LEAF] = None
+    pruned = Cells(attribute, cells.bound, lowest, left, parent)
     for nodes in pruned.levels:
         inner = nodes[left[nodes] != LEAF]
         parent[left[inner]] = parent[left[inner] + 1] = inner
@@ -318,6 +325,13 @@ def _labels(column: Column) -> tuple[str, ...]:
     return (
         levels.labels if isinstance(levels, Labels) else levels.hierarchy.leaves if isinstance(levels, Leaves) else ()
     )
+
+
+def _values(column: Column) -> npt.NDArray[np.object_]:
+    """The number or label behind each code."""
+    levels = column.levels
+    values = levels.values.tolist() if isinstance(levels, Numbers) else list(_labels(column))
+    return np.array([*values, None], dtype=object)[:-1]
 
 
 def _codes(nodes: pl.DataFrame, column: Column) -> Ints:

@@ -109,8 +109,11 @@ class Cohorts:
     ) -> Cohorts:
         """Those of the release before; `row_of` gives the row of each person number, -1 for those not registered."""
         own = kept.filter(pl.col("value") == value).sort("instance")
-        listed = buddies.join(own.select("instance").with_row_index("at"), on="instance").sort("at", "person")
+        listed = buddies.join(own.select("instance").with_row_index("at"), on="instance")
         at, rows = listed["at"].to_numpy(), rows_of(listed["person"].to_numpy().astype(np.int64), row_of)
+        # In the order of the registry: person numbers are drawn.
+        order = np.lexsort((rows, at))
+        at, rows = at[order], rows[order]
         died = np.bincount(at[rows < 0], minlength=own.height)
         alive = np.bincount(at[rows >= 0], minlength=own.height)
         could = np.split(rows[rows >= 0], np.cumsum(alive)[:-1]) if own.height else []

@@ -52,8 +52,8 @@ def breaches(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
     """For each method, l, vol and round, and either participation: `linkable`, `vulnerable` people, and their `rate`.
 
     HD-composition's with participation known is judged now and then only, as that takes long. `certain` and `excluded`
-    are proven, of those `undecided` nothing is. `united` counts groups that were put together
-    for the view because a person is in several of them. `seconds` is the judgement alone.
+    are proven, of those `undecided` nothing is, and they count as not vulnerable. `united` counts groups that were put
+    together for the view because a person is in several of them. `seconds` is the judgement alone.
     """
     rows = []
     for volatile in setting.volatile:

@@ -63,8 +63,8 @@ def _silent(step: str) -> None:
 def composed(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
     """Figures 4, 5, 7 and 8: for each run of HD-composition and each round what it costs.
 
-    `replaced` counts people published with another value than a permanent one they have, `share` is their proportion of
-    those `present`. `mean` and `median` are of the relative error of queries. `grouping` is what the method takes,
+    `replaced` counts people published with another value than one they have, `share` is their proportion of those
+    `present`. `mean` and `median` are of the relative error of queries. `grouping` is what the method takes,
     `drafting` all of it: reading table and registry, grouping, making the public table, checking the promises; in
     seconds on the clock.
     """

@@ -134,7 +134,11 @@ def published_records(state: State, draft: Draft, records: pl.Series) -> pl.Data
 
 
 def published_facts(draft: Draft) -> pl.DataFrame:
-    """What HD-composition published: `group`, `person` (a number), `diagnosis`; of those who are in the table."""
+    """What HD-composition published: `group`, `person` (a number), `diagnosis`; of those who are in the table.
+
+    A value may be shown in another group than its person's. Who knows everybody's participation is taken to know that
+    too, so that the truth is among the worlds he considers.
+    """
     assert draft.facts is not None  # there is a registry
     shown = as_published(draft.facts, draft.changed, SENSITIVE)
     return shown.select(pl.col(GROUP).alias("group"), pl.col(PERSON).alias("person"), SENSITIVE)

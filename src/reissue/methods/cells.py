@@ -142,6 +142,16 @@ class Cells:
         return in_line
 
     @cached_property
+    def boundaries(self) -> Ints:
+        """For each cell but the last, from left to right, the depth of the cut between it and the next."""
+        depth = np.zeros(max(self.leaves.size - 1, 0), dtype=np.int64)
+        _, ends = self.span
+        for level, nodes in enumerate(self.levels):
+            inner = nodes[self.left[nodes] != LEAF]
+            depth[ends[self.left[inner]] - 1] = level
+        return depth
+
+    @cached_property
     def span(self) -> tuple[Ints, Ints]:
         """The cells of each node as places from the first up to, not including, the second; a cell is one place.
 

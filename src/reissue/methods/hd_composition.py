@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -41,6 +42,7 @@ from reissue.methods.base import Method, Promise, Takes, nothing_for_protected_s
 from reissue.methods.cells import Cells, codes_of, dense, grow, prune
 from reissue.methods.cohorts import KEPT_INSTANCES, NOBODY, Cohorts, Ground, rows_of
 from reissue.methods.role_partition import fine_groups, together, widened
+from reissue.reasoning.scarcity import odds_if_present
 from reissue.roles import BUDDIES, HOLDERS, INSTANCES, Roles
 from reissue.schema import Schema
 from reissue.snapshot import Delta, Labels, Leaves, Snapshot
@@ -301,7 +303,10 @@ class _Round:
             shown[self._hidden(cohorts, unseen)] = False
             codes = self.snapshot.values.codes.astype(np.int64)
             codes[list(inherited)] = [code for code, _ in inherited.values()]
-            facts = where[shown], codes[shown]
+            # What is hidden will be shown as something that the group does not have yet.
+            hidden = np.flatnonzero(~shown)
+            codes[hidden] = codes.max(initial=0) + 1 + np.arange(hidden.size)
+            facts = where, codes
             lasting = np.array(list(self.permanent.values()), dtype=np.int64)
             group = widened(cells, group, ground.per_cell(everybody), facts, lasting, method.l, method.known)
         # Cells without people can belong to no group; one in which something is shown always has a neighbour who does.
@@ -331,26 +336,34 @@ class _Round:
         pool = codes[transient]
         values = np.unique(pool)
         instead = np.empty(hidden.size, dtype=np.int64)
-        each = self.method.l + (1 if self.method.known else 0)
         for at, fact in enumerate(hidden):
             place, row = int(of_fact[fact]), self.owner[fact]
             own = set(codes[self.owner == row].tolist())
             drawn = self.rng.choice(pool, size=min(32, pool.size)) if pool.size else pool
-            for code in [*drawn.tolist(), *self.rng.permutation(values).tolist()]:
-                if code not in own and (often.get((place, code), 0) + 1) * each <= present[place] - self.method.known:
+            tried = [*drawn.tolist(), *self.rng.permutation(values).tolist()]
+            if self.method.known:
+                tried = sorted(tried, key=partial(_times, often, place))
+            for code in tried:
+                if code not in own and (often.get((place, code), 0) + 1) * self.method.l <= present[place]:
                     often[place, code] = often.get((place, code), 0) + 1
                     instead[at] = code
                     break
             else:
-                raise Infeasible(
-                    f"{count_of(hidden.size, 'permanent value')} must be published as another, and the table has no "
-                    "other value that is rare enough to take its place.",
-                    hint="lower l, or publish when there are more people or other values.",
-                )
+                raise _nothing_instead(hidden.size)
+        if self.method.known and not self._hides_known(group, often):
+            raise _nothing_instead(hidden.size)
         rows = np.concatenate([hidden, np.array(list(inherited), dtype=np.int64)])
         codes_shown = np.concatenate([instead, np.array([code for code, _ in inherited.values()], dtype=np.int64)])
         order = np.argsort(rows)
         return Changed(rows[order], codes_shown[order].astype(self.snapshot.values.codes.dtype))
+
+    def _hides_known(self, group: npt.NDArray[np.int32], often: dict[tuple[int, int], int]) -> bool:
+        """Whether transient values that occur so often in groups leave somebody in doubt who is known to be there."""
+        place, _, times = (np.array(some) for some in zip(*((*key, n) for key, n in often.items()), strict=True))
+        people = np.bincount(group)[place]
+        odds = odds_if_present(np.bincount(group), place, times, self.method.known)
+        enough = (times * self.method.l <= people - self.method.known) & (odds * (self.method.l - 1) <= 1)
+        return bool(enough.all())
 
     def _hidden(self, cohorts: Sequence[Cohorts], unseen: Sequence[Ints]) -> Ints:
         """The places of the values that must not be shown, ascending."""
@@ -371,6 +384,19 @@ class _Round:
             present=np.sort(self.snapshot.people[self.present]),
             permanent=tuple(self.permanent),
         )
+
+
+def _nothing_instead(hidden: int) -> Infeasible:
+    return Infeasible(
+        f"{count_of(hidden, 'permanent value')} must be published as another, and the table has no other value that is "
+        "rare enough to take its place.",
+        hint="lower l or known, or publish when there are more people or other values.",
+    )
+
+
+def _times(often: dict[tuple[int, int], int], place: int, code: int) -> int:
+    """How often a group has a value."""
+    return often.get((place, code), 0)
 
 
 def _elsewhere(shown: Ints, own: npt.NDArray[np.int32]) -> Elsewhere | None:

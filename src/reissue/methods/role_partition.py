@@ -1,8 +1,9 @@
 """The partition of HD-composition: groups of whole cells in which every cohort is awake equally often (section 3.5).
 
-First the tree of cells is descended as long as both halves satisfy condition 2 of role-based partition: no transient
-value in more than 1/l of those present. Then cliques are formed by nearest neighbours across cohorts, where near means
-close in the tree, and what a clique touches is put together. Both conditions survive putting groups together.
+First the tree of cells is descended as long as one of the halves satisfies condition 2 of role-based partition: no
+transient value in more than 1/l of those present. A half that does not joins its nearest neighbours. Then cliques are
+formed by nearest neighbours across cohorts, where near means close in the tree, and what a clique touches is put
+together. Both conditions survive putting groups together.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from reissue.methods.cells import LEAF, Cells
 from reissue.reasoning.scarcity import odds_if_present
 
 Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
 
 
 def fine_groups(cells: Cells, present: Ints, facts: tuple[Ints, Ints], least: int) -> Ints:
-    """For each node the topmost node that is a group of its own; a cell's entry is the group it belongs to.
+    """For each cell the group it belongs to, by the number of one of its cells; nothing for other nodes.
 
     `present` counts people by cell, `facts` are the cell and the value of each transient fact, `least` is l.
     """
@@ -40,9 +42,44 @@ def fine_groups(cells: Cells, present: Ints, facts: tuple[Ints, Ints], least: in
     for nodes in cells.levels:
         inner = nodes[cells.left[nodes] != LEAF]
         left = cells.left[inner].astype(np.int64)
-        divided = (group[inner] == inner) & fits[left] & fits[left + 1]
+        divided = (group[inner] == inner) & fits[inner] & (fits[left] | fits[left + 1])
         group[left] = np.where(divided, left, group[inner])
         group[left + 1] = np.where(divided, left + 1, group[inner])
+    return _mended(cells, group, fits, present, facts, least)
+
+
+def _mended(cells: Cells, group: Ints, fits: Flags, present: Ints, facts: tuple[Ints, Ints], least: int) -> Ints:
+    """Groups that do not fit join a neighbour along the tree, across the cut that was made last, until all fit."""
+    leaves = cells.leaves
+    at = group[leaves]
+    begins = np.concatenate([[True], at[1:] != at[:-1]])
+    number = np.cumsum(begins) - 1
+    unfit = np.flatnonzero(~fits[at[begins]])
+    depth = cells.boundaries
+    place = np.zeros(len(cells), dtype=np.int64)
+    place[leaves] = np.arange(leaves.size)
+    here, code = place[facts[0]], facts[1]
+    width = int(code.max(initial=0)) + 1
+    while unfit.size:
+        starts = np.flatnonzero(begins)
+        ends = np.append(starts[1:], leaves.size)
+        # There are no cuts before the first cell and after the last.
+        cuts = np.concatenate([[-1], depth, [-1]])
+        before, after = cuts[starts[unfit]], cuts[ends[unfit]]
+        begins[np.where(before >= after, starts[unfit], ends[unfit])] = False
+        joined = np.cumsum(begins) - 1
+        changed = np.unique(joined[starts[unfit]])
+        number = joined
+        # Only what was put together can have changed.
+        some = np.isin(number, changed)
+        there = np.bincount(number[some], weights=present[leaves[some]], minlength=number[-1] + 1)
+        mine = some[here]
+        pair, often = np.unique(number[here[mine]] * width + code[mine], return_counts=True)
+        most = np.zeros(number[-1] + 1, dtype=np.int64)
+        np.maximum.at(most, pair // width, often)
+        unfit = changed[(there[changed] < least) | (most[changed] * least > there[changed])]
+    group = np.zeros(len(cells), dtype=np.int64)
+    group[leaves] = leaves[np.flatnonzero(begins)][number]
     return group
 
 

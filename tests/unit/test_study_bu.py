@@ -199,7 +199,7 @@ def test_rates_that_do_not_fit_are_refused() -> None:
 # What is measured
 
 
-SMALL = Setting(people=1_500, rounds=4, l=(2, 3), containers=(3, 6), known=(0, 1), volatile=(0.02,), queries=40, seed=5)
+SMALL = Setting(people=800, rounds=3, l=(2, 3), containers=(3, 6), known=(0, 1), volatile=(0.02,), queries=20, seed=5)
 
 
 class Watched(NamedTuple):
@@ -232,7 +232,7 @@ class Crowded(Setting):
 
 
 def test_one_parameter_varies_at_a_time(composed: Watched) -> None:
-    assert SMALL.runs == [Run(2, 3, 0), Run(3, 3, 0), Run(2, 6, 0), Run(2, 6, 1)]
+    assert SMALL.runs == [Run(2, 3, 0), Run(3, 3, 0), Run(2, 6, 0), Run(2, 3, 1)]
     assert len(composed.steps) == bu.composed_steps(SMALL)
     assert composed.found.height == 4 * SMALL.rounds
     assert composed.found.select("l", "container", "known").unique(maintain_order=True).rows() == SMALL.runs
@@ -336,7 +336,7 @@ def test_figures_say_what_was_run(composed: Watched, breached: Watched) -> None:
         figure = bu_figures.FIGURES[number]
         chart = figure.draw(composed.found, SMALL)
         assert chart.drawing.title.text.startswith(f"Figure {number}.")
-        assert "1,500 invented people" in chart.drawing.title.subtitle[0]
+        assert "800 invented people" in chart.drawing.title.subtitle[0]
         tables = figure.tables(figure.summary(composed.found))
         assert [table.height for table in tables.values()][:2] == [SMALL.rounds] * 2
         assert list(tables)[-1] == bu_claims.TITLE
@@ -350,8 +350,8 @@ def test_figures_say_what_was_run(composed: Watched, breached: Watched) -> None:
 
 def test_claims_are_worked_out_from_the_numbers() -> None:
     rows = [
-        (one, c, k, at, 1000, n, n / 1000, float(at * one), float(one * c))
-        for one, c, k in ((4, 5, 0), (8, 5, 0), (4, 10, 0), (4, 10, 3))
+        (one, c, k, at, 1000, n, n / 1000, float(at * one * (1 + k)), float(one * c * (2 + k)))
+        for one, c, k in ((4, 5, 0), (8, 5, 0), (4, 10, 0), (4, 5, 3))
         for at, n in ((1, 0), (2, 1))
     ]  # fmt: skip
     names = ["l", "container", "known", "round", "present", "replaced", "share", "mean", "grouping"]
@@ -362,7 +362,7 @@ def test_claims_are_worked_out_from_the_numbers() -> None:
     assert told["the most in a round"] == "0.1000%"
     assert bu_claims.of_errors(found)["here"].to_list() == ["2.00", "1.00"]
     assert bu_claims.of_time(found)["here"].to_list() == ["2.00", "2.00"]
-    assert bu_claims.of_participation(found)["here"].to_list() == ["1.00", "1.00"]
+    assert bu_claims.of_participation(found)["here"].to_list() == ["4.00", "2.50"]
 
 
 @pytest.mark.parametrize(

@@ -193,13 +193,9 @@ class Cohorts:
             complete &= self._pass_on(int(at), ground, has, clean, rng, awake=awake)
         if awake and complete:
             self.awake[members] = True
-        elif awake:
-            row = int(self.owner[holder])
-            if any(not self.could[at].size for at in members):
-                # Everybody knows that nobody is left who could own one of them: it can never wake again.
-                self.owner[holder] = NOBODY
-            elif not self.inherited[holder]:
-                self.suppressed.append(row)
+        elif awake and not self.inherited[holder]:
+            # Even where nobody is left who could own one of them: a new clique would tell that it was not the holder's.
+            self.suppressed.append(int(self.owner[holder]))
 
     def _enough(self, at: int, ground: Ground, clean: Flags) -> bool:
         """Whether more people are present who could own the instance than the adversary may know."""
@@ -266,20 +262,27 @@ class Cohorts:
         if room[ground.cell[row]] < 1:
             return None
         pool = ground.rows(home)
-        pool = rng.permutation(pool[clean[pool]])
         chosen = [row]
         room[ground.cell[row]] -= 1
-        for other in pool:
-            if len(chosen) == self.size:
-                break
-            if room[ground.cell[other]] >= 1:
-                chosen.append(int(other))
+        clean[row] = False
+
+        def take(other: int) -> None:
+            if len(chosen) < self.size and clean[other] and room[ground.cell[other]] >= 1:
+                chosen.append(other)
+                clean[other] = False
                 room[ground.cell[other]] -= 1
+
+        # Most are free where there is much room: who is not is drawn again. Then all, in an order that is drawn.
+        for place in rng.integers(0, pool.size, 8 * self.size).tolist():
+            take(int(pool[place]))
         if len(chosen) < self.size:
-            for other in chosen:
-                room[ground.cell[other]] += 1
+            for other in rng.permutation(pool[clean[pool]]).tolist():
+                take(other)
+        if len(chosen) < self.size:
+            room_again = ground.cell[chosen]
+            np.add.at(room, room_again, 1)
+            clean[chosen[1:]] = True
             return None
-        clean[chosen] = False
         return np.array(chosen, dtype=np.int64)
 
     def number(self, number: int, instance: int, clique: int, ground: Ground) -> tuple[int, int]:

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -193,7 +193,8 @@ class _Round:
         shown: dict[int, tuple[int, int]] = {}
         for one in cohorts:
             for at in np.flatnonzero(one.awake & one.inherited & (one.cohort == HOLDERS)):
-                own = np.flatnonzero((self.owner == one.owner[at]) & transient)
+                mine = self._facts_of(int(one.owner[at]))
+                own = mine[transient[mine]]
                 free = own[~np.isin(own, list(shown))]
                 if not free.size:
                     raise InternalError("an heir has no value to show")
@@ -214,6 +215,15 @@ class _Round:
             away = facts[stands[self.owner[facts]] >= 0]
             cell[away] = stands[self.owner[away]]
         return cell
+
+    @cached_property
+    def _by_owner(self) -> Ints:
+        return np.argsort(self.owner, kind="stable")
+
+    def _facts_of(self, row: int) -> Ints:
+        """The places of somebody's values."""
+        first, last = np.searchsorted(self.owner, [row, row + 1], sorter=self._by_owner)
+        return self._by_owner[first:last]
 
     def _has(self, code: int) -> Flags:
         """Who has a value in the table."""
@@ -338,7 +348,7 @@ class _Round:
         instead = np.empty(hidden.size, dtype=np.int64)
         for at, fact in enumerate(hidden):
             place, row = int(of_fact[fact]), self.owner[fact]
-            own = set(codes[self.owner == row].tolist())
+            own = set(codes[self._facts_of(int(row))].tolist())
             drawn = self.rng.choice(pool, size=min(32, pool.size)) if pool.size else pool
             tried = [*drawn.tolist(), *self.rng.permutation(values).tolist()]
             if self.method.known:

@@ -104,8 +104,6 @@ def composed_steps(setting: Setting) -> int:
 def varying(found: pl.DataFrame, name: str) -> pl.DataFrame:
     """The runs in which nothing but one parameter varies."""
     first = found.row(0, named=True)
-    if name == "known":
-        first["container"] = found.sort("known", maintain_order=True)["container"][-1]
     return found.filter(pl.col(other) == first[other] for other in RUN_COLUMNS if other != name)
 
 

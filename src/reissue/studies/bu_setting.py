@@ -97,7 +97,7 @@ class Setting:
     l: tuple[int, ...] = (4, 5, 8)  # noqa: E741
     """The values of l, and of m; the first is that of the figures that vary something else."""
     containers: tuple[int, ...] = (5, 10, 20)
-    """The values of C; the first where l varies, the second where K does."""
+    """The values of C; the first where something else varies."""
     known: tuple[int, ...] = (0, 3, 6)
     """The values of K; the first where something else varies."""
     volatile: tuple[float, ...] = (0.02, 0.05)
@@ -137,9 +137,7 @@ class Setting:
         first = Run(self.l[0], self.containers[0], self.known[0])
         runs = [first._replace(l=one) for one in self.l]
         runs += [first._replace(container=one) for one in self.containers]
-        # More buddies are needed than people are known: in a container of five there is no room for several.
-        roomy = first._replace(container=self.containers[min(1, len(self.containers) - 1)])
-        runs += [roomy._replace(known=one) for one in self.known]
+        runs += [first._replace(known=one) for one in self.known]
         return list(dict.fromkeys(runs))
 
     @cached_property

@@ -30,7 +30,7 @@ from reissue.studies.bu_people import PEOPLE
 from reissue.studies.bu_setting import Setting, quasi, registered_schema
 
 FLOOR = "floor"
-RUNS = {"l = 4": (4, 5, 0), "l = 8": (8, 5, 0), "l = 4, C = 20": (4, 20, 0), "l = 4, C = 10, K = 3": (4, 10, 3)}
+RUNS = {"l = 4": (4, 5, 0), "l = 8": (8, 5, 0), "l = 4, C = 20": (4, 20, 0), "l = 4, K = 3": (4, 5, 3)}
 """l, container and known, by what they are called in the table."""
 AT_MOST = 10.0
 """So many floors a round may take."""

@@ -1,6 +1,6 @@
-"""Drafting: from a table and the history of a series to a release that is not yet committed.
+"""Drafting: from a table and the history of a series to a release not yet committed. Nothing here writes anything.
 
-Nothing here writes anything. A draft is private: it holds the snapshot it was made from.
+A draft is private: it holds the snapshot it was made from.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import polars as pl
 from reissue.barred import all_rows, without_barred
 from reissue.checking import Secrets, checked
 from reissue.coding import Coded, code_table
-from reissue.domain import COUNTERFEIT, GROUP, OWN, Domain, sort_of
+from reissue.domain import COUNTERFEIT, GROUP, OWN, PERSON, Domain, sort_of
 from reissue.errors import GuaranteeBroken, ParameterError, Unprotected, count_of
 from reissue.frames import Library, read_table
 from reissue.gate import Passage
@@ -310,6 +310,7 @@ def make_draft(
             protected=protected,
             anew=method.protects_series and not continues,
             unregistered=listed is not None and listed.people is None,
+            gone=_left_registry(history, snapshot),
         ),
         seed=str(sequence.entropy),
         library=library,
@@ -367,6 +368,13 @@ def _public_group(grouping: Grouping, recoded: Recoded) -> pl.Series:
     numbers = np.zeros(published.size, dtype=np.uint32)
     numbers[published] = recoded.group[: int(published.sum())]
     return pl.Series(GROUP, numbers).set(pl.Series(~published), None)
+
+
+def _left_registry(history: History, snapshot: Snapshot) -> tuple[int, int]:
+    """How many of those registered at the last release are not any more, and how many they were."""
+    last = None if history.facts is None else history.last
+    before = snapshot.people[:0] if last is None else last[PERSON].to_numpy().astype(np.int64)
+    return int(np.count_nonzero(~np.isin(before, snapshot.people))), before.size
 
 
 def _public_numbers(grouping: Grouping, recoded: Recoded) -> npt.NDArray[np.int64]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from reissue import archive
 from reissue.domain import GROUP, PERSON
-from reissue.errors import ParameterError
+from reissue.errors import ParameterError, count_of
 from reissue.gate import Passage, another_draft, closed, never_shown, unchecked_tables
 from reissue.guarantees import GroupGuarantee
 from reissue.knowledge import Knowledge, Minimal
@@ -74,8 +74,8 @@ class Past:
         return kept.pop() if alone and len(kept) == 1 else None
 
     def elsewhere(self) -> bool:
-        """Whether some values are shown in other groups than their people's."""
-        return any(release.summary.get("elsewhere") for release in self.releases)
+        """Whether some values are replaced, or shown in other groups than their people's."""
+        return any(one.summary.get("elsewhere") or one.summary.get("replaced") for one in self.releases)
 
     def promises(self) -> tuple[Promise, ...]:
         """What has been promised about all releases together.
@@ -125,10 +125,7 @@ class Past:
             everybody.append(draft.rows[PERSON])
             facts.append((draft.number, draft.facts[PERSON]))
         if not facts:
-            raise ParameterError(
-                "The 'participation' parameter of audit is for series with a registry: of others it is known who is in "
-                "them."
-            )
+            raise ParameterError("The 'participation' parameter of audit is for a series with a registry.")
         there = pl.concat(pl.DataFrame({PERSON: people.unique()}).with_columns(release=n) for n, people in facts)
         releases = there.group_by(PERSON).agg(pl.col("release").sort())
         people = pl.DataFrame({PERSON: pl.concat(everybody).unique().sort()})
@@ -238,7 +235,7 @@ class Sight:
         untrue = [] if draft.policy.method.truthful else [draft.number]
         if past is None or not past.releases:
             view = published_view([_as_kept(draft)], schema, minimal)
-            away = draft.grouping.elsewhere is not None
+            away = draft.grouping.elsewhere is not None or draft.changed is not None
             roles: Any = {"permanent": schema.permanent, "cohorts": draft.policy.method.cohorts, "elsewhere": away}
             return cls(view, promised, draft.policy.form, minimal=minimal, untrue=untrue, **roles)
         minimal |= past.minimal()
@@ -250,7 +247,7 @@ class Sight:
         cohorts = draft.policy.method.cohorts
         alike = cohorts if past.cohorts() == cohorts and draft.protected else None
         told = [*past.untrue(), *untrue]
-        away = past.elsewhere() or draft.grouping.elsewhere is not None
+        away = past.elsewhere() or draft.grouping.elsewhere is not None or draft.changed is not None
         return cls(view, promised, draft.policy.form, left_out, minimal, told, schema.permanent, alike, away)
 
     def audit(
@@ -273,7 +270,15 @@ class Sight:
         if self.permanent:
             values = tuple(dict.fromkeys([*self.permanent, *given.permanent]))
             away = given.elsewhere or self.elsewhere
-            knowledge = replace(given, permanent=values, cohorts=given.cohorts or self.cohorts, elsewhere=away)
+            # Only what the policy calls permanent has cohorts.
+            cohorts = given.cohorts or self.cohorts if len(values) == len(self.permanent) else None
+            knowledge = replace(given, permanent=values, cohorts=cohorts, elsewhere=away)
+        unknown = {*given.permanent} - {*self.permanent, *self.view.values}
+        if unknown:
+            raise ParameterError(
+                f"{count_of(len(unknown), 'permanent value')} of Knowledge that no release shows.",
+                hint="spell values as they are published.",
+            )
         report = audit(
             self.view,
             knowledge,

@@ -96,8 +96,8 @@ class Knowledge:
     cohorts: int | None = None
     """How many cohorts there are, where he knows that HD-composition made the releases (its l)."""
     elsewhere: bool = False
-    """Whether somebody who moved may be shown with a permanent value in the group where he was, as HD-composition does.
-    What anybody's participation tells is then not worked out."""
+    """Whether somebody with a permanent value may be shown with it in a group where he is not, or with another value,
+    as HD-composition does. What anybody's participation tells is then not worked out."""
 
     def __post_init__(self) -> None:
         problems = []

@@ -12,6 +12,9 @@ from reissue.grouping import Grouping
 from reissue.methods.base import Method
 from reissue.snapshot import Delta, Labels, Snapshot
 
+MANY_GONE = 0.05
+"""From this share of a registry on, the publisher is asked whether it is complete."""
+
 MANY_MADE_UP = 0.05
 """From this share of counterfeits on, the publisher is told what to do about it."""
 
@@ -29,6 +32,7 @@ def notes_of(
     protected: bool,
     anew: bool,
     unregistered: bool = False,
+    gone: tuple[int, int] = (0, 0),
 ) -> tuple[str, ...]:
     """What a draft costs, what looks like a mistake in the table or the policy, and what the method has to say."""
     notes = []
@@ -39,6 +43,10 @@ def notes_of(
         notes.append(f"the series is unprotected: comparing releases may {betrayed}; the public record says so")
     if unregistered:
         notes.append("no registry was given: everybody ever seen in the series counts as registered")
+    left, before = gone
+    if left:
+        people = f"{count_of(left, 'person has', 'people have')} left the registry, of {before:,}, and count as extinct"
+        notes.append(f"{people}: check that it is complete" if left > MANY_GONE * before else people)
     if counterfeits is not None:
         notes.append(f"{count_of(counterfeits.height, 'counterfeit row')} made up in place of values that were missing")
         published = len(snapshot) - (0 if held_back is None else held_back.height)
@@ -59,6 +67,7 @@ def notes_of(
             notes.append(f"{count_of(people, 'person', 'people')} held back: {reason}")
     if (
         delta.since
+        and not left
         and snapshot.present == delta.stayed.size
         and not any(people.size for people in (delta.gone, delta.changed_quasi, delta.changed_value))
     ):

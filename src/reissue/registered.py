@@ -90,7 +90,11 @@ def code_registered(
     if frame.height == 0:
         raise unfit([*coder.problems, "it has no rows"], 0)
     if coder.problems:
-        raise unfit(coder.problems, frame.height)
+        lacking = listed is None and any(name not in frame.columns for name in schema.quasi)
+        advice = (
+            ["quasi-identifiers come from a registry, or stand in the table: give one (--registry)"] if lacking else []
+        )
+        raise unfit([*coder.problems, *advice], frame.height)
     if listed is None:
         listed = frame.select(schema.person, *schema.quasi).unique(maintain_order=True)
         twice = int(listed.group_by(schema.person).len().filter(pl.col("len") > 1).height)
@@ -103,10 +107,11 @@ def code_registered(
     if registry.people is not None:
         coder.problems[there:] = [f"the registry: {problem}" for problem in coder.problems[there:]]
     gone = _extinct(coder, registry.extinct, key)
-    columns: dict[str, Column | None] = {
-        name: coder.column((frame if name == schema.sensitive else listed)[name], kind)
-        for name, kind in schema.kinds.items()
-    }
+    columns: dict[str, Column | None] = {schema.sensitive: coder.column(frame[schema.sensitive], schema.sensitive_kind)}
+    there = len(coder.problems)
+    columns |= {name: coder.column(listed[name], kind) for name, kind in schema.quasi.items()}
+    if registry.people is not None:
+        coder.problems[there:] = [f"the registry: {problem}" for problem in coder.problems[there:]]
     coded = {name: column for name, column in columns.items() if column is not None}
     if coder.problems or whose is None or ids is None:
         raise unfit(coder.problems, frame.height)

@@ -247,7 +247,7 @@ def cell(row: str, column: str) -> str:
         people = np.unique(np.concatenate([release.members for release in view.releases]))
         of = np.count_nonzero(people >= 0) if knowledge is None else what.vulnerable(M).linkable
         return f"**broken**: {beyond['person'].n_unique()} of {of}, {certain} certain"
-    if what.undecided:
+    if what.undecided or judged.status == "undecided":
         return "open"
     if isinstance(method, ri.Mask):
         # Values that are not protected may be as frequent as they are, so that the judgement is of no use.

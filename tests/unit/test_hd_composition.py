@@ -455,7 +455,7 @@ def test_a_series_on_disk_with_roles_replacements_utility_and_audit(tmp_path: Pa
         series.publish(pl.DataFrame({"id": [1, 2], "x": [1, 2], "disease": ["a", "b"]}))
         with pytest.raises(ParameterError, match="has no roles"):
             series.roles(1)
-        with pytest.raises(ParameterError, match="series with a registry"):
+        with pytest.raises(ParameterError, match="a series with a registry"):
             series.audit(participation=0.5, limit=1)
 
 

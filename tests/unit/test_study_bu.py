@@ -199,7 +199,7 @@ def test_rates_that_do_not_fit_are_refused() -> None:
 # What is measured
 
 
-SMALL = Setting(people=800, rounds=3, l=(2, 3), containers=(3, 6), known=(0, 1), volatile=(0.02,), queries=20, seed=5)
+SMALL = Setting(people=800, rounds=2, l=(2, 3), containers=(3, 6), known=(0, 1), volatile=(0.02,), queries=20, seed=5)
 
 
 class Watched(NamedTuple):
@@ -331,12 +331,9 @@ def test_the_papers_comparison_comes_out(breached: Watched) -> None:
     assert rate["HD-composition", "known"] > 0
 
 
-def test_figures_say_what_was_run(composed: Watched, breached: Watched) -> None:
+def test_tables_of_figures_end_with_the_papers_claims(composed: Watched, breached: Watched) -> None:
     for number in (4, 5, 7, 8):
         figure = bu_figures.FIGURES[number]
-        chart = figure.draw(composed.found, SMALL)
-        assert chart.drawing.title.text.startswith(f"Figure {number}.")
-        assert "800 invented people" in chart.drawing.title.subtitle[0]
         tables = figure.tables(figure.summary(composed.found))
         assert [table.height for table in tables.values()][:2] == [SMALL.rounds] * 2
         assert list(tables)[-1] == bu_claims.TITLE

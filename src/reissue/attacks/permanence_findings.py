@@ -272,6 +272,11 @@ class PermanenceFindings(Findings):
         if limits.probability is None:
             return Judgement("not asked", "No limit for probabilities was given.")
         lasting, passing = self._judge_lasting(limits.probability, most), self._judge_passing(limits.probability, most)
+        if lasting.status == "within" and self.knowledge.cohorts is not None and self.knowledge.present:
+            plain = self.without_mechanism._judge_lasting(limits.probability, 0)
+            if plain.status == "beyond":
+                words = f"within by the argument from cohorts only; for somebody who does not use it: {plain.words}"
+                return Judgement("undecided", words)
         if lasting.status != "within":
             return lasting
         if passing.status != "within":
@@ -397,7 +402,7 @@ class PermanenceFindings(Findings):
     def _undecided(self) -> Iterator[str]:
         cohorts = self.knowledge.cohorts
         if self.knowledge.elsewhere and self.knowledge.present:
-            yield "values are shown where people were before they moved: what participation tells is not worked out"
+            yield "values are replaced, or shown where people were before: what participation tells is not worked out"
         if cohorts is not None:
             states = [None if two is None else two.exists for two in self.together]
             if refuted := states.count(False):

@@ -83,7 +83,8 @@ def risks_of(published: Published, *, threshold: float, limit: Fraction | None, 
     rows = []
     ever = np.zeros(0, dtype=np.int64)
     for at, release in enumerate(published.releases):
-        row = _alone(release, threshold, limit, anatomised)
+        apart = not published.single and release.sure is not None and release.members.size > 0
+        row = _registered(release, threshold, limit) if apart else _alone(release, threshold, limit, anatomised)
         certain, possible = _present(release)
         row["presence_certain"] = None if certain is None else certain.size
         row["presence_possible"] = None if certain is None else possible
@@ -137,6 +138,28 @@ def _alone(release: PublishedGroups, threshold: float, limit: Fraction | None, a
     if limit is not None:
         beyond = top * limit.denominator > base * limit.numerator
         row["attribute_above"] = int(people[beyond].sum())
+    return row
+
+
+def _registered(release: PublishedGroups, threshold: float, limit: Fraction | None) -> Row:
+    """Where people have several values or none: rows are values, and hide behind everybody who may be in the group."""
+    shown = release.rows > 0
+    sizes, rows = release.sizes[shown], release.rows[shown]
+    row: Row = {"release": release.number, "rows": int(rows.sum()), "groups": release.group_count}
+    if not sizes.size or not sizes.all():
+        return row
+    risk = 1 / sizes
+    top = diversity.largest(release)[shown]
+    row |= {
+        "smallest_group": int(sizes.min()),
+        "journalist_highest": float(risk.max()),
+        "journalist_at_risk": float(rows[risk > threshold].sum() / rows.sum()),
+        "marketer_success": float((risk * rows).sum() / rows.sum()),
+        "attribute_highest": float((top / sizes).max()),
+        "attribute_mean": float((top / sizes * sizes).sum() / sizes.sum()),
+    }
+    if limit is not None:
+        row["attribute_above"] = int(sizes[top * limit.denominator > sizes * limit.numerator].sum())
     return row
 
 

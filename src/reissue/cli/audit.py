@@ -53,8 +53,10 @@ def audit(
         ),
     ] = 0.0,
     permanent: Annotated[
-        str | None,
-        typer.Option(help="Values that nobody gets rid of, separated by commas; all others may then change."),
+        list[str] | None,
+        typer.Option(
+            help="Values that nobody gets rid of, separated by commas; all others may then change. May be repeated."
+        ),
     ] = None,
     waiting: Annotated[
         bool, typer.Option("--waiting", help="The adversary knows the method and who waited (Incremental only).")
@@ -153,12 +155,13 @@ def audit(
         "group": group,
     }
     called: Called | None = None
+    lasting = [value for some in permanent or [] for value in _names(some) or []]
     knows: dict[str, Any] = {"growing": growing, "minimal": minimal, "protect": protect or []}
     with stages((len(asked["attacks"] or ()) or 5) + 1) as progress:
         if sensitive is None:
             _refuse_foreign_options({**foreign, **knows})
             known: dict[str, Any] = {"compromised": _rate(compromised), "seed": seed, "waiting": waiting}
-            known |= {"participation": participation, "knowledge": _permanent(permanent)}
+            known |= {"participation": participation, "knowledge": _permanent(lasting)}
             report, called = _series(target, {**asked, **known}, show_people, progress)
         else:
             if participation:
@@ -167,7 +170,7 @@ def audit(
                 )
             if waiting:
                 raise ParameterError("--waiting is for a series: nobody knows who waited for releases made elsewhere.")
-            told = {**knows, "permanent": _names(permanent) or []}
+            told = {**knows, "permanent": lasting}
             report = _foreign(target, sensitive, foreign, asked, compromised, told, show_values, progress)
         if html is not None:
             report.to_html(html, show_people=show_people, show_values=show_values, called=called)
@@ -210,11 +213,11 @@ def _series(
     return report, lambda number: names.get(number, f"person {number}")
 
 
-def _permanent(values: str | None) -> Knowledge | None:
+def _permanent(values: list[str]) -> Knowledge | None:
     """What the adversary of a series is told of permanent values, beside those of its policy."""
     from reissue.knowledge import Knowledge
 
-    return None if values is None else Knowledge(permanent=_names(values) or ())
+    return Knowledge(permanent=values) if values else None
 
 
 def _shown_values(values: list[str], published: Published) -> list[object]:

@@ -23,7 +23,7 @@ def show(
         bool, typer.Option("--replaced", help="Private: who was published with another sensitive value.")
     ] = False,
     roles: Annotated[
-        bool, typer.Option("--roles", help="Private: who is holder, decoy or buddy for a permanent value.")
+        bool, typer.Option("--roles", help="Private: who is holder, heir, decoy or buddy for a permanent value.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

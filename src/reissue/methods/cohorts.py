@@ -248,8 +248,12 @@ class Cohorts:
         room = np.maximum(room, 0)
         home = _neighbourhoods(ground.cells, room, holders.size, self.size)
         clean = free & ~has
+        full: set[int] = set()
         for row in holders:
-            chosen = self._clique(int(row), ground, int(home[ground.cell[row]]), room, clean, rng)
+            here = int(home[ground.cell[row]])
+            chosen = None if here in full else self._clique(int(row), ground, here, room, clean, rng)
+            if chosen is None and room[ground.cell[row]] >= 1:
+                full.add(here)  # there will not be more room
             if chosen is None:
                 self.suppressed.append(int(row))
             else:
@@ -278,6 +282,8 @@ class Cohorts:
         if len(chosen) < self.size:
             for other in rng.permutation(pool[clean[pool]]).tolist():
                 take(other)
+                if len(chosen) == self.size:
+                    break
         if len(chosen) < self.size:
             room_again = ground.cell[chosen]
             np.add.at(room, room_again, 1)

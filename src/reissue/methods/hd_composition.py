@@ -130,7 +130,18 @@ class HDComposition(Method):
 
     def warnings(self) -> tuple[str, ...]:
         """What the public record says."""
-        return ("Some values may have been replaced by others; nothing marks them.",)
+        return (
+            "Some values may have been replaced by others, or be shown where people were before; nothing marks them.",
+        )
+
+    def remarks(self, form: str) -> tuple[str, ...]:
+        """What small containers cost where people are known."""
+        if not self.known or self.container >= self.l + 2 * self.known:
+            return ()
+        return (
+            f"containers of {self.container} are small for known = {self.known}: with container = "
+            f"{self.l + 2 * self.known} or more groups are finer and fewer values are replaced",
+        )
 
     def group(
         self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
@@ -360,7 +371,7 @@ class _Round:
                     break
             else:
                 raise _nothing_instead(hidden.size)
-        if self.method.known and not self._hides_known(group, often):
+        if self.method.known and often and not self._hides_known(group, often):
             raise _nothing_instead(hidden.size)
         rows = np.concatenate([hidden, np.array(list(inherited), dtype=np.int64)])
         codes_shown = np.concatenate([instead, np.array([code for code, _ in inherited.values()], dtype=np.int64)])

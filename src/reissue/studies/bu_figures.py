@@ -67,7 +67,8 @@ def _drawn(
 
 def _grid(rows: Sequence[Sequence[Any]]) -> Any:
     altair = load_altair()
-    return altair.vconcat(*(altair.hconcat(*row) for row in rows))
+    beside = [altair.hconcat(*row) for row in rows]
+    return altair.vconcat(*beside) if len(beside) > 1 else beside[0]
 
 
 def _as_it_is(found: pl.DataFrame) -> pl.DataFrame:

@@ -140,7 +140,7 @@ class HDComposition(Method):
             return ()
         return (
             f"containers of {self.container} are small for known = {self.known}: with container = "
-            f"{self.l + 2 * self.known} or more groups are finer and fewer values are replaced",
+            f"{self.l + 2 * self.known} or more fewer values are replaced",
         )
 
     def group(

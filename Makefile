@@ -62,6 +62,7 @@ bench: $(VENV)-bench/.ready
 	$(VENV)-bench/bin/python benchmarks/incremental.py --large
 	$(VENV)-bench/bin/python benchmarks/cor_split.py
 	$(VENV)-bench/bin/python benchmarks/minimality.py
+	$(VENV)-bench/bin/python benchmarks/hd_composition.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-bench build .mypy_cache .pytest_cache .ruff_cache

@@ -51,47 +51,36 @@ class Counted:
         return np.add.reduceat(numbers, self.run_starts[:-1])
 
     def view(
-        self, people: Ints, number: int, region: pl.DataFrame | None = None, classes: Ints | None = None
+        self,
+        people: Ints,
+        number: int,
+        region: pl.DataFrame | None = None,
+        classes: Ints | None = None,
+        *,
+        registered: Grouping | None = None,
     ) -> PublishedGroups:
         """The groups as an outsider sees them; members in the order of their numbers, which tells nothing.
 
-        `classes` are the numbers of the quasi-identifiers of each row, where they are to be in the view.
+        `classes` are the numbers of the quasi-identifiers of each row, where they are to be in the view. Where the
+        people are everybody `registered`, in these groups, the counts are of their values, and nobody knows who of them
+        is in the release.
         """
+        members = self.grouping if registered is None else registered
+        starts = self.starts if registered is None else np.concatenate([[0], np.cumsum(members.sizes())])
         by_number = ascending(people)
         order = np.empty(people.size, dtype=np.int64)
-        grouped.order_by_group(self.grouping.group[by_number], self.starts, order)
+        grouped.order_by_group(members.group[by_number], starts, order)
         rows = by_number[order]
         return PublishedGroups(
             number=number,
             members=people[rows],
-            member_starts=self.starts,
-            values=self.codes.astype(np.int64),
-            counts=self.counts,
-            value_starts=self.run_starts,
-            region=region,
-            classes=None if classes is None else classes[rows],
-        )
-
-    def registered_view(
-        self, people: Ints, grouping: Grouping, number: int, region: pl.DataFrame | None = None
-    ) -> PublishedGroups:
-        """The same where everybody registered is in a group, and nobody knows who of them is in the release.
-
-        `grouping` is that of the people; the counts are of their values.
-        """
-        starts = np.concatenate([[0], np.cumsum(grouping.sizes())]).astype(np.int64)
-        by_number = ascending(people)
-        order = np.empty(people.size, dtype=np.int64)
-        grouped.order_by_group(grouping.group[by_number], starts, order)
-        return PublishedGroups(
-            number=number,
-            members=people[by_number[order]],
             member_starts=starts,
             values=self.codes.astype(np.int64),
             counts=self.counts,
             value_starts=self.run_starts,
             region=region,
-            sure=np.zeros(people.size, dtype=np.bool_),
+            sure=None if registered is None else np.zeros(people.size, dtype=np.bool_),
+            classes=None if classes is None else classes[rows],
         )
 
 

@@ -20,6 +20,7 @@ from reissue.counting import Counted, mixed
 from reissue.errors import InternalError
 from reissue.grouping import Grouping
 from reissue.kernels import grouped, warm_up
+from reissue.reasoning.dense import in_order
 from reissue.release import Published, PublishedGroups
 from reissue.snapshot import Column, Labels, Leaves, Numbers, Snapshot, enum_of
 
@@ -69,7 +70,7 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
     if snapshot.owner is None:
         view = renumbered.view(snapshot.people, number, region, _classes(snapshot) if classes else None)
     else:
-        view = renumbered.registered_view(snapshot.people, people, number, region)
+        view = renumbered.view(snapshot.people, number, region, registered=people)
     return Recoded({"table": table}, (people.group + 1).astype(np.uint32), view)
 
 
@@ -104,8 +105,8 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classe
     renumbered = Counted.of(snapshot.values.codes, Grouping(rank[grouping.group], grouping.count))
     group = rank[grouping.group].astype(np.int64)
     # Two counting sorts, the less important key first.
-    rows = _in_order(row_rank, distinct)
-    rows = rows[_in_order(group[rows], grouping.count)]
+    rows = in_order(row_rank, distinct)
+    rows = rows[in_order(group[rows], grouping.count)]
     quasi = pl.DataFrame(
         [
             pl.Series("group", (group[rows] + 1).astype(np.uint32)),
@@ -160,14 +161,6 @@ def _row_rank(snapshot: Snapshot, further: tuple[Column, ...] = ()) -> tuple[Int
     occurs[rank] = True
     places = np.cumsum(occurs) - 1
     return places[rank], int(places[-1]) + 1
-
-
-def _in_order(keys: Ints, count: int) -> Ints:
-    """Row numbers in the order of keys from 0 to count - 1; rows of equal keys stay in order."""
-    starts = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=count))]).astype(np.int64)
-    order = np.empty(keys.size, dtype=np.int64)
-    grouped.order_by_group(keys, starts, order)
-    return order
 
 
 def whole(snapshot: Snapshot, stratum: npt.NDArray[np.int64], number: int = 1) -> Published:

@@ -20,7 +20,7 @@ from reissue.frames import read_table
 from reissue.people import KnownPeople
 from reissue.policy import Policy
 from reissue.schema import Schema
-from reissue.showing import appended
+from reissue.showing import appended, only
 from reissue.snapshot import Column, People, Snapshot
 
 
@@ -129,7 +129,9 @@ def code_registered(
         raise unfit(problems, frame.height)
     numbers, new_ids = numbered(known, ids, next_number)
     everybody = snapshot_of(numbers, coded, schema)
-    snapshot = _living(replace(everybody, owner=owner), lost)
+    snapshot = replace(everybody, owner=owner)
+    if lost.any():
+        snapshot = only(snapshot, np.flatnonzero(~lost))
     given = np.empty(0, dtype=np.int64)
     if gone is not None:
         earlier = people.numbers(gone) if people is not None else given
@@ -185,25 +187,6 @@ def _fact_problems(owner: People, values: Column, dead: np.ndarray, never: int) 
     if repeated and not strangers:
         problems.append(f"{count_of(repeated, 'row')} too many: a person has the same value twice; keep it once")
     return problems
-
-
-def _living(snapshot: Snapshot, dead: np.ndarray) -> Snapshot:
-    """Without the people of these rows, who have no values."""
-    if not dead.any():
-        return snapshot
-    rows = np.flatnonzero(~dead)
-    place = np.cumsum(~dead) - 1
-
-    def chosen(column: Column) -> Column:
-        return replace(column, codes=column.codes[rows])
-
-    return replace(
-        snapshot,
-        people=snapshot.people[rows],
-        quasi=tuple(map(chosen, snapshot.quasi)),
-        as_is=tuple(map(chosen, snapshot.as_is)),
-        owner=place[snapshot.owners],
-    )
 
 
 def _with_earlier(snapshot: Snapshot, last: pl.DataFrame, gone: People) -> Snapshot:

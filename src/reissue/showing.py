@@ -18,7 +18,7 @@ def shown(snapshot: Snapshot, grouping: Grouping) -> tuple[Snapshot, Grouping]:
         grouping = replace(grouping, changed=None)
     if grouping.held_back:
         rows = np.flatnonzero(grouping.group != HELD_BACK)
-        snapshot = _only(snapshot, rows)
+        snapshot = only(snapshot, rows)
         grouping = replace(grouping, group=grouping.group[rows], held_back={})
     if grouping.counterfeits is None:
         return snapshot, grouping
@@ -34,7 +34,15 @@ def with_changed(values: Column, changed: Changed) -> Column:
     return replace(values, codes=codes)
 
 
-def _only(snapshot: Snapshot, rows: Ints) -> Snapshot:
+def only(snapshot: Snapshot, rows: Ints) -> Snapshot:
+    """The people of some rows, with their values."""
+    owner, values = None, rows
+    if snapshot.owner is not None:
+        place = np.full(len(snapshot), -1, dtype=np.int64)
+        place[rows] = np.arange(rows.size)
+        values = np.flatnonzero(place[snapshot.owner] >= 0)
+        owner = place[snapshot.owner[values]]
+
     def chosen(column: Column) -> Column:
         return replace(column, codes=column.codes[rows])
 
@@ -43,7 +51,8 @@ def _only(snapshot: Snapshot, rows: Ints) -> Snapshot:
         people=snapshot.people[rows],
         quasi=tuple(map(chosen, snapshot.quasi)),
         as_is=tuple(map(chosen, snapshot.as_is)),
-        values=chosen(snapshot.values),
+        values=replace(snapshot.values, codes=snapshot.values.codes[values]),
+        owner=owner,
     )
 
 

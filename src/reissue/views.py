@@ -41,7 +41,7 @@ def published_view(releases: Iterable[Kept], schema: Schema, classes: Container[
             built.append(counted.view(people.to_numpy().astype(np.int64), release.number, region, numbered))
         else:
             everybody = rows[PERSON].to_numpy().astype(np.int64)
-            built.append(counted.registered_view(everybody, _grouping(rows[GROUP]), release.number, region))
+            built.append(counted.view(everybody, release.number, region, registered=_grouping(rows[GROUP])))
     numeric = isinstance(schema.sensitive_kind, Numeric)
     magnitudes = values.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy() if numeric else None
     single = all(facts is None for _, _, _, facts in releases)

@@ -17,8 +17,8 @@ import polars as pl
 
 from reissue.errors import Refused, count_of
 from reissue.kernels.cells import descend
-from reissue.kernels.grouped import order_by_group
 from reissue.methods.axes import axis
+from reissue.reasoning.dense import in_order
 from reissue.snapshot import Column, Labels, Leaves, Numbers
 
 Ints = npt.NDArray[np.int64]
@@ -248,14 +248,6 @@ def dense(cell: Ints, nodes: int) -> tuple[Ints, Ints]:
     occurs = np.zeros(nodes, dtype=np.bool_)
     occurs[cell] = True
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[cell]
-
-
-def in_order(keys: Ints, count: int) -> Ints:
-    """Row numbers in the order of keys from 0 to count - 1; rows of equal keys stay in order."""
-    starts = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=count))]).astype(np.int64)
-    order = np.empty(keys.size, dtype=np.int64)
-    order_by_group(keys, starts, order)
-    return order
 
 
 def _divisible(rows: Ints, cell: Ints, nodes: int, least: Sequence[tuple[Flags, int]]) -> Ints:

@@ -31,7 +31,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.methods.cells import LEAF, Cells, in_order
+from reissue.methods.cells import LEAF, Cells
+from reissue.reasoning.dense import in_order
 from reissue.roles import BUDDIES, HOLDERS, INSTANCES
 
 Ints = npt.NDArray[np.int64]

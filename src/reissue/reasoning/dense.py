@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from reissue.kernels.grouped import order_by_group
+
 Ints = npt.NDArray[np.int64]
 
 ROOM, MOST = 64, 1 << 28
@@ -27,6 +29,14 @@ def ascending(numbers: Ints) -> Ints:
     table = np.full(highest - lowest + 1, -1, dtype=np.int32)
     table[numbers - lowest] = np.arange(numbers.size, dtype=np.int32)
     return table[table >= 0].astype(np.int64)
+
+
+def in_order(keys: Ints, count: int) -> Ints:
+    """Row numbers in the order of keys from 0 to count - 1; rows of equal keys stay in order."""
+    starts = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=count))]).astype(np.int64)
+    order = np.empty(keys.size, dtype=np.int64)
+    order_by_group(keys, starts, order)
+    return order
 
 
 def places(numbers: Ints, wanted: Ints) -> Ints:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -13,32 +12,10 @@ from reissue.studies import bu, bu_breaches, bu_claims
 from reissue.studies.bu import DIMENSIONS, DIVERSITY, INVARIANCE, OURS, SELECTIVITY
 from reissue.studies.bu_setting import Progress, Setting
 from reissue.studies.drawing import finished, lines
+from reissue.studies.figure import Figure
 
 RUN = list(bu.RUN_COLUMNS)
 LETTERS = {"l": "l", "container": "C", "known": "K"}
-
-
-@dataclass(frozen=True)
-class Figure:
-    """What to run for a figure, how to draw it, and what to say about it in few words."""
-
-    number: int
-    title: str
-    measure: Callable[[Setting, Progress], pl.DataFrame]
-    """The same for figures that are drawn from the same runs."""
-    count: Callable[[Setting], int]
-    draw: Callable[[pl.DataFrame, Setting], Chart]
-    summary: Callable[[pl.DataFrame], pl.DataFrame]
-    told: Callable[[pl.DataFrame], dict[str, pl.DataFrame]]
-    """The printed tables by their titles, from the summary."""
-
-    def steps(self, setting: Setting) -> int:
-        """How often `measure` calls its progress."""
-        return self.count(setting)
-
-    def tables(self, summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
-        """The summary for people."""
-        return self.told(summary)
 
 
 def what_was_run(setting: Setting, *more: str) -> list[str]:
@@ -242,7 +219,7 @@ PARTICIPATION = (
 )
 
 
-def _breach_figure(number: int, method: str) -> Figure:
+def _breach_figure(number: int, method: str) -> Figure[Setting]:
     return Figure(
         number, f"breaches of {method}", _breaches, bu_breaches.breach_steps, breach_chart(number, method),
         _breach_summary(method), _breach_tables(method),
@@ -256,14 +233,14 @@ def _composed_figure(
     panels: Sequence[tuple[str, str, str]],
     claims: Callable[[pl.DataFrame], pl.DataFrame],
     per_cent: str | None = None,
-) -> Figure:
+) -> Figure[Setting]:
     return Figure(
         number, short, _composed, bu.composed_steps, composed_chart(number, title, panels, per_cent), _as_it_is,
         _composed_tables(claims, panels),
     )  # fmt: skip
 
 
-FIGURES: Mapping[int, Figure] = {
+FIGURES: Mapping[int, Figure[Setting]] = {
     figure.number: figure
     for figure in (
         _breach_figure(2, DIVERSITY),

@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -20,12 +20,9 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from reissue.domain import GROUP, PERSON
-from reissue.drafting import Draft, History, make_draft
+from reissue.drafting import Draft
 from reissue.errors import ParameterError
-from reissue.memory import Kept, Memory, Remembered
 from reissue.methods import HDComposition, MInvariance
-from reissue.people import KnownPeople
 from reissue.policy import Policy
 from reissue.schema import Categorical, Kind, Numeric, Schema
 from reissue.studies.bu_people import (
@@ -166,12 +163,16 @@ class Setting:
 
     def rehearse(self, run: Run, progress: Progress, volatile: float | None = None) -> Iterator[Timed]:
         """Publish the tables one after another by HD-composition, and check its promises."""
-        series = RegisteredRehearsal(Policy(registered_schema(), HDComposition(run.l, run.container, run.known)))
+        series = Rehearsal(Policy(registered_schema(), HDComposition(run.l, run.container, run.known)))
         for state in self.states(volatile):
             progress(f"{run.title}, round {state.number} of {self.rounds}")
             stopwatch = Stopwatch()
-            draft = series.publish_registered(
-                state.table, state.registry, state.extinct, seed=self.release_seed(state.number), progress=stopwatch
+            draft = series.publish(
+                state.table,
+                registry=state.registry,
+                extinct=state.extinct,
+                seed=self.release_seed(state.number),
+                progress=stopwatch,
             )
             yield Timed(draft, stopwatch.laps())
 
@@ -184,35 +185,3 @@ class Setting:
             progress(f"m-invariance, m = {m}, round {state.number} of {self.rounds}")
             draft = series.publish(state.records, seed=self.release_seed(state.number))
             yield state, draft, series.ids
-
-
-class RegisteredRehearsal(Rehearsal):
-    """Drafts that follow each other, with a registry beside each table."""
-
-    def publish_registered(
-        self, table: object, registry: object, extinct: Iterable[object], *, seed: int | None, progress: Progress
-    ) -> Draft:
-        """Draft the next release of this table and registry, and go on from it."""
-        draft = make_draft(
-            table, self.policy, self.history, registry=registry, extinct=extinct, seed=seed, progress=progress
-        )
-        before, new = self.history, draft.new_people["id"]
-        self.ids = ids = pl.concat([self.ids, new]) if before.number else new
-        rows = draft.rows.drop(GROUP)
-        self.history = History(
-            number=draft.number,
-            people=KnownPeople(lambda: ids, ids.len(), rows[PERSON]),
-            next_number=ids.len(),
-            last=rows,
-            facts=draft.facts,
-            domain=draft.domain,
-            memory=_resolved(draft.memory, before.memory),
-            checks=_resolved(draft.checks, before.checks),
-            method=self.policy.method.name,
-            protected=draft.protected,
-        )
-        return draft
-
-
-def _resolved(tables: Remembered, before: Memory) -> Memory:
-    return {name: before[name] if isinstance(table, Kept) else table for name, table in tables.items()}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -11,6 +10,7 @@ import polars as pl
 from reissue.charts import Chart, load_altair
 from reissue.studies import riboni
 from reissue.studies.drawing import COLOURS, SHAPES, finished, lines, release_axis
+from reissue.studies.figure import Figure
 from reissue.studies.riboni import RUN
 from reissue.studies.riboni_setting import Progress, Setting
 
@@ -22,29 +22,6 @@ QUANTITIES = {
     "closure": "A breach, both rules applied to the end",
 }
 """The observed rates that are drawn."""
-
-
-@dataclass(frozen=True)
-class Figure:
-    """What to run for a figure, how to draw it, and what to say about it in few words."""
-
-    number: int
-    title: str
-    measure: Callable[[Setting, Progress], pl.DataFrame]
-    """The same for figures that are drawn from the same runs."""
-    count: Callable[[Setting], int]
-    draw: Callable[[pl.DataFrame, Setting], Chart]
-    summary: Callable[[pl.DataFrame], pl.DataFrame]
-    told: Callable[[pl.DataFrame], dict[str, pl.DataFrame]]
-    """The printed tables by their titles, from the summary."""
-
-    def steps(self, setting: Setting) -> int:
-        """How often `measure` calls its progress."""
-        return self.count(setting)
-
-    def tables(self, summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
-        """The summary for people."""
-        return self.told(summary)
 
 
 def what_was_run(setting: Setting, *more: str, small: bool = False) -> list[str]:
@@ -364,7 +341,7 @@ def _error_tables(found: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return tables
 
 
-FIGURES: Mapping[int, Figure] = {
+FIGURES: Mapping[int, Figure[Setting]] = {
     figure.number: figure
     for figure in (
         Figure(

@@ -11,35 +11,13 @@ import polars as pl
 from reissue.charts import Chart, load_altair
 from reissue.studies import wong, wong_claims, wong_knowing
 from reissue.studies.drawing import finished, lines
+from reissue.studies.figure import Figure
 from reissue.studies.wong import SELECTIVITY
 from reissue.studies.wong_setting import Progress, Setting
 
 BEYOND = "not in the paper"
 RUN = ["method", "m", "k", "size"]
 KINDS = ["dimensions", "selectivity"]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """What to run for a figure, how to draw it, and what to say about it in few words."""
-
-    number: int
-    title: str
-    measure: Callable[[Setting, Progress], pl.DataFrame]
-    """The same for figures that are drawn from the same runs."""
-    count: Callable[[Setting], int]
-    draw: Callable[[pl.DataFrame, Setting], Chart]
-    summary: Callable[[pl.DataFrame], pl.DataFrame]
-    told: Callable[[pl.DataFrame], dict[str, pl.DataFrame]]
-    """The printed tables by their titles, from the summary."""
-
-    def steps(self, setting: Setting) -> int:
-        """How often `measure` calls its progress."""
-        return self.count(setting)
-
-    def tables(self, summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
-        """The summary for people."""
-        return self.told(summary)
 
 
 @dataclass(frozen=True)
@@ -354,12 +332,12 @@ def _as_it_is(found: pl.DataFrame) -> pl.DataFrame:
     return found
 
 
-def _one_table(number: int, measure: Callable[[Setting, Progress], pl.DataFrame], which: str) -> Figure:
+def _one_table(number: int, measure: Callable[[Setting, Progress], pl.DataFrame], which: str) -> Figure[Setting]:
     title = f"one table, the {which} m"
     return Figure(number, title, measure, wong.compared_steps, one_table_chart(number), _means, _one_table_tables)
 
 
-FIGURES: Mapping[int, Figure] = {
+FIGURES: Mapping[int, Figure[Setting]] = {
     figure.number: figure
     for figure in (
         Figure(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -158,3 +159,27 @@ def test_whoever_is_known_learns_no_more(seed: int) -> None:
         assert not found.certain
         exact = found.risks.filter(pl.col("kind") == "exact")["probability"]
         assert exact.is_empty() or float(exact.max()) <= 1 / l + 1e-12  # type: ignore[arg-type]
+
+
+def test_on_tiny_registries_the_exact_risk_is_at_most_one_in_l() -> None:
+    exact = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        l = 2 + seed % 2  # noqa: E741
+        size = int(rng.integers(2 * l + 2, 10))
+        values = (*(f"v{number}" for number in range(size)), "A")
+        schema = ri.Schema("id", {"x": ri.Numeric(low=0, high=9)}, {"d": ri.Categorical(values)}, permanent=["A"])
+        rehearsal = Rehearsal(ri.Policy(schema, ri.HDComposition(l, 2)))
+        people, ill = pl.DataFrame({"id": np.arange(size), "x": rng.permutation(size)}), int(rng.integers(size))
+        drafts = []
+        for number in range(3):
+            here = [person for person in range(size) if person == 0 or rng.random() < 0.8]
+            rows = [(person, f"v{person}") for person in here] + ([(ill, "A")] if ill in here else [])
+            table = pl.DataFrame(rows, schema={"id": pl.Int64, "d": pl.String}, orient="row")
+            drafts.append(rehearsal.publish(table, registry=people, seed=seed + number))
+        view = Published(tuple(draft.view.releases[0] for draft in drafts), values, single=False)
+        found = Permanence(seconds=2, seed=1).run(view, ri.Knowledge(permanent=["A"], cohorts=l))
+        told = found.posteriors.filter(pl.col("kind") == "exact")["fraction"]
+        assert all(Fraction(share) <= Fraction(1, l) for share in told)
+        exact += told.len()
+    assert exact > 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -334,6 +335,28 @@ def test_a_holder_who_comes_back_must_have_his_value() -> None:
         story.tell(everyone(range(12)), LINE)
 
 
+def test_a_registry_that_lost_many_is_noted() -> None:
+    story = Story(policy())
+    story.tell(everyone(range(12)), LINE)
+    story.tell(everyone(range(12)), {person: place for person, place in LINE.items() if person < 12})
+    assert any("4 people have left the registry, of 16" in note and "complete" in note for note in story.draft.notes)
+    assert not any("nothing has changed" in note for note in story.draft.notes)
+
+
+def test_what_participation_tells_is_not_worked_out_where_values_are_shown_elsewhere() -> None:
+    story = Story(policy(container=3))
+    places = {person: person for person in range(24)}
+    drafts = [story.tell(everyone(range(24), ill=[2]), places)]
+    drafts.append(story.tell(everyone(range(24), ill=[2]), places | {2: 90}))
+    view = ri.Published(tuple(draft.view.releases[0] for draft in drafts), drafts[0].view.values, single=False)
+    known: dict[str | int, list[int]] = {_number(story, person): [1, 2] for person in range(24)}
+    told = ri.Knowledge(permanent=["HIV"], present=known)
+    # Taken at its word the second release shows it in a group where the holder is not.
+    assert _number(story, 2) in ri.attacks.Permanence(seed=1).run(view, told).excluded
+    careful = ri.attacks.Permanence(seed=1).run(view, replace(told, elsewhere=True))
+    assert not careful.excluded and not careful.certain and "not worked out" in careful.undecided[0]
+
+
 def test_heirs_of_several_values_and_one_value_each() -> None:
     schema = ri.Schema("id", SCHEMA.quasi, {"disease": ri.Categorical(new="accept")}, permanent=["HIV", "TB"])
     story = Story(policy(container=6, schema=schema))
@@ -449,6 +472,11 @@ def test_a_series_on_disk_with_roles_replacements_utility_and_audit(tmp_path: Pa
         assert series.verify() == []
         with pytest.raises(ParameterError, match="everybody has one value"):
             series.audit(compromised=0.5)
+        # Values that the policy does not call permanent have no cohorts, and one that nobody has is a mistake.
+        other = series.audit(ri.Knowledge(permanent=["d1"]), seconds=20).knowledge
+        assert other is not None and other.cohorts is None and report.knowledge.cohorts == 3
+        with pytest.raises(ParameterError, match="1 permanent value of Knowledge that no release shows"):
+            series.audit(ri.Knowledge(permanent=["hiv"]))
     with ri.open(
         tmp_path / "plain", ri.Policy(ri.Schema("id", {"x": ri.Numeric()}, "disease"), ri.Mondrian(k=2))
     ) as series:

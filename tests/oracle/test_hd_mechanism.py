@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -157,13 +158,11 @@ def test_an_instance_that_moves_with_its_holder_betrays_him(monkeypatch: pytest.
     """The paper's section 3.4.1: what a decoy leaves behind, a holder takes with him."""
     update = Cohorts.update
 
-    def follow(
-        cohorts: Cohorts, ground: Ground, has: np.ndarray, rng: np.random.Generator, *, heirs: np.ndarray | None = None
-    ) -> None:
+    def follow(cohorts: Cohorts, ground: Ground, has: np.ndarray, rng: np.random.Generator, **given: Any) -> None:
         for at in np.flatnonzero(cohorts.cohort == HOLDERS):
             cohorts.cell[at] = ground.cell[cohorts.owner[at]]
             cohorts.could[at] = ground.rows(int(cohorts.cell[at]))
-        update(cohorts, ground, has, rng, heirs=heirs)
+        update(cohorts, ground, has, rng, **given)
 
     monkeypatch.setattr(Cohorts, "update", follow)
     tally = holders_by(around_the_mover, PAIRS, MOVES, range(8))

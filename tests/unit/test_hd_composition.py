@@ -209,6 +209,21 @@ def test_a_buddy_inherits_from_a_holder_who_dies() -> None:
     assert draft.tables["table"].filter(pl.col("disease") == "HIV").height == 1
 
 
+def test_an_heir_goes_on_when_nobody_inherits_any_more() -> None:
+    schema = ri.Schema("id", SCHEMA.quasi, {"disease": ri.Categorical(new="accept")}, permanent=["HIV", "TB"])
+    story = Story(ri.Policy(schema, ri.HDComposition(l=2, container=6)))
+    places = {person: person for person in range(24)}
+    story.tell(everyone(range(24), ill=[2]), places)
+    alive = {person: place for person, place in places.items() if person != 2}
+    story.tell(everyone(alive), alive)
+    (heir,) = story.owners(HOLDERS)
+    story.rehearsal.policy = ri.Policy(schema, ri.HDComposition(l=2, container=6, heirs=False))
+    # He has nothing but a permanent value of his own: there is nothing that he could show as HIV.
+    draft = story.tell(everyone(alive) | {heir: ["TB"]}, alive)
+    assert draft.tables["table"].filter(pl.col("disease") == "HIV").is_empty()
+    assert not story.roles.instances.filter(pl.col("value") == "HIV")["awake"].any()
+
+
 def test_without_heirs_the_value_dies_with_the_holder() -> None:
     rules = ri.Policy(SCHEMA, ri.HDComposition(l=2, container=6, heirs=False))
     story = Story(rules)

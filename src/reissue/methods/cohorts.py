@@ -134,20 +134,21 @@ class Cohorts:
 
     # From the release before to this one
 
-    def update(self, ground: Ground, has: Flags, rng: np.random.Generator, *, heirs: Flags | None = None) -> None:
+    def update(self, ground: Ground, has: Flags, rng: np.random.Generator, *, able: Flags, heirs: bool) -> None:
         """Let owners take over from each other, cliques sleep, wake and end; `has` is who ever had the value.
 
-        `heirs` are those who have another value to show as this one, if they inherit; None: nobody does.
+        With `heirs` somebody inherits from a holder who died; `able` are those who have another value to show as this
+        one, as an heir must.
         """
         self._end()
         self.awake = np.zeros(len(self), dtype=np.bool_)
         owned = np.zeros(ground.present.size, dtype=np.bool_)
         owned[self.owner[self.owner >= 0]] = True
         clean = ~owned & ~has
-        if heirs is not None:
+        if heirs:
             self._inherit(has, clean, rng)
         by_clique = np.argsort(self.clique, kind="stable").reshape(-1, self.size)
-        wanted = [self._holder_present(members, ground, heirs) for members in by_clique]
+        wanted = [self._holder_present(members, ground, able) for members in by_clique]
         # Those who must be awake choose first among the buddies that they may share.
         for must in (True, False):
             for members, wants in zip(by_clique, wanted, strict=True):
@@ -178,11 +179,10 @@ class Cohorts:
                 clean[heir] = False
                 self.owner[at], self.inherited[at] = heir, True
 
-    def _holder_present(self, members: Ints, ground: Ground, heirs: Flags | None) -> bool:
+    def _holder_present(self, members: Ints, ground: Ground, able: Flags) -> bool:
         at = members[self.cohort[members] == HOLDERS][0]
         holder = self.owner[at]
-        able = heirs is None or not self.inherited[at] or bool(heirs[holder])
-        return bool(holder >= 0 and ground.present[holder]) and able
+        return bool(holder >= 0 and ground.present[holder] and (able[holder] or not self.inherited[at]))
 
     def _settle(
         self, members: Ints, ground: Ground, has: Flags, clean: Flags, rng: np.random.Generator, *, awake: bool

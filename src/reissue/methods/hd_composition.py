@@ -293,7 +293,7 @@ class _Round:
         ever = np.zeros(len(self.snapshot), dtype=np.bool_)
         had = rows_of(holders.filter(pl.col("value") == value)["person"].to_numpy().astype(np.int64), self.row_of)
         ever[had[had >= 0]] = True
-        cohorts.update(ground, ever, self.rng, heirs=self.to_show > 0 if self.method.heirs else None)
+        cohorts.update(ground, ever, self.rng, able=self.to_show > 0, heirs=self.method.heirs)
         # An heir who is there shows one of his values; he may be the heir of another holder as well.
         heirs = cohorts.owner[cohorts.awake & cohorts.inherited & (cohorts.cohort == HOLDERS)]
         self.to_show[heirs] -= 1

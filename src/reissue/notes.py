@@ -45,8 +45,8 @@ def notes_of(
         notes.append("no registry was given: everybody ever seen in the series counts as registered")
     left, before = gone
     if left:
-        people = f"{count_of(left, 'person has', 'people have')} left the registry, of {before:,}, and count as extinct"
-        notes.append(f"{people}: check that it is complete" if left > MANY_GONE * before else people)
+        people = f"of {before:,} people {left:,} {'is' if left == 1 else 'are'} no longer registered, as if extinct"
+        notes.append(f"{people}; check that the registry is complete" if left > MANY_GONE * before else people)
     if counterfeits is not None:
         notes.append(f"{count_of(counterfeits.height, 'counterfeit row')} made up in place of values that were missing")
         published = len(snapshot) - (0 if held_back is None else held_back.height)
@@ -80,9 +80,8 @@ def notes_of(
         if absent := len(named - used):
             what = count_of(absent, "protected value occurs", "protected values occur")
             notes.append(f"{what} nowhere in this table; check the spelling")
-    if isinstance(levels, Labels) and snapshot.schema.permanent:
-        used = {levels.labels[code] for code in np.flatnonzero(np.bincount(snapshot.values.codes))}
-        if absent := len(set(snapshot.schema.permanent) - used):
-            what = count_of(absent, "permanent value occurs", "permanent values occur")
-            notes.append(f"{what} nowhere in this table; check the spelling")
+    unseen = set(snapshot.schema.permanent) - set(levels.labels) if isinstance(levels, Labels) else set()
+    if unseen:
+        what = count_of(len(unseen), "permanent value has", "permanent values have")
+        notes.append(f"{what} not occurred in any table yet; check the spelling")
     return (*notes, *grouping.notes, *method.warnings(), *method.remarks(form))

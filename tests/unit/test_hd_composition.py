@@ -354,7 +354,7 @@ def test_a_registry_that_lost_many_is_noted() -> None:
     story = Story(policy())
     story.tell(everyone(range(12)), LINE)
     story.tell(everyone(range(12)), {person: place for person, place in LINE.items() if person < 12})
-    assert any("4 people have left the registry, of 16" in note and "complete" in note for note in story.draft.notes)
+    assert any("of 16 people 4 are no longer registered" in note and "complete" in note for note in story.draft.notes)
     assert not any("nothing has changed" in note for note in story.draft.notes)
 
 

@@ -329,10 +329,9 @@ class PermanenceFindings(Findings):
             )
             return Judgement(status, words + aside)
         highest = max((float(one.largest.high[one.at].max(initial=0.0)) for one in self.chosen), default=0.0)
-        return Judgement(
-            "within",
-            f"Nobody of {of_all} is tied to it with more than {_told(limit)}; the highest is {highest:.3g}.{aside}",
-        )
+        counted = all(bool((one.largest.kind[one.at] == EXACT).all()) for one in self.chosen)
+        top = f"the highest is {'' if counted else 'at most '}{highest:.3g}"
+        return Judgement("within", f"Nobody of {of_all} is tied to it with more than {_told(limit)}; {top}.{aside}")
 
     def _found_beyond(self, limit: Fraction) -> tuple[Ints, Ints]:
         """Who is beyond a limit: which of the values, and which of its people; the worst first."""

@@ -108,6 +108,15 @@ def _singling_out(risks: Risks, threshold: float, anatomised: bool) -> Criterion
         evidence = f"{who} alone in a group, so that whoever knows the quasi-identifiers finds the row."
     elif table["rows"].sum() == 0:
         verdict, evidence = "undecided", "The releases hold no rows."
+    elif not table["prosecutor_at_risk"].count():
+        # Rows are values of people who may be anybody registered: nobody is known to be in a group.
+        behind: int = min(table["smallest_group"].drop_nulls().to_list())
+        above: float = max(table["journalist_at_risk"].drop_nulls().to_list(), default=0.0)
+        evidence = (
+            f"Behind the rows of every group of every release stand at least {behind:,} people who may be meant. "
+            f"Guessing among them finds somebody with a probability of {1 / behind:.1%} at worst; {above:.1%} of the "
+            f"rows of a release, at most, are above the threshold of {threshold:g}."
+        )
     else:
         smallest: int = min(table["smallest_group"].drop_nulls().to_list())
         at_risk: float = max(table["prosecutor_at_risk"].drop_nulls().to_list(), default=0.0)

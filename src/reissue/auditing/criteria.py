@@ -108,7 +108,7 @@ def _singling_out(risks: Risks, threshold: float, anatomised: bool) -> Criterion
         evidence = f"{who} alone in a group, so that whoever knows the quasi-identifiers finds the row."
     elif table["rows"].sum() == 0:
         verdict, evidence = "undecided", "The releases hold no rows."
-    elif not table["prosecutor_at_risk"].count():
+    elif table["smallest_group"].count() and not table["prosecutor_at_risk"].count():
         # Rows are values of people who may be anybody registered: nobody is known to be in a group.
         behind: int = min(table["smallest_group"].drop_nulls().to_list())
         above: float = max(table["journalist_at_risk"].drop_nulls().to_list(), default=0.0)

@@ -29,7 +29,6 @@ from reissue.utility import average_class_size, discernibility, information_loss
 
 SPLITS: tuple[Literal["strict", "relaxed"], ...] = ("strict", "relaxed")
 MEASURES = ("discernibility", "average class size", "information loss")
-ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult" / "adult.data.gz"
 
 
 @dataclass(frozen=True)
@@ -46,11 +45,11 @@ class Case:
         return self.table[name].dtype.is_numeric()
 
 
-def cases(rows: int, adult: Path) -> Iterator[Case]:
-    """The census table, and Adult where its file is to be found."""
+def cases(rows: int, adult: Path | None) -> Iterator[Case]:
+    """The census table, and Adult where its file is given."""
     yield Case("census", census(rows, seed=SEED), QUASI, SENSITIVE)
-    if not adult.exists():
-        console().print("Adult: no file; fetch adult.data from UCI and give its path with --adult\n")
+    if adult is None:
+        console().print("Adult: not measured; fetch adult.data from UCI and give its path with --adult\n")
         return
     roles = next(known for known in datasets() if known.name == "adult").roles
     quasi = tuple(name for name, role in roles.items() if role == "quasi")
@@ -149,7 +148,7 @@ def _arguments() -> argparse.Namespace:
     parser = arguments(__doc__)
     parser.add_argument("--rows", type=positive, default=30_000, help="rows of the census table (default 30000)")
     parser.add_argument("--k", type=_several, default=[5, 10, 25], help="values of k (default 5,10,25)")
-    parser.add_argument("--adult", type=Path, default=ADULT, help="UCI's adult.data, plain or gzipped")
+    parser.add_argument("--adult", type=Path, help="UCI's adult.data, plain or gzipped")
     parser.add_argument("--check", action="store_true", help="end with status 1 when ours are worse anywhere")
     return parser.parse_args()
 

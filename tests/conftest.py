@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-sys.path.insert(0, str(Path(__file__).parent))  # for compiled_once
+sys.path.insert(0, str(Path(__file__).parent))  # for what lies beside this file
 
 # Processes that compile at the same time can spoil numba's cache for each other, so each worker has its own.
 if worker := os.environ.get("PYTEST_XDIST_WORKER"):
@@ -19,6 +19,7 @@ if worker := os.environ.get("PYTEST_XDIST_WORKER"):
 import compiled_once
 import polars as pl
 import pytest
+import real_data
 import vl_convert
 from hypothesis import HealthCheck, settings
 
@@ -38,6 +39,11 @@ if worker:
 MEMORY = Path("/dev/shm")
 if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tests of real data sets run where these are."""
+    real_data.require(item)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import pytest
+from worked_examples import worked_examples
 
 from reissue.attacks.base import Limits
 from reissue.attacks.permanence import Permanence
 from reissue.knowledge import Knowledge
 from reissue.release import Published
 
-EXAMPLES = Path(__file__).parents[2].parent / "shared" / "examples"
 THIRD = Limits(probability=Fraction(1, 3))
 OTHERS = ["Flu", "Fever", "Ulcer", "Angina", "Asthma"]
 HIV = Knowledge(permanent=["HIV"])
@@ -22,10 +20,7 @@ HIV = Knowledge(permanent=["HIV"])
 
 @pytest.fixture(scope="module")
 def attacks() -> dict[str, Any]:
-    path = EXAMPLES / "bu-2008.json"
-    if not path.exists():
-        pytest.skip("the papers' examples are not at hand")
-    told = json.loads(path.read_text())["attacks"]
+    told = worked_examples("bu-2008")["attacks"]
     names = ("three releases", "two releases", "mechanism", "another third", "everybody known")
     return dict(zip(names, told, strict=True))
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from worked_examples import worked_examples
 
 import reissue as ri
 from reissue.attacks import Channels, Worlds
 
-EXAMPLES = Path(__file__).parents[2].parent / "shared" / "examples"
 SCHEMA = ri.Schema(
     person="who",
     quasi={"age": ri.Numeric(wider="accept"), "gender": ri.Hierarchy.from_nested({"Person": ["Male", "Female"]})},
@@ -23,10 +22,7 @@ MODES: list[dict[str, Any]] = [{}, {"strict": True}, {"diversity": "share"}, {"s
 
 @pytest.fixture
 def paper() -> Any:
-    path = EXAMPLES / "byun-2006.json"
-    if not path.exists():
-        pytest.skip("the papers' examples are not at hand")
-    return json.loads(path.read_text())
+    return worked_examples("byun-2006")
 
 
 def tables(paper: Any) -> list[pl.DataFrame]:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from worked_examples import worked_examples
 
 import reissue as ri
 
-EXAMPLES = Path(__file__).parents[2].parent / "shared" / "examples"
 SCHEMA = ri.Schema(person="owner", quasi={"age": ri.Numeric(), "zip": ri.Numeric()}, sensitive="disease")
 
 
 @pytest.fixture(scope="module")
 def paper() -> Any:
-    path = EXAMPLES / "he-2011.json"
-    if not path.exists():
-        pytest.skip("the papers' examples are not at hand")
-    return json.loads(path.read_text())
+    return worked_examples("he-2011")
 
 
 def microdata(paper: Any, time: str) -> pl.DataFrame:

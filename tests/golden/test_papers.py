@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import pytest
+from worked_examples import worked_examples
 
 import reissue as ri
 from reissue.reasoning.candidates import candidates
 from reissue.series import draft
-
-EXAMPLES = Path(__file__).parents[2].parent / "shared" / "examples"
-
-
-def example(name: str) -> Any:
-    path = EXAMPLES / f"{name}.json"
-    if not path.exists():
-        pytest.skip("the papers' examples are not at hand")
-    return json.loads(path.read_text())
 
 
 def byun_table(*parts: list[list[Any]]) -> pl.DataFrame:
@@ -42,7 +32,7 @@ BYUN = ri.Policy(
 
 def test_byun_figure_2_and_the_inference_of_example_2(tmp_path: Path) -> None:
     """Mondrian gives the paper's 2-diverse first table; its naive second release tells Bob's diagnosis."""
-    microdata = example("byun-2006")["microdata"]
+    microdata = worked_examples("byun-2006")["microdata"]
     with ri.open(tmp_path / "s", BYUN) as series:
         first = series.publish(byun_table(microdata["T0"])).tables["table"]
         series.publish(byun_table(microdata["T0"], microdata["T1_new"]))
@@ -70,7 +60,7 @@ def test_byun_figure_2_and_the_inference_of_example_2(tmp_path: Path) -> None:
 
 def test_wong_table_1_simplified_l_diversity() -> None:
     """The share of the sensitive set decides, not the number of values (Wong et al., Table 1)."""
-    for case in example("wong-2007")["cases"]:
+    for case in worked_examples("wong-2007")["cases"]:
         if "disease" not in case or case.get("all_values_sensitive"):
             continue
         groups: dict[str, list[str]] = defaultdict(list)
@@ -83,7 +73,7 @@ def test_wong_table_1_simplified_l_diversity() -> None:
 
 
 def test_he_table_1_is_two_anonymous_but_the_series_tells_alice() -> None:
-    attack = next(a for a in example("he-2011")["attacks"] if a["kind"] == "value association")
+    attack = next(a for a in worked_examples("he-2011")["attacks"] if a["kind"] == "value association")
     view = ri.Published.from_groups([[(who, values) for who, values in release] for release in attack["series"]])
     assert ri.KAnonymous(2).check(view).holds
     assert ri.LDiverse(2).check(view).holds
@@ -96,7 +86,7 @@ def test_he_table_1_is_two_anonymous_but_the_series_tells_alice() -> None:
 
 def test_anatomy_keeps_quasi_identifiers_and_counts_values() -> None:
     """Xiao & Tao's form on the microdata of Riboni & Bettini's first table."""
-    rows = example("riboni-2009")["microdata"]["T1"]
+    rows = worked_examples("riboni-2009")["microdata"]["T1"]
     table = pl.DataFrame(rows, schema=["who", "age", "gender", "zip", "illness"], orient="row")
     schema = ri.Schema(
         person="who",

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from worked_examples import worked_examples
 
 import reissue as ri
 from reissue.attacks import Correlation, Worlds
 
-EXAMPLES = Path(__file__).parents[2].parent / "shared" / "examples"
 SCHEMA = ri.Schema(
     person="name",
     quasi={
@@ -30,10 +28,7 @@ Groups = list[tuple[list[str], list[str]]]
 
 @pytest.fixture(scope="module")
 def paper() -> Any:
-    path = EXAMPLES / "riboni-2009.json"
-    if not path.exists():
-        pytest.skip("the papers' examples are not at hand")
-    return json.loads(path.read_text())
+    return worked_examples("riboni-2009")
 
 
 def publish(paper: Any, chain: Any, method: object, seed: int, form: str = "generalised") -> Any:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from worked_examples import worked_examples
 
 from reissue.attacks.base import Limits
 from reissue.attacks.minimality import Asked, Minimality
@@ -19,15 +18,10 @@ from reissue.errors import ParameterError
 from reissue.knowledge import Knowledge, Minimal
 from reissue.release import Published
 
-EXAMPLES = Path(__file__).parents[2].parent / "shared" / "examples"
-
 
 @pytest.fixture(scope="module")
 def cases() -> dict[str, Any]:
-    path = EXAMPLES / "wong-2007.json"
-    if not path.exists():
-        pytest.skip("the papers' examples are not at hand")
-    listed = json.loads(path.read_text())["cases"]
+    listed = worked_examples("wong-2007")["cases"]
     return {case["source"].split(",")[0].split(";")[0].split(":")[0]: case for case in listed}
 
 

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from worked_examples import worked_examples
 
 from reissue.errors import ParameterError
 from reissue.reasoning.candidates import Candidates, candidates
 from reissue.release import Published, PublishedGroups
 
-EXAMPLES = Path(__file__).parents[3] / "shared" / "examples"
-
 Releases = list[list[tuple[list[str], list[object]]]]
-
-
-def example(name: str) -> dict[str, Any]:
-    path = EXAMPLES / name
-    if not path.exists():
-        pytest.skip(f"the papers' examples are not here ({name})")
-    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def exposed(published: Published, found: Candidates) -> dict[str, object]:
@@ -203,7 +192,7 @@ def test_views_that_cannot_be_intersected() -> None:
 
 
 def test_alice_of_he_2011() -> None:
-    attack = example("he-2011.json")["attacks"][0]
+    attack = worked_examples("he-2011")["attacks"][0]
     series: Releases = [[(members, values) for members, values in groups] for groups in attack["series"]]
     published = Published.from_groups(series)
     found = exposed(published, candidates(published))
@@ -212,7 +201,7 @@ def test_alice_of_he_2011() -> None:
 
 
 def test_bob_of_byun_2006() -> None:
-    paper = example("byun-2006.json")
+    paper = worked_examples("byun-2006")
     series: Releases = [
         [(members, values) for members, _, values in paper["published"][state]] for state in ("T0", "T1")
     ]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from worked_examples import worked_examples
 
 from reissue.attacks import channels
 from reissue.attacks.base import Limits
@@ -23,17 +22,8 @@ from reissue.reasoning import elimination
 from reissue.regions import Intervals, Regions, Sets
 from reissue.release import Published, PublishedGroups
 
-EXAMPLES = Path(__file__).parents[3] / "shared" / "examples"
-
 Group = tuple[list[str], list[str]]
 Releases = list[list[Group]]
-
-
-def example(name: str) -> dict[str, Any]:
-    path = EXAMPLES / name
-    if not path.exists():
-        pytest.skip(f"the papers' examples are not here ({name})")
-    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def byun(paper: dict[str, Any]) -> Releases:
@@ -168,7 +158,7 @@ def agrees_with_definition_and_worlds(seed: int, growing: bool) -> None:
 
 
 def test_the_papers_example() -> None:
-    paper = example("byun-2006.json")
+    paper = worked_examples("byun-2006")
     published = Published.from_groups(byun(paper))
     found = Channels().run(published)
     assert found.certain == paper["expect"]["certain"]
@@ -190,7 +180,7 @@ def test_the_papers_example() -> None:
 
 
 def test_somebody_known_to_wait() -> None:
-    published = Published.from_groups(byun(example("byun-2006.json")))
+    published = Published.from_groups(byun(worked_examples("byun-2006")))
     found = Channels().run(published, Knowledge(waiting={1: ["Alice"]}))
     assert found.certain["Alice"] == "Cancer"
     assert any("Alice was waiting when release 1 came out" in witness.text(published) for witness in found.witnesses)
@@ -200,7 +190,7 @@ def test_somebody_known_to_wait() -> None:
 
 
 def test_known_people_are_not_at_risk() -> None:
-    published = Published.from_groups(byun(example("byun-2006.json")))
+    published = Published.from_groups(byun(worked_examples("byun-2006")))
     found = Channels().run(published, Knowledge(compromised={"Bob": "Alzheimer"}))
     assert "Bob" not in found.certain and len(found.certain) == 4
 
@@ -352,7 +342,7 @@ def regions_say_what_is_so(seed: int) -> None:
 
 
 def test_the_papers_example_by_regions() -> None:
-    paper = example("byun-2006.json")
+    paper = worked_examples("byun-2006")
     values = sorted({value for release in byun(paper) for _, shown in release for value in shown})
     built = []
     for number, table in enumerate(("T0", "T1"), start=1):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import random
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from worked_examples import worked_examples
 
 from reissue.attacks import correlation
 from reissue.attacks.base import Limits
@@ -22,17 +20,8 @@ from reissue.knowledge import Knowledge
 from reissue.reasoning import correlations, elimination
 from reissue.release import Published, PublishedGroups
 
-EXAMPLES = Path(__file__).parents[3] / "shared" / "examples"
-
 Releases = list[list[tuple[list[str], list[str]]]]
 Make = Callable[[random.Random], tuple[Releases, dict[str, str]]]
-
-
-def example(name: str) -> dict[str, Any]:
-    path = EXAMPLES / name
-    if not path.exists():
-        pytest.skip(f"the papers' examples are not here ({name})")
-    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def random_series(rng: random.Random) -> tuple[Releases, dict[str, str]]:
@@ -202,7 +191,7 @@ def unsafe_groups_are_those_of_the_definition(seed: int) -> None:
 
 
 def test_the_papers_example() -> None:
-    paper = example("riboni-2009.json")
+    paper = worked_examples("riboni-2009")
     expect, published = paper["expect"], Published.from_groups(paper["series"])
     alone = Correlation().run(published)
     assert [list(pair) for pair in alone.correlations] == expect["historical_correlations"]
@@ -375,7 +364,7 @@ def test_parameters() -> None:
 
 
 def test_n_choose_as_in_the_paper() -> None:
-    for case in example("riboni-2009.json")["n_choose"]:
+    for case in worked_examples("riboni-2009")["n_choose"]:
         assert n_choose(case["p"], case["L"], case["m"], case["h"]) == case["n"]
     assert n_choose(0.04, 24, 6, 0.001) is None
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, product
 from math import lcm
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from worked_examples import worked_examples
 
 from reissue.errors import ParameterError
 from reissue.guarantees import equivalence_safety
@@ -33,8 +32,6 @@ Ints = npt.NDArray[np.int64]
 Group = tuple[list[int], list[int]]
 """Members and their values; negative members are counterfeits."""
 Series = list[list[Group]]
-
-EXAMPLES = Path(__file__).parents[2].parent / "shared" / "examples"
 
 
 def thorough(examples: int) -> settings:
@@ -615,10 +612,7 @@ def test_planted_attacks_are_found(e: int) -> None:
 
 
 def example(place: int) -> dict[str, Any]:
-    path = EXAMPLES / "he-2011.json"
-    if not path.exists():
-        pytest.skip("the papers' examples are not at hand")
-    found: dict[str, Any] = json.loads(path.read_text())["attacks"][place]
+    found: dict[str, Any] = worked_examples("he-2011")["attacks"][place]
     return found
 
 

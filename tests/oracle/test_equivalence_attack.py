@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from fractions import Fraction
 from functools import cache
 from itertools import product
 from math import lcm
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from worked_examples import worked_examples
 
 from reissue.attacks.base import Limits
 from reissue.attacks.equivalence import Equivalence, EquivalenceFindings
@@ -29,7 +28,6 @@ Ints = npt.NDArray[np.int64]
 Group = tuple[list[str], list[int]]
 Series = list[list[Group]]
 
-EXAMPLES = Path(__file__).parents[2].parent / "shared" / "examples"
 PEOPLE = "ABCDEFGH"
 MOST = 4
 """Brute force goes through all attacks of at most this size."""
@@ -360,7 +358,7 @@ def test_known_values_that_contradict_the_releases_are_refused() -> None:
 
 
 def example(paper: str, number: int | None = None) -> tuple[Published, dict[str, object]]:
-    told = json.loads((EXAMPLES / f"{paper}.json").read_text())
+    told = worked_examples(paper)
     told = told if number is None else told["attacks"][number]
     return Published.from_groups(told["series"]), told["expect"]
 
@@ -407,7 +405,7 @@ def test_he_where_only_the_projection_can_see_it(monkeypatch: pytest.MonkeyPatch
         "Frank and Harry have the same value: release 1 group 2 and release 3 group 2 together hold the same values as "
         "release 2 group 2, and differ only in them."
     ]
-    check_sound(found, worlds(json.loads((EXAMPLES / "he-2011.json").read_text())["attacks"][2]["series"]))
+    check_sound(found, worlds(worked_examples("he-2011")["attacks"][2]["series"]))
 
 
 def test_riboni() -> None:

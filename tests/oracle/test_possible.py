@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from worked_examples import worked_examples
 
 from reissue.errors import ParameterError
 from reissue.kernels import transport
@@ -18,17 +17,8 @@ from reissue.reasoning.possible import Possible, _Family, _Narrowing, possible
 from reissue.reasoning.trajectories import Trajectories
 from reissue.release import Published
 
-EXAMPLES = Path(__file__).parents[3] / "shared" / "examples"
-
 Ints = npt.NDArray[np.int64]
 Releases = list[list[tuple[list[str], list[str]]]]
-
-
-def example(name: str) -> dict[str, Any]:
-    path = EXAMPLES / name
-    if not path.exists():
-        pytest.skip(f"the papers' examples are not here ({name})")
-    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def examined(releases: Releases, **options: Any) -> tuple[Published, Trajectories, Possible]:
@@ -248,24 +238,24 @@ def test_a_difference_that_nobody_could_have_is_a_contradiction() -> None:
 
 
 def test_he_first_example() -> None:
-    attack = example("he-2011.json")["attacks"][0]
+    attack = worked_examples("he-2011")["attacks"][0]
     assert certain([[tuple(group) for group in release] for release in attack["series"]]) == attack["expect"]["certain"]
 
 
 def test_he_equivalences_give_no_value_away() -> None:
-    for attack in example("he-2011.json")["attacks"][1:]:
+    for attack in worked_examples("he-2011")["attacks"][1:]:
         series = [[tuple(group) for group in release] for release in attack["series"]]
         assert certain(series) == {}
 
 
 def test_byun() -> None:
-    told = example("byun-2006.json")
+    told = worked_examples("byun-2006")
     series = [[(members, values) for members, _, values in release] for release in told["published"].values()]
     assert certain(series) == told["expect"]["certain"]
 
 
 def test_riboni() -> None:
-    told = example("riboni-2009.json")
+    told = worked_examples("riboni-2009")
     series = [[tuple(group) for group in release] for release in told["series"]]
     assert certain(series) == {}
     # Whose value is known is a group of one, in a release of its own.

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from worked_examples import worked_examples
 
 from reissue.errors import ParameterError
 from reissue.reasoning import worlds_equations, worlds_sampling, worlds_search
@@ -24,17 +23,8 @@ from reissue.reasoning.worlds_sampling import sample
 from reissue.reasoning.worlds_search import World, find_world
 from reissue.release import Published, PublishedGroups
 
-EXAMPLES = Path(__file__).parents[3] / "shared" / "examples"
-
 Story = tuple[int | None, tuple[int | None, ...]]
 """A value (None for who was nowhere) and for each release the group one was in (None for absence)."""
-
-
-def example(name: str) -> dict[str, Any]:
-    path = EXAMPLES / name
-    if not path.exists():
-        pytest.skip(f"the papers' examples are not here ({name})")
-    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 # The oracle: everybody's stories, and all ways to choose them that add up to what was published.
@@ -375,7 +365,7 @@ def posterior(published: Published) -> dict[str, dict[object, Fraction]]:
 
 
 def test_the_first_example_of_he() -> None:
-    attack = example("he-2011.json")["attacks"][0]
+    attack = worked_examples("he-2011")["attacks"][0]
     found = posterior(Published.from_groups(attack["series"]))
     for person, value in attack["expect"]["certain"].items():
         assert found[person] == {value: 1}
@@ -384,7 +374,7 @@ def test_the_first_example_of_he() -> None:
 
 
 def test_the_example_of_riboni() -> None:
-    found = posterior(Published.from_groups(example("riboni-2009.json")["series"]))
+    found = posterior(Published.from_groups(worked_examples("riboni-2009")["series"]))
     assert set(found) == {"Alice", "Betty", "Carl", "Doris", "Erica", "Fiona", "Grace", "Hanna"}
     for values in found.values():
         assert values == dict.fromkeys(["AIDS", "bronchitis", "cancer"], Fraction(1, 3))

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
 from collections import Counter
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from worked_examples import worked_examples
 
 from reissue.attacks.base import Limits
 from reissue.attacks.worlds import Worlds, WorldsFindings
@@ -20,15 +18,7 @@ from reissue.errors import ParameterError
 from reissue.knowledge import Knowledge
 from reissue.release import Published, PublishedGroups
 
-EXAMPLES = Path(__file__).parents[3] / "shared" / "examples"
 Releases = list[list[tuple[list[str], list[object]]]]
-
-
-def example(name: str) -> dict[str, Any]:
-    path = EXAMPLES / name
-    if not path.exists():
-        pytest.skip(f"the papers' examples are not here ({name})")
-    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def random_series(rng: random.Random, people: int = 8, values: int = 4) -> Releases:
@@ -172,7 +162,7 @@ def test_bounds_and_samples_agree_with_all_worlds(seed: int) -> None:
 
 
 def test_he_value_association() -> None:
-    story = example("he-2011.json")["attacks"][0]
+    story = worked_examples("he-2011")["attacks"][0]
     found = Worlds().run(Published.from_groups(story["series"]))
     expected = story["expect"]
     assert found.certain == expected["certain"]
@@ -187,7 +177,7 @@ def test_he_value_association() -> None:
 
 
 def test_he_m_invariant_series_is_within_by_symmetry() -> None:
-    story = example("he-2011.json")["attacks"][1]
+    story = worked_examples("he-2011")["attacks"][1]
     found = Worlds().run(Published.from_groups(story["series"]))
     assert found.judge(Limits(probability=Fraction(1, 2))).status == "within"
     assert found.judge(Limits(probability=Fraction(49, 100))).status == "beyond"
@@ -195,7 +185,7 @@ def test_he_m_invariant_series_is_within_by_symmetry() -> None:
 
 
 def test_byun_example() -> None:
-    story = example("byun-2006.json")
+    story = worked_examples("byun-2006")
     series = [[(group[0], group[2]) for group in story["published"][name]] for name in ("T0", "T1")]
     found = Worlds().run(Published.from_groups(series))
     assert found.certain == story["expect"]["certain"]
@@ -210,7 +200,7 @@ def test_byun_example() -> None:
 
 
 def test_riboni_example() -> None:
-    story = example("riboni-2009.json")
+    story = worked_examples("riboni-2009")
     view = Published.from_groups(story["series"])
     free = Worlds().run(view)
     assert free.certain == {}

@@ -8,14 +8,13 @@ from urllib.error import URLError
 
 import polars as pl
 import pytest
+import real_data
+from real_data import needs
 
 from reissue.errors import ParameterError, TableError, UserError
 from reissue.studies.census import census
 from reissue.studies.datasets import ADULT_ADDRESS, datasets, load
 from reissue.studies.hospital import hospital
-
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "adult"
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the shared data is not here")
 
 CANARY = "canary-in-a-cell"
 DATA = (
@@ -110,7 +109,7 @@ def test_adult_as_arx_has_it(tmp_path: Path) -> None:
     ]
 
 
-@needs_shared
+@needs("adult", stand_in="test_adult_as_uci_has_it")
 @pytest.mark.parametrize(
     ("file", "rows", "columns", "rich"),
     [
@@ -120,7 +119,7 @@ def test_adult_as_arx_has_it(tmp_path: Path) -> None:
     ],
 )
 def test_the_real_adult(file: str, rows: int, columns: int, rich: int) -> None:
-    table = load("adult", path=SHARED / file)
+    table = load("adult", path=real_data.FOLDER / "adult" / file)
     assert table.shape == (rows, columns)
     assert table.null_count().sum_horizontal().item() == 0
     assert set(table["salary-class"]) == {"<=50K", ">50K"}

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from worked_examples import worked_examples
 
 import reissue as ri
 from reissue.attributes import Intervals
@@ -114,10 +115,7 @@ def test_byuns_example_with_a_registry(byun: Path) -> None:
 
 
 def test_the_example_is_the_one_on_file() -> None:
-    shared = Path(__file__).parents[3] / "shared" / "examples" / "byun-2006.json"
-    if not shared.exists():
-        pytest.skip("the file of examples is not here")
-    published = json.loads(shared.read_text())["published"]
+    published = worked_examples("byun-2006")["published"]
     assert {key: [[who, values] for who, _, values in groups] for key, groups in published.items()} == BYUN
 
 

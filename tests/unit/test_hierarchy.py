@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+import real_data
+from real_data import needs
 
 from reissue.errors import HierarchyError, InternalError, ParameterError
 from reissue.hierarchy import MISSING, Hierarchy
-
-ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult" / "arx_hierarchies"
 
 EDUCATION = {
     "*": {
@@ -320,7 +320,7 @@ def test_absent_file_and_folder(tmp_path: Path) -> None:
         Hierarchy.read(tmp_path / "folder.csv")
 
 
-@pytest.mark.skipif(not ADULT.is_dir(), reason="the shared data are not here")
+@needs("adult/arx_hierarchies", stand_in="test_a_hierarchy_as_arx_writes_it")
 @pytest.mark.parametrize(
     ("name", "leaves", "levels"),
     [
@@ -336,7 +336,21 @@ def test_absent_file_and_folder(tmp_path: Path) -> None:
     ],
 )
 def test_hierarchies_of_arx(name: str, leaves: int, levels: int) -> None:
-    path = ADULT / f"adult_hierarchy_{name}.csv"
+    assert_as_arx_has_it(real_data.FOLDER / "adult" / "arx_hierarchies" / f"adult_hierarchy_{name}.csv", leaves, levels)
+
+
+def test_a_hierarchy_as_arx_writes_it(tmp_path: Path) -> None:
+    """A leaf a line, then what it is generalised to, level by level, the last level a star."""
+    path = tmp_path / "hierarchy_workclass.csv"
+    path.write_text(
+        "Private;Non-Government;*\nSelf-emp-inc;Non-Government;*\n"
+        "Federal-gov;Government;*\nState-gov;Government;*\n"
+        "Without-pay;Unemployed;*\n"
+    )
+    assert_as_arx_has_it(path, leaves=5, levels=3)
+
+
+def assert_as_arx_has_it(path: Path, leaves: int, levels: int) -> None:
     tree = Hierarchy.read(path)
     assert (tree.base, tree.levels, tree.is_tree, tree.labels[0]) == (leaves, levels, True, "*")
     for line in path.read_text().splitlines():

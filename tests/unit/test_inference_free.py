@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from worked_examples import worked_examples
 
 import reissue as ri
 from reissue.checking import Secrets, checked
@@ -19,7 +18,6 @@ from reissue.guarantees import GUARANTEES, HistoryDiverse, InferenceFree, MInvar
 from reissue.memory import Kept, Memory
 from reissue.release import Published, PublishedGroups
 
-EXAMPLES = Path(__file__).parents[3] / "shared" / "examples"
 NOTE = "counts values, does not bound a probability by 1/l"
 
 Groups = list[tuple[list[str], list[str]]]
@@ -98,10 +96,7 @@ def test_parameters_out_of_range(make: Any, message: str) -> None:
 
 
 def test_the_papers_example() -> None:
-    path = EXAMPLES / "byun-2006.json"
-    if not path.exists():
-        pytest.skip("the papers' examples are not here")
-    paper = json.loads(path.read_text(encoding="utf-8"))["published"]
+    paper = worked_examples("byun-2006")["published"]
     releases = [[(who, values) for who, _, values in paper[table]] for table in ("T0", "T1")]
     verdict = InferenceFree(2).check(Published.from_groups(releases))
     # Alice is new with one value; Bob and r6, r4 and r7: all three groups.

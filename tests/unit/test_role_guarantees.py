@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 from role_formations import Formation, Group, follow, formation, groups_of, roles, view
+from worked_examples import worked_examples
 
 from reissue.errors import ParameterError
 from reissue.guarantees.cohort_based import CohortBased
@@ -21,9 +20,6 @@ from reissue.guarantees.role_based import RoleBased
 from reissue.memory import Kept
 from reissue.release import Published
 from reissue.roles import Roles
-
-EXAMPLES = Path(__file__).parents[3] / "shared" / "examples"
-
 
 # The paper's example
 
@@ -34,10 +30,7 @@ def paper_example() -> tuple[Published, dict[str, Roles]]:
     Containers of different values overlap, so that each value has roles of its own. Regions of groups overlap too, so
     that a container is in the group of its owner in Table 9.
     """
-    path = EXAMPLES / "bu-2008.json"
-    if not path.exists():
-        pytest.skip("the papers' examples are not here")
-    example = json.loads(path.read_text(encoding="utf-8"))["role_example"]
+    example = worked_examples("bu-2008")["role_example"]
     registry: dict[str, tuple[int, int]] = example["registry"]
     names = list(registry)
     regions = [((21, 24), (12_000, 17_000)), ((20, 26), (18_000, 29_000)), ((20, 26), (25_000, 30_000))]

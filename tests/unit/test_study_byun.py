@@ -7,15 +7,18 @@ from typing import Any
 
 import polars as pl
 import pytest
+import real_data
+from adult_file import write_adult
+from real_data import needs
 
 from reissue.errors import ParameterError
 from reissue.methods import Incremental, StaticI, StaticII
 from reissue.studies import byun, byun_figures, byun_setting
 from reissue.studies.byun import Run, Setting
+from reissue.studies.wong_people import people
 
 SETTING = Setting(rows=900, initial=500, step=200, l=(3,), seed=4)
 SMALL = Setting(rows=600, initial=300, step=100, l=(3, 4), waiting=(0, 0.05, 1), seed=2)
-ADULT = Path(__file__).parents[3] / "shared" / "data" / "adult" / "adult.data.gz"
 
 
 @pytest.fixture(scope="module")
@@ -226,19 +229,29 @@ def test_shares_that_may_wait(waiting: tuple[Any, ...]) -> None:
     assert caught.value.problems == ("The 'waiting' parameter of Setting must be different numbers from 0 to 1.",)
 
 
+@needs("adult/adult.data.gz", stand_in="test_adult_in_small")
 def test_adult(monkeypatch: pytest.MonkeyPatch) -> None:
-    if not ADULT.exists():
-        pytest.skip("Adult is not here")
+    adult = real_data.FOLDER / "adult" / "adult.data.gz"
+    setting = Setting(rows=6_000, initial=4_000, step=1_000, l=(5,), waiting=(0.05,), path=adult)
+    assert_only_static_i_is_vulnerable(setting, monkeypatch, least=500)
+
+
+def test_adult_in_small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_adult(tmp_path / "adult.data", people(1_500, seed=3).to_dicts())
+    setting = Setting(rows=1_500, initial=900, step=300, l=(5,), waiting=(0.05,), path=tmp_path / "adult.data")
+    assert_only_static_i_is_vulnerable(setting, monkeypatch, least=50)
+
+
+def assert_only_static_i_is_vulnerable(setting: Setting, monkeypatch: pytest.MonkeyPatch, least: int) -> None:
     monkeypatch.setattr(byun, "PASSES", 1)
-    setting = Setting(rows=6_000, initial=4_000, step=1_000, l=(5,), waiting=(0.05,), path=ADULT)
     found = byun.vulnerable(setting)
-    assert found["records"].to_list() == [4_000, 5_000, 6_000] * 4
+    assert found["records"].to_list() == [*range(setting.initial, setting.rows + 1, setting.step)] * 4
     assert setting.pool.columns == ["person", *byun_setting.ADULT_QUASI, byun_setting.SENSITIVE]
     vulnerable = found.group_by("method", maintain_order=True).agg(pl.col("vulnerable").sum())
-    assert vulnerable["vulnerable"][0] > 500
+    assert vulnerable["vulnerable"][0] > least
     assert vulnerable["vulnerable"][1:].to_list() == [0, 0, 0]
-    last = byun.growing(setting).filter(pl.col("release") == 6)
-    assert last["records"].to_list() == [6_000] * 4
+    last = byun.growing(setting).filter(pl.col("release") == pl.col("release").max())
+    assert last["records"].to_list() == [setting.rows] * 4
     static_i, static_ii, ours, strict = last["loss"].to_list()
     assert static_i < ours < static_ii
     assert static_i < strict < static_ii

@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+import real_data
+from adult_file import write_adult
+from real_data import needs
 
 from reissue.attacks.minimality import Minimality
 from reissue.errors import ParameterError, UserError
@@ -20,20 +23,12 @@ from reissue.inspection import Sight
 from reissue.knowledge import Knowledge
 from reissue.snapshot import Column, Labels
 from reissue.studies import wong, wong_claims, wong_figures, wong_knowing
-from reissue.studies.datasets import ADULT_COLUMNS
 from reissue.studies.wong import Run, Setting
 from reissue.studies.wong_people import people
 from reissue.studies.wong_setting import adult
 from reissue.studies.wong_taxonomies import HEIGHTS, PROTECTED, QUASI, labels, taxonomies
 
-SHARED = Path(__file__).parents[3] / "shared" / "data" / "adult"
 SMALL = Setting(rows=400, m=(2, 5), k=(2, 6), sizes=(2, 5), repeats=2, queries=60, seed=3)
-
-
-def write_adult(path: Path, rows: list[dict[str, object]]) -> None:
-    """A file in UCI's manner: the columns that are not given hold a 0."""
-    lines = [", ".join(str(row.get(name, 0)) for name in ADULT_COLUMNS) for row in rows]
-    path.write_text("\n".join([*lines, ""]))
 
 
 def described(**given: object) -> dict[str, object]:
@@ -60,9 +55,9 @@ def test_taxonomies_are_those_of_table_12() -> None:
     assert set(trees["education"].covers("Elementary")) == set(PROTECTED)
 
 
-@pytest.mark.skipif(not SHARED.exists(), reason="Adult is not here")
+@needs("adult", stand_in="test_adult_is_read_from_its_files")
 def test_the_papers_numbers_of_adult() -> None:
-    table = Setting(path=SHARED).table
+    table = Setting(path=real_data.FOLDER / "adult").table
     assert table.height == 45_222
     assert table["education"].is_in(PROTECTED).sum() == wong_claims.SENSITIVE_TUPLES == 1_566
     counts = dict(table["education"].value_counts().iter_rows())

@@ -13,11 +13,11 @@ help:
 	@echo "make test    run all checks: ruff, mypy, tests (docs and examples included)"
 	@echo "make lint | types | docs | bench | format | clean"
 
-$(VENV)/.ready: pyproject.toml
+$(VENV)/.ready: pyproject.toml studies/pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[pandas,duckdb,charts,excel]" --group test
+	$(BIN)/python -m pip install --quiet --editable ".[pandas,duckdb,charts,excel]" --editable studies --group test
 	touch $@
 
 demo: $(VENV)/.ready

@@ -23,11 +23,11 @@ from typing import Any
 
 import polars as pl
 from measuring import SEED, console, positive, save, scratch, show, time_in_turns, timed_arguments
+from reissue_studies.bu.people import PEOPLE
+from reissue_studies.bu.setting import Setting, quasi, registered_schema
 
 import reissue as ri
 from reissue.methods import HDComposition
-from reissue.studies.bu_people import PEOPLE
-from reissue.studies.bu_setting import Setting, quasi, registered_schema
 
 FLOOR = "floor"
 RUNS = {"l = 4": (4, 5, 0), "l = 8": (8, 5, 0), "l = 4, C = 20": (4, 20, 0), "l = 4, K = 3": (4, 5, 3)}

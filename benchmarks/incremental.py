@@ -29,8 +29,8 @@ from measuring import (
 )
 
 import reissue as ri
-from reissue.studies.census import census
-from reissue.studies.streams import growth
+from reissue.samples.census import census
+from reissue.samples.streams import growth
 
 AT_MOST = 3.0
 """So many floors a step may take."""

@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 import reissue as ri
-from reissue.studies.census import census, census_hierarchies
+from reissue.samples.census import census, census_hierarchies
 
 SEED = 2011
 QUASI = ("age", "gender", "education", "birthplace")

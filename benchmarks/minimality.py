@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from measuring import SEED, Floor, console, save, scratch, show, time_in_turns, timed_arguments
+from reissue_studies.wong.setting import Run, Setting
+from reissue_studies.wong.taxonomies import QUASI
 
 import reissue as ri
-from reissue.attacks.minimality import Minimality
-from reissue.inspection import Sight
-from reissue.knowledge import Knowledge
-from reissue.series import draft
-from reissue.studies.wong_setting import Run, Setting
-from reissue.studies.wong_taxonomies import QUASI
+from reissue.attacks.minimality.minimality import Minimality
+from reissue.model.knowledge import Knowledge
+from reissue.publishing.inspection import Sight
+from reissue.publishing.series import draft
 
 FLOOR = "floor"
 MS = (2, 10)

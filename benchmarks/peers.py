@@ -21,7 +21,7 @@ import polars as pl
 from measuring import QUASI, SEED, SENSITIVE, Publication, Times, census_policy, time_in_turns
 
 import reissue as ri
-from reissue.studies.census import GENDERS, OLDEST, YOUNGEST, census_hierarchies
+from reissue.samples.census import GENDERS, OLDEST, YOUNGEST, census_hierarchies
 
 K, L = 10, 6
 AGE_WIDTHS = (5, 10, 20, 40)

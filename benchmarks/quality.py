@@ -20,11 +20,11 @@ import polars as pl
 from measuring import QUASI, SEED, SENSITIVE, arguments, console, installed, positive, save, show
 
 import reissue as ri
-from reissue.grouping import Grouping
-from reissue.series import draft
-from reissue.snapshot import Column
-from reissue.studies.census import census
-from reissue.studies.datasets import datasets, load
+from reissue.model.grouping import Grouping
+from reissue.model.snapshot import Column
+from reissue.publishing.series import draft
+from reissue.samples.census import census
+from reissue.samples.collection import datasets, load
 from reissue.utility import average_class_size, discernibility, information_loss
 
 SPLITS: tuple[Literal["strict", "relaxed"], ...] = ("strict", "relaxed")

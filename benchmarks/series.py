@@ -30,8 +30,8 @@ from measuring import (
 )
 
 import reissue as ri
-from reissue.studies.census import census
-from reissue.studies.streams import updates
+from reissue.samples.census import census
+from reissue.samples.streams import updates
 
 FLOOR = "floor"
 WAYS: dict[str, tuple[ri.EEquivalence | ri.MInvariance, str, float]] = {

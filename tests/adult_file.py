@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from reissue.studies.datasets import ADULT_COLUMNS
+from reissue.samples.collection import ADULT_COLUMNS
 
 
 def write_adult(path: Path, rows: Iterable[Mapping[str, object]]) -> None:

@@ -24,8 +24,8 @@ import vl_convert
 from hypothesis import HealthCheck, settings
 
 import reissue as ri
-from reissue.drafting import Progress
-from reissue.studies.rehearsal import Rehearsal
+from reissue.publishing.drafting import Progress
+from reissue.publishing.rehearsal import Rehearsal
 
 settings.register_profile(
     "reissue", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]

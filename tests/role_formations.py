@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from reissue.guarantees.base import SeriesGuarantee, Verdict
-from reissue.memory import Kept, Memory
-from reissue.release import Published, PublishedGroups
-from reissue.roles import BUDDIES, INSTANCES, Roles
+from reissue.model.memory import Kept, Memory
+from reissue.model.release import Published, PublishedGroups
+from reissue.model.roles import BUDDIES, INSTANCES, Roles
 
 VALUES = ("A", "B", "flu", "fever")
 PERMANENT = ("A", "B")

@@ -32,13 +32,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from reissue import attacks, errors
-    from reissue.adoption import adopt
     from reissue.auditing.report import AuditReport
     from reissue.auditing.running import audit
-    from reissue.drafting import Draft
-    from reissue.estimates import estimate
     from reissue.foreign import read_releases
-    from reissue.gate import Gate
     from reissue.guarantees import (
         AlphaKAnonymous,
         CohortBased,
@@ -61,8 +57,6 @@ if TYPE_CHECKING:
         TClose,
         WeakMInvariant,
     )
-    from reissue.hierarchy import Hierarchy
-    from reissue.knowledge import Knowledge, Minimal
     from reissue.methods import (
         AlphaK,
         CorSplit,
@@ -75,11 +69,17 @@ if TYPE_CHECKING:
         StaticI,
         StaticII,
     )
-    from reissue.policy import Ids, Policy
-    from reissue.release import Published, Release
-    from reissue.schema import Categorical, Numeric, Schema
-    from reissue.series import Series, open
+    from reissue.model.hierarchy import Hierarchy
+    from reissue.model.knowledge import Knowledge, Minimal
+    from reissue.model.release import Published, Release
+    from reissue.model.schema import Categorical, Numeric, Schema
+    from reissue.publishing.adoption import adopt
+    from reissue.publishing.drafting import Draft
+    from reissue.publishing.gate import Gate
+    from reissue.publishing.policy import Ids, Policy
+    from reissue.publishing.series import Series, open
     from reissue.utility import Workload
+    from reissue.utility.estimates import estimate
 
 __version__ = "0.1.0"
 
@@ -88,23 +88,23 @@ _HOMES = {
     "AlphaKAnonymous": "guarantees",
     "CohortBased": "guarantees",
     "AuditReport": "auditing.report",
-    "Categorical": "schema",
+    "Categorical": "model.schema",
     "CorSplit": "methods",
-    "Draft": "drafting",
+    "Draft": "publishing.drafting",
     "EEquivalence": "methods",
     "HDComposition": "methods",
     "EntropyDiverse": "guarantees",
     "EquivalenceSafe": "guarantees",
-    "Gate": "gate",
-    "Hierarchy": "hierarchy",
+    "Gate": "publishing.gate",
+    "Hierarchy": "model.hierarchy",
     "HistoricallySafe": "guarantees",
     "HistoryDiverse": "guarantees",
-    "Ids": "policy",
+    "Ids": "publishing.policy",
     "Incremental": "methods",
     "InferenceFree": "guarantees",
     "KAnonymous": "guarantees",
     "KEAnonymous": "guarantees",
-    "Knowledge": "knowledge",
+    "Knowledge": "model.knowledge",
     "LDiverse": "guarantees",
     "LScarce": "guarantees",
     "MConfidential": "guarantees",
@@ -112,29 +112,29 @@ _HOMES = {
     "MInvariant": "guarantees",
     "MUnique": "guarantees",
     "Mask": "methods",
-    "Minimal": "knowledge",
+    "Minimal": "model.knowledge",
     "Mondrian": "methods",
-    "Numeric": "schema",
-    "Policy": "policy",
-    "Published": "release",
+    "Numeric": "model.schema",
+    "Policy": "publishing.policy",
+    "Published": "model.release",
     "RecursiveDiverse": "guarantees",
-    "Release": "release",
+    "Release": "model.release",
     "RestrictionSafe": "guarantees",
     "RoleBased": "guarantees",
-    "Schema": "schema",
-    "Series": "series",
+    "Schema": "model.schema",
+    "Series": "publishing.series",
     "ShareDiverse": "guarantees",
     "StaticI": "methods",
     "StaticII": "methods",
     "TClose": "guarantees",
     "WeakMInvariant": "guarantees",
     "Workload": "utility",
-    "adopt": "adoption",
+    "adopt": "publishing.adoption",
     "attacks": "",
     "audit": "auditing.running",
     "errors": "",
-    "estimate": "estimates",
-    "open": "series",
+    "estimate": "utility.estimates",
+    "open": "publishing.series",
     "read_releases": "foreign",
 }
 

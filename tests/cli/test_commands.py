@@ -307,7 +307,7 @@ def test_what_should_not_happen_is_told_without_data(run: Run, files: Path, monk
     def fail(*arguments: object, **options: object) -> None:
         raise ValueError("CANARY")
 
-    monkeypatch.setattr("reissue.drafting.code_table", fail)
+    monkeypatch.setattr("reissue.publishing.drafting.code_table", fail)
     ran = run("publish", "clinic", "january.csv", "--policy", "policy.toml")
     assert ran.code == 2
     assert "ValueError" in ran.err

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.gate import Gate
+from reissue.publishing.gate import Gate
 
 Run = Callable[..., Any]
 

@@ -11,11 +11,13 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from reissue_studies.byun import experiments as byun
+from reissue_studies.he import experiments as he
+from reissue_studies.he.experiments import Setting
+from reissue_studies.riboni import experiments as riboni
 
 from reissue.charts import Chart
 from reissue.cli import study
-from reissue.studies import byun, he, riboni
-from reissue.studies.he import Setting
 
 SIZES = ("--rows", 700, "--initial", 300, "--turnover", 100, "--releases", 2, "--m", 4, "--e", "3")
 SETTING = Setting(rows=700, initial=300, turnover=100, releases=2, m=4, e=(3,))

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 import pytest
+from reissue_studies.bu import setting as bu_setting
+from reissue_studies.bu.experiments import Setting
 
 from reissue.charts import Chart
-from reissue.studies import bu_setting
-from reissue.studies.bu import Setting
 
 SIZES = ("--rows", 400, "--releases", 2, "--l", "2", "--queries", 20)
 
@@ -30,7 +30,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
         title = chart.drawing.title
         path.write_text("\n".join([title.text, *title.subtitle]))
 
-    monkeypatch.setattr("reissue.studies.bu.Setting", setting)
+    monkeypatch.setattr("reissue_studies.bu.experiments.Setting", setting)
     monkeypatch.setattr(Chart, "save", save)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from reissue_studies.wong import experiments as wong
+from reissue_studies.wong.experiments import Setting
 
 from reissue.charts import Chart
-from reissue.studies import wong
-from reissue.studies.wong import Setting
 
 Run = Callable[..., Any]
 SIZES = ("--rows", 250, "--repeats", 1, "--queries", 20)

@@ -10,8 +10,8 @@ import polars as pl
 from worked_examples import worked_examples
 
 import reissue as ri
-from reissue.reasoning.candidates import candidates
-from reissue.series import draft
+from reissue.publishing.series import draft
+from reissue.reasoning.worlds.candidates import candidates
 
 
 def byun_table(*parts: list[list[Any]]) -> pl.DataFrame:

@@ -12,11 +12,11 @@ import pytest
 from worked_examples import worked_examples
 
 from reissue.attacks.base import Limits
-from reissue.attacks.minimality import Asked, Minimality
-from reissue.attacks.minimality_findings import MinimalityFindings
+from reissue.attacks.minimality.minimality import Asked, Minimality
+from reissue.attacks.minimality.minimality_findings import MinimalityFindings
 from reissue.errors import ParameterError
-from reissue.knowledge import Knowledge, Minimal
-from reissue.release import Published
+from reissue.model.knowledge import Knowledge, Minimal
+from reissue.model.release import Published
 
 
 @pytest.fixture(scope="module")

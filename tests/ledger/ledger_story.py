@@ -22,8 +22,9 @@ from pathlib import Path
 
 import polars as pl
 
-from reissue.ledger import Entry, Ledger, Record, people
-from reissue.memory import KEPT
+from reissue.ledger import Entry, Ledger, Record
+from reissue.ledger import people_parts as people
+from reissue.model.memory import KEPT
 
 POLICY = '[schema]\nperson = "patient"\n'
 KEPT_TABLE = pl.DataFrame({"cell": ["written once", "and kept"]})

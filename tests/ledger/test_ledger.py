@@ -23,7 +23,7 @@ from reissue.errors import (
     StaleDraft,
 )
 from reissue.ledger import Entry, Ledger, verify
-from reissue.memory import KEPT, Prefixed
+from reissue.model.memory import KEPT, Prefixed
 
 
 @pytest.fixture

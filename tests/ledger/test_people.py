@@ -16,8 +16,9 @@ from ledger_story import POLICY, entry, state
 from polars.testing import assert_frame_equal
 
 from reissue.errors import InternalError, SeriesDamaged
-from reissue.ledger import Ledger, catalog, people, verify
-from reissue.ledger.people import first_to_merge
+from reissue.ledger import Ledger, catalog, verify
+from reissue.ledger import people_parts as people
+from reissue.ledger.people_parts import first_to_merge
 from reissue.ledger.transactions import current_people
 
 

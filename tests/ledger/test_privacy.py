@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 from ledger_story import POLICY, entry, files_under
 
-from reissue.ledger import Ledger, people
+from reissue.ledger import Ledger
+from reissue.ledger import people_parts as people
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])

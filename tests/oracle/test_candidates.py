@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from worked_examples import worked_examples
 
 from reissue.errors import ParameterError
-from reissue.reasoning.candidates import Candidates, candidates
-from reissue.release import Published, PublishedGroups
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.worlds.candidates import Candidates, candidates
 
 Releases = list[list[tuple[list[str], list[object]]]]
 

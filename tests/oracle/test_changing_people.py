@@ -21,13 +21,13 @@ import pytest
 
 import reissue as ri
 from reissue.attacks.base import Limits
-from reissue.drafting import Draft
 from reissue.errors import Refused, Unprotected
-from reissue.knowledge import Knowledge
 from reissue.methods import METHODS
 from reissue.methods.base import Method
-from reissue.release import Published, PublishedGroups
-from reissue.studies.rehearsal import Rehearsal
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published, PublishedGroups
+from reissue.publishing.drafting import Draft
+from reissue.publishing.rehearsal import Rehearsal
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "changing-people.md"
 

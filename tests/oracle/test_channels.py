@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from worked_examples import worked_examples
 
-from reissue.attacks import channels
+from reissue.arrays import elimination
 from reissue.attacks.base import Limits
-from reissue.attacks.channels import Channels, ChannelsFindings
+from reissue.attacks.channels import channels
+from reissue.attacks.channels.channels import Channels, ChannelsFindings
 from reissue.errors import ParameterError
-from reissue.knowledge import Knowledge
-from reissue.reasoning import elimination
-from reissue.regions import Intervals, Regions, Sets
-from reissue.release import Published, PublishedGroups
+from reissue.model.knowledge import Knowledge
+from reissue.model.regions import Intervals, Regions, Sets
+from reissue.model.release import Published, PublishedGroups
 
 Group = tuple[list[str], list[str]]
 Releases = list[list[Group]]

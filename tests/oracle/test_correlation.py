@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from worked_examples import worked_examples
 
-from reissue.attacks import correlation
+from reissue.arrays import elimination
 from reissue.attacks.base import Limits
-from reissue.attacks.correlation import Correlation, n_choose, p_ct, p_hc, p_pb
+from reissue.attacks.correlation import correlation
+from reissue.attacks.correlation.correlation import Correlation, n_choose, p_ct, p_hc, p_pb
 from reissue.errors import ParameterError
-from reissue.knowledge import Knowledge
-from reissue.reasoning import correlations, elimination
-from reissue.release import Published, PublishedGroups
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.correlation import correlations
 
 Releases = list[list[tuple[list[str], list[str]]]]
 Make = Callable[[random.Random], tuple[Releases, dict[str, str]]]

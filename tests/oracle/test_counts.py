@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reissue.methods.counts import (
+from reissue.methods.invariance.counts import (
     assignment,
     completed,
     covering,

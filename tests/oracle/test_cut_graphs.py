@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from reissue.errors import InternalError
-from reissue.reasoning.cut_graph import CutGraph
-from reissue.reasoning.cut_graphs import Counts, CutGraphs, Turnover
+from reissue.reasoning.equality.cut_graph import CutGraph
+from reissue.reasoning.equality.cut_graphs import Counts, CutGraphs, Turnover
 
 NOBODY = Counts(*(np.empty(0, dtype=np.int64),) * 3)
 

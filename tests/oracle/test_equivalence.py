@@ -18,15 +18,15 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from worked_examples import worked_examples
 
+from reissue.arrays.elimination import OutOfTime, echelon
 from reissue.errors import ParameterError
-from reissue.guarantees import equivalence_safety
 from reissue.guarantees.base import Verdict
-from reissue.guarantees.equivalence_safety import EquivalenceSafe
-from reissue.memory import Kept
-from reissue.reasoning.elimination import OutOfTime, echelon
-from reissue.reasoning.equivalence import minimum_attack, minimum_attack_of_matrices
-from reissue.reasoning.trajectories import Trajectories
-from reissue.release import Published, PublishedGroups
+from reissue.guarantees.series import equivalence_safety
+from reissue.guarantees.series.equivalence_safety import EquivalenceSafe
+from reissue.model.memory import Kept
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.equality.minimum_equivalence import minimum_attack, minimum_attack_of_matrices
+from reissue.reasoning.history.trajectories import Trajectories
 
 Ints = npt.NDArray[np.int64]
 Group = tuple[list[int], list[int]]

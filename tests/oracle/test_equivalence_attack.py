@@ -15,14 +15,14 @@ import pytest
 from worked_examples import worked_examples
 
 from reissue.attacks.base import Limits
-from reissue.attacks.equivalence import Equivalence, EquivalenceFindings
+from reissue.attacks.equivalence.equivalence import Equivalence, EquivalenceFindings
 from reissue.errors import ParameterError
-from reissue.knowledge import Knowledge
-from reissue.reasoning import equal_sets_parts, equal_sets_search
-from reissue.reasoning.equal_sets import FAR, equal_sets
-from reissue.reasoning.equal_sets_projection import equal_pairs as projected_pairs
-from reissue.reasoning.equal_sets_vectors import Vectors
-from reissue.release import Published
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published
+from reissue.reasoning.equality import equal_sets_parts, equal_sets_search
+from reissue.reasoning.equality.equal_sets import FAR, equal_sets
+from reissue.reasoning.equality.equal_sets_projection import equal_pairs as projected_pairs
+from reissue.reasoning.equality.equal_sets_vectors import Vectors
 
 Ints = npt.NDArray[np.int64]
 Group = tuple[list[str], list[int]]

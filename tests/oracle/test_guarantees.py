@@ -23,8 +23,8 @@ from reissue.guarantees import (
     TClose,
 )
 from reissue.guarantees.base import GroupGuarantee
-from reissue.reasoning import diversity
-from reissue.release import Published, PublishedGroups
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.history import diversity
 
 Groups = list[list[int]]
 

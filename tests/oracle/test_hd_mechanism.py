@@ -16,10 +16,10 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.methods.cohorts import Cohorts, Ground
-from reissue.methods.hd_composition import HDComposition
-from reissue.roles import HOLDERS
-from reissue.snapshot import Column, Delta, Labels, Numbers, Snapshot
+from reissue.methods.hd_composition.cohorts import Cohorts, Ground
+from reissue.methods.hd_composition.hd_composition import HDComposition
+from reissue.model.roles import HOLDERS
+from reissue.model.snapshot import Column, Delta, Labels, Numbers, Snapshot
 
 Registry = dict[int, int]
 """Where everybody registered is on a line."""

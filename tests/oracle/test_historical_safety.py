@@ -12,8 +12,8 @@ import polars as pl
 import pytest
 
 from reissue.guarantees import HistoricallySafe, RestrictionSafe, SeriesGuarantee, Verdict
-from reissue.memory import Kept
-from reissue.release import Published, PublishedGroups
+from reissue.model.memory import Kept
+from reissue.model.release import Published, PublishedGroups
 
 Group = tuple[frozenset[int], tuple[str, ...]]
 Series = list[list[Group]]

@@ -15,15 +15,15 @@ import pytest
 
 import reissue as ri
 from reissue.errors import Infeasible
-from reissue.grouping import Grouping
 from reissue.kernels.past import without_channel
-from reissue.methods import arrivals
-from reissue.methods.arrivals import Space
 from reissue.methods.base import Promise
-from reissue.methods.classes import States
-from reissue.methods.cutting import attributes_of, cells_of, rules_of
-from reissue.series import draft
-from reissue.snapshot import Column, Snapshot, strata
+from reissue.methods.incremental import arrivals
+from reissue.methods.incremental.arrivals import Space
+from reissue.methods.incremental.classes import States
+from reissue.methods.partition.cutting import attributes_of, cells_of, rules_of
+from reissue.model.grouping import Grouping
+from reissue.model.snapshot import Column, Snapshot, strata
+from reissue.publishing.series import draft
 from reissue.utility import information_loss
 
 Release = list[tuple[list[str], list[object]]]

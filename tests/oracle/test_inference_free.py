@@ -11,10 +11,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reissue.attacks.channels import Channels
+from reissue.attacks.channels.channels import Channels
 from reissue.guarantees import HistoryDiverse, InferenceFree, LDiverse, SeriesGuarantee, Verdict
-from reissue.memory import Kept, Memory
-from reissue.release import Published, PublishedGroups
+from reissue.model.memory import Kept, Memory
+from reissue.model.release import Published, PublishedGroups
 
 Group = tuple[list[int], list[str]]
 """Members (negative: counterfeits) and their values."""
@@ -307,8 +307,8 @@ def test_a_growing_series_step_by_step(leaving: bool, monkeypatch: pytest.Monkey
     """Larger ones, so that much is taken over from the release before; against the check of all pairs."""
     for seed in range(4):
         # Parts of the past that are put together often and rarely; many copies at once, and a few.
-        monkeypatch.setattr("reissue.reasoning.histories.LARGER", (0, 4)[seed % 2])
-        monkeypatch.setattr("reissue.reasoning.families.ROOM", (20, 1 << 20)[seed // 2])
+        monkeypatch.setattr("reissue.reasoning.channels.histories.LARGER", (0, 4)[seed % 2])
+        monkeypatch.setattr("reissue.reasoning.channels.families.ROOM", (20, 1 << 20)[seed // 2])
         series = drifting(random.Random(seed), 12, leaving=leaving)
         violations = groups = 0
         for at, verdict in enumerate(followed(InferenceFree(3), series)):
@@ -324,7 +324,7 @@ def test_bounds_of_shares_do_not_depend_on_how_copies_are_compared(monkeypatch: 
     for seed in range(4):
         series = drifting(random.Random(seed), 8, leaving=True)
         at_once = followed(HistoryDiverse(2, diversity="share"), series)
-        monkeypatch.setattr("reissue.reasoning.families.ROOM", 1)
+        monkeypatch.setattr("reissue.reasoning.channels.families.ROOM", 1)
         assert followed(HistoryDiverse(2, diversity="share"), series) == at_once
         monkeypatch.undo()
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from reissue.errors import ParameterError
 from reissue.guarantees import GroupGuarantee, MInvariant, MUnique, SeriesGuarantee, WeakMInvariant, build
-from reissue.guarantees.m_invariance import SameSignature
-from reissue.memory import Kept, Memory, Remembered
-from reissue.reasoning import signatures
-from reissue.reasoning.signatures import signatures_of
-from reissue.release import Published, PublishedGroups
+from reissue.guarantees.series.m_invariant import SameSignature
+from reissue.model.memory import Kept, Memory, Remembered
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.history import signatures
+from reissue.reasoning.history.signatures import signatures_of
 
 Group = tuple[list[int], list[str]]
 """Members (negative: counterfeits) and values; who has which is not said."""

@@ -14,13 +14,13 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue import recode
 from reissue.attacks.base import Limits
-from reissue.attacks.mechanism import Mechanism
-from reissue.coding import code_table
-from reissue.grouping import Changed, Counterfeits, Grouping
-from reissue.series import draft
-from reissue.showing import shown
+from reissue.attacks.mechanism.mechanism import Mechanism
+from reissue.model.grouping import Changed, Counterfeits, Grouping
+from reissue.model.showing import shown
+from reissue.publishing.series import draft
+from reissue.tables import recode
+from reissue.tables.coding import code_table
 
 Groups = list[list[int]]
 Rule = Callable[[list[float], list[str]], Groups]

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from reissue.methods.base import Promise
-from reissue.reasoning.minimality import Credibility, credibility
-from reissue.reasoning.requirements import requirement_of
-from reissue.release import Published, PublishedGroups
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.minimality.credibility import Credibility, credibility
+from reissue.reasoning.minimality.requirements import requirement_of
 
 Keeps = Callable[[Counter[str], Counter[str]], bool]
 """Whether a class with these values keeps the requirement, in a table with those."""

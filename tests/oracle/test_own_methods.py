@@ -20,14 +20,14 @@ import pytest
 
 import reissue as ri
 from reissue.attacks.base import Limits
-from reissue.attacks.mechanism_findings import MechanismFindings
-from reissue.attacks.minimality_findings import MinimalityFindings
-from reissue.drafting import Draft
+from reissue.attacks.mechanism.mechanism_findings import MechanismFindings
+from reissue.attacks.minimality.minimality_findings import MinimalityFindings
 from reissue.errors import Infeasible
-from reissue.knowledge import Knowledge
-from reissue.refusals import check_feasible
-from reissue.series import draft
-from reissue.snapshot import Labels, Snapshot
+from reissue.model.knowledge import Knowledge
+from reissue.model.snapshot import Labels, Snapshot
+from reissue.publishing.drafting import Draft
+from reissue.publishing.refusals import check_feasible
+from reissue.publishing.series import draft
 
 HALF = Fraction(1, 2)
 LINE = ri.Schema("who", {"x": ri.Numeric()}, "what")

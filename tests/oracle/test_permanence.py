@@ -19,14 +19,14 @@ from random import Random
 import numpy as np
 import pytest
 
-from reissue.attacks.permanence import Permanence
-from reissue.knowledge import Knowledge
-from reissue.reasoning.permanence import Chances, Effort, Presence, chances
-from reissue.reasoning.permanence_counting import count
-from reissue.reasoning.permanence_parts import Class, Part
-from reissue.reasoning.permanence_sampling import sample
-from reissue.reasoning.permanence_solving import decide
-from reissue.release import Published
+from reissue.attacks.permanence.permanence import Permanence
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published
+from reissue.reasoning.permanence.permanence_counting import count
+from reissue.reasoning.permanence.permanence_figures import Chances, Effort, Presence, chances
+from reissue.reasoning.permanence.permanence_parts import Class, Part
+from reissue.reasoning.permanence.permanence_sampling import sample
+from reissue.reasoning.permanence.permanence_solving import decide
 
 PRESENT, UNKNOWN, ABSENT = "present", "unknown", "absent"
 SOLVER = Effort(moves=0, drawing=0.0)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from reissue.attacks.base import Limits
-from reissue.attacks.worlds import Worlds
-from reissue.release import Published, PublishedGroups
+from reissue.attacks.worlds.worlds import Worlds
+from reissue.model.release import Published, PublishedGroups
 
 PEOPLE, VALUES, BUCKETS, RELEASES = 100_000, 50, 25, 4
 M = 4

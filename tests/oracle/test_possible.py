@@ -13,9 +13,9 @@ from worked_examples import worked_examples
 
 from reissue.errors import ParameterError
 from reissue.kernels import transport
-from reissue.reasoning.possible import Possible, _Family, _Narrowing, possible
-from reissue.reasoning.trajectories import Trajectories
-from reissue.release import Published
+from reissue.model.release import Published
+from reissue.reasoning.history.trajectories import Trajectories
+from reissue.reasoning.worlds.possible import Possible, _Family, _Narrowing, possible
 
 Ints = npt.NDArray[np.int64]
 Releases = list[list[tuple[list[str], list[str]]]]

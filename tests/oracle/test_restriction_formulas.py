@@ -17,13 +17,13 @@ from math import prod
 
 import numpy as np
 import pytest
+from reissue_studies.riboni.rates import breach_bound
+from reissue_studies.riboni.rates_counting import Secrets
 
 from reissue.attacks import Worlds
-from reissue.knowledge import Knowledge
-from reissue.reasoning.restriction import n_choose, p_ct, p_hc, p_pb
-from reissue.release import Published
-from reissue.studies.riboni_rates import breach_bound
-from reissue.studies.riboni_rates_counting import Secrets
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published
+from reissue.reasoning.correlation.restriction import n_choose, p_ct, p_hc, p_pb
 
 Series = list[list[tuple[str, ...]]]
 Chances = list[Fraction]

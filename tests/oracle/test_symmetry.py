@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from reissue.errors import ParameterError
-from reissue.reasoning import symmetry as module
-from reissue.reasoning.residual import only, without
-from reissue.reasoning.symmetry import symmetry
-from reissue.release import Published
+from reissue.model.release import Published
+from reissue.reasoning.worlds import symmetry as module
+from reissue.reasoning.worlds.residual import only, without
+from reissue.reasoning.worlds.symmetry import symmetry
 
 Releases = list[list[tuple[list[str], list[object]]]]
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from reissue.attacks.base import Limits
-from reissue.attacks.channels import Channels, ChannelsFindings
+from reissue.attacks.channels.channels import Channels, ChannelsFindings
 from reissue.errors import ParameterError
-from reissue.knowledge import Knowledge
-from reissue.release import Published, PublishedGroups
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published, PublishedGroups
 
 Group = tuple[list[str], list[str]]
 Releases = list[list[Group]]

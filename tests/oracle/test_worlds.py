@@ -16,12 +16,12 @@ import pytest
 from worked_examples import worked_examples
 
 from reissue.errors import ParameterError
-from reissue.reasoning import worlds_equations, worlds_sampling, worlds_search
-from reissue.reasoning.worlds import Model, State, components, model_of
-from reissue.reasoning.worlds_counting import count
-from reissue.reasoning.worlds_sampling import sample
-from reissue.reasoning.worlds_search import World, find_world
-from reissue.release import Published, PublishedGroups
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.worlds import worlds_equations, worlds_sampling, worlds_search
+from reissue.reasoning.worlds.worlds_counting import count
+from reissue.reasoning.worlds.worlds_model import Model, State, components, model_of
+from reissue.reasoning.worlds.worlds_sampling import sample
+from reissue.reasoning.worlds.worlds_search import World, find_world
 
 Story = tuple[int | None, tuple[int | None, ...]]
 """A value (None for who was nowhere) and for each release the group one was in (None for absence)."""

@@ -13,10 +13,10 @@ import pytest
 from worked_examples import worked_examples
 
 from reissue.attacks.base import Limits
-from reissue.attacks.worlds import Worlds, WorldsFindings
+from reissue.attacks.worlds.worlds import Worlds, WorldsFindings
 from reissue.errors import ParameterError
-from reissue.knowledge import Knowledge
-from reissue.release import Published, PublishedGroups
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published, PublishedGroups
 
 Releases = list[list[tuple[list[str], list[object]]]]
 

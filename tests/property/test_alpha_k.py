@@ -14,11 +14,11 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.coding import code_table
-from reissue.guarantees.alpha_k_anonymity import AlphaKAnonymous
-from reissue.methods.alpha_k import AlphaK
-from reissue.recode import generalise, view_of
-from reissue.snapshot import Delta, Snapshot
+from reissue.guarantees.single.alpha_k_anonymity import AlphaKAnonymous
+from reissue.methods.partition.alpha_k import AlphaK
+from reissue.model.snapshot import Delta, Snapshot
+from reissue.tables.coding import code_table
+from reissue.tables.recode import generalise, view_of
 
 VALUES = ["u", "v", "w", "x", "y"]
 PROTECT: list[list[list[str]]] = [[["u"]], [["u", "v"]], [["u"], ["v", "w"]], [["u", "v"], ["v", "w"]], []]

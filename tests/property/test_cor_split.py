@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import reissue as ri
 from reissue.attacks import Correlation
 from reissue.errors import Infeasible
-from reissue.reasoning.restriction import n_choose
+from reissue.reasoning.correlation.restriction import n_choose
 
 VALUES = "abcdefgh"
 REASONS = {

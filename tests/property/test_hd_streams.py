@@ -12,13 +12,13 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.attacks.permanence import Permanence
-from reissue.domain import OWN
-from reissue.drafting import Draft
+from reissue.attacks.permanence.permanence import Permanence
 from reissue.errors import Infeasible
 from reissue.guarantees import CohortBased, LScarce, RoleBased
-from reissue.release import Published
-from reissue.studies.rehearsal import Rehearsal
+from reissue.model.domain import OWN
+from reissue.model.release import Published
+from reissue.publishing.drafting import Draft
+from reissue.publishing.rehearsal import Rehearsal
 
 PERMANENT = ("A", "B")
 

@@ -12,7 +12,7 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reissue.hierarchy import MISSING, Hierarchy
+from reissue.model.hierarchy import MISSING, Hierarchy
 
 # No deadline: a busy machine is not a failure.
 relaxed = settings(deadline=None, max_examples=60)

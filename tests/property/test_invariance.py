@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import reissue as ri
 from reissue.errors import Infeasible
-from reissue.reasoning.equivalence import minimum_attack
+from reissue.reasoning.equality.minimum_equivalence import minimum_attack
 
 VALUES = "abcdefgh"
 

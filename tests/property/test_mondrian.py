@@ -17,9 +17,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.domain import GROUP, PERSON
-from reissue.recode import set_labels
-from reissue.series import draft
+from reissue.model.domain import GROUP, PERSON
+from reissue.publishing.series import draft
+from reissue.tables.recode import set_labels
 
 CITIES = {"*": {"north": ["aa", "ab", {"a-far": ["ac", "ad"]}], "south": ["ba", "bb"], "west": ["ca"]}}
 # A border town lies in two regions.

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.studies.census import census
-from reissue.studies.streams import churn
+from reissue.samples.census import census
+from reissue.samples.streams import churn
 
 SCHEMA = ri.Schema(
     person="person",

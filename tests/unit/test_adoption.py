@@ -14,13 +14,13 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.adoption import adopt
-from reissue.barred import BARRED
 from reissue.errors import Infeasible, NotASeries, ParameterError, SeriesError, StorageError, TableError, Unprotected
 from reissue.foreign.reading import read_releases
-from reissue.gate import Gate
-from reissue.inspection import without_people
 from reissue.ledger import Ledger, creation
+from reissue.publishing.adoption import adopt
+from reissue.publishing.barred import BARRED
+from reissue.publishing.gate import Gate
+from reissue.publishing.inspection import without_people
 
 Groups = list[tuple[list[str], list[object]]]
 
@@ -435,7 +435,7 @@ def test_numbers_as_sensitive_values(folder: Path) -> None:
 
 
 def test_hashed_ids(tmp_path: Path, folder: Path) -> None:
-    from reissue.identities import make_key
+    from reissue.tables.identities import make_key
 
     make_key(tmp_path / "key")
     policy = replace(POLICY, people=ri.Ids("hashed", str(tmp_path / "key")))

@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.guarantees.alpha_k_anonymity import AlphaKAnonymous
-from reissue.methods import alpha_k, full_domain
-from reissue.methods.alpha_k import AlphaK, Bounds
-from reissue.methods.taxonomies import BITS, lineages
-from reissue.series import draft
-from reissue.snapshot import Numbers
+from reissue.guarantees.single.alpha_k_anonymity import AlphaKAnonymous
+from reissue.methods.partition import alpha_k, full_domain
+from reissue.methods.partition.alpha_k import AlphaK, Bounds
+from reissue.methods.partition.taxonomies import BITS, lineages
+from reissue.model.snapshot import Numbers
+from reissue.publishing.series import draft
 
 PLACES = ri.Hierarchy("Q", {"Q": ["q1", "q2"]})
 

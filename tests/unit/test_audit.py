@@ -17,15 +17,15 @@ import pytest
 import reissue as ri
 from reissue.attacks.base import Finding, Findings, Judgement, Limits, Person, Value, Witness
 from reissue.auditing.criteria import lacking
-from reissue.auditing.histories import histories
 from reissue.auditing.limits import limits_of
 from reissue.auditing.risks import risks_of
 from reissue.auditing.running import audit
+from reissue.auditing.same_histories import histories
 from reissue.errors import ParameterError
-from reissue.knowledge import Knowledge
 from reissue.methods.base import Promise
-from reissue.reasoning.trajectories import Trajectories
-from reissue.release import Published, PublishedGroups
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.history.trajectories import Trajectories
 
 Series = list[list[tuple[list[str], list[str]]]]
 

@@ -18,8 +18,8 @@ from reissue.auditing import drawings
 from reissue.auditing.report import AuditReport
 from reissue.auditing.running import audit
 from reissue.errors import MissingExtra, ParameterError, StorageError
-from reissue.knowledge import Knowledge
-from reissue.release import Published
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published
 
 PEOPLE = [f"NAME<{n}>&CANARY" for n in range(6)]
 VALUES = ["VALUE<x>&CANARY", "VALUE<y>&CANARY"]

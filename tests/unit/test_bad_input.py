@@ -47,7 +47,7 @@ def test_one_row(series: ri.Series, patients: pl.DataFrame) -> None:
 
 
 def test_k_larger_than_the_table_says_by_how_much_and_what_would_do(patients: pl.DataFrame, policy: ri.Policy) -> None:
-    from reissue.series import draft
+    from reissue.publishing.series import draft
 
     with pytest.raises(Infeasible) as error:
         draft(patients, ri.Policy(policy.schema, ri.Mondrian(k=30)))
@@ -70,7 +70,7 @@ def test_columns_without_a_role_are_all_listed(series: ri.Series, patients: pl.D
 
 
 def test_dropped_columns_may_be_absent(policy: ri.Policy, patients: pl.DataFrame) -> None:
-    from reissue.series import draft
+    from reissue.publishing.series import draft
 
     schema = ri.Schema(
         person="patient", quasi=dict(policy.schema.quasi), sensitive="diagnosis", drop=["name", "address"]
@@ -137,7 +137,7 @@ def test_whole_numbers_stored_as_decimals_are_no_change(
 
 
 def test_infinite_and_huge_numbers(series: ri.Series, policy: ri.Policy, patients: pl.DataFrame) -> None:
-    from reissue.series import draft
+    from reissue.publishing.series import draft
 
     with pytest.raises(TableError) as error:
         draft(patients.with_columns(pl.lit(float("inf")).alias("age")), policy)
@@ -162,7 +162,7 @@ def test_numbers_outside_the_range(patients: pl.DataFrame, policy: ri.Policy, fo
 
 
 def test_hierarchy_gap(patients: pl.DataFrame) -> None:
-    from reissue.series import draft
+    from reissue.publishing.series import draft
 
     sexes = ri.Hierarchy.from_nested({"*": ["female", "other"]})
     schema = ri.Schema(person="patient", quasi={"age": ri.Numeric(), "sex": sexes}, sensitive="diagnosis")
@@ -311,7 +311,7 @@ def test_an_ordered_distance_needs_an_order(policy: ri.Policy) -> None:
 
 
 def test_the_public_record_does_not_name_protected_values(policy: ri.Policy, patients: pl.DataFrame) -> None:
-    from reissue.series import draft
+    from reissue.publishing.series import draft
 
     made = draft(patients, ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.ShareDiverse(2, [["cancer", "flu"]])])))
     assert made.manifest["method"]["constraints"] == [{"name": "share-l-diversity", "l": 2, "protect": 1}]

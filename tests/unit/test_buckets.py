@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.methods.buckets import LEFT, MANY, MOST, Buckets
+from reissue.methods.invariance.buckets import LEFT, MANY, MOST, Buckets
 
 
 def buckets(count: int, height: int, arrivals: list[int], m: int = 2) -> Buckets:

@@ -112,7 +112,7 @@ def test_ids_live_in_exactly_one_private_file(series_folder: Path) -> None:
 
 
 def test_hashed_ids_are_nowhere(tmp_path: Path) -> None:
-    from reissue.identities import make_key
+    from reissue.tables.identities import make_key
 
     make_key(tmp_path / "key")
     with ri.open(tmp_path / "s", policy(ids="hashed", key_file=str(tmp_path / "key"))) as series:

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue.attributes import EVERYTHING, Intervals, Patterns, Sets
-from reissue.foreign.cells import Column, Source, labels_of, read_column
+from reissue.foreign.foreign_cells import Column, Source, labels_of, read_column
 from reissue.foreign.intervals import interval_of
-from reissue.hierarchy import Hierarchy
-from reissue.recode import set_text
+from reissue.model.attributes import EVERYTHING, Intervals, Patterns, Sets
+from reissue.model.hierarchy import Hierarchy
+from reissue.tables.recode import set_text
 
 INFINITE = float("inf")
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.errors import ParameterError
-from reissue.hierarchy import Hierarchy
-from reissue.studies.census import census, census_hierarchies, draw_given
+from reissue.model.hierarchy import Hierarchy
+from reissue.samples.census import census, census_hierarchies, draw_given
 
 SCHEMA = {
     "person": pl.Int64,

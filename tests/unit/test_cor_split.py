@@ -13,13 +13,14 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.adoption import adopt
 from reissue.errors import Infeasible, ParameterError, PolicyError, Unprotected
 from reissue.kernels.hc_safety import new_table, one_of, shared, was_in
-from reissue.methods import cor_partition, splitting
-from reissue.methods.cor_split import GROUPS, RETIRED
-from reissue.reasoning.group_histories import MADE_UP, GroupHistories
-from reissue.reasoning.restriction import n_choose
+from reissue.methods.cor_split import cor_partition
+from reissue.methods.cor_split.cor_split import GROUPS, RETIRED
+from reissue.methods.invariance import splitting
+from reissue.publishing.adoption import adopt
+from reissue.reasoning.correlation.restriction import n_choose
+from reissue.reasoning.history.group_histories import MADE_UP, GroupHistories
 
 Groups = list[tuple[list[str], list[object]]]
 

@@ -12,9 +12,9 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.adoption import adopt
 from reissue.errors import Infeasible, PolicyError, Unprotected
-from reissue.methods import cor_partition
+from reissue.methods.cor_split import cor_partition
+from reissue.publishing.adoption import adopt
 
 LETTERS = "abcdefgh"
 SCHEMA = ri.Schema(person="who", quasi={"age": ri.Numeric()}, sensitive={"ill": ri.Categorical(values=list(LETTERS))})

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from reissue.errors import InternalError, ParameterError
-from reissue.reasoning.cut_flows import components, flows, reached, tree_of_flows
-from reissue.reasoning.cut_graph import CutGraph
-from reissue.reasoning.cut_merges import HEAVY, TIED, WIDE, Merge, Merges
+from reissue.reasoning.equality.cut_flows import components, flows, reached, tree_of_flows
+from reissue.reasoning.equality.cut_graph import CutGraph
+from reissue.reasoning.equality.cut_merges import HEAVY, TIED, WIDE, Merge, Merges
 
 
 class Careful(CutGraph):

@@ -12,9 +12,9 @@ import real_data
 from real_data import needs
 
 from reissue.errors import ParameterError, TableError, UserError
-from reissue.studies.census import census
-from reissue.studies.datasets import ADULT_ADDRESS, datasets, load
-from reissue.studies.hospital import hospital
+from reissue.samples.census import census
+from reissue.samples.collection import ADULT_ADDRESS, datasets, load
+from reissue.samples.hospital import hospital
 
 CANARY = "canary-in-a-cell"
 DATA = (

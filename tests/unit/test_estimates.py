@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.recode import set_labels, set_text
-from reissue.series import draft
-from reissue.studies.census import census, census_hierarchies
+from reissue.publishing.series import draft
+from reissue.samples.census import census, census_hierarchies
+from reissue.tables.recode import set_labels, set_text
 
 GENERALISED = pl.DataFrame(
     {

@@ -16,13 +16,13 @@ import pytest
 from worked_examples import worked_examples
 
 import reissue as ri
-from reissue.attributes import Intervals
 from reissue.errors import MissingExtra, ParameterError, ReissueError, TableError
 from reissue.foreign import read_releases
 from reissue.foreign.files import natural
 from reissue.foreign.matching import candidates, match
-from reissue.regions import Regions
-from reissue.release import Published, PublishedGroups
+from reissue.model.attributes import Intervals
+from reissue.model.regions import Regions
+from reissue.model.release import Published, PublishedGroups
 
 FIRST = """age;gender;disease
 [21-25];Male;Asthma

@@ -18,10 +18,10 @@ import reissue as ri
 from reissue import attacks
 from reissue.attacks.base import Findings, Judgement, Limits, Witness
 from reissue.errors import GateClosed, GuaranteeBroken, ParameterError, PolicyError, StaleDraft
-from reissue.gate import Gate
-from reissue.knowledge import Knowledge
-from reissue.release import Published
-from reissue.series import draft as first_draft
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published
+from reissue.publishing.gate import Gate
+from reissue.publishing.series import draft as first_draft
 
 
 @dataclass

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.errors import InternalError
-from reissue.memory import KEPT, Kept, Memory, Remembered
-from reissue.reasoning.group_histories import MADE_UP, GroupHistories
+from reissue.model.memory import KEPT, Kept, Memory, Remembered
+from reissue.reasoning.history.group_histories import MADE_UP, GroupHistories
 
 FIXED = {"groups", "histories", "memberships", "seen"}
 

@@ -35,8 +35,8 @@ from reissue.guarantees import (
     WeakMInvariant,
     build,
 )
-from reissue.reasoning import diversity
-from reissue.release import Published
+from reissue.model.release import Published
+from reissue.reasoning.history import diversity
 
 # Machanavajjhala et al. 2006, Figure 2: four of a kind in the third group.
 FOUR_ANONYMOUS = [
@@ -397,7 +397,7 @@ def test_other_packages_add_guarantees(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(group)
         return EntryPoints(
             [
-                EntryPoint("borrowed", "reissue.guarantees.k_anonymity:KAnonymous", group),
+                EntryPoint("borrowed", "reissue.guarantees.single.k_anonymity:KAnonymous", group),
                 EntryPoint("hollow", "math:pi", group),
             ]
         )

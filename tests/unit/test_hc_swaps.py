@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from reissue.kernels.hc_safety import new_table
 from reissue.kernels.hc_swaps import NEAR, mend, semiperimeter
-from reissue.methods.splitting import lines_of
+from reissue.methods.invariance.splitting import lines_of
 
 Ints = npt.NDArray[np.int64]
 Lists = list[list[int]]

@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.drafting import Draft
 from reissue.errors import Infeasible, ParameterError, PolicyError, Refused, TableError, Unprotected
-from reissue.methods.cells import LEAF, Cells, codes_of, grow, prune
-from reissue.roles import HOLDERS, Roles
-from reissue.snapshot import Column, Labels, Numbers
-from reissue.studies.rehearsal import Rehearsal
+from reissue.methods.hd_composition.cells import LEAF, Cells, codes_of, grow, prune
+from reissue.model.roles import HOLDERS, Roles
+from reissue.model.snapshot import Column, Labels, Numbers
+from reissue.publishing.drafting import Draft
+from reissue.publishing.rehearsal import Rehearsal
 
 Facts = Mapping[int, Iterable[str]]
 

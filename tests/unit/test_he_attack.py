@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from reissue_studies.he import attack as he_attack
+from reissue_studies.he.attack import FIGURE_6, attack_runs, attacked_e, compromised, last_counts
+from reissue_studies.he.setting import Setting
 
 import reissue as ri
-from reissue.attacks.equivalence import Equivalence
-from reissue.release import Published
-from reissue.studies import he_attack
-from reissue.studies.he_attack import FIGURE_6, attack_runs, attacked_e, compromised, last_counts
-from reissue.studies.he_setting import Setting
-from reissue.studies.rehearsal import Rehearsal
+from reissue.attacks.equivalence.equivalence import Equivalence
+from reissue.model.release import Published
+from reissue.publishing.rehearsal import Rehearsal
 
 TINY = Setting(rows=1_200, initial=400, turnover=80, releases=4, m=4, e=(2, 3), seed=7)
 

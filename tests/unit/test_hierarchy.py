@@ -13,7 +13,7 @@ import real_data
 from real_data import needs
 
 from reissue.errors import HierarchyError, InternalError, ParameterError
-from reissue.hierarchy import MISSING, Hierarchy
+from reissue.model.hierarchy import MISSING, Hierarchy
 
 EDUCATION = {
     "*": {

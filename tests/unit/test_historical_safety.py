@@ -20,8 +20,8 @@ from reissue.guarantees import (
     Verdict,
     WeakMInvariant,
 )
-from reissue.memory import KEPT, Kept
-from reissue.release import Published, PublishedGroups
+from reissue.model.memory import KEPT, Kept
+from reissue.model.release import Published, PublishedGroups
 
 Names = list[tuple[str, str]]
 

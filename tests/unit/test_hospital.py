@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from reissue.errors import ParameterError
-from reissue.studies.hospital import hospital
+from reissue.samples.hospital import hospital
 
 COLUMNS = ["patient", "age", "zip", "sex", "diagnosis"]
 

@@ -13,8 +13,8 @@ import pytest
 import reissue as ri
 from reissue.errors import GuaranteeBroken, Infeasible, ParameterError, PolicyError, Refused, Unprotected
 from reissue.methods.base import COUNTS_ONLY
-from reissue.methods.classes import Classes, States
-from reissue.methods.incremental import WAITING
+from reissue.methods.incremental.classes import Classes, States
+from reissue.methods.incremental.incremental import WAITING
 
 Row = tuple[str, int, str]
 
@@ -167,8 +167,8 @@ def test_a_first_release_with_too_few_values(chain: Any) -> None:
 
 def test_nobody_can_be_published_says_how_many() -> None:
     """The method by itself: drafting refuses such a first table before."""
-    from reissue.series import draft
-    from reissue.snapshot import Delta
+    from reissue.model.snapshot import Delta
+    from reissue.publishing.series import draft
 
     snapshot = draft(people(*FOUR), ri.Policy(schema(), ri.Mondrian(k=2))).snapshot
     nobody = np.zeros(0, dtype=np.int64)

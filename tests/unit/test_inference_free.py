@@ -12,11 +12,11 @@ import pytest
 from worked_examples import worked_examples
 
 import reissue as ri
-from reissue.checking import Secrets, checked
 from reissue.errors import ParameterError
 from reissue.guarantees import GUARANTEES, HistoryDiverse, InferenceFree, MInvariant, SeriesGuarantee, Verdict, build
-from reissue.memory import Kept, Memory
-from reissue.release import Published, PublishedGroups
+from reissue.model.memory import Kept, Memory
+from reissue.model.release import Published, PublishedGroups
+from reissue.publishing.checking import Secrets, checked
 
 NOTE = "counts values, does not bound a probability by 1/l"
 

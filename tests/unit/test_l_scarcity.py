@@ -14,8 +14,8 @@ import pytest
 from role_formations import Group, follow, view
 
 from reissue.errors import ParameterError
-from reissue.guarantees.l_scarcity import LScarce
-from reissue.release import Published
+from reissue.guarantees.series.l_scarcity import LScarce
+from reissue.model.release import Published
 
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 

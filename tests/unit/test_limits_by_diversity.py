@@ -18,17 +18,17 @@ import pytest
 
 import reissue as ri
 from reissue.attacks.base import Findings, Judgement, Limits, Witness
-from reissue.attacks.channels import Channels
-from reissue.attacks.correlation import Correlation
-from reissue.attacks.worlds import Worlds, WorldsFindings
+from reissue.attacks.channels.channels import Channels
+from reissue.attacks.correlation.correlation import Correlation
+from reissue.attacks.worlds.worlds import Worlds, WorldsFindings
 from reissue.auditing.criteria import lacking
 from reissue.auditing.limits import limits_of
 from reissue.auditing.running import audit
 from reissue.errors import GateClosed, ParameterError, PolicyError
-from reissue.gate import Gate
-from reissue.knowledge import Knowledge
 from reissue.methods.base import Promise
-from reissue.release import Published, PublishedGroups
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published, PublishedGroups
+from reissue.publishing.gate import Gate
 
 ALONE = Promise("distinct-l-diversity", {"l": 3})
 PAIRS = Promise("inference-freedom", {"l": 4})
@@ -232,7 +232,7 @@ def test_undecided_is_said_where_nothing_is_proven() -> None:
 @pytest.mark.parametrize("draws", [0, 300])
 def test_nothing_is_claimed_of_what_the_search_leaves_open(monkeypatch: pytest.MonkeyPatch, draws: int) -> None:
     """Without the search some values stay that are impossible: they must not be counted as possible."""
-    monkeypatch.setattr("reissue.reasoning.posteriors.find_world", lambda *model, **how: None)
+    monkeypatch.setattr("reissue.reasoning.worlds.posteriors.find_world", lambda *model, **how: None)
     rng = random.Random(2)
     loose = 0
     for _ in range(60):

@@ -13,12 +13,12 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.coding import code_table
 from reissue.errors import Infeasible, ParameterError, PolicyError
-from reissue.methods.mask import Mask
-from reissue.series import draft
-from reissue.showing import shown
-from reissue.snapshot import Delta, Snapshot
+from reissue.methods.partition.mask import Mask
+from reissue.model.showing import shown
+from reissue.model.snapshot import Delta, Snapshot
+from reissue.publishing.series import draft
+from reissue.tables.coding import code_table
 
 LABELS = ("HIV", "cancer", "flu", "cold")
 WEIGHTS = (0.15, 0.15, 0.4, 0.3)

@@ -12,9 +12,9 @@ import pytest
 
 import reissue as ri
 from reissue.attacks.base import Limits
-from reissue.attacks.mechanism import Mechanism
-from reissue.attacks.mechanism_tables import Possible
-from reissue.grouping import Changed, Grouping
+from reissue.attacks.mechanism.mechanism import Mechanism
+from reissue.attacks.mechanism.mechanism_tables import Possible
+from reissue.model.grouping import Changed, Grouping
 
 SCHEMA = ri.Schema(person="who", quasi={"x": ri.Numeric()}, sensitive="what")
 CANARY = "canary-4711"

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from reissue.attacks.base import Limits
-from reissue.attacks.minimality import Asked, Minimality
+from reissue.attacks.minimality.minimality import Asked, Minimality
 from reissue.errors import ParameterError
-from reissue.knowledge import Knowledge, Minimal
-from reissue.release import Published
+from reissue.model.knowledge import Knowledge, Minimal
+from reissue.model.release import Published
 
 HALF = Limits(probability=Fraction(1, 2))
 

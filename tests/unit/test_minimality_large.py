@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reissue.reasoning import minimality_counts, minimality_groups
-from reissue.reasoning.minimality import credibility
-from reissue.reasoning.minimality_counts import Class, Group, Ruler, count, estimate, number_of_ways, ways_of
-from reissue.reasoning.minimality_groups import exactly, settle
-from reissue.reasoning.minimality_sampling import sample
-from reissue.reasoning.requirements import Requirement, Share, Smallest, build
-from reissue.release import PublishedGroups
+from reissue.model.release import PublishedGroups
+from reissue.reasoning.minimality import minimality_counts, minimality_groups
+from reissue.reasoning.minimality.credibility import credibility
+from reissue.reasoning.minimality.minimality_counts import Class, Group, Ruler, count, estimate, number_of_ways, ways_of
+from reissue.reasoning.minimality.minimality_groups import exactly, settle
+from reissue.reasoning.minimality.minimality_sampling import sample
+from reissue.reasoning.minimality.requirements import Requirement, Share, Smallest, build
 
 ONE_SET = Requirement((Share((1,), 2),), 2)
 """The second of two lumps of values has at most half of the rows."""

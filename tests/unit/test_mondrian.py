@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.methods import cutting
-from reissue.series import draft
-from reissue.studies.census import census, census_hierarchies
+from reissue.methods.partition import cutting
+from reissue.publishing.series import draft
+from reissue.samples.census import census, census_hierarchies
 
 
 def census_policy(split: str, **parameters: int) -> ri.Policy:
@@ -49,7 +49,7 @@ import numpy as np
 import polars as pl
 import reissue as ri
 from reissue.methods import cutting, mondrian
-from reissue.series import draft
+from reissue.publishing.series import draft
 
 size = 70_000
 rng = np.random.default_rng(0)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from reissue.errors import ParameterError
-from reissue.reasoning.overlaps import Memberships, overlaps, overlaps_between, overlaps_by_release
-from reissue.release import Published, PublishedGroups
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.history.overlaps import Memberships, overlaps, overlaps_between, overlaps_by_release
 
 Groups = list[list[int]]
 

@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reissue as ri
-from reissue.domain import PERSON
 from reissue.errors import TableError
 from reissue.kernels.sieve import sieve
-from reissue.ledger import Ledger, people
-from reissue.people import KnownPeople
+from reissue.ledger import Ledger
+from reissue.ledger import people_parts as people
+from reissue.model.domain import PERSON
+from reissue.tables.people import KnownPeople
 
 
 @given(data=st.data(), whole=st.booleans())

@@ -13,11 +13,11 @@ import polars as pl
 import pytest
 
 from reissue.attacks.base import POSTERIORS, Limits
-from reissue.attacks.permanence import Permanence
+from reissue.attacks.permanence.permanence import Permanence
 from reissue.errors import ParameterError
-from reissue.knowledge import Knowledge
-from reissue.reasoning.permanence import Effort, Presence, chances
-from reissue.release import Published, PublishedGroups
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.permanence.permanence_figures import Effort, Presence, chances
 
 HALF = Limits(probability=Fraction(1, 2))
 HIV = Knowledge(permanent=["HIV"])

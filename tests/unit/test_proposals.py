@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.proposals import guess_roles, propose_policy
-from reissue.series import draft
-from reissue.studies.census import census
-from reissue.studies.hospital import hospital
+from reissue.publishing.proposals import guess_roles, propose_policy
+from reissue.publishing.series import draft
+from reissue.samples.census import census
+from reissue.samples.hospital import hospital
 
 
 def test_a_hospital_is_guessed_right() -> None:

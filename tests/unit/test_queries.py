@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 from reissue.errors import InternalError, ParameterError
-from reissue.grouping import HELD_BACK, Grouping
-from reissue.hierarchy import Hierarchy
-from reissue.kernels.queries import LANES
-from reissue.snapshot import Column, Labels, Leaves, Levels, Numbers
+from reissue.kernels.query_counts import LANES
+from reissue.model.grouping import HELD_BACK, Grouping
+from reissue.model.hierarchy import Hierarchy
+from reissue.model.snapshot import Column, Labels, Leaves, Levels, Numbers
 from reissue.utility import Workload, query_error
 from reissue.utility.queries import Form
 from reissue.utility.workload import Batch, Queries, edges

@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.drafting import History
 from reissue.errors import Refused
 from reissue.methods import METHODS, Takes
-from reissue.refusals import check_changes
-from reissue.snapshot import Delta
+from reissue.model.snapshot import Delta
+from reissue.publishing.drafting import History
+from reissue.publishing.refusals import check_changes
 
 KINDS = ("deletions", "changes", "returns")
 
@@ -89,7 +89,7 @@ def test_the_hint_follows_the_registry(monkeypatch) -> None:
         name = "Grows"
         takes = Takes(deletions=True, changes=False, returns=True)
 
-    monkeypatch.setattr("reissue.refusals.METHODS", {**METHODS, "Grows": Grows})
+    monkeypatch.setattr("reissue.publishing.refusals.METHODS", {**METHODS, "Grows": Grows})
     assert (
         "MInvariance, EEquivalence, CorSplit, HDComposition and Grows take"
         in refusal(picky(), delta(gone=[1]), history()).hint

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from reissue.attributes import EVERYTHING, Attribute, Intervals, Patterns, Sets
 from reissue.errors import ParameterError
-from reissue.regions import Regions
+from reissue.model.attributes import EVERYTHING, Attribute, Intervals, Patterns, Sets
+from reissue.model.regions import Regions
 
 Ints = npt.NDArray[np.int64]
 
@@ -151,8 +151,8 @@ def test_many_chunks_give_what_one_gives(monkeypatch: pytest.MonkeyPatch) -> Non
     mine, _ = random_regions(rng, [Words, Numbers], 60, False)
     theirs, _ = random_regions(rng, [Words, Numbers], 70, True)
     together = [mine.meets(theirs), mine.inside(theirs)]
-    monkeypatch.setattr("reissue.regions.CHUNK", 1)
-    monkeypatch.setattr("reissue.attributes.CHUNK", 3)
+    monkeypatch.setattr("reissue.model.regions.CHUNK", 1)
+    monkeypatch.setattr("reissue.model.attributes.CHUNK", 3)
     for whole, parts in zip(together, [mine.meets(theirs), mine.inside(theirs)], strict=True):
         assert np.array_equal(whole[0], parts[0])
         assert np.array_equal(whole[1], parts[1])

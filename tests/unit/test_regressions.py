@@ -15,7 +15,7 @@ import pytest
 
 import reissue as ri
 from reissue.errors import ParameterError, PolicyChanged, PolicyError, StaleDraft, TableError
-from reissue.series import draft
+from reissue.publishing.series import draft
 
 NEWCOMER = pl.DataFrame({"patient": ["new"], "age": [40], "sex": ["male"], "diagnosis": ["flu"]})
 

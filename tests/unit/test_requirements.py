@@ -7,20 +7,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from reissue.arrays.exact import probability_of
 from reissue.errors import ParameterError
-from reissue.guarantees.alpha_k_anonymity import AlphaKAnonymous
 from reissue.guarantees.base import Groupwise
-from reissue.guarantees.distinct_diversity import LDiverse
-from reissue.guarantees.entropy_diversity import EntropyDiverse
-from reissue.guarantees.k_anonymity import KAnonymous
-from reissue.guarantees.ke_anonymity import KEAnonymous
-from reissue.guarantees.recursive_diversity import RecursiveDiverse
-from reissue.guarantees.share_diversity import ShareDiverse
-from reissue.guarantees.t_closeness import TClose
+from reissue.guarantees.single.alpha_k_anonymity import AlphaKAnonymous
+from reissue.guarantees.single.distinct_diversity import LDiverse
+from reissue.guarantees.single.entropy_diversity import EntropyDiverse
+from reissue.guarantees.single.k_anonymity import KAnonymous
+from reissue.guarantees.single.ke_anonymity import KEAnonymous
+from reissue.guarantees.single.recursive_diversity import RecursiveDiverse
+from reissue.guarantees.single.share_diversity import ShareDiverse
+from reissue.guarantees.single.t_closeness import TClose
 from reissue.methods.base import Promise
-from reissue.reasoning.exact import probability_of
-from reissue.reasoning.requirements import requirement_of
-from reissue.release import Published, PublishedGroups
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.minimality.requirements import requirement_of
 
 NUMBERS = (10.0, 12.0, 17.0, 20.5, 30.0)
 

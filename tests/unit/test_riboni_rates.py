@@ -6,16 +6,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
+from reissue_studies.riboni.rates import RATES, SENSITIVE, Rates, exact_rates, observed, rates, rehearsed, rotation
+from reissue_studies.riboni.rates_counting import Secrets
 
 import reissue as ri
 from reissue.attacks import Correlation, Worlds
 from reissue.errors import ParameterError
 from reissue.methods import CorSplit, MInvariance
-from reissue.reasoning.restriction import p_ct, p_hc, p_pb
-from reissue.release import Published, PublishedGroups
-from reissue.studies.census import census
-from reissue.studies.riboni_rates import RATES, SENSITIVE, Rates, exact_rates, observed, rates, rehearsed, rotation
-from reissue.studies.riboni_rates_counting import Secrets
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.correlation.restriction import p_ct, p_hc, p_pb
+from reissue.samples.census import census
 
 TINY = Rates(people=120, m=(2, 3), p=(0.2,), L=(3,), paper=(4, 2, 0.1, 4), few=60, rounds=4, seed=5)
 

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from role_formations import Formation, follow, formation
 
-from reissue.guarantees.cohort_based import CohortBased
-from reissue.guarantees.role_based import RoleBased
+from reissue.guarantees.series.cohort_based import CohortBased
+from reissue.guarantees.series.role_based import RoleBased
 
 SEEDS = (17, 34)
 """With everything in them that is needed to plant breaches."""

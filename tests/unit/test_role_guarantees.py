@@ -14,12 +14,12 @@ from role_formations import Formation, Group, follow, formation, groups_of, role
 from worked_examples import worked_examples
 
 from reissue.errors import ParameterError
-from reissue.guarantees.cohort_based import CohortBased
-from reissue.guarantees.l_scarcity import LScarce
-from reissue.guarantees.role_based import RoleBased
-from reissue.memory import Kept
-from reissue.release import Published
-from reissue.roles import Roles
+from reissue.guarantees.series.cohort_based import CohortBased
+from reissue.guarantees.series.l_scarcity import LScarce
+from reissue.guarantees.series.role_based import RoleBased
+from reissue.model.memory import Kept
+from reissue.model.release import Published
+from reissue.model.roles import Roles
 
 # The paper's example
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import reissue as ri
-from reissue import archive
-from reissue.series import draft
+from reissue.publishing import archive
+from reissue.publishing.series import draft
 
 
 def test_publish_look_and_reopen(folder: Path, policy: ri.Policy, patients: pl.DataFrame) -> None:
@@ -274,7 +274,7 @@ def test_hierarchy_paths_are_relative_to_the_policy_file(tmp_path: Path) -> None
 def test_the_wrong_key_and_a_key_inside_the_series(
     folder: Path, policy: ri.Policy, patients: pl.DataFrame, tmp_path: Path
 ) -> None:
-    from reissue.identities import make_key
+    from reissue.tables.identities import make_key
 
     make_key(tmp_path / "key")
     with pytest.raises(ri.errors.PolicyError, match="never replaced"):

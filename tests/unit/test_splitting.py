@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 import reissue as ri
 from reissue.errors import InternalError
 from reissue.kernels.curve import canonical_order, near_order
-from reissue.methods import splitting
-from reissue.methods.splitting import Space, lines_of, split
-from reissue.series import draft
-from reissue.studies.census import census, census_hierarchies
+from reissue.methods.invariance import splitting
+from reissue.methods.invariance.splitting import Space, lines_of, split
+from reissue.publishing.series import draft
+from reissue.samples.census import census, census_hierarchies
 
 
 class Still:

@@ -14,9 +14,9 @@ import reissue as ri
 from reissue import guarantees
 from reissue.attacks import Channels
 from reissue.errors import Infeasible, InternalError, ParameterError, PolicyError, Refused, Unprotected
-from reissue.methods.static import CLASSES, WAITING
-from reissue.series import draft
-from reissue.studies.census import census
+from reissue.methods.partition.static import CLASSES, WAITING
+from reissue.publishing.series import draft
+from reissue.samples.census import census
 
 VALUES = "abcdefgh"
 TOWNS = ("north", "south", "west")

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.errors import InternalError, ParameterError
-from reissue.memory import KEPT, Kept, Memory, Remembered
-from reissue.reasoning.stays import Stays
+from reissue.model.memory import KEPT, Kept, Memory, Remembered
+from reissue.reasoning.history.stays import Stays
 
 POOL = [("flu", "cancer"), ("ulcer", "flu", "cancer"), ("ulcer", "flu"), ("measles",), ("cancer", None)]
 """Signatures, as someone would hand them in."""

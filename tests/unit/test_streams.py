@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reissue.errors import ParameterError, TableError
-from reissue.studies.census import census
-from reissue.studies.streams import churn, growth, largest_skew, skewed_counts, updates
+from reissue.samples.census import census
+from reissue.samples.streams import churn, growth, largest_skew, skewed_counts, updates
 
 CANARY = "canary-in-a-cell"
 

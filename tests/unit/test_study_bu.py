@@ -9,12 +9,15 @@ from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
+from reissue_studies.bu import breaches as bu_breaches
+from reissue_studies.bu import claims as bu_claims
+from reissue_studies.bu import experiments as bu
+from reissue_studies.bu import figures as bu_figures
+from reissue_studies.bu.people import DIAGNOSES, PEOPLE, PERMANENT, TERMS, labels, reactions, reports
+from reissue_studies.bu.setting import LABELS, RANGES, Run, Setting
+from reissue_studies.bu.stream import Rates, State, stream
 
 from reissue.errors import ParameterError
-from reissue.studies import bu, bu_breaches, bu_claims, bu_figures
-from reissue.studies.bu_people import DIAGNOSES, PEOPLE, PERMANENT, TERMS, labels, reactions, reports
-from reissue.studies.bu_setting import LABELS, RANGES, Run, Setting
-from reissue.studies.bu_stream import Rates, State, stream
 from reissue.utility import Workload
 
 QUASI = ["age", "sex", "province", "height", "weight"]

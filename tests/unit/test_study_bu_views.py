@@ -8,10 +8,10 @@ from itertools import product
 import numpy as np
 import polars as pl
 import pytest
+from reissue_studies.bu.diversity import diverse_groups
+from reissue_studies.bu.views import VALUES, Groups, known_release, unknown_risks
 
 from reissue.errors import Refused
-from reissue.studies.bu_diversity import diverse_groups
-from reissue.studies.bu_views import VALUES, Groups, known_release, unknown_risks
 
 DIABETES = "Diabetes"
 

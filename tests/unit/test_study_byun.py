@@ -10,12 +10,14 @@ import pytest
 import real_data
 from adult_file import write_adult
 from real_data import needs
+from reissue_studies.byun import experiments as byun
+from reissue_studies.byun import figures as byun_figures
+from reissue_studies.byun import setting as byun_setting
+from reissue_studies.byun.experiments import Run, Setting
+from reissue_studies.wong.people import people
 
 from reissue.errors import ParameterError
 from reissue.methods import Incremental, StaticI, StaticII
-from reissue.studies import byun, byun_figures, byun_setting
-from reissue.studies.byun import Run, Setting
-from reissue.studies.wong_people import people
 
 SETTING = Setting(rows=900, initial=500, step=200, l=(3,), seed=4)
 SMALL = Setting(rows=600, initial=300, step=100, l=(3, 4), waiting=(0, 0.05, 1), seed=2)
@@ -96,7 +98,7 @@ class _Cut:
     def run(self, view: object) -> Any:
         import numpy as np
 
-        from reissue.attacks.worlds_diversity import PossibleValues
+        from reissue.attacks.worlds.worlds_diversity import PossibleValues
 
         least, most = np.array([1, 3, 3, 2, 3]), np.array([2, 4, 3, 5, 9])
         found = type("Found", (), {})()

@@ -9,16 +9,17 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from reissue_studies.he import experiments as he
+from reissue_studies.he import setting as he_setting
+from reissue_studies.he.experiments import FULL, Run, Setting
+from reissue_studies.he.figures import FIGURES
+from reissue_studies.he.setting import Stopwatch
 
 import reissue as ri
 from reissue.errors import ParameterError
-from reissue.grouping import Counterfeits
-from reissue.studies import he, he_setting
-from reissue.studies.census import OLDEST
-from reissue.studies.he import FULL, Run, Setting
-from reissue.studies.he_figures import FIGURES
-from reissue.studies.he_setting import Stopwatch
-from reissue.studies.rehearsal import Rehearsal, everyone
+from reissue.model.grouping import Counterfeits
+from reissue.publishing.rehearsal import Rehearsal, everyone
+from reissue.samples.census import OLDEST
 from reissue.utility import query_error
 
 TINY = Setting(rows=1_200, initial=400, turnover=80, releases=4, m=4, e=(2, 3), seed=7)

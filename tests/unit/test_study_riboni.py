@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from reissue_studies.riboni import experiments as riboni
+from reissue_studies.riboni import figures as riboni_figures
+from reissue_studies.riboni.experiments import FULL, Setting
+from reissue_studies.riboni.figures import FIGURES, formula_chart
+from reissue_studies.riboni.rates import Rates
+from reissue_studies.riboni.setting import domains
 
-from reissue.drafting import Draft
 from reissue.errors import ParameterError
-from reissue.grouping import Counterfeits
 from reissue.methods import CorSplit, MInvariance
-from reissue.release import Published, PublishedGroups
-from reissue.studies import riboni, riboni_figures
-from reissue.studies.riboni import FULL, Setting
-from reissue.studies.riboni_figures import FIGURES, formula_chart
-from reissue.studies.riboni_rates import Rates
-from reissue.studies.riboni_setting import domains
+from reissue.model.grouping import Counterfeits
+from reissue.model.release import Published, PublishedGroups
+from reissue.publishing.drafting import Draft
 from reissue.utility import Workload
 
 TINY = Setting(rows=900, releases=4, m=4, n=3, queries=100, seed=5)

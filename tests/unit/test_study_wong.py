@@ -15,18 +15,21 @@ import pytest
 import real_data
 from adult_file import write_adult
 from real_data import needs
+from reissue_studies.wong import claims as wong_claims
+from reissue_studies.wong import experiments as wong
+from reissue_studies.wong import figures as wong_figures
+from reissue_studies.wong import knowing as wong_knowing
+from reissue_studies.wong.experiments import Run, Setting
+from reissue_studies.wong.people import people
+from reissue_studies.wong.setting import adult
+from reissue_studies.wong.taxonomies import HEIGHTS, PROTECTED, QUASI, labels, taxonomies
 
-from reissue.attacks.minimality import Minimality
+from reissue.attacks.minimality.minimality import Minimality
 from reissue.errors import ParameterError, UserError
-from reissue.grouping import Changed, Grouping
-from reissue.inspection import Sight
-from reissue.knowledge import Knowledge
-from reissue.snapshot import Column, Labels
-from reissue.studies import wong, wong_claims, wong_figures, wong_knowing
-from reissue.studies.wong import Run, Setting
-from reissue.studies.wong_people import people
-from reissue.studies.wong_setting import adult
-from reissue.studies.wong_taxonomies import HEIGHTS, PROTECTED, QUASI, labels, taxonomies
+from reissue.model.grouping import Changed, Grouping
+from reissue.model.knowledge import Knowledge
+from reissue.model.snapshot import Column, Labels
+from reissue.publishing.inspection import Sight
 
 SMALL = Setting(rows=400, m=(2, 5), k=(2, 6), sizes=(2, 5), repeats=2, queries=60, seed=3)
 

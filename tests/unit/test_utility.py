@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from reissue.errors import InternalError, ParameterError
-from reissue.grouping import HELD_BACK, Counterfeits, Grouping
-from reissue.hierarchy import Hierarchy
-from reissue.snapshot import Column, Labels, Leaves, Numbers
+from reissue.model.grouping import HELD_BACK, Counterfeits, Grouping
+from reissue.model.hierarchy import Hierarchy
+from reissue.model.snapshot import Column, Labels, Leaves, Numbers
 from reissue.utility import (
     Workload,
     average_class_size,

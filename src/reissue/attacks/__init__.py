@@ -20,16 +20,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, Witness
-from reissue.plugins import make
+from reissue.model.plugins import make
 
 if TYPE_CHECKING:
-    from reissue.attacks.channels import Channels
-    from reissue.attacks.correlation import Correlation
-    from reissue.attacks.equivalence import Equivalence
-    from reissue.attacks.mechanism import Mechanism
-    from reissue.attacks.minimality import Minimality
-    from reissue.attacks.permanence import Permanence
-    from reissue.attacks.worlds import Worlds
+    from reissue.attacks.channels.channels import Channels
+    from reissue.attacks.correlation.correlation import Correlation
+    from reissue.attacks.equivalence.equivalence import Equivalence
+    from reissue.attacks.mechanism.mechanism import Mechanism
+    from reissue.attacks.minimality.minimality import Minimality
+    from reissue.attacks.permanence.permanence import Permanence
+    from reissue.attacks.worlds.worlds import Worlds
 
 __all__ = [
     "ATTACKS",
@@ -50,14 +50,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Worlds": "worlds",
-    "Equivalence": "equivalence",
-    "Correlation": "correlation",
-    "Channels": "channels",
-    "Minimality": "minimality",
-    "Permanence": "permanence",
+    "Worlds": "worlds.worlds",
+    "Equivalence": "equivalence.equivalence",
+    "Correlation": "correlation.correlation",
+    "Channels": "channels.channels",
+    "Minimality": "minimality.minimality",
+    "Permanence": "permanence.permanence",
 }
-_BY_HAND = {"Mechanism": "mechanism"}
+_BY_HAND = {"Mechanism": "mechanism.mechanism"}
 """Attacks that need more than a name: no policy file and no audit can ask for them."""
 
 

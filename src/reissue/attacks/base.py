@@ -16,8 +16,8 @@ from typing import ClassVar, Literal, Protocol
 
 import polars as pl
 
-from reissue.knowledge import Knowledge
-from reissue.release import Published
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published
 
 Kind = Literal["exact", "bounded", "sampled", "undecided"]
 """How sure a number is: computed exactly, a proven bound, an estimate with a standard error, or not known."""

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.attacks.base import Findings
-from reissue.reasoning import diversity
-from reissue.release import Published, PublishedGroups
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.history import diversity
 
 Ints = npt.NDArray[np.int64]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from fractions import Fraction
 from numbers import Integral, Real
 
+from reissue.arrays.exact import fraction_of, probability_of
 from reissue.attacks.base import Limits
 from reissue.errors import ParameterError
-from reissue.knowledge import Promised
-from reissue.reasoning.exact import fraction_of, probability_of
+from reissue.model.knowledge import Promised
 
 ACCEPTABLE = ("undecided", "sampled")
 """What may pass by name although nothing is proven."""

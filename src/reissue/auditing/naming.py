@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reissue.attacks.base import Finding, Witness
-from reissue.release import Published
+from reissue.model.release import Published
 
 Called = Callable[[int], str]
 

@@ -21,8 +21,8 @@ from reissue.auditing.naming import Called, Naming
 from reissue.auditing.risks import Risks, risks_of
 from reissue.auditing.words import COUNTED, KINDS, STATUSES, adversary, joined, limits_in_short, limits_in_words
 from reissue.errors import StorageError, count_of
-from reissue.knowledge import Knowledge
-from reissue.release import Published
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published
 
 TABLE = ("person", "release", "attack", "what", "probability", "kind", "witness")
 UNASKED = 5

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.auditing.histories import Histories, distinct, histories, one_place_each
-from reissue.reasoning import diversity
-from reissue.reasoning.candidates import candidates
-from reissue.release import Published, PublishedGroups
+from reissue.auditing.same_histories import Histories, distinct, histories, one_place_each
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.history import diversity
+from reissue.reasoning.worlds.candidates import candidates
 
 Ints = npt.NDArray[np.int64]
 

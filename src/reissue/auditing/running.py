@@ -18,8 +18,8 @@ from reissue.attacks.base import Attack, Judgement, Limits
 from reissue.auditing.limits import ACCEPTABLE, limits_of
 from reissue.auditing.report import AuditReport, Run, runs_of
 from reissue.errors import ParameterError, count_of, listed
-from reissue.knowledge import Knowledge, Promised
-from reissue.release import Published
+from reissue.model.knowledge import Knowledge, Promised
+from reissue.model.release import Published
 
 MOST = 100
 """How many findings of an attack are kept; all are counted."""

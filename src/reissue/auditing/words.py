@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from reissue.attacks.base import Limits
 from reissue.auditing.exposure import Disclosure
 from reissue.errors import count_of
-from reissue.knowledge import Knowledge
-from reissue.release import Published
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published
 
 KINDS = {
     "exact": "computed exactly",

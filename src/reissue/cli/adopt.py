@@ -43,7 +43,7 @@ def adopt(
 
       reissue adopt clinic 2024.csv 2025.csv --members members.csv --policy policy.toml
     """
-    from reissue.adoption import adopt as start
+    from reissue.publishing.adoption import adopt as start
 
     with steps("Adopting releases"), start(series, policy, releases, members=members, group=group) as opened:
         adopted = [dict(release.summary) for release in opened.releases]

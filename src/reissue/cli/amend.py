@@ -25,8 +25,8 @@ def amend(
 
       reissue amend clinic --policy stricter.toml --reason "k raised to 20 after review"
     """
-    from reissue.policy import Policy
-    from reissue.series import open as open_series
+    from reissue.publishing.policy import Policy
+    from reissue.publishing.series import open as open_series
 
     changed = Policy.read(policy or series / "policy.toml")
     with open_series(series) as opened:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from reissue.attacks.base import Witness
     from reissue.auditing.naming import Called
     from reissue.auditing.report import AuditReport
-    from reissue.hierarchy import Hierarchy
-    from reissue.knowledge import Knowledge, Minimal
-    from reissue.release import Published
+    from reissue.model.hierarchy import Hierarchy
+    from reissue.model.knowledge import Knowledge, Minimal
+    from reissue.model.release import Published
 
 MOST = 10
 """How many findings are told in the terminal."""
@@ -190,7 +190,7 @@ def _series(
     target: list[Path], asked: dict[str, Any], show_people: bool, progress: Any
 ) -> tuple[AuditReport, Called | None]:
     from reissue.errors import NotASeries, ParameterError
-    from reissue.series import open as open_series
+    from reissue.publishing.series import open as open_series
 
     if len(target) > 1:
         raise _elsewhere(f"{len(target)} files or folders are no series")
@@ -215,7 +215,7 @@ def _series(
 
 def _permanent(values: list[str]) -> Knowledge | None:
     """What the adversary of a series is told of permanent values, beside those of its policy."""
-    from reissue.knowledge import Knowledge
+    from reissue.model.knowledge import Knowledge
 
     return Knowledge(permanent=values) if values else None
 
@@ -256,7 +256,7 @@ def _foreign(
     from reissue.cli.minimal import Limited, minimal_of
     from reissue.errors import ParameterError
     from reissue.foreign.reading import read_releases
-    from reissue.knowledge import Knowledge
+    from reissue.model.knowledge import Knowledge
 
     if asked["limit"] is None:
         raise ParameterError(
@@ -312,7 +312,7 @@ def _known(path: Path, published: Published) -> dict[str | int, object]:
     import polars as pl
 
     from reissue.errors import TableError
-    from reissue.frames import read_table
+    from reissue.tables.frames import read_table
 
     frame, _ = read_table(path, text=("person", "value"))
     if not {"person", "value"} <= {*frame.columns}:
@@ -358,8 +358,8 @@ def _print(report: AuditReport, show_people: bool, show_values: bool, called: Ca
 
 
 def _limit(text: str | None) -> Fraction | None:
+    from reissue.arrays.exact import probability_of
     from reissue.errors import ParameterError
-    from reissue.reasoning.exact import probability_of
 
     limit = None if text is None else probability_of(text)
     if text is not None and limit is None:
@@ -386,7 +386,7 @@ def _names(text: str | None) -> list[str] | None:
 
 def _hierarchies(texts: list[str]) -> dict[str, Hierarchy]:
     from reissue.errors import ParameterError
-    from reissue.hierarchy import Hierarchy
+    from reissue.model.hierarchy import Hierarchy
 
     pairs = [text.partition("=") for text in texts]
     if any(not (column and between and file) for column, between, file in pairs):

@@ -29,8 +29,8 @@ def datasets(
       reissue datasets census --rows 10000 --out census.parquet
     """
     from reissue.errors import ParameterError, StorageError
-    from reissue.studies.datasets import datasets as known
-    from reissue.studies.datasets import load
+    from reissue.samples.collection import datasets as known
+    from reissue.samples.collection import load
 
     if name is None:
         listed = known()

@@ -10,7 +10,7 @@ import typer
 from reissue.cli.output import AsJson, print_json, print_rows, print_table, say, stages
 
 if TYPE_CHECKING:
-    from reissue.series import Series
+    from reissue.publishing.series import Series
 
 CHART = "chart.html"
 
@@ -31,8 +31,8 @@ def demo(
       reissue demo my-first-series --months 6
     """
     from reissue.errors import ParameterError
-    from reissue.series import open as open_series
-    from reissue.studies.hospital import hospital
+    from reissue.publishing.series import open as open_series
+    from reissue.samples.hospital import hospital
 
     if folder.exists():
         raise ParameterError(
@@ -62,8 +62,8 @@ def demo(
 def _policies() -> tuple[Any, Any]:
     """One for single releases, whose risk is accepted, and one for the series."""
     from reissue.methods import MInvariance, Mondrian
-    from reissue.policy import Policy
-    from reissue.schema import Categorical, Numeric, Schema
+    from reissue.model.schema import Categorical, Numeric, Schema
+    from reissue.publishing.policy import Policy
 
     schema = Schema(
         person="patient",
@@ -77,7 +77,7 @@ def _told(series: Series, safe: Series, folder: Path) -> dict[str, Any]:
     """Everything the demo has to say, as plain data."""
     from reissue.charts import over_releases
     from reissue.errors import MissingExtra
-    from reissue.studies.leak import exposure, witness
+    from reissue.samples.leak import exposure, witness
 
     published = series.published()
     exposed, still_exposed = exposure(published), exposure(safe.published())["exposed"]

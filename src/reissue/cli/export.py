@@ -28,7 +28,7 @@ def export(
     """
     from reissue.cli.selecting import chosen
     from reissue.errors import ParameterError, StorageError
-    from reissue.series import open as open_series
+    from reissue.publishing.series import open as open_series
 
     if target.resolve().is_relative_to(series.resolve()):
         raise ParameterError(f"'{target}' lies inside the series.", hint="export to a folder outside it.")

@@ -25,8 +25,8 @@ def forget(
       reissue forget clinic --yes < id.txt
     """
     from reissue.errors import ParameterError, count_of
-    from reissue.refusals import never_without
-    from reissue.series import open as open_series
+    from reissue.publishing.refusals import never_without
+    from reissue.publishing.series import open as open_series
 
     if sys.stdin.isatty():
         people = [str(typer.prompt("Id of the person", err=True, hide_input=True))]

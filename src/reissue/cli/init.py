@@ -26,8 +26,8 @@ def init(
       reissue init patients.csv --out policy.toml
     """
     from reissue.errors import ParameterError, StorageError
-    from reissue.frames import read_table
-    from reissue.proposals import guess_roles, propose_policy
+    from reissue.publishing.proposals import guess_roles, propose_policy
+    from reissue.tables.frames import read_table
 
     if out.exists() and not force:
         raise ParameterError(f"There is a file '{out}' already.", hint="choose another with --out, or pass --force.")

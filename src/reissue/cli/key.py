@@ -20,7 +20,7 @@ def key(
 
       reissue key ~/keys/clinic.key
     """
-    from reissue.identities import make_key
+    from reissue.tables.identities import make_key
 
     make_key(file.expanduser())
     if as_json:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from reissue.knowledge import Minimal
+    from reissue.model.knowledge import Minimal
 
 EXAMPLES = "l=2, or k=5,l=3, alpha=1/3, c=3,l=3, t=0.2, k=2,e=5; with recoding=local, global or full-domain"
 
@@ -22,7 +22,7 @@ class Limited(NamedTuple):
 def minimal_of(text: str, protect: list[str]) -> Minimal:
     """The requirement behind a text such as `k=5,l=2,recoding=local`, for the protected sets."""
     from reissue.errors import ParameterError
-    from reissue.knowledge import Minimal
+    from reissue.model.knowledge import Minimal
 
     parts = [part.partition("=") for part in text.split(",")]
     given = {name.strip(): value.strip() for name, _, value in parts}

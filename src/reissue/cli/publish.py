@@ -11,9 +11,9 @@ import typer
 from reissue.cli.output import AsJson, SeriesFolder, ShowValues, print_json, print_rows, print_table, say, stages
 
 if TYPE_CHECKING:
-    from reissue.drafting import Draft
-    from reissue.policy import Policy
-    from reissue.series import Series
+    from reissue.publishing.drafting import Draft
+    from reissue.publishing.policy import Policy
+    from reissue.publishing.series import Series
 
 CHANGES = ("arrived", "returned", "stayed", "gone", "changed_quasi", "changed_value")
 
@@ -65,10 +65,10 @@ def publish(
 
       reissue publish clinic february.csv --registry people.csv --extinct deaths.csv
     """
-    from reissue.inspection import at_gate, let_through
-    from reissue.policy import Policy
-    from reissue.series import draft as first_draft
-    from reissue.series import open as open_series
+    from reissue.publishing.inspection import at_gate, let_through
+    from reissue.publishing.policy import Policy
+    from reissue.publishing.series import draft as first_draft
+    from reissue.publishing.series import open as open_series
 
     with stages(6) as progress, ExitStack() as stack:
         given: Any = {"seed": seed, "show_values": show_values, "gate": False, "progress": progress}
@@ -104,7 +104,7 @@ def publish(
 def _asked(policy: Policy, report: Path | None, override: str | None, force: bool) -> str | None:
     """The reason for passing a closed gate, if one is given; a report needs a gate to report on."""
     from reissue.errors import ParameterError
-    from reissue.gate import written_reason
+    from reissue.publishing.gate import written_reason
 
     if report is not None and policy.gate is None:
         raise ParameterError(
@@ -119,7 +119,7 @@ def _asked(policy: Policy, report: Path | None, override: str | None, force: boo
 def _beside(registry: Path | None, extinct: Path | None, policy: Policy) -> dict[str, Any]:
     """What is published with the table: the registry, and the ids of those extinct."""
     from reissue.errors import TableError
-    from reissue.frames import read_table
+    from reissue.tables.frames import read_table
 
     if extinct is None:
         return {"registry": registry}
@@ -135,7 +135,7 @@ def _existing(series: Path, policy: Path | None) -> Series | None:
     """The series, which must run under the policy if one is given; None if nothing was published there yet."""
     from reissue.errors import NotASeries
     from reissue.ledger import Ledger
-    from reissue.series import open as open_series
+    from reissue.publishing.series import open as open_series
 
     with suppress(NotASeries), Ledger.open(series) as ledger:
         if policy is None or ledger.releases():

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from reissue.errors import ParameterError
 
 if TYPE_CHECKING:
-    from reissue.release import Release
-    from reissue.series import Series
+    from reissue.model.release import Release
+    from reissue.publishing.series import Series
 
 
 def chosen(series: Series, number: int | None) -> Release:

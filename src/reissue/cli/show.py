@@ -40,7 +40,7 @@ def show(
       reissue show clinic --roles
     """
     from reissue.cli.selecting import chosen
-    from reissue.series import open as open_series
+    from reissue.publishing.series import open as open_series
 
     with open_series(series) as opened:
         release = chosen(opened, number)

@@ -174,28 +174,28 @@ def study(
     _check_options(paper, {**given, "waiting": waiting, "n": n, "queries": queries, "repeats": repeats})
     known: Mapping[int, Figure]
     if paper == "he":
-        from reissue.studies.he_attack import FIGURE_6
-        from reissue.studies.he_figures import FIGURES as HE
+        from reissue_studies.he.attack import FIGURE_6
+        from reissue_studies.he.figures import FIGURES as HE
 
         known = {FIGURE_6.number: FIGURE_6, **HE}
         setting = _he(full, {**sizes, "releases": releases, "m": m}, data, e, seed)
     elif paper == "byun":
-        from reissue.studies.byun_figures import FIGURES as BYUN
+        from reissue_studies.byun.figures import FIGURES as BYUN
 
         known = BYUN
         setting = _byun(sizes, data, l, waiting, seed)
     elif paper == "wong":
-        from reissue.studies.wong_figures import FIGURES as WONG
+        from reissue_studies.wong.figures import FIGURES as WONG
 
         known = WONG
         setting = _wong({"rows": rows, "queries": queries, "repeats": repeats}, data, seed)
     elif paper == "bu":
-        from reissue.studies.bu_figures import FIGURES as BU
+        from reissue_studies.bu.figures import FIGURES as BU
 
         known = BU
         setting = _bu({"people": rows, "rounds": releases, "queries": queries}, l, seed)
     else:
-        from reissue.studies.riboni_figures import FIGURES as RIBONI
+        from reissue_studies.riboni.figures import FIGURES as RIBONI
 
         known = RIBONI
         setting = _riboni(full, {"rows": rows, "releases": releases, "m": m, "n": n, "queries": queries}, seed)
@@ -303,8 +303,9 @@ def _check_options(paper: str, given: Mapping[str, object]) -> None:
 def _he(full: bool, sizes: dict[str, int | None], data: str | None, e: str | None, seed: int) -> Any:
     from dataclasses import replace
 
+    from reissue_studies.he.experiments import FULL, Setting
+
     from reissue.errors import ParameterError
-    from reissue.studies.he import FULL, Setting
 
     sensitive: Any = {"OCC": "occupation", "SAL": "salary"}.get((data or "OCC").upper())
     if sensitive is None:
@@ -325,7 +326,7 @@ def _byun(
     waiting: str | None,
     seed: int,
 ) -> Any:
-    from reissue.studies.byun import Setting
+    from reissue_studies.byun.experiments import Setting
 
     names = {"turnover": "step"}
     given: dict[str, Any] = {names.get(name, name): size for name, size in sizes.items() if size is not None}
@@ -339,7 +340,7 @@ def _byun(
 def _riboni(full: bool, sizes: dict[str, int | None], seed: int) -> Any:
     from dataclasses import replace
 
-    from reissue.studies.riboni import FULL, Setting
+    from reissue_studies.riboni.experiments import FULL, Setting
 
     given: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
     if "m" in given and "n" not in given:
@@ -349,14 +350,14 @@ def _riboni(full: bool, sizes: dict[str, int | None], seed: int) -> Any:
 
 
 def _wong(sizes: dict[str, int | None], data: str | None, seed: int) -> Any:
-    from reissue.studies.wong import Setting
+    from reissue_studies.wong.experiments import Setting
 
     given: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
     return Setting(**given, path=data, seed=seed)
 
 
 def _bu(sizes: dict[str, int | None], l: str | None, seed: int) -> Any:  # noqa: E741
-    from reissue.studies.bu import Setting
+    from reissue_studies.bu.experiments import Setting
 
     given: dict[str, Any] = {name: size for name, size in sizes.items() if size is not None}
     if l is not None:

@@ -13,7 +13,7 @@ import polars as pl
 
 from reissue.errors import MissingExtra, TableError, UserError
 from reissue.foreign.separated import CSV, read_separated
-from reissue.frames import read_table
+from reissue.tables.frames import read_table
 
 EXCEL = (".xlsx", ".xls", ".xlsb")
 KINDS = (".parquet", *CSV, *EXCEL)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reissue.regions import Regions
+from reissue.model.regions import Regions
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

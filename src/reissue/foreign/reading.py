@@ -19,16 +19,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.attributes import Attribute
 from reissue.errors import ParameterError, TableError, count_of, listed
-from reissue.foreign.cells import SUPPRESSED, Source, read_column
 from reissue.foreign.files import ReleaseFiles, read_files
-from reissue.foreign.registry import Registry
-from reissue.foreign.tables import Grouped, Roles, attribute_names, grouped
-from reissue.foreign.views import UNMATCHED, by_name, by_region, by_registry, value_notes
-from reissue.hierarchy import Hierarchy
-from reissue.regions import Regions
-from reissue.release import Published
+from reissue.foreign.foreign_cells import SUPPRESSED, Source, read_column
+from reissue.foreign.foreign_registry import Registry
+from reissue.foreign.foreign_tables import Grouped, Roles, attribute_names, grouped
+from reissue.foreign.foreign_views import UNMATCHED, by_name, by_region, by_registry, value_notes
+from reissue.model.attributes import Attribute
+from reissue.model.hierarchy import Hierarchy
+from reissue.model.regions import Regions
+from reissue.model.release import Published
 
 Ints = npt.NDArray[np.int64]
 

@@ -33,28 +33,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reissue.guarantees.alpha_k_anonymity import AlphaKAnonymous
 from reissue.guarantees.base import GroupGuarantee, Groupwise, Guarantee, Measure, SeriesGuarantee, Verdict
-from reissue.guarantees.cohort_based import CohortBased
-from reissue.guarantees.distinct_diversity import LDiverse
-from reissue.guarantees.entropy_diversity import EntropyDiverse
-from reissue.guarantees.equivalence_safety import EquivalenceSafe
-from reissue.guarantees.historical_safety import HistoricallySafe
-from reissue.guarantees.history_diversity import HistoryDiverse
-from reissue.guarantees.inference_freedom import InferenceFree
-from reissue.guarantees.k_anonymity import KAnonymous
-from reissue.guarantees.ke_anonymity import KEAnonymous
-from reissue.guarantees.l_scarcity import LScarce
-from reissue.guarantees.m_confidentiality import MConfidential
-from reissue.guarantees.m_invariance import MInvariant
-from reissue.guarantees.m_uniqueness import MUnique
-from reissue.guarantees.recursive_diversity import RecursiveDiverse
-from reissue.guarantees.restriction_safety import RestrictionSafe
-from reissue.guarantees.role_based import RoleBased
-from reissue.guarantees.share_diversity import ShareDiverse
-from reissue.guarantees.t_closeness import TClose
-from reissue.guarantees.weak_m_invariance import WeakMInvariant
-from reissue.plugins import make
+from reissue.guarantees.series.cohort_based import CohortBased
+from reissue.guarantees.series.equivalence_safety import EquivalenceSafe
+from reissue.guarantees.series.historical_safety import HistoricallySafe
+from reissue.guarantees.series.history_diversity import HistoryDiverse
+from reissue.guarantees.series.inference_freedom import InferenceFree
+from reissue.guarantees.series.l_scarcity import LScarce
+from reissue.guarantees.series.m_invariant import MInvariant
+from reissue.guarantees.series.restriction_safety import RestrictionSafe
+from reissue.guarantees.series.role_based import RoleBased
+from reissue.guarantees.series.weak_m_invariance import WeakMInvariant
+from reissue.guarantees.single.alpha_k_anonymity import AlphaKAnonymous
+from reissue.guarantees.single.distinct_diversity import LDiverse
+from reissue.guarantees.single.entropy_diversity import EntropyDiverse
+from reissue.guarantees.single.k_anonymity import KAnonymous
+from reissue.guarantees.single.ke_anonymity import KEAnonymous
+from reissue.guarantees.single.m_confidentiality import MConfidential
+from reissue.guarantees.single.m_uniqueness import MUnique
+from reissue.guarantees.single.recursive_diversity import RecursiveDiverse
+from reissue.guarantees.single.share_diversity import ShareDiverse
+from reissue.guarantees.single.t_closeness import TClose
+from reissue.model.plugins import make
 
 __all__ = [
     "GUARANTEES",

@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.errors import ParameterError, count_of
-from reissue.memory import Memory, Remembered
-from reissue.release import Published, PublishedGroups
+from reissue.model.memory import Memory, Remembered
+from reissue.model.release import Published, PublishedGroups
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What becomes of a group's rows when it is specialised on an attribute, compiled: see `kernels.alpha_k`."""
+"""What becomes of a group's rows when it is specialised on an attribute, compiled: see `kernels.taxonomy_cuts`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Table(NamedTuple):
     deep: Nodes
     depth: Nodes
     leaf: npt.NDArray[np.bool_]
-    """See `methods.taxonomies.Lineages`."""
+    """See `methods.partition.taxonomies.Lineages`."""
     set_start: Ints
     set_of: Ints
     """The protected sets that each kind of value is in, kind after kind."""

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from reissue.kernels.mondrian import extent as distance
+from reissue.kernels.median_cuts import extent as distance
 
-CALLED = {"mondrian": "219c3163eefb"}
+CALLED = {"median_cuts": "219c3163eefb"}
 """Digests of the kernels that are called here, see `reissue.kernels`."""
 LEAF = 4
 """Nodes of the tree have at most so many boxes where they are not divided any more."""

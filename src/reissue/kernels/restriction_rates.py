@@ -1,6 +1,6 @@
 """Compiled passes for one application of ct-pvr and hc-pvr (Riboni & Bettini 2009, Definitions 2 and 4).
 
-Groups and members are laid out as in `kernels.correlations`; sets of values are bits.
+Groups and members are laid out as in `kernels.correlated_groups`; sets of values are bits.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from reissue.kernels.correlations import partners
+from reissue.kernels.correlated_groups import partners
 
-CALLED = {"correlations": "ad26d1074614"}
+CALLED = {"correlated_groups": "ad26d1074614"}
 """Digests of the kernels that are called here, see `reissue.kernels`."""
 
 

@@ -23,7 +23,7 @@ import sqlalchemy as sa
 
 from reissue.errors import NotASeries, SeriesError, SeriesLocked, count_of
 from reissue.ledger import catalog
-from reissue.ledger.files import (
+from reissue.ledger.durable import (
     PRIVATE_FILE,
     PRIVATE_FOLDER,
     PUBLIC_FOLDER,
@@ -37,11 +37,11 @@ from reissue.ledger.files import (
     write_text,
 )
 from reissue.ledger.layout import Layout
-from reissue.ledger.people import Ids
+from reissue.ledger.people_parts import Ids
 from reissue.ledger.record import Entry, canonical
 from reissue.ledger.sqlite import Database
 from reissue.ledger.staging import new_staging_folder, stage_release
-from reissue.ledger.tables import TableFiles
+from reissue.ledger.stored_tables import TableFiles
 from reissue.ledger.transactions import add_event, add_policy, add_release, check_parent, kept_blobs
 
 CREATING = ".creating"

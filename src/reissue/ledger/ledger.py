@@ -40,15 +40,15 @@ from reissue.errors import (
 )
 from reissue.ledger import catalog
 from reissue.ledger.creation import create_series, migrate, refuse_unless_series
-from reissue.ledger.files import PRIVATE_FILE, storage, sync_folder, write_text
+from reissue.ledger.durable import PRIVATE_FILE, storage, sync_folder, write_text
 from reissue.ledger.layout import PARQUET, Layout
 from reissue.ledger.lock import WriterLock
-from reissue.ledger.people import Ids
+from reissue.ledger.people_parts import Ids
 from reissue.ledger.record import ID, NUMBER, OWN_FIELDS, Entry, Event, PolicyVersion, Record, canonical, utc_time
 from reissue.ledger.recovery import leftovers, policy_on_disk, recover, refuse_if_ahead
 from reissue.ledger.sqlite import Database
 from reissue.ledger.staging import new_staging_folder, stage_people, stage_release
-from reissue.ledger.tables import TableFiles, Tables
+from reissue.ledger.stored_tables import TableFiles, Tables
 from reissue.ledger.transactions import (
     add_release,
     amend_policy,

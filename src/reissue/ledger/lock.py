@@ -16,7 +16,7 @@ import weakref
 from pathlib import Path
 
 from reissue.errors import SeriesLocked, StorageError
-from reissue.ledger.files import PRIVATE_FILE
+from reissue.ledger.durable import PRIVATE_FILE
 
 _PATIENCE = 0.1
 """Seconds. A reader that finds leftovers of a dead writer holds the lock for a moment to tidy up; that

@@ -17,7 +17,7 @@ from typing import BinaryIO, Literal
 import polars as pl
 
 from reissue.errors import InternalError, SeriesDamaged, StorageError
-from reissue.ledger.files import PRIVATE_FILE, PUBLIC_FILE, new_file, sha256_of, storage_error
+from reissue.ledger.durable import PRIVATE_FILE, PUBLIC_FILE, new_file, sha256_of, storage_error
 
 ROWS_IN_A_GROUP = 1 << 18
 

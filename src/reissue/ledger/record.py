@@ -20,7 +20,7 @@ import polars as pl
 
 from reissue.errors import InternalError
 from reissue.ledger.parquet import FileFacts
-from reissue.memory import Kept, Remembered
+from reissue.model.memory import Kept, Remembered
 
 OWN_FIELDS = frozenset({"number", "time", "files", "previous", "chain"})
 

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from reissue.errors import SeriesDamaged, listed
 from reissue.ledger import catalog
-from reissue.ledger.files import (
+from reissue.ledger.durable import (
     PRIVATE_FOLDER,
     PUBLIC_FOLDER,
     move,

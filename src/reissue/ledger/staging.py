@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from reissue.errors import SeriesError
-from reissue.ledger.files import (
+from reissue.ledger.durable import (
     PRIVATE_FOLDER,
     PUBLIC_FILE,
     PUBLIC_FOLDER,

@@ -20,7 +20,7 @@ import sqlalchemy as sa
 from reissue.errors import InternalError, SeriesDamaged
 from reissue.ledger import catalog
 from reissue.ledger.creation import refuse_unless_series
-from reissue.ledger.files import names_in, sha256_of, storage
+from reissue.ledger.durable import names_in, sha256_of, storage
 from reissue.ledger.layout import RECORD, Layout, is_blob_name, release_name
 from reissue.ledger.record import canonical, chain_value
 from reissue.ledger.recovery import policy_on_disk

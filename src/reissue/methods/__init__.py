@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reissue.memory import Memory
-from reissue.methods.alpha_k import AlphaK
 from reissue.methods.base import Constraint, Method, Promise, Takes
-from reissue.methods.cor_split import CorSplit
+from reissue.methods.cor_split.cor_split import CorSplit
 from reissue.methods.e_equivalence import EEquivalence
-from reissue.methods.hd_composition import HDComposition
-from reissue.methods.incremental import Incremental
-from reissue.methods.m_invariance import MInvariance
-from reissue.methods.mask import Mask
-from reissue.methods.mondrian import Mondrian
-from reissue.methods.static import StaticI, StaticII
-from reissue.plugins import make
+from reissue.methods.hd_composition.hd_composition import HDComposition
+from reissue.methods.incremental.incremental import Incremental
+from reissue.methods.invariance.m_invariance import MInvariance
+from reissue.methods.partition.alpha_k import AlphaK
+from reissue.methods.partition.mask import Mask
+from reissue.methods.partition.mondrian import Mondrian
+from reissue.methods.partition.static import StaticI, StaticII
+from reissue.model.memory import Memory
+from reissue.model.plugins import make
 
 __all__ = [
     "METHODS",

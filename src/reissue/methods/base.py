@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
-from reissue.memory import Memory, Remembered
+from reissue.model.memory import Memory, Remembered
 
 if TYPE_CHECKING:
-    from reissue.grouping import Grouping
-    from reissue.knowledge import Recoding
-    from reissue.schema import Schema
-    from reissue.snapshot import Delta, Snapshot
+    from reissue.model.grouping import Grouping
+    from reissue.model.knowledge import Recoding
+    from reissue.model.schema import Schema
+    from reissue.model.snapshot import Delta, Snapshot
 
 
 class Promise(NamedTuple):

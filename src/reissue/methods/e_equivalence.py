@@ -11,7 +11,7 @@ that the paper considers.
 | paper                                   | here                                                          |
 |-----------------------------------------|---------------------------------------------------------------|
 | merged partitions, bucket               | one group for each signature                                  |
-| Algorithm 1, BuildGraph                 | `reasoning.cut_graph`, `reasoning.cut_graphs`                 |
+| Algorithm 1, BuildGraph                 | `reasoning.equality.cut_graph`, `reasoning.equality.cut_graphs` |
 | MinCut(newGraph) > 2 (e - 1)            | `CutGraphs.missing` is 0                                      |
 | Algorithm 2, Anonymize                  | `anonymize`                                                   |
 | Algorithm 3, AnonymizeBucket            | `Buckets.balance`, `CutGraphs.missing`, `Buckets.add_sets`    |
@@ -34,19 +34,19 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.dense import places
 from reissue.errors import ParameterError
-from reissue.grouping import Grouping
-from reissue.memory import Memory, Remembered
-from reissue.methods.adopting import adopted_cuts
 from reissue.methods.base import Method, Promise, Takes
-from reissue.methods.buckets import Buckets
-from reissue.methods.invariance import Choice, Round, Settled, Shortage
-from reissue.methods.m_invariance import check_parameters, problems
-from reissue.reasoning.cut_graphs import Counts, CutGraphs, Turnover
-from reissue.reasoning.dense import places
-from reissue.release import Published
-from reissue.schema import Schema
-from reissue.snapshot import Delta, Snapshot
+from reissue.methods.invariance.adopting import adopted_cuts
+from reissue.methods.invariance.buckets import Buckets
+from reissue.methods.invariance.invariance import Choice, Round, Settled, Shortage
+from reissue.methods.invariance.m_invariance import check_parameters, problems
+from reissue.model.grouping import Grouping
+from reissue.model.memory import Memory, Remembered
+from reissue.model.release import Published
+from reissue.model.schema import Schema
+from reissue.model.snapshot import Delta, Snapshot
+from reissue.reasoning.equality.cut_graphs import Counts, CutGraphs, Turnover
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

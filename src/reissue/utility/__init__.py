@@ -11,7 +11,7 @@ Everything here looks at the private table, so that it can compare; figures are 
 
 from __future__ import annotations
 
-from reissue.utility.classes import average_class_size, discernibility, normalised_class_size
+from reissue.utility.group_sizes import average_class_size, discernibility, normalised_class_size
 from reissue.utility.loss import (
     CertaintyPenalty,
     InformationLoss,
@@ -19,8 +19,8 @@ from reissue.utility.loss import (
     distortion,
     information_loss,
 )
+from reissue.utility.measuring import Utility, measure
 from reissue.utility.queries import QueryError, query_error
-from reissue.utility.report import Utility, measure
 from reissue.utility.workload import Workload
 
 __all__ = [

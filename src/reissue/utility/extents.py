@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.errors import InternalError, ParameterError, listed
-from reissue.grouping import Grouping
-from reissue.kernels.queries import distinct_codes
-from reissue.snapshot import Codes, Column, Labels, Leaves, Numbers
+from reissue.kernels.query_counts import distinct_codes
+from reissue.model.grouping import Grouping
+from reissue.model.snapshot import Codes, Column, Labels, Leaves, Numbers
 from reissue.utility.rows import Flags, Ints, Rows
 
 Floats = npt.NDArray[np.float64]

@@ -29,8 +29,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from reissue.errors import ParameterError, listed
-from reissue.grouping import Grouping
-from reissue.snapshot import Column
+from reissue.model.grouping import Grouping
+from reissue.model.snapshot import Column
 from reissue.utility.extents import Extents
 from reissue.utility.rows import Flags
 

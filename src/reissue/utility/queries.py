@@ -37,13 +37,13 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.errors import ParameterError
-from reissue.grouping import Grouping
-from reissue.kernels import queries as kernels
+from reissue.kernels import query_counts as kernels
 from reissue.kernels import warm_up
-from reissue.showing import with_changed
-from reissue.snapshot import Column
+from reissue.model.grouping import Grouping
+from reissue.model.showing import with_changed
+from reissue.model.snapshot import Column
 from reissue.utility.extents import Extents, check_lengths
-from reissue.utility.regions import Regions
+from reissue.utility.laid_out import Regions
 from reissue.utility.rows import Flags, Rows
 from reissue.utility.workload import Batch, Queries, Workload
 

@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.errors import InternalError, ParameterError
-from reissue.grouping import HELD_BACK, Grouping
 from reissue.kernels.grouped import order_by_group
-from reissue.snapshot import Column
+from reissue.model.grouping import HELD_BACK, Grouping
+from reissue.model.snapshot import Column
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

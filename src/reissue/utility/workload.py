@@ -27,9 +27,9 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.errors import ParameterError, count_of
-from reissue.kernels.queries import LANES
-from reissue.snapshot import Column, Labels, Levels, Numbers
-from reissue.utility.classes import check_whole
+from reissue.kernels.query_counts import LANES
+from reissue.model.snapshot import Column, Labels, Levels, Numbers
+from reissue.utility.group_sizes import check_whole
 
 Floats = npt.NDArray[np.float64]
 

@@ -1,0 +1,1 @@
+"""Arrays of whole numbers: flat data with the places where each group begins, and exact arithmetic."""

@@ -1,0 +1,203 @@
+"""Minimality: what "generalised no more than needed" gives away (Wong, Fu, Wang & Pei 2007).
+
+Who attacks: someone who knows the quasi-identifiers of everybody (a registry equal to the table, or larger), what the
+release had to satisfy, and that its publisher generalises nothing needlessly. What he does: a group of several classes
+(people with equal quasi-identifiers) was generalised, so at least one of the classes would have broken the requirement
+if published as it is; all ways of handing out the group's values in which none would are ruled out. What he learns is
+the credibility, the probability of a protected value or set for the people of a class
+(`reasoning.minimality.credibility`).
+
+What it does not cover: what several releases say together, a publisher who does not follow the principle (`Mechanism`
+takes any method as it is), and values known from elsewhere.
+
+Paper                     Here
+n_i, n_s                  rows of a class, rows with a value of the set
+Credibility(o, s, K)      `MinimalityFindings.classes`, `Minimality.credibility`
+problematic tuples        `MinimalityFindings.problematic(m)`
+Theorem 1                 groups in which nothing is excluded, told in `searched`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from reissue.attacks.minimality.minimality_findings import Attacked, MinimalityFindings
+from reissue.attacks.minimality.minimality_group import group_credibilities
+from reissue.errors import ParameterError, count_of, listed
+from reissue.model.knowledge import RECODINGS, Knowledge, Recoding
+from reissue.model.release import Published
+from reissue.reasoning.history.trajectories import need_one_place_each
+from reissue.reasoning.minimality.credibility import credibility
+from reissue.reasoning.minimality.requirements import positions, requirement_of
+
+SEED = 0
+"""Deals are drawn the same again."""
+
+
+class Constraint(Protocol):
+    """Anything with a name and parameters, such as a guarantee."""
+
+    @property
+    def name(self) -> str:
+        """The name under which guarantees know it."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Its parameters by name."""
+
+
+class Asked(NamedTuple):
+    """A constraint that the attack's own parameters stand for."""
+
+    name: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Minimality:
+    """The argument that nothing was generalised without need.
+
+    Without `l` and `requirement` it looks at the releases of which the knowledge says what they had to satisfy
+    (`Knowledge.minimal`), and at no others.
+    """
+
+    name: ClassVar[str] = "Minimality"
+
+    l: float | None = None  # noqa: E741 - the paper's letter
+    """Every protected set, or every value where none is named, had to have a share of at most 1/l."""
+    k: int = 1
+    """Every group had to have at least k rows."""
+    protect: tuple[tuple[Hashable, ...], ...] = ()
+    """Protected sets of values, for `l`; they are also the ones whose credibility is told."""
+    requirement: tuple[Constraint, ...] = ()
+    """What else the releases had to satisfy: guarantees, or anything with a name and parameters."""
+    recoding: Recoding = "local"
+    """`local`, `global` or `full-domain`: how quasi-identifiers were generalised; see `knowledge.Minimal`."""
+    seconds: float | None = None
+    """The time for groups that cannot be counted, in each release; None: no limit."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        number = isinstance(self.l, int | float) and not isinstance(self.l, bool)
+        if self.l is not None and not (number and isfinite(self.l) and self.l >= 1):
+            problems.append(
+                f"The 'l' parameter of Minimality must be a number of at least 1, or None. Got {self.l!r} instead."
+            )
+        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
+            problems.append(
+                f"The 'k' parameter of Minimality must be a whole number of at least 1. Got {self.k} instead."
+            )
+        if self.recoding not in RECODINGS:
+            problems.append(f"The 'recoding' parameter of Minimality must be one of {listed(RECODINGS)}.")
+        timed = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool) and self.seconds > 0
+        if self.seconds is not None and not timed:
+            problems.append("The 'seconds' parameter of Minimality must be a number above 0, or None.")
+        if self.k != 1 and self.l is None and not self.requirement:
+            problems.append("The 'k' parameter of Minimality alone says nothing of values: give 'l' or 'requirement'.")
+        sets = _as_sets(self.protect)
+        if sets is None:
+            problems.append("The 'protect' parameter of Minimality must be a list of lists of values, none empty.")
+        else:
+            object.__setattr__(self, "protect", sets)
+        requirement = tuple(self.requirement) if isinstance(self.requirement, Iterable) else (None,)
+        if not all(hasattr(one, "name") and hasattr(one, "parameters") for one in requirement):
+            problems.append(
+                "The 'requirement' parameter of Minimality must be a list of guarantees, such as [ri.ShareDiverse(2)]."
+            )
+        object.__setattr__(self, "requirement", requirement)
+        if problems:
+            raise ParameterError("These are no parameters for Minimality.", problems=problems)
+
+    def __repr__(self) -> str:
+        parts = [] if self.l is None else [f"l={self.l}"]
+        parts += [f"k={self.k}"] if self.k != 1 else []
+        parts += [f"protect=<{count_of(len(self.protect), 'set')}>"] if self.protect else []
+        parts += [one.name for one in self.requirement]
+        return f"Minimality({', '.join([*parts, f'{self.recoding} recoding'])})"
+
+    @property
+    def constraints(self) -> tuple[Constraint, ...]:
+        """All that the attack itself takes releases to have satisfied; empty where the knowledge says it."""
+        asked: list[Constraint] = list(self.requirement)
+        if self.l is not None:
+            asked.append(Asked("share-l-diversity", {"l": self.l, "protect": self.protect}))
+        if self.k > 1:
+            asked.append(Asked("k-anonymity", {"k": self.k}))
+        return tuple(asked)
+
+    def run(self, published: Published, knowledge: Knowledge | None = None) -> MinimalityFindings:
+        """Attack every release of which it is known what it had to satisfy, each by itself."""
+        knowledge = knowledge or Knowledge()
+        attacked, refused, unused = [], [], []
+        for release in published.releases:
+            constraints, recoding, protect = self.constraints, self.recoding, self.protect
+            if not constraints:
+                minimal = knowledge.minimal.get(release.number)
+                if minimal is None:
+                    continue
+                constraints, recoding = tuple(minimal.requirement), minimal.recoding
+                protect = protect or tuple(map(tuple, minimal.protect))
+            if not published.single:
+                refused.append(f"release {release.number:,}: members may have several values or none")
+                continue
+            if release.sure is None:
+                need_one_place_each((release,))
+            requirement = requirement_of(constraints, published, release)
+            sets = positions(protect, published.values) if protect else list(requirement.sets)
+            if not (sets or protect or any(one.parameters.get("protect") for one in constraints)):
+                # Nothing is protected by name; where sets are, and no value of theirs is published, nothing is told.
+                sets = [(at,) for at in range(len(published.values))]
+            found = credibility(release, requirement, sets, recoding=recoding, seconds=self.seconds, seed=SEED)
+            if found.refused is not None:
+                refused.append(f"release {release.number:,}: {found.refused}")
+            else:
+                attacked.append(Attacked(release, found))
+        if knowledge.compromised and attacked:
+            unused.append("what the values known from elsewhere add: the argument does not use them")
+        return MinimalityFindings(published, attacked, tuple(refused), tuple(unused))
+
+    def credibility(
+        self,
+        sizes: Mapping[Any, int],
+        sensitive: int | None = None,
+        *,
+        values: Mapping[Any, int] | None = None,
+        left: Mapping[Any, Any] | None = None,
+    ) -> dict[Any, Any]:
+        """The credibility of every class of one generalised group, as fractions.
+
+        `sizes` are all rows of the classes; `sensitive` is how many rows of the group have a protected value, or
+        `values` how often each value occurs in it. With local recoding, `left` has for classes the rows that were left
+        ungeneralised: how many and how many of them sensitive, or how often each value occurs in them.
+
+        >>> Minimality(l=2).credibility({"q1": 2, "q2": 2, "q3": 10}, sensitive=5)["q1"]
+        Fraction(53, 86)
+        """
+        if not self.constraints:
+            raise ParameterError(
+                "Minimality has no requirement to argue from.",
+                hint="give it 'l' or 'requirement', as in Minimality(l=2).",
+            )
+        found: dict[Any, dict[Any, Fraction]] | dict[Any, Fraction] = group_credibilities(
+            self.constraints, self.protect, sizes, sensitive, values, left or {}
+        )
+        return found
+
+
+def _as_sets(protect: object) -> tuple[tuple[Hashable, ...], ...] | None:
+    if isinstance(protect, str) or not hasattr(protect, "__iter__"):
+        return None
+    sets = []
+    for labels in protect:
+        if isinstance(labels, str) or not hasattr(labels, "__iter__"):
+            return None
+        members = tuple(labels)
+        if not members or not all(isinstance(label, Hashable) for label in members):
+            return None
+        members = tuple(dict.fromkeys(members))
+        sets.append(members)
+    return tuple(sets)

@@ -1,0 +1,465 @@
+"""Worlds: how likely each value is for each person when every release is taken together (random worlds).
+
+Who attacks: someone who knows who is in which group of every release (Published at its worst) and, if it is said,
+the values of some people. What he does: he considers all assignments of values to people that agree with every
+group of every release, each equally likely. What he learns is the probability of each value for each person; it
+is exact where it can be counted or follows from symmetry, a proven bound where it follows from flows in the groups,
+and otherwise an estimate with its standard error (`reasoning.worlds.posteriors` says how). Deciding whether somebody
+can have a value is NP-hard in general, so there is a time limit and an honest `undecided`.
+
+What it does not cover: somebody who knows how the method chose the groups (that is `Mechanism`), values that
+change, and prior beliefs other than that all worlds are equally likely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.arrays.runs import runs
+from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, Witness
+from reissue.attacks.worlds.worlds_diversity import (
+    PossibleValues,
+    check,
+    few_values,
+    judged_by_values,
+    not_promised,
+    together,
+)
+from reissue.attacks.worlds.worlds_witness import Explainer
+from reissue.errors import ParameterError, count_of
+from reissue.model.knowledge import Knowledge
+from reissue.model.release import Published
+from reissue.reasoning.history.trajectories import need_one_place_each
+from reissue.reasoning.worlds.candidates import candidates
+from reissue.reasoning.worlds.posteriors import EXACT, KINDS, SAMPLED, Effort, Posteriors, posteriors
+from reissue.reasoning.worlds.unsure import unsure_posteriors
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+NEAR = 1e-9
+"""Closer to a limit than this, probabilities are compared as fractions."""
+SURE = 4
+"""An estimate counts as beyond a limit when it is so many standard errors beyond it."""
+
+
+@dataclass(frozen=True)
+class Worlds:
+    """All assignments of values to people that agree with everything published."""
+
+    name: ClassVar[str] = "Worlds"
+
+    seconds: float | None = 60.0
+    """The time for what symmetry does not settle; None: no limit."""
+    entries: int = 300_000
+    """How large the tables of one exact count may grow."""
+    draws: int = 2_000
+    """How many worlds are drawn where they cannot be counted."""
+    seed: int = 0
+    """Draws the same worlds again."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
+        if self.seconds is not None and not (number and self.seconds > 0):
+            problems.append("The 'seconds' parameter of Worlds must be a number above 0, or None.")
+        for name, least in (("entries", 1), ("draws", 0), ("seed", 0)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                problems.append(f"The '{name}' parameter of Worlds must be a whole number of at least {least}.")
+        if problems:
+            raise ParameterError("These are no parameters for Worlds.", problems=problems)
+
+    def run(
+        self,
+        published: Published,
+        knowledge: Knowledge | None = None,
+        *,
+        progress: Callable[[str], None] = lambda stage: None,
+    ) -> WorldsFindings:
+        """Attack a series in which every member has one value."""
+        if not published.single:
+            raise ParameterError(
+                "Worlds needs a view in which every member has exactly one value.",
+                hint="say who is in which group, or give a registry; `Channels` compares regions without people.",
+            )
+        effort = Effort(self.seconds, self.entries, self.draws, self.seed)
+        people, values = (knowledge or Knowledge()).known_values(published)
+        if not published.exact:
+            return WorldsFindings(
+                published, unsure_posteriors(published, people, values, effort=effort), people, values
+            )
+        need_one_place_each(published.releases)
+        found = posteriors(published, people, values, effort=effort, progress=progress)
+        return WorldsFindings(published, found, people, values)
+
+
+class WorldsFindings(Findings):
+    """What random worlds leave of everybody's secrets."""
+
+    attack: ClassVar[str] = Worlds.name
+
+    def __init__(self, published: Published, found: Posteriors, known_people: Ints, known_values: Ints) -> None:
+        self.published = published
+        self.found = found
+        """The probabilities in their compact form."""
+        self.known_people, self.known_values = known_people, known_values
+        told = found.told
+        open_people = told.get("undecided", 0)
+        self.searched = tuple(
+            f"{count_of(told[way], 'person', 'people')} {words}"
+            for way, words in {
+                "known": "known to the adversary beforehand",
+                "by symmetry": "settled by symmetry: all their values are equally likely",
+                "by propagation": "examined by flows in their groups",
+                "counted": "settled by counting worlds exactly",
+                "sampled": "estimated by drawing worlds",
+            }.items()
+            if told.get(way)
+        )
+        undecided = []
+        if open_people:
+            who = count_of(open_people, "person", "people")
+            undecided.append(f"{who} in parts too large to count or to sample: bounds only")
+        if broken := told.get("contradictory"):
+            who = count_of(broken, "person", "people")
+            undecided.append(
+                f"{who} in groups that contradict each other (a value changed?): each release judged alone"
+            )
+        if "propagation out of time" in told:
+            undecided.append("the time ran out before flows had ruled out all they can")
+        self.undecided = tuple(undecided)
+
+    def __repr__(self) -> str:
+        return f"WorldsFindings({self.found.people.size:,} people, {len(self.certain_people):,} certain)"
+
+    # Everybody's worst
+
+    @cached_property
+    def worst(self) -> _Worst:
+        """For every unit the value most likely, by proven bounds and by what is known of it."""
+        return _Worst.of(self.found)
+
+    @cached_property
+    def risks(self) -> pl.DataFrame:
+        """For each person the largest probability of any value, as `kind` says; `low` and `high` are proven."""
+        worst, unit = self.worst, self.found.unit
+        return pl.DataFrame(
+            {
+                "person": self.found.people,
+                "probability": worst.probability[unit],
+                "kind": pl.Series(worst.kind[unit], dtype=pl.Int8).replace_strict(
+                    dict(enumerate(KINDS)), return_dtype=pl.String
+                ),
+                "low": worst.low[unit],
+                "high": worst.high[unit],
+            }
+        )
+
+    @cached_property
+    def certain_people(self) -> Ints:
+        """Those who can have one value only, known people left out."""
+        return np.setdiff1d(self.found.people[self.found.certain[self.found.unit]], self.known_people)
+
+    @cached_property
+    def possible(self) -> PossibleValues:
+        """How many values are possible for everybody but known people, as far as that is proven."""
+        return PossibleValues.of(self.found, self.known_people)
+
+    def fewer_than(self, l: int) -> Ints:  # noqa: E741
+        """People by number who are proven to have fewer than l possible values; known people left out."""
+        check(l)
+        few: Ints = self.possible.people[self.possible.fewer(l)]
+        return few
+
+    def probability(self, person: str | int, value: object) -> Fraction | float:
+        """How likely a value is for a person: a fraction where that is exact, else as `posteriors` says."""
+        names = self.published.people
+        known = names is None or person in names
+        number = person if names is None else names.index(str(person)) if known else -1
+        place = int(np.searchsorted(self.found.people, number)) if isinstance(number, int) else -1
+        if not 0 <= place < self.found.people.size or self.found.people[place] != number:
+            raise ParameterError("There is no such person in the view.", hint="people are called as in the view.")
+        if value not in self.published.values:
+            raise ParameterError("No release publishes such a value.", hint="spell values as they are published.")
+        unit = int(self.found.unit[place])
+        code = self.published.values.index(value)
+        for entry in range(int(self.found.starts[unit]), int(self.found.starts[unit + 1])):
+            if self.found.values[entry] == code:
+                exact = self.found.fraction(entry)
+                return float(self.found.probability[entry]) if exact is None else exact
+        return Fraction(0)
+
+    @property
+    def certain(self) -> dict[str | int, object]:
+        """The people who can have one value only, with that value."""
+        name, values = self.published.name, self.published.values
+        units = self.found.unit[np.searchsorted(self.found.people, self.certain_people)]
+        codes = self.found.values[self.worst.entry[units]]
+        return {
+            name(person): values[code]
+            for person, code in zip(self.certain_people.tolist(), codes.tolist(), strict=True)
+        }
+
+    @property
+    def excluded(self) -> dict[str | int, list[object]]:
+        """For people the values that one of their groups shows and that they cannot have."""
+        shown = _shown(self.published, self.found.people)
+        counts = np.diff(self.found.starts)[self.found.unit]
+        possible = pl.DataFrame(
+            {
+                "person": np.repeat(self.found.people, counts),
+                "value": self.found.values[runs(self.found.starts[self.found.unit], counts)],
+            }
+        )
+        known = pl.Series(self.known_people)
+        ruled_out = (
+            shown.join(possible, on=["person", "value"], how="anti")
+            .filter(~pl.col("person").is_in(known.implode()))
+            .sort("person", "value")
+            .group_by("person", maintain_order=True)
+            .agg("value")
+        )
+        name, values = self.published.name, self.published.values
+        return {name(person): [values[code] for code in codes] for person, codes in ruled_out.iter_rows()}
+
+    @cached_property
+    def _posteriors(self) -> pl.DataFrame:
+        found, published = self.found, self.published
+        counts = np.diff(found.starts)[found.unit]
+        entry = runs(found.starts[found.unit], counts)
+        labels = pl.Series([str(value) for value in published.values], dtype=pl.String)
+        fractions = np.array([str(found.fraction(at) or "") for at in range(found.values.size)], dtype=object)
+        person = pl.Series(np.repeat(found.people, counts))
+        if published.people is not None:
+            person = pl.Series(published.people, dtype=pl.String).gather(person)
+        return pl.DataFrame(
+            {
+                "person": person,
+                "value": labels.gather(found.values[entry]),
+                "probability": found.probability[entry],
+                "kind": pl.Series(KINDS, dtype=pl.String).gather(found.kind[entry].astype(np.int64)),
+                "low": found.low[entry],
+                "high": found.high[entry],
+                "standard_error": pl.Series(found.error[entry], nan_to_null=True),
+                "fraction": pl.Series(fractions[entry].tolist(), dtype=pl.String).replace("", None),
+            }
+        ).select(POSTERIORS.names())
+
+    @property
+    def posteriors(self) -> pl.DataFrame:
+        """For each person and value that is possible how likely it is."""
+        return self._posteriors
+
+    # Witnesses and judgement
+
+    @cached_property
+    def _explainer(self) -> Explainer:
+        return Explainer(self.published, self.known_people, self.known_values)
+
+    @cached_property
+    def witnesses(self) -> tuple[Witness, ...]:
+        """Why a hundred of those who are certain are, the easiest to follow first."""
+        places = np.searchsorted(self.found.people, self.certain_people)
+        easiest = self.certain_people[np.argsort(self._difficulty[places], kind="stable")][:100]
+        return tuple(self._explainer.certain(person) for person in easiest.tolist())
+
+    def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
+        """Whether it is proven that nobody is tied to a value with more than the limit, or that values are many enough.
+
+        What is promised of any two releases only is not asked here; how far all together go beyond it is told.
+        """
+        judged = []
+        if limits.probability is not None:
+            judged.append(self._by_probability(limits.probability, most))
+        if limits.history_diversity is not None:
+            judged.append(self._by_values(limits.history_diversity, most))
+        if judged:
+            return together(judged, most)
+        if limits.diversity is None:
+            return Judgement("not asked", "No limit for probabilities was given.")
+        return not_promised(self.possible, limits.diversity)
+
+    def _by_values(self, l: int, most: int) -> Judgement:  # noqa: E741
+        """Whether it is proven that everybody has at least so many possible values."""
+        possible = self.possible
+        few = np.flatnonzero(possible.fewer(l))
+        easy = self._difficulty[np.searchsorted(self.found.people, possible.people[few])]
+        worst = few[np.lexsort((possible.people[few], easy, possible.most[few]))][: max(most, 0)]
+        findings = [self._few(int(possible.people[at]), int(possible.unit[at])) for at in worst.tolist()]
+        return judged_by_values(possible, l, findings, len(self.published.releases))
+
+    def _by_probability(self, limit: Fraction, most: int) -> Judgement:
+        unknown = ~np.isin(self.found.people, self.known_people)
+        people, unit = self.found.people[unknown], self.found.unit[unknown]
+        worst = self.worst
+        beyond = worst.beyond(self.found, limit)
+        hit = np.flatnonzero(beyond[unit])
+        everybody = count_of(people.size, "person", "people")
+        if hit.size:
+            order = hit[np.lexsort((people[hit], self._difficulty[unknown][hit], -worst.told[unit[hit]]))]
+            findings = tuple(self._finding(int(people[at]), int(unit[at])) for at in order[:most].tolist())
+            highest = float(worst.told[unit[hit]].max())
+            words = (
+                f"{hit.size:,} of {everybody} can be tied to a value with more than {_told(limit)}; "
+                f"the highest probability is {highest:.3g}. {self.certain_people.size:,} are certain."
+            )
+            return Judgement("beyond", words, findings, int(hit.size))
+        unproven = ~worst.within(self.found, limit)[unit]
+        if not unproven.any():
+            highest = float(worst.high[unit].max(initial=0.0))
+            words = (
+                f"Nobody of {everybody} is tied to a value with more than {_told(limit)}; the highest is {highest:.3g}."
+            )
+            return Judgement("within", words)
+        sampled = worst.kind[unit[unproven]] == SAMPLED
+        status: Literal["sampled", "undecided"] = "sampled" if sampled.all() else "undecided"
+        words = (
+            f"Nobody is proven to be beyond {_told(limit)}, but for {int(unproven.sum()):,} of {everybody} it is not "
+            f"proven that they are within it ({int(sampled.sum()):,} of them are by estimate)."
+        )
+        return Judgement(status, words)
+
+    def _few(self, person: int, unit: int) -> Finding:
+        if self.found.certain[unit]:
+            return self._finding(person, unit)
+        return few_values(self.found, self._explainer, self.attack, person, unit)
+
+    def _exactly(self, unit: int, entry: int) -> Fraction | None:
+        """The exact probability of an entry, given that the person is in a release; None where it is not exact."""
+        exact = self.found.fraction(entry)
+        return exact if exact is None or self.found.present else highest_share(self.found, unit)
+
+    @cached_property
+    def _difficulty(self) -> Ints:
+        """For each person how many groups there are to intersect, or many where that alone does not expose him."""
+        if not self.published.exact:
+            return np.zeros(self.found.people.size, dtype=np.int64)
+        left = candidates(self.published)
+        often = np.zeros(left.people.size, dtype=np.int64)
+        for release in self.published.releases:
+            often[np.searchsorted(left.people, release.members[release.members >= 0])] += 1
+        return np.where(left.counts == 1, often, len(self.published.releases) + 1)
+
+    def _finding(self, person: int, unit: int) -> Finding:
+        entry = int(self.worst.entry[unit])
+        kind: Kind = "exact" if self.found.kind[entry] == EXACT else "sampled"
+        kind = "bounded" if self.found.kind[entry] not in (EXACT, SAMPLED) else kind
+        value = int(self.found.values[entry])
+        figure = float(self.worst.told[unit])
+        release = self._explainer.last_release(person)
+        if self.found.certain[unit]:
+            witness, release = self._explainer.certain(person), self._explainer.completed_by(person)
+        elif unit in self.found.doubted:
+            witness, release = self._explainer.alone(person, value)
+        else:
+            exact = self._exactly(unit, entry)
+            witness = self._explainer.likely(person, value, exact, figure, kind, self.found.present)
+        return Finding(self.attack, "value", (person,), release, value, figure, kind, witness)
+
+
+@dataclass(frozen=True, repr=False)
+class _Worst:
+    """For every unit its most exposed value."""
+
+    entry: Ints
+    low: Floats
+    high: Floats
+    probability: Floats
+    kind: npt.NDArray[np.int8]
+    told: Floats
+    """What a finding says: the exact figure, the estimate, or what it is at least."""
+
+    @classmethod
+    def of(cls, found: Posteriors) -> _Worst:
+        low, high, figure = found.low, found.high, found.probability
+        if not found.present:
+            low, high, figure = _given_presence(found, low, high, figure)
+        starts = found.starts[:-1]
+        used = np.flatnonzero(np.diff(found.starts) > 0)
+        units = found.size.size
+        entry = np.zeros(units, dtype=np.int64)
+        lows, highs, figures, told = (np.zeros(units) for _ in range(4))
+        kinds = np.zeros(units, dtype=np.int8)
+        if used.size:
+            owner = found.owner
+            lows[used] = np.maximum.reduceat(low, starts[used])
+            highs[used] = np.maximum.reduceat(high, starts[used])
+            figures[used] = np.maximum.reduceat(figure, starts[used])
+            # What is most likely is told by the proven part where there is one.
+            ranked = np.lexsort((-figure, -low, owner))
+            entry[used] = ranked[np.searchsorted(owner[ranked], used)]
+            kinds[used] = np.maximum.reduceat(found.kind, starts[used])
+            at = entry[used]
+            told[used] = np.where(found.kind[at] == SAMPLED, figure[at], low[at])
+        return cls(entry, lows, highs, figures, kinds, told)
+
+    def beyond(self, found: Posteriors, limit: Fraction) -> npt.NDArray[np.bool_]:
+        """The units with a value that is proven to be beyond the limit, or estimated to be far beyond it."""
+        bar = float(limit)
+        proven = self.low > bar
+        for unit in np.flatnonzero(np.abs(self.low - bar) < NEAR).tolist():
+            share = highest_share(found, unit)
+            if share is not None:
+                proven[unit] = share > limit
+        sampled = (found.kind == SAMPLED) & found.present
+        far = sampled & (np.nan_to_num(found.estimate) - SURE * np.nan_to_num(found.error) > bar)
+        return proven | (np.bincount(found.owner, far, minlength=proven.size) > 0)
+
+    def within(self, found: Posteriors, limit: Fraction) -> npt.NDArray[np.bool_]:
+        """The units that are proven to be within the limit."""
+        bar = float(limit)
+        proven = self.high <= bar
+        for unit in np.flatnonzero(np.abs(self.high - bar) < NEAR).tolist():
+            share = highest_share(found, unit)
+            if share is not None:
+                proven[unit] = share <= limit
+        return proven
+
+
+def highest_share(found: Posteriors, unit: int) -> Fraction | None:
+    """The largest probability of a unit exactly, given that its people are in a release; None if it is not exact."""
+    if unit in found.doubted:
+        return None
+    shares = [found.fraction(at) for at in range(int(found.starts[unit]), int(found.starts[unit + 1]))]
+    exact = [share for share in shares if share is not None]
+    if not shares or len(exact) < len(shares):
+        return None
+    return max(exact) / (1 if found.present else sum(exact))
+
+
+def _given_presence(found: Posteriors, low: Floats, high: Floats, figure: Floats) -> tuple[Floats, Floats, Floats]:
+    """How likely values are for somebody who is known to be in a release, where it is not known who is.
+
+    That is what the people concerned must fear: a group with one value betrays all its members, however many others
+    may be in it. Where not every value of a unit is exact, nothing is proven.
+    """
+    owner = found.owner
+    exact = np.bincount(owner, found.kind != EXACT, minlength=found.size.size)[owner] == 0
+    total = np.bincount(owner, figure, minlength=found.size.size)[owner]
+    share = np.divide(figure, total, out=np.ones_like(figure), where=total > 0)
+    return np.where(exact, share, 0.0), np.where(exact, share, 1.0), np.minimum(share, 1.0)
+
+
+def _told(limit: Fraction) -> str:
+    return str(limit) if limit.denominator <= 1000 else f"{float(limit):g}"
+
+
+def _shown(published: Published, people: Ints) -> pl.DataFrame:
+    """Each person with each value that one of its groups shows."""
+    frames = [pl.DataFrame(schema={"person": pl.Int64, "value": pl.Int64})]
+    for release in published.releases:
+        group = np.repeat(np.arange(release.group_count), release.sizes)
+        lengths = np.diff(release.value_starts)[group]
+        person = np.repeat(release.members, lengths)
+        value = release.values[runs(release.value_starts[group], lengths)]
+        frames.append(pl.DataFrame({"person": person, "value": value}))
+    return pl.concat(frames).filter(pl.col("person") >= 0).unique()

@@ -1,0 +1,244 @@
+"""One foreign release as groups: which rows belong together, what their regions are, which values they publish."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.errors import count_of, listed
+from reissue.foreign.files import ReleaseFiles
+from reissue.foreign.foreign_cells import SUPPRESSED
+
+Ints = npt.NDArray[np.int64]
+
+GROUP = "group"
+
+
+@dataclass(frozen=True)
+class Roles:
+    """What the columns of the files are."""
+
+    sensitive: str
+    quasi: tuple[str, ...] | None
+    """None: every column that has no other role."""
+    person: str | None
+    group: str | None
+    drop: frozenset[str]
+
+
+@dataclass(frozen=True, repr=False)
+class Grouped:
+    """The rows of a release in groups that are numbered from 0, as they come in the file."""
+
+    name: str
+    cells: pl.DataFrame
+    """The quasi-identifiers of every row, as text; pairs of `_low` and `_high` are one column."""
+    missing: dict[str, npt.NDArray[np.bool_]]
+    """For pairs with a `_missing` column whether a row's value may be missing."""
+    shown: pl.DataFrame | None
+    """The quasi-identifiers of every group as published; None where they differ within groups."""
+    take: Ints
+    """A row for each region."""
+    owner: Ints | None
+    """The group of each region; None: one region for each group."""
+    count: int
+    """How many groups there are."""
+    group: Ints
+    """The group of each entry of `values`."""
+    values: pl.Series
+    """Published values, as text."""
+    often: Ints
+    """How often the value at the same place was published."""
+    people: pl.Series | None
+    """Who each entry of `values` is about, where the file says so."""
+    made_up: Ints
+    """How many rows of each group are declared to be counterfeits."""
+    of_row: Ints
+    """The group of each row of `cells`."""
+
+    @property
+    def rows(self) -> Ints:
+        """How many values each group publishes."""
+        rows: Ints = np.bincount(self.group, weights=self.often, minlength=self.count).astype(np.int64)
+        return rows
+
+
+def attribute_names(frame: pl.DataFrame, roles: Roles) -> list[str]:
+    """The quasi-identifiers in a file, in the order of its columns; a pair of `_low` and `_high` is one."""
+    columns = set(frame.columns)
+    taken = {roles.sensitive, roles.person, _group_column(frame, roles), *roles.drop}
+    found: dict[str, None] = {}
+    for name in frame.columns:
+        whole = _pair_of(name, columns) or name
+        if not {name, whole} & taken:
+            found[whole] = None
+    return [name for name in found if roles.quasi is None or name in roles.quasi]
+
+
+def grouped(files: ReleaseFiles, roles: Roles) -> Grouped | list[str]:
+    """Sort the rows of a release into groups; if that cannot be done, what is wrong."""
+    problems = _column_problems(files, roles)
+    if problems:
+        return problems
+    frame = files.tables.get("quasi", files.tables.get("table", pl.DataFrame()))
+    names = attribute_names(frame, roles)
+    cells, missing = _cells(frame, names)
+    label = GROUP if files.form == "anatomised" else _group_column(frame, roles)
+    group = _numbered(cells if label is None else frame.select(label), frame.height)
+    region = _numbered(pl.DataFrame([pl.Series(" group", group), *cells, *_flags(missing)]), frame.height)
+    _, take = np.unique(region, return_index=True)
+    take = take[np.argsort(group[take], kind="stable")]
+    count = int(group.max()) + 1
+    owner = group[take] if take.size != count else None
+    shown = None
+    if owner is None:
+        published = [name for name in frame.columns if (_pair_of(name, set(frame.columns)) or name) in names]
+        shown = frame.select(published)[take.astype(np.uint32)]
+    if files.form == "generalised":
+        values, of, often = frame[roles.sensitive], group, np.ones(frame.height, dtype=np.int64)
+        people = frame[roles.person] if roles.person in frame.columns else None
+    else:
+        counted = _counted(files, roles, frame, group)
+        if isinstance(counted, list):
+            return counted
+        values, of, often = counted
+        people = None
+    made_up = _made_up(files, frame, label, group, count)
+    problems = _value_problems(files.name, roles, values, people)
+    if isinstance(made_up, list):
+        problems += made_up
+    if problems or isinstance(made_up, list):
+        return problems
+    made = Grouped(files.name, cells, missing, shown, take, owner, count, of, values, often, people, made_up, group)
+    too_many = int(np.count_nonzero(made.made_up > made.rows))
+    if too_many:
+        return [f"release '{files.name}': {count_of(too_many, 'group')} with more counterfeits than rows"]
+    return made
+
+
+def _column_problems(files: ReleaseFiles, roles: Roles) -> list[str]:
+    where = f"release '{files.name}'"
+    anatomised = files.form == "anatomised"
+    quasi = files.tables.get("quasi", files.tables.get("table", pl.DataFrame()))
+    values = files.tables["sensitive"] if anatomised else quasi
+    problems = []
+    if roles.sensitive not in values.columns:
+        problems.append(f"{where} has no column '{roles.sensitive}', only {listed(values.columns)}")
+    names = attribute_names(quasi, roles)
+    lacking = [name for name in roles.quasi or () if name not in names]
+    if lacking:
+        problems.append(f"{where} has no column {listed(lacking)}, only {listed(quasi.columns)}")
+    if roles.group is not None and roles.group not in quasi.columns:
+        problems.append(f"{where} has no column '{roles.group}', only {listed(quasi.columns)}")
+    if anatomised and not all({GROUP} <= set(table.columns) for table in (quasi, values)):
+        problems.append(f"{where} has two tables, but not a column '{GROUP}' in both")
+    if anatomised and "count" not in values.columns:
+        problems.append(f"{where} has no column 'count' in its table of values")
+    if not names and _group_column(quasi, roles) is None:
+        problems.append(f"{where} has no quasi-identifiers")
+    return problems
+
+
+def _value_problems(name: str, roles: Roles, values: pl.Series, people: pl.Series | None) -> list[str]:
+    problems = []
+    hidden = values.null_count() + values.filter(values.is_in(sorted(SUPPRESSED))).len()
+    if hidden:
+        cells = f"{count_of(hidden, 'cell')} of {values.len():,}"
+        problems.append(f"'{roles.sensitive}' in release '{name}': {cells} without a value")
+    if people is None:
+        return problems
+    nobody = people.null_count()
+    twice = people.len() - nobody - people.drop_nulls().n_unique()
+    if nobody:
+        problems.append(f"'{roles.person}' in release '{name}': {count_of(nobody, 'row')} without a person")
+    if twice:
+        problems.append(
+            f"'{roles.person}' in release '{name}': {count_of(twice, 'row')} of people who have one already"
+        )
+    return problems
+
+
+def _counted(
+    files: ReleaseFiles, roles: Roles, quasi: pl.DataFrame, group: Ints
+) -> tuple[pl.Series, Ints, Ints] | list[str]:
+    """The values of an anatomised release, their groups, and how often each was published."""
+    sensitive = files.tables["sensitive"]
+    often = sensitive["count"].cast(pl.Int64, strict=False)
+    wrong = int((often.is_null() | (often < 1)).sum())
+    if wrong:
+        return [f"'count' in release '{files.name}': {count_of(wrong, 'cell')} that are no whole number of at least 1"]
+    place = pl.DataFrame({GROUP: quasi[GROUP], "place": group}).unique(GROUP)
+    found = sensitive.select(GROUP).join(place, on=GROUP, how="left", maintain_order="left")["place"]
+    strange, bare = found.null_count(), place.height - found.drop_nulls().n_unique()
+    if strange or bare:
+        return [
+            f"release '{files.name}': {count_of(strange, 'row')} of values for groups that have no people, "
+            f"{count_of(bare, 'group')} of people without values"
+        ]
+    return sensitive[roles.sensitive], found.to_numpy().astype(np.int64), often.to_numpy().astype(np.int64)
+
+
+def _made_up(files: ReleaseFiles, frame: pl.DataFrame, label: str | None, group: Ints, count: int) -> Ints | list[str]:
+    """How many rows of each group are declared to be counterfeits, in a table of its own."""
+    made_up = np.zeros(count, dtype=np.int64)
+    table = files.tables.get("counterfeits")
+    if table is None:
+        return made_up
+    if label is None or not {label, "count"} <= set(table.columns):
+        return [f"release '{files.name}' has counterfeits, but no columns '{GROUP}' and 'count' for them"]
+    place = pl.DataFrame({label: frame[label], "place": group}).unique(label)
+    found = table.select(label, pl.col("count").cast(pl.Int64, strict=False)).join(place, on=label, how="left")
+    wrong = found.filter(pl.any_horizontal(pl.col("count", "place").is_null())).height
+    if wrong:
+        return [f"release '{files.name}': {count_of(wrong, 'row')} of counterfeits that cannot be understood"]
+    np.add.at(made_up, found["place"].to_numpy(), found["count"].to_numpy())
+    return made_up
+
+
+def _cells(frame: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, dict[str, npt.NDArray[np.bool_]]]:
+    columns: list[pl.Series] = []
+    missing = {}
+    for name in names:
+        if name in frame.columns:
+            columns.append(frame[name])
+            continue
+        low, high = pl.col(f"{name}_low"), pl.col(f"{name}_high")
+        columns.append(frame.select(pl.format("[{}, {}]", low, high).alias(name)).to_series())
+        if f"{name}_missing" in frame.columns:
+            flag = frame[f"{name}_missing"].str.to_lowercase().is_in(["true", "1"]).fill_null(value=False)
+            missing[name] = flag.to_numpy().astype(np.bool_)
+    return pl.DataFrame(columns), missing
+
+
+def _flags(missing: dict[str, npt.NDArray[np.bool_]]) -> list[pl.Series]:
+    return [pl.Series(f" missing {name}", flags) for name, flags in missing.items()]
+
+
+def _numbered(keys: pl.DataFrame, rows: int) -> Ints:
+    """A number for each row, the same for equal ones, in the order in which they first come."""
+    if not keys.width:
+        return np.zeros(rows, dtype=np.int64)
+    first = keys.with_row_index(" row").select(pl.col(" row").first().over(keys.columns)).to_series().to_numpy()
+    number: Ints = np.unique(first, return_inverse=True)[1].astype(np.int64)
+    return number
+
+
+def _group_column(frame: pl.DataFrame, roles: Roles) -> str | None:
+    """The column that says which group a row is in: the one named, or one that is called so."""
+    if roles.group is not None:
+        return roles.group
+    free = roles.sensitive != GROUP and GROUP not in roles.drop and GROUP not in (roles.quasi or ())
+    return GROUP if free and GROUP in frame.columns else None
+
+
+def _pair_of(name: str, columns: Collection[str]) -> str | None:
+    """The attribute whose interval a column is an end of, or says whether it may be missing."""
+    for ending in ("_low", "_high", "_missing"):
+        whole = name.removesuffix(ending)
+        if whole != name and f"{whole}_low" in columns and f"{whole}_high" in columns and whole not in columns:
+            return whole
+    return None

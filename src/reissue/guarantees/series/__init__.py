@@ -1,0 +1,1 @@
+"""Promises about the releases of a series together."""

@@ -1,0 +1,324 @@
+"""Cohort-based partition over a series (Bu, Fu, Wong, Chen & Li 2008, Principle 2 and Definition 9).
+
+Each permanent value has l cohorts of container instances, one of holders and l - 1 of decoys, and in every group of
+every release all of them weigh the same. Since an instance never leaves its cohort, whoever takes one of the other
+cohorts for that of the holders meets no contradiction in any release, and none of the l can be told from the rest.
+
+    the paper                                        here
+    CH(s)[1], CH(s)[2], ... CH(s)[l]                 `cohort` 1 (holders), 2 ... l of the instances of a value
+    container instance, owner, s-buddy               rows of `Roles.instances` and `Roles.buddies`
+    s-clique                                         instances with the same `clique`, one in each cohort
+    dormant                                          not `awake`
+
+Differs from the paper: Principle 2 has it that the predicate of the group implies that of the container. Tables 8 and
+9 show that the container lies inside the group, and only this lets a buddy take over an instance. Said of people: all
+who are registered in the container of an awake instance are listed in its group. And buddies are those who were in the
+container when the instance was created, wherever they are now.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from reissue.arrays.dense import places
+from reissue.arrays.runs import runs
+from reissue.errors import ParameterError, count_of
+from reissue.guarantees.base import EXACT, SeriesGuarantee, Validation, Verdict
+from reissue.guarantees.series.role_breaches import (
+    NOWHERE,
+    Breaches,
+    BreachTally,
+    Instances,
+    Membership,
+    awake_owners,
+    integers,
+    roles_of,
+)
+from reissue.model.memory import KEPT, Kept, Memory, Remembered
+from reissue.model.release import Published, PublishedGroups
+from reissue.model.roles import BUDDIES, HOLDERS, INSTANCES, Roles
+
+LASTING = ("value", "cohort", "clique", "container", "created")
+"""What an instance keeps for as long as it lives."""
+KEPT_OF_INSTANCES = tuple(name for name in INSTANCES.names() if name != "group")
+"""What is remembered of them: groups are new in every release."""
+LAST = pl.Schema({"release": pl.UInt32, "instance": pl.UInt32, "clique": pl.UInt32, "l": pl.UInt64})
+"""The last release judged, the largest numbers ever given, and how many cohorts there are."""
+
+
+@dataclass(frozen=True)
+class _Past:
+    """What is remembered of the releases so far."""
+
+    instances: pl.DataFrame
+    buddies: pl.DataFrame
+    release: int
+    instance: int
+    clique: int
+    l: int | None  # noqa: E741
+    """None before the first release."""
+
+    @classmethod
+    def read(cls, state: Memory) -> _Past:
+        if "last" not in state:
+            return cls(INSTANCES.to_frame(), BUDDIES.to_frame(), 0, -1, -1, None)
+        release, instance, clique, cohorts = state["last"].row(0)
+        return cls(
+            state["instances"],
+            state["buddies"],
+            release,
+            NOWHERE if instance is None else instance,
+            NOWHERE if clique is None else clique,
+            cohorts,
+        )
+
+    def after(self, number: int, roles: Roles, cohorts: int) -> _Past:
+        """The same with one release more."""
+        instance, clique = (_largest(roles.instances[name]) for name in ("instance", "clique"))
+        return _Past(
+            roles.instances.select(KEPT_OF_INSTANCES).sort("instance"),
+            roles.buddies.select(BUDDIES.names()).sort("instance", "person"),
+            number,
+            max(self.instance, instance),
+            max(self.clique, clique),
+            cohorts if self.l is None else self.l,
+        )
+
+    def tables(self, before: Memory) -> Remembered:
+        """To be remembered; a table that is as it was before need not be written again."""
+        last = {"release": self.release, "instance": self.instance, "clique": self.clique, "l": self.l}
+        numbers = {name: None if number == NOWHERE else number for name, number in last.items()}
+        tables: dict[str, pl.DataFrame | Kept] = {"last": pl.DataFrame([numbers], schema=LAST)}
+        for name, table in (("instances", self.instances), ("buddies", self.buddies)):
+            tables[name] = KEPT if name in before and before[name].equals(table) else table
+        return tables
+
+
+@dataclass(frozen=True)
+class CohortBased(SeriesGuarantee):
+    """In every group all l cohorts of a permanent value weigh the same, and no instance ever leaves its cohort.
+
+    In each group every cohort has equally many awake instances, and everybody in the container of one is in the group.
+    Instances keep cohort, clique and container, holders their instances; buddies of an instance only become fewer; a
+    clique has one instance in each cohort, awake or asleep together; no number is given twice. The figure of a verdict
+    is the largest number of breaches in one group, or in one release as a whole.
+    """
+
+    name: ClassVar[str] = "cohort-based-partition"
+
+    l: int  # noqa: E741
+    """How many cohorts each permanent value has, that of the holders included; at least 2."""
+
+    def __post_init__(self) -> None:
+        validation = Validation(self)
+        validation.whole("l", least=2)
+        validation.finish()
+
+    @property
+    def secret_of(self) -> Literal["roles"]:
+        """The private side passes a mapping from the number of the release to its roles."""
+        return "roles"
+
+    def check(self, published: Published, secret: object = None) -> Verdict:
+        """Judge a whole series. `secret` is a mapping from the number of each release to its roles."""
+        tally = BreachTally(self.title)
+        past = _Past.read({})
+        for release, roles in roles_of(self, published, secret):
+            tally.add(self._judge(release, roles, past))
+            past = past.after(release.number, roles, self.l)
+        return tally.verdict()
+
+    def follow(self, published: Published, state: Memory, secret: object = None) -> tuple[Verdict, Remembered]:
+        """Judge the next release, the only one in the view, by the instances and buddies of the one before."""
+        if len(published.releases) != 1:
+            raise ParameterError(
+                f"CohortBased follows a series release by release. "
+                f"Got a view of {count_of(len(published.releases), 'release')} instead of one.",
+                hint="use check for a whole series.",
+            )
+        ((release, roles),) = roles_of(self, published, secret)
+        past = _Past.read(state)
+        tally = BreachTally(self.title)
+        tally.add(self._judge(release, roles, past))
+        verdict = tally.verdict()
+        if obstacle := self._other_cohorts(past):
+            verdict = replace(verdict, holds=False, explanation=f"It cannot go on: {obstacle}.")
+        return verdict, past.after(release.number, roles, self.l).tables(state)
+
+    def obstacle(self, state: Memory) -> str | None:
+        """The number of cohorts has changed."""
+        return self._other_cohorts(_Past.read(state)) or super().obstacle(state)
+
+    def _other_cohorts(self, past: _Past) -> str | None:
+        if past.l is None or past.l == self.l:
+            return None
+        return f"l = {self.l} is not the l = {past.l} of earlier releases, and cohorts are for ever"
+
+    def _judge(self, release: PublishedGroups, roles: Roles, past: _Past) -> Breaches:
+        if past.l is not None and release.number <= past.release:
+            raise ParameterError(
+                f"Release {release.number} cannot follow release {past.release}: a series is judged in its order."
+            )
+        breaches = Breaches(release)
+        membership = Membership(release)
+        instances = Instances.of(roles, release.group_count)
+        awake_owners(breaches, instances, roles.present)
+        self._equal_cohorts(breaches, instances)
+        self._whole_cliques(breaches, instances)
+        _containers_inside(breaches, instances, roles, membership)
+        _buddies_inside(breaches, instances, roles, past)
+        _lasting(breaches, instances, roles, past)
+        _new_numbers(breaches, instances, past, release.number)
+        _fewer_buddies(breaches, roles, past)
+        return breaches
+
+    def _equal_cohorts(self, breaches: Breaches, instances: Instances) -> None:
+        """Principle 2, condition 1: in every group and for every value, equally many in each of the l cohorts."""
+        counted = np.flatnonzero(instances.awake & (instances.group >= 0))
+        width = int(instances.value.max(initial=0)) + 2
+        cell, at = np.unique(instances.group[counted] * width + instances.value[counted] + 1, return_inverse=True)
+        total = np.bincount(at, minlength=cell.size)
+        # Equal shares of the total: each cohort that occurs has total / l, and l of them occur.
+        span = int(instances.cohort.max(initial=0)) + 1
+        pair, often = np.unique(at * span + instances.cohort[counted], return_counts=True)
+        uneven = np.bincount(pair // span, minlength=cell.size) != min(self.l, EXACT)
+        uneven[(pair // span)[often * min(self.l, EXACT) != total[pair // span]]] = True
+        breaches.add(
+            cell[uneven] // width,
+            f"permanent value is not awake equally often in {self.l:,} cohorts",
+            f"permanent values are not awake equally often in {self.l:,} cohorts",
+        )
+
+    def _whole_cliques(self, breaches: Breaches, instances: Instances) -> None:
+        """A clique has one instance in each of the cohorts 1 to l, all of one value, all awake or all asleep.
+
+        So every cohort of a value has equally many instances (Definition 8).
+        """
+        clique, at = np.unique(instances.clique, return_inverse=True)
+        size = np.bincount(at, minlength=clique.size)
+        span = int(instances.cohort.max(initial=0)) + 1
+        cohorts = np.bincount(np.unique(at * span + instances.cohort) // span, minlength=clique.size)
+        outside = np.bincount(at, (instances.cohort < HOLDERS) | (instances.cohort > self.l), clique.size) > 0
+        torn = (size != min(self.l, EXACT)) | (cohorts != size) | outside
+        first = np.zeros(clique.size, dtype=np.int64)
+        first[at] = np.arange(at.size)
+        mixed = np.bincount(at, instances.value != instances.value[first][at], clique.size) > 0
+        uneven = np.bincount(at, instances.awake != instances.awake[first][at], clique.size) > 0
+        breaches.add_whole(
+            int(np.count_nonzero(torn | mixed)),
+            f"clique is not one instance of one value in each of {self.l:,} cohorts",
+            f"cliques are not one instance of one value in each of {self.l:,} cohorts",
+        )
+        breaches.add_whole(
+            int(np.count_nonzero(uneven)),
+            "clique is partly awake and partly asleep",
+            "cliques are partly awake and partly asleep",
+        )
+        repeated = instances.number.size - np.unique(instances.number).size
+        breaches.add_whole(repeated, "number stands for two instances", "numbers stand for two instances")
+
+
+def _containers_inside(breaches: Breaches, instances: Instances, roles: Roles, membership: Membership) -> None:
+    """Principle 2, condition 2: whoever is in the container of an awake instance is in its group; it has one only."""
+    counted = np.flatnonzero(instances.awake & (instances.group >= 0))
+    width = max(breaches.release.group_count, 1)
+    container, group = np.divmod(np.unique(instances.container[counted] * width + instances.group[counted]), width)
+    breaches.add(
+        group[1:][container[1:] == container[:-1]],
+        "container is in two groups",
+        "containers are in two groups",
+    )
+    order = np.argsort(roles.container, kind="stable")
+    ordered = roles.container[order]
+    first = np.searchsorted(ordered, container)
+    sizes = np.searchsorted(ordered, container, side="right") - first
+    person, group = roles.people[order[runs(first, sizes)]], np.repeat(group, sizes)
+    breaches.add(
+        group[~membership.lists(person, group)],
+        "person in the container of an awake instance is not in the group",
+        "people in the containers of awake instances are not in the group",
+    )
+
+
+def _buddies_inside(breaches: Breaches, instances: Instances, roles: Roles, past: _Past) -> None:
+    """Owners are among the buddies of their own instance, which are registered, and at first in its container."""
+    number, person = integers(roles.buddies["instance"]), integers(roles.buddies["person"])
+    order = np.argsort(instances.number, kind="stable")
+    at = places(instances.number[order], number)
+    breaches.add_whole(
+        int(np.count_nonzero(at < 0)), "buddy is of an instance that is not there", "buddies are of no instance"
+    )
+    number, person, at = number[at >= 0], person[at >= 0], order[at[at >= 0]]
+    where = np.append(roles.container, NOWHERE)[places(roles.people, person)]
+    breaches.add(
+        instances.group[at[places(roles.people, person) < 0]],
+        "buddy is not registered",
+        "buddies are not registered",
+    )
+    new = ~np.isin(instances.number, integers(past.instances["instance"]))[at]
+    breaches.add(
+        instances.group[at[new & (where != instances.container[at])]],
+        "buddy of a new instance is not in its container",
+        "buddies of new instances are not in their containers",
+    )
+    owned = np.flatnonzero(instances.owner >= 0)
+    own = np.zeros(instances.number.size, dtype=np.bool_)
+    own[at[person == instances.owner[at]]] = True
+    breaches.add(
+        instances.group[owned[~own[owned]]],
+        "owner is not among those who could own the instance",
+        "owners are not among those who could own the instance",
+    )
+
+
+def _lasting(breaches: Breaches, instances: Instances, roles: Roles, past: _Past) -> None:
+    """Definition 9: an instance keeps its cohort (and clique, container, value), a living holder his instance."""
+    both = roles.instances.with_columns(group=pl.Series(instances.group)).join(
+        past.instances, on="instance", suffix="_before"
+    )
+    changed = pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_before")) for name in LASTING)
+    breaches.add(
+        integers(both.filter(changed)["group"]),
+        "instance changed its value, cohort, clique, container or time of creation",
+        "instances changed their value, cohort, clique, container or time of creation",
+    )
+    # Somebody inherits from a holder who died; a holder who is registered keeps his instance.
+    alive = pl.col("owner_before").is_in(pl.Series(roles.people).cast(pl.UInt32).implode())
+    passed_on = pl.col("owner").is_not_null() & pl.col("owner").ne_missing(pl.col("owner_before")) & alive
+    breaches.add(
+        integers(both.filter(passed_on & (pl.col("cohort") == HOLDERS))["group"]),
+        "instance of a holder changed its owner",
+        "instances of holders changed their owners",
+    )
+
+
+def _new_numbers(breaches: Breaches, instances: Instances, past: _Past, number: int) -> None:
+    """What was removed never comes back: new instances and cliques have larger numbers than any before."""
+    new = ~np.isin(instances.number, integers(past.instances["instance"]))
+    again = new & ((instances.number <= past.instance) | (instances.clique <= past.clique))
+    breaches.add(
+        instances.group[again],
+        "new instance has a number, or is in a clique, of an earlier release",
+        "new instances have numbers, or are in cliques, of earlier releases",
+    )
+    wrong = new & ((instances.created > number) | (instances.created <= past.release))
+    breaches.add(
+        instances.group[wrong],
+        "new instance is said to be of another release",
+        "new instances are said to be of other releases",
+    )
+
+
+def _fewer_buddies(breaches: Breaches, roles: Roles, past: _Past) -> None:
+    """Nobody becomes a buddy of an instance that was there before (Definition 7: since it was created)."""
+    old = roles.buddies.join(past.instances.select("instance"), on="instance", how="semi")
+    joined = old.join(past.buddies, on=["instance", "person"], how="anti").height
+    breaches.add_whole(joined, "person became a buddy of an older instance", "people became buddies of older instances")
+
+
+def _largest(column: pl.Series) -> int:
+    return int(integers(column).max(initial=NOWHERE))

@@ -1,0 +1,216 @@
+"""What the promises about historical correlations share: groups compared with all earlier ones, and weak m-invariance.
+
+Groups of two releases that publish the same multiset of values and share some members, not all, show that the members
+who are only in the one have the same values as those who are only in the other (Riboni & Bettini 2009, Definition 3).
+A correlation is the concern of the later of the two groups. Counterfeits are members like others.
+
+A whole series is compared at once (`compared`, by `reasoning.correlation.correlations`), the next release of one that
+is followed by what is remembered of the groups of its members (`follow`, by `reasoning.history.group_histories`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.arrays.dense import ascending
+from reissue.errors import InternalError, ParameterError, count_of
+from reissue.guarantees.base import Measure
+from reissue.guarantees.series.weak_m_invariance import WeakMInvariant
+from reissue.guarantees.single.m_uniqueness import need_one_value_each
+from reissue.kernels import warm_up
+from reissue.kernels.group_overlaps import smallest_apart
+from reissue.model.memory import Kept, Memory, Prefixed, Remembered
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.correlation.correlations import Correlations
+from reissue.reasoning.history.group_histories import MADE_UP, GroupHistories
+from reissue.reasoning.history.group_kinds import GroupKinds
+from reissue.reasoning.history.stays import Stays
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+WEAK = "weak_"
+"""How the names of the tables of weak m-invariance begin."""
+_NONE = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, repr=False)
+class Compared:
+    """The groups of a release, compared with those of all earlier ones."""
+
+    weak: Measure
+    """What weak m-invariance says of each."""
+    smallest: Floats
+    """The smallest set of people in each that a correlation with an earlier group is about; infinity for none."""
+    longest: Ints
+    """How often the one of its people who was published most often was published so far, this release included."""
+    release_of: Callable[[int], int]
+    """For a group that has one, the release of an earlier group with which it has its smallest correlation."""
+
+    def __repr__(self) -> str:
+        return f"Compared({self.smallest.size:,} groups)"
+
+    def words(self, group: int) -> str:
+        """The smallest correlation of a group, in words."""
+        if np.isinf(self.smallest[group]):
+            return "has no correlation with an earlier group"
+        size = int(self.smallest[group])
+        tied = (
+            "1 member has the same value as 1 other"
+            if size == 1
+            else f"{size:,} members together have the same values as {size:,} others"
+        )
+        return f"is correlated with a group of release {self.release_of(group):,}, so that {tied}"
+
+
+@dataclass(frozen=True)
+class GroupwiseWeak(WeakMInvariant):
+    """Weak m-invariance that keeps what it found of each group, for promises that build on it."""
+
+    found: list[Measure] = field(default_factory=list, compare=False, repr=False)
+
+    def _judge(
+        self, published: Published, release: PublishedGroups, stays: Stays, secret: object
+    ) -> tuple[Measure, Stays, int]:
+        measure, stays, anew = super()._judge(published, release, stays, secret)
+        self.found.append(measure)
+        return measure, stays, anew
+
+
+def compared(guarantee: object, m: int, published: Published) -> list[Compared]:
+    """All releases of a series, each compared with those before."""
+    _need_known_members(guarantee, published)
+    weak = GroupwiseWeak(m)
+    weak.check(published)
+    _need_made_up_to_stay_gone(published)
+    found = Correlations.of(published)
+    smallest = np.where(found.smallest_before == _NONE, np.inf, found.smallest_before.astype(np.float64))
+    times = np.zeros(found.where.people.size, dtype=np.int64)
+    results = []
+    for at, (release, measure) in enumerate(zip(published.releases, weak.found, strict=True)):
+        begin, end = int(found.where.bounds[at]), int(found.where.bounds[at + 1])
+        member = found.where.member[found.where.starts[begin] : found.where.starts[end]]
+        times[member] += 1
+        longest = _longest(release, times[member])
+        results.append(Compared(measure, smallest[begin:end], longest, _partner_in_series(found, smallest, begin)))
+    return results
+
+
+def follow(
+    guarantee: object, m: int, published: Published, state: Memory
+) -> tuple[Compared, str | None, dict[str, pl.DataFrame | Kept]]:
+    """The only release of the view, compared with those before that left this state.
+
+    Also why weak m-invariance fails although no group of this release breaks it, if it does, and what to remember.
+    """
+    if len(published.releases) != 1:
+        raise ParameterError(
+            f"{type(guarantee).__name__} follows a series release by release. "
+            f"Got a view of {count_of(len(published.releases), 'release')} instead of one.",
+            hint="use check for a whole series.",
+        )
+    _need_known_members(guarantee, published)
+    weak = GroupwiseWeak(m)
+    verdict, tables = weak.follow(published, Prefixed(state, WEAK))
+    remark = verdict.explanation if not verdict.holds and weak.found[0].kept.all() else None
+    found, remembered = _follow_groups(published, weak.found[0], state)
+    return found, remark, {**{WEAK + name: table for name, table in tables.items()}, **remembered}
+
+
+def _follow_groups(published: Published, weak: Measure, state: Memory) -> tuple[Compared, Remembered]:
+    release = published.releases[0]
+    histories = GroupHistories.read(state)
+    values = published.values if published.magnitudes is None else published.magnitudes.tolist()
+    kinds, numbered = GroupKinds.read(state).advance(release, values, histories.next_group)
+    members = _members(release)
+    again = int(np.count_nonzero(histories.forgotten(members)))
+    if again:
+        raise _gone_and_back(release.number, again)
+    starts, groups = histories.of(members)
+    nothing, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    warm_up(lambda: smallest_apart(one, one, groups[:0], nothing, nothing, nothing, _NONE), "smallest_apart")
+    smallest = smallest_apart(release.member_starts, starts, groups, numbered.kind, kinds.first, kinds.kind, _NONE)
+    group = np.repeat(np.arange(release.group_count), release.sizes)
+    after = histories.advance(release.number, members, numbered.place[group], release.group_count)
+
+    def release_of(at: int) -> int:
+        begin, end = release.member_starts[at], release.member_starts[at + 1]
+        earlier, shared = np.unique(groups[starts[begin] : starts[end]], return_counts=True)
+        kind, number = kinds.of(earlier.astype(np.int64))
+        return int(number[(kind == numbered.kind[at]) & (end - begin - shared == smallest[at])][0])
+
+    found = Compared(
+        weak,
+        np.where(smallest == _NONE, np.inf, smallest.astype(np.float64)),
+        _longest(release, 1 + np.diff(starts)),
+        release_of,
+    )
+    return found, {**after.tables(), **kinds.tables()}
+
+
+def _partner_in_series(found: Correlations, smallest: Floats, begin: int) -> Callable[[int], int]:
+    def release_of(at: int) -> int:
+        group = begin + at
+        for other in found.partners(group).tolist():
+            if found.apart(group, other)[0].size == smallest[group]:
+                return int(found.release[other])
+        raise InternalError("a correlation that was counted is not found again")
+
+    return release_of
+
+
+def _longest(release: PublishedGroups, times: Ints) -> Ints:
+    """The most of `times` over the people of each group; 0 for groups of counterfeits alone."""
+    longest = np.zeros(release.group_count, dtype=np.int64)
+    group = np.repeat(np.arange(release.group_count), release.sizes)
+    people = release.members >= 0
+    np.maximum.at(longest, group[people], times[people])
+    return longest
+
+
+def _members(release: PublishedGroups) -> Ints:
+    """The members by numbers from 0 on: people as they are, counterfeits from `MADE_UP` on."""
+    members = np.where(release.members < 0, MADE_UP - 1 - release.members, release.members)
+    beyond = int(np.count_nonzero((release.members >= MADE_UP) | (members >= 2 * MADE_UP)))
+    twice = members.size - ascending(members).size
+    if beyond or twice:
+        raise ParameterError(
+            f"Release {release.number} has {count_of(twice, 'member')} in more than one place "
+            f"and {count_of(beyond, 'member')} with numbers of more than 31 bits.",
+            hint="let everybody be in one group of a release.",
+        )
+    return members
+
+
+def _need_known_members(guarantee: object, published: Published) -> None:
+    need_one_value_each(guarantee, published)
+    if not published.exact:
+        raise ParameterError(
+            f"{type(guarantee).__name__} can only be checked in a view where it is known who is in which group.",
+            hint="use the view of a series of your own, or one built from groups.",
+        )
+
+
+def _need_made_up_to_stay_gone(published: Published) -> None:
+    """Refuse a view in which a counterfeit is away for some releases, and one with members that cannot be told."""
+    made = [members[members >= MADE_UP] for members in map(_members, published.releases)]
+    place = np.repeat(np.arange(len(made)), [some.size for some in made])
+    number = np.concatenate([np.zeros(0, dtype=np.int64), *made])
+    order = np.lexsort((place, number))
+    place, number = place[order], number[order]
+    again = place[1:][(np.diff(number) == 0) & (np.diff(place) > 1)]
+    if again.size:
+        first = int(again.min())
+        raise _gone_and_back(published.releases[first].number, int(np.count_nonzero(again == first)))
+
+
+def _gone_and_back(number: int, members: int) -> ParameterError:
+    return ParameterError(
+        f"Release {number} has {count_of(members, 'counterfeit')} that were gone in an earlier one.",
+        hint="give every counterfeit that is new a number of its own.",
+    )

@@ -1,0 +1,1 @@
+"""Promises about every group of every release by itself."""

@@ -1,0 +1,95 @@
+"""m-confidentiality (Wong, Fu, Wang & Pei, VLDB 2007, Definition 4): no credibility above 1/m.
+
+Against whom: somebody who has the release, knows everybody's quasi-identifiers, knows that every group had to have k
+members and at most 1 in m with a value of a protected set, and takes it that no group is larger than that asks (the
+minimality principle). `reasoning.minimality.credibility` says what follows for him.
+
+It says nothing about somebody who knows the method itself, and nothing about more than one release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from reissue.errors import ParameterError
+from reissue.guarantees.base import Groupwise, Measure, Validation
+from reissue.guarantees.single.protected_sets import AboutSets, Sets
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.minimality.credibility import Credibility, credibility
+from reissue.reasoning.minimality.requirements import requirement_of
+
+
+class _Rule(NamedTuple):
+    """A part of what every group had to keep, by name."""
+
+    name: str
+    parameters: dict[str, object]
+
+
+@dataclass(frozen=True, repr=False)
+class MConfidential(AboutSets, Groupwise):
+    """Nobody is tied to a protected set with more than 1/m by the release and why its groups were formed."""
+
+    name: ClassVar[str] = "m-confidentiality"
+    low_is_worse: ClassVar[bool] = False
+    by_class: ClassVar[bool] = True
+
+    m: int
+    """The credibility of no protected set is above 1/m, for anybody."""
+    k: int = 1
+    """The smallest number of members that groups had to have."""
+    protect: Sets = ()
+    """The protected sets; without any, every value by itself."""
+
+    def __post_init__(self) -> None:
+        validation = Validation(self)
+        validation.whole("m", least=1)
+        validation.whole("k", least=1)
+        self._check_sets(validation)
+        validation.finish()
+
+    def measure(self, published: Published, release: PublishedGroups) -> Measure:
+        """The largest credibility in each group."""
+        if release.classes is None:
+            raise ParameterError(
+                "m-confidentiality can be judged only where it is known who has the same quasi-identifiers.",
+                hint="build the view with a registry: Published.from_groups(..., registry={...}), or "
+                "series.published(classes=True).",
+            )
+        rules = [
+            _Rule("k-anonymity", {"k": self.k}),
+            _Rule("share-l-diversity", {"l": self.m, "protect": self.protect}),
+        ]
+        requirement = requirement_of(rules, published, release)
+        found = credibility(release, requirement, requirement.sets)
+        if found.refused is not None:
+            return Measure(
+                np.ones(release.group_count),
+                np.zeros(release.group_count, dtype=np.bool_),
+                lambda group: f"could not be judged: {found.refused}",
+            )
+        worst, kept = self._of_classes(found)
+        group = np.repeat(np.arange(release.group_count), release.sizes)
+        figure = np.zeros(release.group_count)
+        np.maximum.at(figure, group, worst[found.row_of_entry])
+        broken = np.bincount(group[~kept[found.row_of_entry]], minlength=release.group_count) > 0
+        return Measure(
+            figure,
+            ~broken,
+            lambda group: (
+                f"has somebody tied to a protected set with a probability of {figure[group]:.4g}, at most 1/{self.m} "
+                "is allowed"
+            ),
+        )
+
+    def _of_classes(self, found: Credibility) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+        """The largest credibility of each class, and whether it is proven to be at most 1/m."""
+        if not found.sets:
+            return np.zeros(found.classes.size), np.ones(found.classes.size, dtype=np.bool_)
+        above = np.column_stack([found.above(Fraction(1, self.m), at) for at in range(len(found.sets))])
+        return found.probability.max(axis=1), (above == 0).all(axis=1)

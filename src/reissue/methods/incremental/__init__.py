@@ -1,0 +1,1 @@
+"""Incremental l-diversity of a growing table."""

@@ -1,0 +1,249 @@
+"""Classes of a growing table: who is in which, since when, and the earlier states that cuts must not open channels to.
+
+What is remembered from release to release are three tables: `members` (person, class, since), `states` (for classes
+that received batches: class, release, value, how often the state showed it, how often the batch after it has it) and
+`values` (what the numbers of values stand for).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.arrays.dense import ascending, places
+from reissue.arrays.runs import runs
+from reissue.errors import InternalError
+from reissue.methods.invariance.value_space import ValueSpace
+from reissue.model.memory import Memory
+from reissue.model.snapshot import Column, Snapshot
+
+if TYPE_CHECKING:
+    from reissue.kernels.past import Past
+
+Ints = npt.NDArray[np.int64]
+
+MEMBERS, STATES, VALUES = "members", "states", "values"
+NOBODY = -1
+"""The class of a row that is not published."""
+
+
+@dataclass(repr=False)
+class Classes:
+    """The classes of the last release, seen from the rows of a table. Values are numbered as they occur in it."""
+
+    count: int
+    owner: Ints
+    """For each row its class; -1 for those never published."""
+    since: Ints
+    """For each row the release in which it was published first; 0 for those never published."""
+    values: Ints
+    """For each row the number of its value."""
+    states: States
+    meanings: tuple[object, ...]
+    """What these numbers stand for."""
+
+    @classmethod
+    def read(cls, memory: Memory, snapshot: Snapshot) -> Classes:
+        """What is remembered, for the people of a snapshot."""
+        remembered = memory[VALUES]["value"].to_list() if VALUES in memory else []
+        number_of, values, meanings = _numbered(snapshot.values, remembered)
+        owner, since = np.full((2, len(snapshot)), NOBODY, dtype=np.int64)
+        since[:] = 0
+        if MEMBERS not in memory:
+            return cls(0, owner, since, values, States.none(), meanings)
+        members = memory[MEMBERS]
+        people = _ints(members["person"])
+        at = places(people, snapshot.people)
+        here = at >= 0
+        if int(np.count_nonzero(here)) < people.size:
+            raise InternalError("somebody who was published is missing from a table that only grows")
+        owner[here] = members["class"].to_numpy()[at[here]]
+        since[here] = members["since"].to_numpy()[at[here]]
+        states = States.read(memory[STATES], number_of)
+        return cls(int(owner.max(initial=NOBODY)) + 1, owner, since, values, states, meanings)
+
+    def tables(self, snapshot: Snapshot) -> dict[str, pl.DataFrame]:
+        """What to remember."""
+        published = np.flatnonzero(self.owner >= 0)
+        rows = published[ascending(snapshot.people[published])]
+        members = {
+            "person": snapshot.people[rows].astype(np.uint32),
+            "class": self.owner[rows].astype(np.uint32),
+            "since": self.since[rows].astype(np.uint32),
+        }
+        numeric = any(isinstance(value, float) for value in self.meanings)
+        meaning = pl.Series("value", self.meanings, dtype=pl.Float64 if numeric else pl.String, strict=False)
+        return {MEMBERS: pl.DataFrame(members), STATES: self.states.table(), VALUES: meaning.to_frame()}
+
+    def held(self, rows: Ints, part: Ints) -> Held:
+        """How often the rows of each part have each value."""
+        values = len(self.meanings)
+        keys, counts = np.unique(part * values + self.values[rows], return_counts=True)
+        return Held(keys // values, keys % values, counts)
+
+
+class Held(NamedTuple):
+    """How often each of some parts has each of its values."""
+
+    part: Ints
+    value: Ints
+    often: Ints
+
+
+@dataclass(repr=False)
+class States:
+    """Earlier states of classes, ascending by class and release, with the values that each had."""
+
+    owner: Ints
+    """The class of each state."""
+    release: Ints
+    """The last release that showed it."""
+    state: Ints
+    """The state of each entry, ascending."""
+    value: Ints
+    """Its value."""
+    shown: Ints
+    """How often the state had it."""
+    fresh: Ints
+    """How often the batch that came in after the state has it."""
+
+    @classmethod
+    def none(cls) -> States:
+        """No class has changed yet."""
+        return cls(*(np.zeros(0, dtype=np.int64) for _ in range(6)))
+
+    @classmethod
+    def read(cls, table: pl.DataFrame, number_of: Ints) -> States:
+        """From the table that `table` gives; values are numbered anew."""
+        states = table.select("class", "release").unique().sort("class", "release")
+        entries = table.join(states.with_row_index("state"), on=["class", "release"]).sort("state", "value")
+        owner, release = (_ints(states[name]) for name in ("class", "release"))
+        state, value, shown, fresh = (_ints(entries[name]) for name in ("state", "value", "shown", "fresh"))
+        return cls(owner, release, state, number_of[value], shown, fresh)
+
+    def table(self) -> pl.DataFrame:
+        """One row for each value of each state."""
+        columns = {
+            "class": self.owner[self.state],
+            "release": self.release[self.state],
+            "value": self.value,
+            "shown": self.shown,
+            "fresh": self.fresh,
+        }
+        return pl.DataFrame({name: column.astype(np.uint32) for name, column in columns.items()})
+
+    def receiving(self, classes: Ints, last: int, shown: Held, fresh: Held) -> States:
+        """The states after classes received a batch each.
+
+        `last` is the release before, `shown` what the classes had in it, `fresh` what the batches have, both by the
+        place of the class among `classes`.
+        """
+        both = [np.concatenate(pair) for pair in zip(shown[:2], fresh[:2], strict=True)]
+        nothing = np.zeros(fresh.part.size, dtype=np.int64), np.zeros(shown.part.size, dtype=np.int64)
+        width = int(both[1].max(initial=0)) + 1
+        keys, at = np.unique(both[0] * width + both[1], return_inverse=True)
+        of_shown = np.bincount(at, np.concatenate([shown.often, nothing[0]]), keys.size).astype(np.int64)
+        of_fresh = np.bincount(at, np.concatenate([nothing[1], fresh.often]), keys.size).astype(np.int64)
+        return States(
+            np.concatenate([self.owner, classes]),
+            np.concatenate([self.release, np.full(classes.size, last, dtype=np.int64)]),
+            np.concatenate([self.state, self.owner.size + keys // width]),
+            np.concatenate([self.value, keys % width]),
+            np.concatenate([self.shown, of_shown]),
+            np.concatenate([self.fresh, of_fresh]),
+        )._sorted()
+
+    def parted(self, part: Ints, parent: Ints) -> States:
+        """The states after classes were cut: each part has those of its parent, for some of it were in all of them."""
+        starts = self.starts(int(max(self.owner.max(initial=0), parent.max(initial=0))) + 1)
+        kept = np.flatnonzero(~np.isin(self.owner, parent))
+        copies = np.diff(starts)[parent]
+        every = np.concatenate([kept, runs(starts[parent], copies)])
+        owner = np.concatenate([self.owner[kept], np.repeat(part, copies)])
+        entries = np.searchsorted(self.state, np.arange(self.owner.size + 1))
+        sizes = np.diff(entries)[every]
+        of = runs(entries[every], sizes)
+        return States(
+            owner,
+            self.release[every],
+            np.repeat(np.arange(every.size), sizes),
+            self.value[of],
+            self.shown[of],
+            self.fresh[of],
+        )._sorted()
+
+    def _sorted(self) -> States:
+        order = np.lexsort((self.release, self.owner))
+        place = np.empty(order.size, dtype=np.int64)
+        place[order] = np.arange(order.size)
+        state = place[self.state]
+        entries = np.lexsort((self.value, state))
+        return States(
+            self.owner[order],
+            self.release[order],
+            state[entries],
+            self.value[entries],
+            self.shown[entries],
+            self.fresh[entries],
+        )
+
+    def starts(self, classes: int) -> Ints:
+        """Where the states of each class begin."""
+        return np.searchsorted(self.owner, np.arange(classes + 1)).astype(np.int64)
+
+    def past(self, owner: Ints, since: Ints, values: Ints, needed: int) -> Past:
+        """The states of the classes that rows belong to, as the kernel that cuts them wants them.
+
+        Values are numbered within each class by those that its rows have; no others can be in a part of it.
+        """
+        from reissue.kernels.past import Past
+
+        classes, which = np.unique(owner, return_inverse=True)
+        width = int(max(values.max(initial=0), self.value.max(initial=0))) + 1
+        keys, local = np.unique(which * width + values, return_inverse=True)
+        first = np.searchsorted(keys, np.arange(classes.size + 1) * width)
+        mine = np.flatnonzero(np.isin(self.owner, classes))
+        of_class = np.searchsorted(classes, self.owner[mine])
+        sizes = np.diff(first)[of_class]
+        offset = np.cumsum(sizes) - sizes
+        shown, fresh = np.zeros((2, int(sizes.sum())), dtype=np.int64)
+        place = np.full(self.owner.size, NOBODY, dtype=np.int64)
+        place[mine] = np.arange(mine.size)
+        entries = np.flatnonzero(place[self.state] >= 0)
+        state = place[self.state[entries]]
+        wanted = of_class[state] * width + self.value[entries]
+        at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+        held = keys[at] == wanted
+        to = (offset[state] + at - first[of_class[state]])[held]
+        shown[to], fresh[to] = self.shown[entries][held], self.fresh[entries][held]
+        return Past(
+            which.astype(np.int64),
+            since,
+            (local - first[which]).astype(np.int64),
+            np.diff(first),
+            np.searchsorted(of_class, np.arange(classes.size + 1)).astype(np.int64),
+            self.release[mine],
+            offset,
+            shown,
+            fresh,
+            needed,
+        )
+
+
+def _ints(column: pl.Series) -> Ints:
+    return column.to_numpy().astype(np.int64)
+
+
+def _numbered(column: Column, remembered: list[Any]) -> tuple[Ints, Ints, tuple[object, ...]]:
+    """Values numbered as they occur: for those remembered, for the rows, and what the numbers stand for."""
+    space = ValueSpace.of(column, [remembered])
+    place_of = {value: place for place, value in enumerate(space.values)}
+    wanted = np.array([place_of[value] for value in remembered], dtype=np.int64)
+    used = np.union1d(np.flatnonzero(np.bincount(space.rows, minlength=len(space))), wanted)
+    number = np.full(len(space), NOBODY, dtype=np.int64)
+    number[used] = np.arange(used.size)
+    return number[wanted], number[space.rows], tuple(space.values[place] for place in used)

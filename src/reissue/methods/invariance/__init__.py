@@ -1,0 +1,1 @@
+"""m-invariance, and what the methods that build on it share."""

@@ -1,0 +1,1 @@
+"""Methods that cut or generalise one table at a time."""

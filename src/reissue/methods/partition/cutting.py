@@ -1,0 +1,217 @@
+"""What methods that cut tables share: rows as cells, attributes and rules as the kernel wants them, and the cuts."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from reissue.methods.base import Promise
+from reissue.methods.partition.axes import axis, ordered, places
+from reissue.model.snapshot import Labels, Leaves, Levels, Numbers, Snapshot, strata
+
+NEAR = 4
+"""So many times the smallest size are few rows: the best cut is looked for."""
+PARALLEL_FROM = 20_000
+"""Tables with fewer rows are not worth a second thread."""
+TOLERANCE = 1e-12
+"""For figures that are sums of floats; far below the tolerance of the checkers, so never laxer."""
+
+
+def cells_of(snapshot: Snapshot, values: npt.NDArray[np.uint32]) -> npt.NDArray[np.unsignedinteger]:
+    """The quasi-identifiers and, last, the sensitive value: one row of codes for each person."""
+    columns = [*(ordered(column.codes, places(column, snapshot.schema)) for column in snapshot.quasi), values]
+    wide = any(int(codes.max()) >= 1 << 16 for codes in columns)
+    cells = np.empty((len(snapshot), len(columns)), dtype=np.uint32 if wide else np.uint16)
+    for position, codes in enumerate(columns):
+        cells[:, position] = codes
+    return cells
+
+
+def present(codes: npt.NDArray[np.unsignedinteger]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    """The codes that occur, and the column in places among them: distances count present values only."""
+    used = np.flatnonzero(np.bincount(codes))
+    place = np.zeros(int(used[-1]) + 1, dtype=np.uint32)
+    place[used] = np.arange(used.size, dtype=np.uint32)
+    return used, place[codes]
+
+
+def by_strata(
+    snapshot: Snapshot, cells: npt.NDArray[np.unsignedinteger], index: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int64]:
+    """Bring rows that agree in all columns published as they are together; return where strata end."""
+    if not snapshot.as_is:
+        return np.array([len(snapshot)], dtype=np.int64)
+    stratum = strata(snapshot)[index]
+    order = np.argsort(stratum, kind="stable")
+    cells[:] = cells[order]
+    index[:] = index[order]
+    return np.cumsum(np.bincount(stratum)).astype(np.int64)
+
+
+def cut(
+    cells: npt.NDArray[np.unsignedinteger],
+    index: npt.NDArray[np.int32],
+    strata_ends: npt.NDArray[np.int64],
+    attributes: Any,
+    rules: Any,
+    past: Any = None,
+    *,
+    relaxed: bool = False,
+    near: int | None = None,
+) -> npt.NDArray[np.int64]:
+    """Cut segments of rows, which end as given, as long as every part keeps the rules; return where parts end.
+
+    `past` are the earlier states of the classes that segments are, to which no part may open a channel. Segments of at
+    most `near` rows, by default a few times the smallest size, are cut where the loss is least, others where they are
+    widest. The kernel runs on all cores: a few coarse cuts first, then the segments they leave in parallel.
+    """
+    from reissue.kernels import warm_up
+    from reissue.kernels.median_cuts import split
+    from reissue.kernels.past import no_past
+
+    past = no_past() if past is None else past
+    near = NEAR * rules.smallest if near is None else near
+
+    def run(given: npt.NDArray[np.int64], low: int, limit: int) -> npt.NDArray[np.int64]:
+        """Cut the segments that begin at `low` and end as given."""
+        high = int(given[-1])
+        ends = np.empty((high - low) // max(rules.smallest, 1) + given.size + 1, dtype=np.int64)
+        count = split(
+            cells[low:high], index[low:high], given - low, attributes, rules, past, relaxed, near, limit, ends
+        )
+        return ends[:count] + low
+
+    one, nobody = np.ones(1, dtype=np.int64), np.empty(2, dtype=np.int64)
+
+    def begin() -> None:
+        split(cells[:1].copy(), index[:1].copy(), one, attributes, rules, past, relaxed, near, 0, nobody)
+
+    warm_up(begin, "split", cells.dtype)
+    workers = os.cpu_count() or 1
+    rows = cells.shape[0]
+    if workers == 1 or rows < PARALLEL_FROM:
+        return run(strata_ends, 0, 0)
+    segments = run(strata_ends, 0, rows // (4 * workers))
+    # A few runs of neighbouring segments for each worker, with about as many rows in each.
+    shares = np.searchsorted(segments, np.arange(1, 4 * workers) * (rows / (4 * workers)))
+    parts = [part for part in np.split(segments, np.unique(shares)) if part.size]
+    starts = [0, *(int(part[-1]) for part in parts[:-1])]
+    with ThreadPoolExecutor(workers) as pool:
+        return np.concatenate(list(pool.map(run, parts, starts, [0] * len(parts))))
+
+
+def attributes_of(snapshot: Snapshot) -> Any:
+    """The quasi-identifiers as the kernels want them."""
+    from reissue.kernels.median_cuts import Attributes
+
+    position, scale, leaf_node, is_tree = [], [], [], []
+    parent, first, last, children = [], [], [], []
+    code_start, node_start, child_start = [0], [0], [np.zeros(1, dtype=np.int64)]
+    child_count = 0
+    for column in snapshot.quasi:
+        levels = column.levels
+        positions, width = axis(levels)
+        is_tree.append(isinstance(levels, Leaves))
+        if isinstance(levels, Leaves):
+            tree = levels.hierarchy
+            leaf_node.append(tree.leaf_nodes)
+            parent.append(tree.parent)
+            first.append(tree.first)
+            last.append(tree.last)
+            children.append(tree.children)
+            child_start.append(tree.child_starts[1:].astype(np.int64) + child_count)
+            child_count += tree.children.size
+            node_start.append(node_start[-1] + tree.parent.size)
+        else:
+            leaf_node.append(np.zeros(positions.size, dtype=np.int32))
+            node_start.append(node_start[-1])
+        position.append(positions)
+        scale.append(1.0 / width if width > 0 else 0.0)
+        code_start.append(code_start[-1] + positions.size)
+
+    def flat(parts: list[npt.NDArray[np.int32]]) -> npt.NDArray[np.int32]:
+        return np.concatenate(parts).astype(np.int32) if parts else np.empty(0, dtype=np.int32)
+
+    return Attributes(
+        is_tree=np.array(is_tree),
+        is_set=np.array([isinstance(column.levels, Labels) for column in snapshot.quasi]),
+        code_start=np.array(code_start, dtype=np.int64),
+        position=np.concatenate(position),
+        scale=np.array(scale),
+        leaf_node=flat(leaf_node),
+        node_start=np.array(node_start, dtype=np.int64),
+        parent=flat(parent),
+        first=flat(first),
+        last=flat(last),
+        child_start=np.concatenate(child_start),
+        children=flat(children),
+    )
+
+
+def rules_of(
+    promises: Sequence[Promise], levels: Levels, used: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+) -> Any:
+    """The promises as the kernel wants them; several of a kind become the strictest, or a list.
+
+    `used` are the codes of the sensitive values that occur, `counts` how often each does.
+    """
+    from reissue.kernels.rules import Rules
+
+    labels = [levels.labels[code] for code in used] if isinstance(levels, Labels) else []
+    magnitude = levels.values[used] if isinstance(levels, Numbers) else np.zeros(used.size)
+    smallest = distinct = 1
+    entropy = share = extent = 0.0
+    variation = ordered = 1.0
+    recursive: list[tuple[float, int]] = []
+    protected: list[npt.NDArray[np.bool_]] = []
+    protected_share: list[float] = []
+    for name, wanted in promises:
+        given: Mapping[str, Any] = wanted
+        if name == "k-anonymity":
+            smallest = max(smallest, given["k"])
+        elif name == "distinct-l-diversity":
+            distinct = max(distinct, given["l"])
+        elif name == "entropy-l-diversity":
+            entropy = max(entropy, math.log(given["l"]) - TOLERANCE)
+            smallest = max(smallest, math.ceil(given["l"] - TOLERANCE))
+        elif name == "recursive-cl-diversity":
+            # A product that floats cannot tell from a tie is one, and fails, as the checker has it.
+            whole = float(given["c"]).is_integer()
+            recursive.append((given["c"] if whole else given["c"] * (1 - 2e-9), given["l"]))
+            distinct = max(distinct, given["l"])
+        elif name == "share-l-diversity" and given.get("protect"):
+            for values in given["protect"]:
+                protected.append(np.array([label in values for label in labels], dtype=np.bool_))
+                protected_share.append(given["l"])
+        elif name == "share-l-diversity":
+            share = max(share, float(given["l"]))
+            smallest = max(smallest, math.ceil(given["l"] - TOLERANCE))
+        elif name == "t-closeness" and given.get("distance") == "ordered":
+            ordered = min(ordered, given["t"] + TOLERANCE)
+        elif name == "t-closeness":
+            variation = min(variation, given["t"] + TOLERANCE)
+        elif name == "ke-anonymity":
+            distinct = max(distinct, given["k"])
+            # A whole number would have the kernel compiled once more.
+            extent = max(extent, float(given["e"]))
+    return Rules(
+        smallest=max(smallest, distinct),
+        distinct=distinct,
+        entropy=entropy,
+        recursive_c=np.array([c for c, _ in recursive], dtype=np.float64),
+        recursive_l=np.array([rank for _, rank in recursive], dtype=np.int64),
+        share=share,
+        protected=np.array(protected, dtype=np.bool_).reshape(len(protected), used.size),
+        protected_share=np.array(protected_share, dtype=np.float64),
+        variation=variation,
+        ordered=ordered,
+        extent=extent,
+        overall=counts / counts.sum(),
+        magnitude=magnitude,
+    )

@@ -1,0 +1,187 @@
+"""Knowledge: what an adversary has beside the releases.
+
+knowledge = ri.Knowledge(compromised={"Bob": "flu"})
+
+Values are taken to be static: who is in several releases has the same value in all of them, as in the papers
+of He, Riboni and Byun. Where he is told which values are `permanent`, as in the paper of Bu, only those stay, and all
+others may change from release to release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from reissue.errors import ParameterError, count_of, listed
+from reissue.model.release import Published
+
+Ints = npt.NDArray[np.int64]
+
+
+class Promised(Protocol):
+    """A guarantee, by name."""
+
+    @property
+    def name(self) -> str:
+        """The name under which methods and guarantees know it."""
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """Its parameters by name."""
+
+
+Recoding = Literal["local", "global", "full-domain"]
+RECODINGS: tuple[Recoding, ...] = get_args(Recoding)
+
+
+@dataclass(frozen=True, repr=False)
+class Minimal:
+    """What a release that is generalised no more than needed had to satisfy (Wong et al., the minimality principle)."""
+
+    requirement: Sequence[Promised]
+    """What every group had to satisfy: guarantees, or anything else with a name and parameters."""
+    recoding: Recoding = "local"
+    """`local`: people with equal quasi-identifiers may be published in different groups; `global`: they are together;
+    `full-domain`: every attribute is generalised to one level for the whole table."""
+    protect: Sequence[Sequence[Hashable]] = ()
+    """The sets of values whose credibility is told; by default those that the requirement protects, or every value."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "requirement", tuple(self.requirement))
+        if not self.requirement:
+            raise ParameterError("The 'requirement' parameter of Minimal must name at least one guarantee.")
+        if self.recoding not in RECODINGS:
+            raise ParameterError(
+                f"The 'recoding' parameter of Minimal must be one of {listed(RECODINGS)}. "
+                f"Got {self.recoding!r} instead."
+            )
+
+    def __repr__(self) -> str:
+        return f"Minimal({', '.join(one.name for one in self.requirement)}, {self.recoding} recoding)"
+
+
+@dataclass(frozen=True, repr=False)
+class Knowledge:
+    """What the adversary knows before he looks at the releases.
+
+    People are given as they are called in the view: by name where it was built from names, else by number.
+    """
+
+    compromised: Mapping[str | int, object] = field(default_factory=dict)
+    """People whose value he knows already, with their values."""
+    waiting: Mapping[int, Collection[str | int]] = field(default_factory=dict)
+    """For releases by number: people known to be in the table and not in the release (waiting, held back). With
+    `method="Incremental"` those of them who come into one group of the next release are known to have waited in one
+    list, which he can tell by quasi-identifiers."""
+    growing: bool | None = None
+    """Whether nobody who is in a release is missing from a later one; None: he does not know. It matters where it is
+    not known who is in which release."""
+    method: str | None = None
+    """The name of the method that made the releases, where he knows it, such as "Incremental". What follows from it
+    only `Channels` uses yet, together with who waited."""
+
+    minimal: Mapping[int, Minimal] = field(default_factory=dict)
+    """For releases by number what they had to satisfy, where he knows that they are generalised no more than that
+    asks. `Minimality` argues from it."""
+    permanent: Collection[object] = ()
+    """Values that nobody gets rid of: who has one has it in every later release he is in. `Permanence` argues from
+    them; all other values may change."""
+    present: Mapping[str | int, Collection[int]] = field(default_factory=dict)
+    """People whose participation he knows, with the numbers of the releases they are in: those and no others. It
+    matters where the releases do not tell who is in them."""
+    cohorts: int | None = None
+    """How many cohorts there are, where he knows that HD-composition made the releases (its l)."""
+    elsewhere: bool = False
+    """Whether somebody with a permanent value may be shown with it in a group where he is not, or with another value,
+    as HD-composition does. What anybody's participation tells is then not worked out."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not isinstance(self.compromised, Mapping):
+            problems.append('The \'compromised\' parameter of Knowledge must be a mapping, such as {"Bob": "flu"}.')
+        if not isinstance(self.waiting, Mapping):
+            problems.append("The 'waiting' parameter of Knowledge must be a mapping, such as {2: [\"Bob\"]}.")
+        minimal = isinstance(self.minimal, Mapping) and all(isinstance(one, Minimal) for one in self.minimal.values())
+        if not minimal:
+            problems.append(
+                "The 'minimal' parameter of Knowledge must be a mapping, such as {1: Minimal([ri.ShareDiverse(2)])}."
+            )
+        if not isinstance(self.present, Mapping):
+            problems.append("The 'present' parameter of Knowledge must be a mapping, such as {\"Bob\": [1, 2]}.")
+        if isinstance(self.permanent, str) or not isinstance(self.permanent, Collection):
+            problems.append("The 'permanent' parameter of Knowledge must be a list of values, such as [\"HIV\"].")
+        whole = isinstance(self.cohorts, int) and not isinstance(self.cohorts, bool)
+        if self.cohorts is not None and (not whole or self.cohorts < 2):
+            problems.append("The 'cohorts' parameter of Knowledge must be a whole number of at least 2, or None.")
+        if self.growing not in (None, True, False):
+            problems.append("The 'growing' parameter of Knowledge must be True, False or None.")
+        if problems:
+            raise ParameterError("This is not what an adversary can know.", problems=problems)
+
+    def __repr__(self) -> str:
+        parts = [f"{count_of(len(self.compromised), 'person', 'people')} compromised"]
+        waiting = sum(len(people) for people in self.waiting.values())
+        parts += [f"{waiting:,} known to wait"] if waiting else []
+        parts += ["nobody leaves"] if self.growing else []
+        parts += [f"method {self.method}"] if self.method else []
+        parts += [f"{count_of(len(self.minimal), 'release')} known to be minimal"] if self.minimal else []
+        parts += [f"{count_of(len(self.permanent), 'permanent value')}"] if self.permanent else []
+        parts += [f"participation of {len(self.present):,} known"] if self.present else []
+        parts += [f"{self.cohorts} cohorts"] if self.cohorts else []
+        return f"Knowledge({', '.join(parts)})"
+
+    def known_values(self, published: Published) -> tuple[Ints, Ints]:
+        """The compromised people by number, ascending, and the positions of their values in the view."""
+        numbers = _numbers(published, list(self.compromised), "compromised")
+        place = {value: position for position, value in enumerate(published.values)}
+        unknown = sum(not isinstance(value, Hashable) or value not in place for value in self.compromised.values())
+        if unknown:
+            raise ParameterError(
+                f"{count_of(unknown, 'compromised person', 'compromised people')} of {len(self.compromised):,} with a "
+                "value that no release publishes.",
+                hint="spell values as they are published.",
+            )
+        values = np.array([place[value] for value in self.compromised.values()], dtype=np.int64)
+        order = np.argsort(numbers, kind="stable")
+        return numbers[order], values[order]
+
+    def permanent_values(self, published: Published) -> Ints:
+        """The positions in the view of the values that nobody gets rid of, ascending; those it never shows left out."""
+        wanted = {value for value in self.permanent if isinstance(value, Hashable)}
+        return np.array([at for at, value in enumerate(published.values) if value in wanted], dtype=np.int64)
+
+    def participation(self, published: Published) -> dict[int, frozenset[int]]:
+        """The people whose participation is known by number, with the numbers of the releases they are in."""
+        numbers = _numbers(published, list(self.present), "known")
+        return {
+            int(number): frozenset(releases) for number, releases in zip(numbers, self.present.values(), strict=True)
+        }
+
+    def waiting_people(self, published: Published) -> dict[int, Ints]:
+        """For each release the numbers of those known to wait, ascending."""
+        return {
+            release: np.sort(_numbers(published, list(people), "waiting")) for release, people in self.waiting.items()
+        }
+
+
+def _numbers(published: Published, people: list[str | int], what: str) -> Ints:
+    """People as they are called in the view, by number."""
+    if published.people is None:
+        wanted = np.array([person if isinstance(person, int | np.integer) else -1 for person in people], dtype=np.int64)
+    else:
+        place = {name: number for number, name in enumerate(published.people)}
+        wanted = np.array([place.get(str(person), -1) for person in people], dtype=np.int64)
+    there = np.zeros(wanted.size, dtype=bool)
+    for release in published.releases:
+        there |= np.isin(wanted, release.members) & (wanted >= 0)
+    missing = int(np.count_nonzero(~there))
+    if missing:
+        raise ParameterError(
+            f"{count_of(missing, f'{what} person', f'{what} people')} of {len(people):,} are in none of the releases.",
+            hint="people are called as in the view: by name where it was built from names, else by number.",
+        )
+    return wanted

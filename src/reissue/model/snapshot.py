@@ -1,0 +1,232 @@
+"""Snapshot: one state of a private table, coded to small integer columns; Delta: what changed.
+
+Codes are canonical: the order of codes is the order of values, whatever the order of rows, so that
+nothing decided on codes can depend on how the table happened to be sorted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.model.domain import PERSON
+from reissue.model.hierarchy import Hierarchy
+from reissue.model.schema import Schema
+
+Codes = npt.NDArray[np.unsignedinteger]
+People = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class Numbers:
+    """Levels of a numeric column, ascending. Code 0 stands for a missing value where `missing` is set."""
+
+    values: npt.NDArray[np.float64]
+    """The number behind each code, as a float; NaN for the missing value at code 0."""
+    dtype: pl.DataType
+    """The type of the column in the table: integers, floats, dates or datetimes."""
+    missing: bool
+    """Whether code 0 is the missing value."""
+    low: float
+    """The lowest number of the domain: declared, or the lowest seen so far in the series."""
+    high: float
+    """The highest number of the domain."""
+
+    def decode(self, codes: npt.ArrayLike) -> pl.Series:
+        """The values behind codes, in the column's own type."""
+        numbers = pl.Series(self.values[np.asarray(codes)])
+        if self.missing:
+            numbers = numbers.fill_nan(None)
+        if self.dtype.is_float():
+            return numbers.cast(self.dtype)
+        return numbers.cast(pl.Int64).cast(self.dtype)
+
+
+@dataclass(frozen=True, repr=False)
+class Labels:
+    """Levels of a plain categorical column, in their order. A missing value is the label MISSING."""
+
+    labels: tuple[str, ...]
+    """The label behind each code; all of the domain seen so far in the series."""
+
+    def decode(self, codes: npt.ArrayLike) -> pl.Series:
+        """The labels behind codes."""
+        return enum_of(codes, self.labels)
+
+
+@dataclass(frozen=True, repr=False)
+class Leaves:
+    """Levels of a column with a hierarchy: code c is the leaf at position c of `hierarchy.leaves`."""
+
+    hierarchy: Hierarchy
+
+    def decode(self, codes: npt.ArrayLike) -> pl.Series:
+        """The leaf labels behind codes."""
+        return enum_of(codes, self.hierarchy.leaves)
+
+
+Levels = Numbers | Labels | Leaves
+
+
+@dataclass(frozen=True, repr=False)
+class Column:
+    """One coded column: the order of codes is the order of values."""
+
+    name: str
+    codes: Codes
+    levels: Levels
+
+    def decode(self) -> pl.Series:
+        """The column as it was in the table."""
+        return self.levels.decode(self.codes).alias(self.name)
+
+
+@dataclass(frozen=True, repr=False)
+class Snapshot:
+    """One state of the private table: people, one row each, and what is known of them, their sensitive values.
+
+    Each row has exactly one value, unless `owner` says whose each value is: then the rows are everybody registered, and
+    people may have several values, or none, which makes them absent.
+    """
+
+    people: People
+    """The number of each row's person in the series."""
+    quasi: tuple[Column, ...]
+    """The quasi-identifiers, in the order of the schema."""
+    as_is: tuple[Column, ...]
+    """The columns published as they are."""
+    values: Column
+    """The sensitive column, one code for each value."""
+    schema: Schema
+    """What the columns are."""
+    owner: People | None = None
+    """For each value the row of the person who has it; None: one value for each row, in their order."""
+
+    def __len__(self) -> int:
+        return self.people.size
+
+    def __repr__(self) -> str:
+        return f"Snapshot({len(self):,} people, {len(self.quasi)} quasi-identifiers)"
+
+    @property
+    def owners(self) -> People:
+        """For each value the row of the person who has it."""
+        return np.arange(len(self), dtype=np.int64) if self.owner is None else self.owner
+
+    @property
+    def present(self) -> int:
+        """How many people have a value."""
+        return len(self) if self.owner is None else int(np.count_nonzero(np.bincount(self.owner)))
+
+    def for_form(self, form: str) -> Snapshot:
+        """As methods see it: anatomised, columns published as they are stand beside the quasi-identifiers."""
+        if form == "generalised":
+            return self
+        return replace(self, quasi=(*self.quasi, *self.as_is), as_is=())
+
+    def frame(self) -> pl.DataFrame:
+        """The rows with person numbers in place of ids, as they are kept in the ledger."""
+        columns = [*self.quasi, *self.as_is, *([self.values] if self.owner is None else [])]
+        return pl.DataFrame([pl.Series(PERSON, self.people.astype(np.uint32)), *(c.decode() for c in columns)])
+
+    def facts(self) -> pl.DataFrame:
+        """Every value with the number of the person who has it, as they are kept where they are not in the rows."""
+        people = pl.Series(PERSON, self.people[self.owners].astype(np.uint32))
+        return pl.DataFrame([people, self.values.decode()])
+
+
+@dataclass(frozen=True, repr=False)
+class Delta:
+    """What changed since the last release, by person number, each array ascending."""
+
+    arrived: People
+    """People who were never in the series before."""
+    returned: People
+    """People who were in an earlier release, but not in the last."""
+    stayed: People
+    """People of the last release who are still here, changed or not."""
+    gone: People
+    """People of the last release who are no longer here."""
+    changed_quasi: People
+    """Of those who stayed: a quasi-identifier, or a column published as it is, differs."""
+    changed_value: People
+    """Of those who stayed: the sensitive value differs."""
+    since: int = field(default=0)
+    """The number of the last release; 0 when this is the first."""
+
+    def __repr__(self) -> str:
+        return f"Delta({', '.join(f'{name} {number:,}' for name, number in self.counts().items())})"
+
+    def counts(self) -> dict[str, int]:
+        """How many people there are of each sort."""
+        names = ("arrived", "returned", "stayed", "gone", "changed_quasi", "changed_value")
+        return {name: getattr(self, name).size for name in names}
+
+    @classmethod
+    def between(cls, last: pl.DataFrame | None, now: pl.DataFrame, value: str, *, known: int, since: int) -> Delta:
+        """Compare two frames of snapshots; people numbered below `known` have been in the series before."""
+        here = now[PERSON].to_numpy().astype(np.int64)
+        nobody = np.empty(0, dtype=np.int64)
+        if last is None:
+            return cls(np.sort(here), nobody, nobody, nobody, nobody, nobody, since)
+        before = last[PERSON].to_numpy().astype(np.int64)
+        # Person numbers are dense, so a table of places finds everybody in one pass.
+        place = np.full(max(int(here.max(initial=0)), int(before.max(initial=0))) + 1, -1, dtype=np.int64)
+        place[before] = np.arange(before.size)
+        both = np.flatnonzero(place[here] >= 0)
+        stayed, then = here[both], place[here[both]]
+        fresh = np.sort(here[place[here] < 0])
+        place[here] = -1
+        gone = np.sort(before[place[before] >= 0])
+
+        def differing(columns: list[str]) -> People:
+            differs = np.zeros(both.size, dtype=np.bool_)
+            for name in columns:
+                differs |= _different(last[name].gather(then), now[name].gather(both))
+            return np.sort(stayed[differs])
+
+        shared = [name for name in now.columns if name in last.columns and name not in (PERSON, value)]
+        return cls(
+            arrived=fresh[fresh >= known],
+            returned=fresh[fresh < known],
+            stayed=np.sort(stayed),
+            gone=gone,
+            changed_quasi=differing(shared),
+            changed_value=differing([value] if value in last.columns else []),
+            since=since,
+        )
+
+
+def strata(snapshot: Snapshot) -> npt.NDArray[np.int64]:
+    """For each row a number that is the same for rows equal in all columns published as they are."""
+    numbers = np.zeros(len(snapshot), dtype=np.int64)
+    for column in snapshot.as_is:
+        combined = numbers * (int(column.codes.max(initial=0)) + 1) + column.codes
+        numbers = np.unique(combined, return_inverse=True)[1].astype(np.int64)
+    return numbers
+
+
+def enum_of(codes: npt.ArrayLike, labels: tuple[str, ...]) -> pl.Series:
+    """Codes as a polars Enum over these labels."""
+    return pl.Series(np.asarray(codes)).cat.to(pl.Enum(list(labels)))
+
+
+def smallest_unsigned(size: int) -> type[np.unsignedinteger]:
+    """The smallest unsigned type that holds codes 0 to size - 1."""
+    return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.uint32
+
+
+def _different(one: pl.Series, other: pl.Series) -> npt.NDArray[np.bool_]:
+    """Where two columns differ; labels are compared as codes, after the few labels have been matched."""
+    if isinstance(one.dtype, pl.Enum) and isinstance(other.dtype, pl.Enum):
+        code_of = {label: code for code, label in enumerate(other.dtype.categories)}
+        codes = np.array([code_of.get(label, -1) for label in one.dtype.categories], dtype=np.int64)
+        different: npt.NDArray[np.bool_] = codes[one.to_physical().to_numpy()] != other.to_physical().to_numpy()
+        return different
+    if one.dtype != other.dtype:
+        # The column's kind was changed by a new policy: values are the same if they read the same.
+        one, other = one.cast(pl.String), other.cast(pl.String)
+    return one.ne_missing(other).to_numpy()

@@ -1,0 +1,243 @@
+"""What the ledger keeps of a draft, and the way back: its rows, its snapshot, the history it leaves."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.errors import ParameterError
+from reissue.ledger import Entry, Ledger
+from reissue.methods.hd_composition import hd_composition
+from reissue.methods.incremental import incremental
+from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON, Domain
+from reissue.model.grouping import HELD_BACK, Changed, Counterfeits, Elsewhere, Grouping
+from reissue.model.memory import KEPT, Prefixed
+from reissue.model.release import Release
+from reissue.model.showing import codes_of, with_counterfeits
+from reissue.model.snapshot import Snapshot
+from reissue.publishing.drafting import Draft, History
+from reissue.publishing.policy import Policy
+from reissue.tables.coding import restore
+from reissue.tables.people import KnownPeople
+
+SNAPSHOT = "snapshot"
+DOMAIN = "domain"
+FACTS = "facts"
+"""The values, where people may have several or none: then the snapshot is everybody registered."""
+EXTINCT = "extinct"
+"""Those who have died or left for ever, as was said."""
+COUNTERFEITS = "counterfeits"
+HELD = "held-back"
+CHANGED = "changed-values"
+"""Who was published with another value, and with which."""
+MEMORY = "memory-"
+CHECKS = "check-"
+LISTS = MEMORY + incremental.LISTS
+"""Who waits in which list, where a method keeps lists."""
+VALUES = "adopted-values"
+"""Of a release made elsewhere: how often each group has each value. Who has which is not known."""
+BARRED = "barred"
+"""Those who are never published again because of such releases."""
+
+
+def entry(draft: Draft, time: datetime, override: str | None = None) -> Entry:
+    """A draft as the ledger takes it; `override` is the reason why it passes a gate that did not let it."""
+    return Entry(
+        policy_version=draft.policy_version,
+        manifest=draft.manifest,
+        public=draft.tables,
+        private={
+            SNAPSHOT: draft.rows,
+            **({} if draft.facts is None else {FACTS: draft.facts}),
+            DOMAIN: draft.domain.frame(),
+            **({} if draft.extinct is None else {EXTINCT: draft.extinct}),
+            **({} if draft.counterfeits is None else {COUNTERFEITS: draft.counterfeits}),
+            **({} if draft.held_back is None else {HELD: draft.held_back}),
+            **({} if draft.changed is None else {CHANGED: draft.changed}),
+            **({BARRED: KEPT} if draft.barred else {}),
+            **{MEMORY + name: table for name, table in draft.memory.items()},
+            **{CHECKS + name: table for name, table in draft.checks.items()},
+        },
+        # The ids of others do not come from the draft: who was forgotten since it was made stays forgotten.
+        people=draft.new_people if draft.new_people.height else None,
+        summary=draft.summary if override is None else _overridden(draft, override),
+        seed=draft.seed,
+        time=time,
+        event=None if override is None else ("overrode", f"the gate of release {draft.number}"),
+    )
+
+
+def _overridden(draft: Draft, reason: str) -> dict[str, Any]:
+    gate = draft.policy.gate
+    never_run = {} if gate is None else {**gate.to_dict(), "verdict": "never run", "found": []}
+    return {**draft.summary, "gate": {**draft.summary.get("gate", never_run), "override": reason}}
+
+
+def as_release(draft: Draft) -> Release:
+    """A draft as if it had been committed, for a look at the series with it."""
+    return Release(
+        draft.number, datetime.now(UTC), Path(), draft.manifest, draft.summary, lambda: dict[str, Any](draft.tables)
+    )
+
+
+def history(ledger: Ledger, policy_version: int, key: bytes | None) -> History:
+    """What the next draft goes on from."""
+    record = ledger.last()
+    if record is None:
+        return History(policy_version=policy_version, key=key)
+    tables = ledger.tables(record.number)
+    rows = tables[SNAPSHOT].drop(GROUP)
+    known = ledger.next_number()
+    manifest: Any = record.manifest
+    return History(
+        number=record.number,
+        mark=record.mark,
+        policy_version=policy_version,
+        people=KnownPeople(ledger.ids, known, rows[PERSON]),
+        next_number=known,
+        last=rows,
+        facts=tables.get(FACTS),
+        extinct=tables.get(EXTINCT),
+        domain=Domain.from_frame(tables[DOMAIN]),
+        memory=Prefixed(tables, MEMORY),
+        checks=Prefixed(tables, CHECKS),
+        # A method that adopted releases goes on from them as if it had made them.
+        method=str(record.summary.get("adopted_by", manifest["method"].get("name"))),
+        protected=manifest["series"] in ("protected", "adopted"),
+        held_back=tables.get(HELD),
+        adopted=manifest.get("adopted", 0),
+        barred=tables.get(BARRED),
+        key=key,
+    )
+
+
+def domain(ledger: Ledger, number: int) -> Domain:
+    """The labels and bounds known when a release was made."""
+    return Domain.from_frame(ledger.table(number, DOMAIN))
+
+
+def rows(ledger: Ledger, number: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """The people of a release with their groups, null for those held back, and its counterfeits."""
+    tables = ledger.tables(number)
+    return tables[SNAPSHOT], tables.get(COUNTERFEITS)
+
+
+def members(ledger: Ledger, number: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """The people who are in a release, and its counterfeits: of those registered, who has a value."""
+    people, made = rows(ledger, number)
+    facts = ledger.tables(number).get(FACTS)
+    return (people if facts is None else people.join(facts, on=PERSON, how="semi")), made
+
+
+def roles(ledger: Ledger, number: int) -> pl.DataFrame:
+    """Who played which role in a release, by person `number`."""
+    tables = ledger.tables(number)
+    if MEMORY + hd_composition.ROLES not in tables:
+        raise ParameterError(f"Release {number} has no roles: they belong to HDComposition.")
+    present = tables[FACTS][PERSON].unique().cast(pl.UInt32)
+    frame = hd_composition.roles_of(Prefixed(tables, MEMORY))
+    return frame.with_columns(present=pl.col("number").is_in(present.implode()))
+
+
+def shown_rows(
+    ledger: Ledger, number: int, sensitive: str
+) -> tuple[pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]:
+    """The rows of a release for the outsider's view, which tells how often a group has a value and not who has it.
+
+    They have the values that were published. Of a release made elsewhere no others are known: values are dealt out
+    within each group as they come. Then its counterfeits, and its values where they are not in the rows.
+    """
+    people, made = rows(ledger, number)
+    tables = ledger.tables(number)
+    if VALUES in tables:
+        return dealt_out(people, tables[VALUES], sensitive), made, None
+    if FACTS in tables:
+        return people, made, as_published(tables[FACTS], tables.get(CHANGED), sensitive)
+    return as_published(people, tables.get(CHANGED), sensitive), made, None
+
+
+def as_published(people: pl.DataFrame, changed: pl.DataFrame | None, sensitive: str) -> pl.DataFrame:
+    """The people of a release with the values they were published with."""
+    if changed is None:
+        return people
+    key = {PERSON: "person", **({sensitive: OWN} if OWN in changed.columns else {})}
+    instead = changed.select(pl.col(old).alias(new) for new, old in key.items()).with_columns(
+        changed[sensitive].alias("instead")
+    )
+    instead = instead.with_columns(pl.col(name).cast(people.schema[name]) for name in key)
+    shown = people.join(instead, on=list(key), how="left", maintain_order="left")
+    # A value that was put in place is never a missing one.
+    return shown.with_columns(pl.coalesce("instead", sensitive).alias(sensitive)).drop("instead")
+
+
+def dealt_out(people: pl.DataFrame, values: pl.DataFrame, sensitive: str) -> pl.DataFrame:
+    """People with the values of their groups, each as often as it was published, in no particular order."""
+    each = values.sort(GROUP, sensitive).select(pl.col(sensitive).repeat_by("count").explode())
+    return people.sort(GROUP, PERSON).with_columns(each[sensitive])
+
+
+def held_back(ledger: Ledger, number: int) -> pl.DataFrame:
+    """Person `number`, `reason` and `since` of those held back from a release."""
+    tables = ledger.tables(number)
+    if HELD in tables:
+        return tables[HELD].rename({"person": "number"})
+    return pl.DataFrame(schema={"number": pl.UInt32, "reason": pl.String, "since": pl.UInt32})
+
+
+def replaced(ledger: Ledger, number: int, sensitive: str) -> pl.DataFrame:
+    """Person `number`, own `value` and the one `published` of those who were published with another one."""
+    tables = ledger.tables(number)
+    own = tables[FACTS] if FACTS in tables else tables[SNAPSHOT]
+    people = own.select(pl.col(PERSON).cast(pl.UInt32).alias("number"), pl.col(sensitive).alias("value"))
+    changed = tables.get(CHANGED)
+    if changed is None:
+        return people.head(0).with_columns(published=pl.col("value"))
+    if OWN in changed.columns:
+        return changed.select(pl.col("person").alias("number"), pl.col(OWN).alias("value"), published=pl.col(sensitive))
+    return people.join(changed.rename({"person": "number", sensitive: "published"}), on="number")
+
+
+def snapshot(ledger: Ledger, number: int, policy: Policy) -> tuple[Snapshot, Grouping]:
+    """The people of a release, then its counterfeits, with their groups as they were; people with their own values."""
+    people, made = rows(ledger, number)
+    group = people[GROUP].cast(pl.Int64).fill_null(0).to_numpy().astype(np.int32) - 1
+    facts = ledger.tables(number).get(FACTS)
+    restored = restore(people, policy.schema, domain(ledger, number), facts).for_form(policy.form)
+    if made is not None:
+        groups = made[GROUP].to_numpy().astype(np.int32) - 1
+        numbers = made[COUNTERFEIT].to_numpy().astype(np.int64)
+        restored = with_counterfeits(restored, Counterfeits(numbers, groups, made.drop(COUNTERFEIT, GROUP)))
+        group = np.concatenate([group, groups])
+    held = np.flatnonzero(group == HELD_BACK)
+    changed = _changed(ledger.tables(number).get(CHANGED), restored)
+    held_back = {"held back": held} if held.size else {}
+    count = int(group.max()) + 1
+    elsewhere = None if facts is None else _elsewhere(facts, group, restored)
+    return restored, Grouping(group, count, held_back=held_back, changed=changed, elsewhere=elsewhere)
+
+
+def _elsewhere(facts: pl.DataFrame, group: npt.NDArray[np.int32], snapshot: Snapshot) -> Elsewhere | None:
+    shown = facts[GROUP].to_numpy().astype(np.int32) - 1
+    rows = np.flatnonzero(shown != group[snapshot.owners])
+    return Elsewhere(rows, shown[rows]) if rows.size else None
+
+
+def _changed(changed: pl.DataFrame | None, snapshot: Snapshot) -> Changed | None:
+    if changed is None:
+        return None
+    people, whose = changed["person"].to_numpy().astype(np.int64), snapshot.people[snapshot.owners]
+    if OWN in changed.columns:
+        # Of several values of a person the one that was replaced.
+        width = int(snapshot.values.codes.max(initial=0)) + 1
+        whose = whose * width + snapshot.values.codes
+        people = people * width + codes_of(changed[OWN], snapshot.values.levels)
+    order = np.argsort(whose, kind="stable")
+    rows = order[np.searchsorted(whose, people, sorter=order)]
+    codes = codes_of(changed[snapshot.values.name], snapshot.values.levels)
+    by_row = np.argsort(rows)
+    return Changed(rows[by_row], codes[by_row])

@@ -1,0 +1,478 @@
+"""Attacking one's own series: the view, the promises and the knowledge that an audit of it is given, and the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.arrays.runs import runs
+from reissue.errors import ParameterError, count_of
+from reissue.guarantees import GroupGuarantee
+from reissue.methods.incremental.arrivals import NO_LIST
+from reissue.model.domain import GROUP, PERSON
+from reissue.model.knowledge import Knowledge, Minimal
+from reissue.model.release import Published, PublishedGroups, Release
+from reissue.publishing import archive
+from reissue.publishing.gate import Passage, another_draft, closed, never_shown, unchecked_tables
+from reissue.publishing.seal import seal_of
+from reissue.tables.views import Kept, published_view
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from reissue.attacks import Attack
+    from reissue.auditing.report import AuditReport
+    from reissue.ledger import Ledger
+    from reissue.methods.base import Method, Promise
+    from reissue.model.schema import Schema
+    from reissue.publishing.drafting import Draft, Progress
+    from reissue.publishing.policy import Policy
+
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class Past:
+    """The releases of a series, with what the private side knows of them."""
+
+    ledger: Ledger
+    releases: Sequence[Release]
+    policy_of: Callable[[int], Policy]
+    """The policy that a release was made under."""
+
+    def view(self, schema: Schema, draft: Draft | None = None, classes: Container[int] = ()) -> Published:
+        """The outsider's view of all releases and, where there is one, of a draft after them.
+
+        Of those numbered in `classes` it also says who has the same quasi-identifiers.
+        """
+        kept = [
+            (release, *archive.shown_rows(self.ledger, release.number, schema.sensitive)) for release in self.releases
+        ]
+        return published_view([*kept, *([] if draft is None else [_as_kept(draft)])], schema, classes)
+
+    def minimal(self) -> dict[int, Minimal]:
+        """The releases that were generalised no more than their promises asked, with those."""
+        found = {release.number: _minimal(self.policy_of(release.number)) for release in self.releases}
+        adopted = {release.number for release in self.releases if release.manifest["series"] == "adopted"}
+        return {number: known for number, known in found.items() if known and number not in adopted}
+
+    def untrue(self) -> list[int]:
+        """The releases whose method may publish somebody with another value than his own."""
+        own = [release.number for release in self.releases if release.manifest["series"] != "adopted"]
+        return [number for number in own if not self.policy_of(number).method.truthful]
+
+    def cohorts(self) -> int | None:
+        """How many cohorts the method keeps that made all releases as one series; None where it keeps none."""
+        kept = {self.policy_of(release.number).method.cohorts for release in self.releases}
+        alone = all(release.manifest["series"] == "protected" for release in self.releases)
+        return kept.pop() if alone and len(kept) == 1 else None
+
+    def elsewhere(self) -> bool:
+        """Whether some values are replaced, or shown in other groups than their people's."""
+        return any(one.summary.get("elsewhere") or one.summary.get("replaced") for one in self.releases)
+
+    def promises(self) -> tuple[Promise, ...]:
+        """What has been promised about all releases together.
+
+        Where the series is protected throughout, what the method of the last release promises; releases made
+        elsewhere are held against that too. Otherwise what the methods of all releases promise, the same from each.
+        """
+        each = [_promises(self.policy_of(release.number)) for release in self.releases]
+        records = [release.manifest["series"] for release in self.releases]
+        if records[-1] != "unprotected":
+            return each[-1]
+        if "adopted" in records:
+            return ()
+        return tuple(promise for promise in each[-1] if all(promise in others for others in each))
+
+    def true_values(self, schema: Schema, draft: Draft | None = None) -> pl.DataFrame:
+        """Private: the person number and the last published value of everybody, in a draft too.
+
+        People whom nothing but releases made elsewhere shows are not in it: nobody here knows their values.
+        """
+        tables = [archive.rows(self.ledger, release.number)[0] for release in self.releases]
+        tables += [] if draft is None else [draft.rows]
+        if any(
+            schema.sensitive not in rows.columns and archive.FACTS in self.ledger.tables(release.number)
+            for release, rows in zip(self.releases, tables, strict=False)
+        ):
+            raise ParameterError(
+                "The 'compromised' parameter of audit is for series in which everybody has one value: here people have "
+                "several, or none."
+            )
+        known = [
+            _values(rows.drop_nulls(GROUP), schema.sensitive) for rows in tables if schema.sensitive in rows.columns
+        ]
+        if not known:
+            return pl.DataFrame(schema={PERSON: pl.UInt32, schema.sensitive: pl.Null})
+        return pl.concat(known).unique(PERSON, keep="last", maintain_order=True).sort(PERSON)
+
+    def participation(self, draft: Draft | None = None) -> pl.DataFrame:
+        """Private: for everybody who was ever registered, by number, the releases in which he has a value."""
+        everybody, facts = [], []
+        for release in self.releases:
+            tables = self.ledger.tables(release.number)
+            if archive.FACTS in tables:
+                everybody.append(tables[archive.SNAPSHOT][PERSON])
+                facts.append((release.number, tables[archive.FACTS][PERSON]))
+        if draft is not None and draft.facts is not None:
+            everybody.append(draft.rows[PERSON])
+            facts.append((draft.number, draft.facts[PERSON]))
+        if not facts:
+            raise ParameterError("The 'participation' parameter of audit is for a series with a registry.")
+        there = pl.concat(pl.DataFrame({PERSON: people.unique()}).with_columns(release=n) for n, people in facts)
+        releases = there.group_by(PERSON).agg(pl.col("release").sort())
+        people = pl.DataFrame({PERSON: pl.concat(everybody).unique().sort()})
+        return people.join(releases, on=PERSON, how="left").with_columns(pl.col("release").fill_null([]))
+
+    @property
+    def method(self) -> Method:
+        """The method that made the last release."""
+        return self.policy_of(self.releases[-1].number).method
+
+    def waiting_lists(self, most: Any) -> dict[int, pl.DataFrame]:
+        """For releases whose method keeps lists of distinct values, for an l of at most `most`: who waits in which."""
+        found = {}
+        for release in self.releases:
+            tables = self.ledger.tables(release.number)
+            given: Any = self.policy_of(release.number).method.parameters
+            if archive.LISTS in tables and given.get("diversity") == "distinct" and given["l"] <= most:
+                found[release.number] = tables[archive.LISTS]
+        return found
+
+    def changed(self, before: int, after: int, schema: Schema, draft: Draft | None = None) -> pl.Series:
+        """Those whose value is another in a later release, or a draft, than in an earlier one; held back or not."""
+        last = draft is not None and draft.number == after
+        tables = (
+            archive.rows(self.ledger, before)[0],
+            draft.rows if draft is not None and last else archive.rows(self.ledger, after)[0],
+        )
+        then, now = (_values(rows, schema.sensitive) for rows in tables)
+        both = then.join(now, on=PERSON, suffix="_now")
+        return both.filter(pl.col(schema.sensitive).ne_missing(pl.col(f"{schema.sensitive}_now")))[PERSON]
+
+    def barred(self) -> Ints:
+        """Those who are never published again because of releases made elsewhere."""
+        if not self.releases:
+            return np.empty(0, dtype=np.int64)
+        table = self.ledger.tables(self.releases[-1].number).get(archive.BARRED)
+        return np.empty(0, dtype=np.int64) if table is None else table["person"].to_numpy().astype(np.int64)
+
+
+def _as_kept(draft: Draft) -> Kept:
+    sensitive = draft.policy.schema.sensitive
+    if draft.facts is not None:
+        facts = archive.as_published(draft.facts, draft.changed, sensitive)
+        return archive.as_release(draft), draft.rows, None, facts
+    rows = archive.as_published(draft.rows, draft.changed, sensitive)
+    return archive.as_release(draft), rows, draft.counterfeits, None
+
+
+def _values(rows: pl.DataFrame, sensitive: str) -> pl.DataFrame:
+    labels = isinstance(rows.schema[sensitive], pl.Enum)
+    return rows.select(PERSON, pl.col(sensitive).cast(pl.String) if labels else sensitive)
+
+
+def _promises(policy: Policy) -> tuple[Promise, ...]:
+    return tuple(policy.method.promises(policy.schema))
+
+
+def _minimal(policy: Policy) -> Minimal | None:
+    """What an outsider who knows the method can argue from."""
+    recoding = policy.method.minimal_recoding
+    # What every group had to satisfy; other promises follow from how groups were formed.
+    asked = [guarantee for guarantee in policy.guarantees() if isinstance(guarantee, GroupGuarantee)]
+    return Minimal(asked, recoding, policy.schema.protect) if recoding and asked else None
+
+
+@dataclass(frozen=True, repr=False)
+class Sight:
+    """What the attacks on a series are given."""
+
+    view: Published
+    promises: tuple[Promise, ...]
+    form: str
+    left_out: int = 0
+    """How many groups of releases made elsewhere are left out, because nobody in them is ever published again."""
+    minimal: Mapping[int, Minimal] = field(default_factory=dict)
+    """The releases that were generalised no more than their promises asked."""
+    untrue: Sequence[int] = ()
+    """The releases whose method may publish somebody with another value than his own."""
+    permanent: tuple[str, ...] = ()
+    """The values that nobody gets rid of."""
+    cohorts: int | None = None
+    """How many cohorts the method keeps for each, where it made all releases."""
+    elsewhere: bool = False
+    """Whether values are shown in other groups than their people's."""
+
+    @classmethod
+    def of_series(cls, past: Past, schema: Schema) -> Sight:
+        """All releases as they are."""
+        if not past.releases:
+            raise ParameterError("There is nothing to audit: the series has no release yet.", hint="publish one first.")
+        minimal = past.minimal()
+        form = past.policy_of(past.releases[-1].number).form
+        view = past.view(schema, classes=minimal)
+        roles: Any = {"permanent": schema.permanent, "cohorts": past.cohorts(), "elsewhere": past.elsewhere()}
+        return cls(view, past.promises(), form, minimal=minimal, untrue=past.untrue(), **roles)
+
+    @classmethod
+    def of_draft(cls, draft: Draft, past: Past | None) -> Sight:
+        """A draft after all releases, as the gate sees it: it answers for what the draft adds.
+
+        People of releases made elsewhere who are never published again are left out with all who share groups
+        with them: none of those is in a later release, so that nothing the draft shows is about them.
+        """
+        schema, promised = draft.policy.schema, _promises(draft.policy)
+        own = _minimal(draft.policy)
+        minimal = {draft.number: own} if own else {}
+        untrue = [] if draft.policy.method.truthful else [draft.number]
+        if past is None or not past.releases:
+            view = published_view([_as_kept(draft)], schema, minimal)
+            away = draft.grouping.elsewhere is not None or draft.changed is not None
+            roles: Any = {"permanent": schema.permanent, "cohorts": draft.policy.method.cohorts, "elsewhere": away}
+            return cls(view, promised, draft.policy.form, minimal=minimal, untrue=untrue, **roles)
+        minimal |= past.minimal()
+        view, left_out = without_people(past.view(schema, draft, minimal), past.barred())
+        view = replace(view, releases=tuple(release for release in view.releases if release.group_count))
+        if not draft.protected:
+            before = past.promises()
+            promised = tuple(promise for promise in promised if promise in before)
+        cohorts = draft.policy.method.cohorts
+        alike = cohorts if past.cohorts() == cohorts and draft.protected else None
+        told = [*past.untrue(), *untrue]
+        away = past.elsewhere() or draft.grouping.elsewhere is not None or draft.changed is not None
+        return cls(view, promised, draft.policy.form, left_out, minimal, told, schema.permanent, alike, away)
+
+    def audit(
+        self,
+        knowledge: Knowledge | None = None,
+        *,
+        attacks: Iterable[Attack | str],
+        limit: float | Fraction | str | None,
+        seconds: float,
+        accept: Iterable[str],
+        threshold: float = 0.09,
+        progress: Progress | None = None,
+    ) -> AuditReport:
+        """Let the attacks loose on it."""
+        from reissue.auditing.running import audit
+
+        given = knowledge or Knowledge()
+        if self.minimal:
+            knowledge = given = replace(given, minimal={**self.minimal, **given.minimal})
+        if self.permanent:
+            values = tuple(dict.fromkeys([*self.permanent, *given.permanent]))
+            away = given.elsewhere or self.elsewhere
+            # Only what the policy calls permanent has cohorts.
+            cohorts = given.cohorts or self.cohorts if len(values) == len(self.permanent) else None
+            knowledge = replace(given, permanent=values, cohorts=cohorts, elsewhere=away)
+        unknown = {*given.permanent} - {*self.permanent, *self.view.values}
+        if unknown:
+            raise ParameterError(
+                f"{count_of(len(unknown), 'permanent value')} of Knowledge that no release shows.",
+                hint="spell values as they are published.",
+            )
+        report = audit(
+            self.view,
+            knowledge,
+            attacks=attacks,
+            limit=limit,
+            form=self.form,
+            seconds=seconds,
+            threshold=threshold,
+            promises=self.promises,
+            accept=accept,
+            progress=progress,
+        )
+        if not self.untrue:
+            return report
+        numbers = ", ".join(f"{number:,}" for number in self.untrue)
+        told = f"In {'release' if len(self.untrue) == 1 else 'releases'} {numbers} some values may have been replaced"
+        remark = f"{told} by others: what is found is what is shown, and not always true."
+        return replace(report, remarks=(*report.remarks, remark))
+
+
+def at_gate(
+    draft: Draft, past: Past | None = None, *, progress: Progress = lambda stage: None
+) -> tuple[Draft, AuditReport | None]:
+    """The draft, which then remembers what the gate of its policy says, and the report; as it is without a gate."""
+    gate = draft.policy.gate
+    if gate is None:
+        return draft, None
+    seal = _shown(draft, draft.seal_now())
+    sight = Sight.of_draft(draft, past)
+    report = sight.audit(
+        attacks=gate.attacks, limit=gate.probability, seconds=gate.seconds, accept=gate.accept, progress=progress
+    )
+    return replace(draft, passage=Passage.of(gate, report, seal, sight.left_out)), report
+
+
+def _shown(draft: Draft, tables: str) -> str:
+    """The seal on what a gate is shown: the tables of the draft, by their seal, and who is in which group of them."""
+    private = {"rows": draft.rows, "facts": draft.facts, "counterfeits": draft.counterfeits, "changed": draft.changed}
+    return seal_of(private, tables)
+
+
+def let_through(draft: Draft) -> Draft:
+    """The draft; GateClosed is raised if its policy has a gate that has not let it pass."""
+    if draft.policy.gate is None or (draft.passage is not None and draft.passage.passed):
+        return draft
+    raise never_shown() if draft.passage is None else closed(draft.passage)
+
+
+def to_commit(draft: Draft, reason: str | None) -> tuple[Draft, str | None]:
+    """The draft as it may be committed, and the written reason, where a gate that did not let it pass needs one.
+
+    A draft is refused unless its tables are those that were checked; a reason helps with a gate only.
+    """
+    seal, passage = draft.seal_now(), draft.passage
+    if passage is not None and (passage.gate != draft.policy.gate or passage.seal != _shown(draft, seal)):
+        if reason is None:
+            raise another_draft()
+        # The gate said that about something else.
+        draft = replace(draft, passage=None)
+    if seal != draft.seal:
+        raise unchecked_tables()
+    if reason is None or (draft.passage is not None and draft.passage.passed):
+        return let_through(draft), None
+    return draft, reason
+
+
+def with_drawn(
+    knowledge: Knowledge | None,
+    past: Past,
+    view: Published,
+    schema: Schema,
+    draft: Draft | None,
+    *,
+    compromised: float,
+    participation: float,
+    waiting: bool,
+    seed: int | None,
+) -> Knowledge | None:
+    """What the adversary knows, with the people drawn from the private side whom he knows something about."""
+    given = drawn_knowledge(knowledge, compromised, seed, lambda: past.true_values(schema, draft))
+    given = drawn_participation(given, participation, seed, lambda: past.participation(draft))
+    return knowing_who_waited(given, past, view, schema, draft) if waiting else given
+
+
+def drawn_knowledge(
+    knowledge: Knowledge | None, rate: float, seed: int | None, true_values: Callable[[], pl.DataFrame]
+) -> Knowledge | None:
+    """With people drawn at a rate from a table of person numbers and true values; who is known already stays so."""
+    _check_rate("compromised", rate)
+    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
+        raise ParameterError(
+            f"The 'seed' parameter of audit must be a whole number of at least 0. Got {seed!r} instead."
+        )
+    if not rate:
+        return knowledge
+    true = true_values()
+    chosen = true.filter(np.random.default_rng(seed).random(true.height) < rate)
+    people, values = chosen.get_columns()
+    drawn: dict[str | int, object] = dict(zip(people.to_list(), values.to_list(), strict=True))
+    given = knowledge or Knowledge()
+    return replace(given, compromised={**drawn, **given.compromised})
+
+
+def drawn_participation(
+    knowledge: Knowledge | None, rate: float, seed: int | None, participation: Callable[[], pl.DataFrame]
+) -> Knowledge | None:
+    """With people drawn at a rate from a table of person numbers and the releases they are in."""
+    _check_rate("participation", rate)
+    if not rate:
+        return knowledge
+    everybody = participation()
+    chosen = everybody.filter(np.random.default_rng(seed).random(everybody.height) < rate)
+    drawn: dict[str | int, Sequence[int]] = dict(
+        zip(*(column.to_list() for column in chosen.get_columns()), strict=True)
+    )
+    given = knowledge or Knowledge()
+    return replace(given, present={**drawn, **given.present})
+
+
+def _check_rate(name: str, rate: float) -> None:
+    number = isinstance(rate, int | float) and not isinstance(rate, bool)
+    if not number or not 0 <= rate <= 1:
+        raise ParameterError(f"The '{name}' parameter of audit must be a rate from 0 to 1. Got {rate!r} instead.")
+
+
+def knowing_who_waited(
+    given: Knowledge | None, past: Past, view: Published, schema: Schema, draft: Draft | None = None
+) -> Knowledge:
+    """With who waited for which release, and the method.
+
+    Only those are named whose list is certain: whoever came into a group together with them waited in the same one,
+    which was kept for no larger l than the method has now, and nobody's value in it changed since.
+    """
+    method = past.method if draft is None else draft.policy.method
+    lists = past.waiting_lists(method.parameters.get("l", 0))
+    if not lists:
+        raise ParameterError(
+            "What waiting gives away is not measured here: the 'waiting' parameter of audit is for series made by "
+            'Incremental with diversity = "distinct".'
+        )
+    waiting: dict[int, list[str | int]] = {}
+    for before, after in pairwise(view.releases):
+        if before.number not in lists:
+            continue
+        changed = past.changed(before.number, after.number, schema, draft)
+        table = lists[before.number].filter(~pl.col("person").is_in(changed.implode()).any().over("list"))
+        group = pl.DataFrame(
+            {PERSON: after.members, GROUP: np.repeat(np.arange(after.group_count), after.sizes)}
+        ).with_columns(pl.col(PERSON).cast(pl.Int64))
+        came = table.with_columns(pl.col("person").cast(pl.Int64).alias(PERSON)).join(group, on=PERSON)
+        alone = (pl.col("list").n_unique() == 1) & (pl.col("list").min() != NO_LIST)
+        certain = came.filter(alone.over(GROUP))
+        if certain.height:
+            waiting[before.number] = certain[PERSON].to_list()
+    known = given or Knowledge()
+    return replace(known, waiting={**waiting, **known.waiting}, method=method.name)
+
+
+def without_people(published: Published, people: Ints) -> tuple[Published, int]:
+    """The view without the groups in which these people are, and how many groups those are.
+
+    Of people who are together in a group all must be meant, or none: then nothing that is left out could tell
+    anything about those who remain.
+    """
+    if not people.size:
+        return published, 0
+    left, dropped = [], 0
+    for release in published.releases:
+        group = np.repeat(np.arange(release.group_count), release.sizes)
+        concerned = np.bincount(group[np.isin(release.members, people)], minlength=release.group_count) > 0
+        dropped += int(concerned.sum())
+        left.append(chosen_groups(release, np.flatnonzero(~concerned)))
+    return replace(published, releases=tuple(left)), dropped
+
+
+def chosen_groups(release: PublishedGroups, groups: Ints) -> PublishedGroups:
+    """Some groups of a release whose members are all certain."""
+    if groups.size == release.group_count:
+        return release
+    members, member_starts = _runs(release.member_starts, groups)
+    values, value_starts = _runs(release.value_starts, groups)
+    return PublishedGroups(
+        number=release.number,
+        members=release.members[members],
+        member_starts=member_starts,
+        values=release.values[values],
+        counts=release.counts[values],
+        value_starts=value_starts,
+        region=None if release.region is None else release.region[groups],
+        classes=None if release.classes is None else release.classes[members],
+    )
+
+
+def _runs(starts: Ints, chosen: Ints) -> tuple[Ints, Ints]:
+    """The places of the chosen runs, one after the other, and where each begins among them."""
+    sizes = np.diff(starts)[chosen]
+    return runs(starts[chosen], sizes), np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

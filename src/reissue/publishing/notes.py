@@ -1,0 +1,87 @@
+"""What the publisher should look at before a draft is committed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue.errors import count_of
+from reissue.methods.base import Method
+from reissue.model.grouping import Grouping
+from reissue.model.snapshot import Delta, Labels, Snapshot
+
+MANY_GONE = 0.05
+"""From this share of a registry on, the publisher is asked whether it is complete."""
+
+MANY_MADE_UP = 0.05
+"""From this share of counterfeits on, the publisher is told what to do about it."""
+
+
+def notes_of(
+    method: Method,
+    grouping: Grouping,
+    snapshot: Snapshot,
+    delta: Delta,
+    counterfeits: pl.DataFrame | None,
+    held_back: pl.DataFrame | None,
+    changed: pl.DataFrame | None,
+    *,
+    form: str,
+    protected: bool,
+    anew: bool,
+    unregistered: bool = False,
+    gone: tuple[int, int] = (0, 0),
+) -> tuple[str, ...]:
+    """What a draft costs, what looks like a mistake in the table or the policy, and what the method has to say."""
+    notes = []
+    if delta.since and not protected:
+        betrayed = "betray people"
+        if anew:
+            betrayed = "betray very many people, for nothing of the earlier ones was taken into account"
+        notes.append(f"the series is unprotected: comparing releases may {betrayed}; the public record says so")
+    if unregistered:
+        notes.append("no registry was given: everybody ever seen in the series counts as registered")
+    left, before = gone
+    if left:
+        people = f"of {before:,} people {left:,} {'is' if left == 1 else 'are'} no longer registered, as if extinct"
+        notes.append(f"{people}; check that the registry is complete" if left > MANY_GONE * before else people)
+    if counterfeits is not None:
+        notes.append(f"{count_of(counterfeits.height, 'counterfeit row')} made up in place of values that were missing")
+        published = len(snapshot) - (0 if held_back is None else held_back.height)
+        share = counterfeits.height / (counterfeits.height + published)
+        if share > MANY_MADE_UP:
+            given = method.parameters
+            levers = [f"a smaller {name}" for name in ("m", "n", "e") if name in given]
+            levers += ["a larger L"] if "L" in given else []
+            notes.append(f"{share:.0%} of the rows are made up: {', '.join(levers)}, or more people, would need fewer")
+    if changed is not None:
+        values = f"{count_of(changed.height, 'value')} ({changed.height / snapshot.values.codes.size:.2%} of all)"
+        notes.append(f"{values} replaced by another; nothing that is published marks them")
+    if grouping.elsewhere is not None:
+        values = count_of(len(grouping.elsewhere), "permanent value")
+        notes.append(f"{values} shown where the holder was when he was first seen with it, not where he is now")
+    if held_back is not None:
+        for reason, people in held_back["reason"].value_counts().sort("reason").iter_rows():
+            notes.append(f"{count_of(people, 'person', 'people')} held back: {reason}")
+    if (
+        delta.since
+        and not left
+        and snapshot.present == delta.stayed.size
+        and not any(people.size for people in (delta.gone, delta.changed_quasi, delta.changed_value))
+    ):
+        notes.append(f"nothing has changed since release {delta.since}: this publishes the same state once more")
+    levels = snapshot.values.levels
+    sets: list[Any] = [promise.parameters.get("protect") or () for promise in method.promises(snapshot.schema)]
+    named = {value for one in sets for values in one for value in values}
+    if named and isinstance(levels, Labels):
+        used = {levels.labels[code] for code in np.flatnonzero(np.bincount(snapshot.values.codes))}
+        if absent := len(named - used):
+            what = count_of(absent, "protected value occurs", "protected values occur")
+            notes.append(f"{what} nowhere in this table; check the spelling")
+    unseen = set(snapshot.schema.permanent) - set(levels.labels) if isinstance(levels, Labels) else set()
+    if unseen:
+        what = count_of(len(unseen), "permanent value has", "permanent values have")
+        notes.append(f"{what} not occurred in any table yet; check the spelling")
+    return (*notes, *grouping.notes, *method.warnings(), *method.remarks(form))

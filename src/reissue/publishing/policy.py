@@ -1,0 +1,396 @@
+"""Policy: what is in the table, how it is published, and what may come later; TOML in and out.
+
+series = "protected"            # or "unprotected": a static method may publish again
+form = "generalised"            # or "anatomised"
+disclose = []                   # ["counterfeits"]: publish how many made-up rows each group has
+
+[people]
+ids = "plain"                   # or "hashed", with key_file = "/somewhere/else/clinic.key"
+
+[schema]
+person = "patient"
+drop = ["name"]
+
+[schema.quasi.age]
+kind = "numeric"
+[schema.quasi.education]
+kind = "hierarchy"
+file = "education.csv"          # or the hierarchy itself: [schema.quasi.education.hierarchy]
+
+[schema.sensitive.diagnosis]
+kind = "categorical"
+new = "accept"
+
+[method]
+name = "Mondrian"
+k = 10
+[[method.constraints]]
+name = "t-closeness"
+t = 0.2
+
+[gate]                          # optional: what every release must withstand, together with those before
+attacks = ["Worlds", "Equivalence"]
+limit = "1/4"                   # or 0.25; left out: what the method promises
+seconds = 60.0
+accept = []                     # ["undecided", "sampled"]: what may pass without a proof
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import tomli_w
+
+from reissue import guarantees, methods
+from reissue.errors import HierarchyError, ParameterError, PolicyError, UserError, listed
+from reissue.methods.base import Method, Promise
+from reissue.model.hierarchy import Hierarchy
+from reissue.model.schema import Categorical, Kind, Numeric, Schema
+from reissue.publishing.gate import Gate
+
+Form = Literal["generalised", "anatomised"]
+DISCLOSURES = ("counterfeits",)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Ids:
+    """How people's ids are kept in the private part of a series."""
+
+    ids: Literal["plain", "hashed"] = "plain"
+    """As they are, or as keyed hashes that only the holder of the key can make."""
+    key_file: str | None = None
+    """Where the key lies, outside the series' folder; needed for hashed ids."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.key_file, Path):
+            object.__setattr__(self, "key_file", str(self.key_file))
+        if self.ids not in ("plain", "hashed"):
+            raise ParameterError(f"The 'ids' parameter must be 'plain' or 'hashed'. Got {self.ids!r} instead.")
+        if (self.ids == "hashed") != (self.key_file is not None):
+            raise ParameterError(
+                "Hashed ids need a 'key_file', and only they do.", hint="make a key with: reissue key <file>"
+            )
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Everything a series is published under. A change of it is recorded, never silent."""
+
+    schema: Schema
+    """The role and kind of every column."""
+    method: Method
+    """How people are grouped."""
+    form: Form = "generalised"
+    """One table with regions in place of quasi-identifiers, or two tables tied by groups only."""
+    series: Literal["protected", "unprotected"] = "protected"
+    """Whether a method that does not protect a series may publish more than once. The public record says so."""
+    people: Ids = Ids()
+    """How ids are kept."""
+    disclose: Sequence[str] = ()
+    """What is published beside the tables: `"counterfeits"`, how many rows of each group are made up."""
+    gate: Gate | None = None
+    """The attacks that every release must withstand, together with those before; None: the method's promises are
+    checked, and no more."""
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not isinstance(self.disclose, list | tuple) or any(word not in DISCLOSURES for word in self.disclose):
+            problems.append(f"'disclose' must be a list; what it can hold is {listed(DISCLOSURES)}")
+        else:
+            object.__setattr__(self, "disclose", tuple(self.disclose))
+        if not isinstance(self.method, Method):
+            problems.append("'method' must be a method, such as ri.Mondrian(k=10)")
+        if self.form not in ("generalised", "anatomised"):
+            problems.append(f"'form' must be 'generalised' or 'anatomised', not {self.form!r}")
+        if self.series not in ("protected", "unprotected"):
+            problems.append(f"'series' must be 'protected' or 'unprotected', not {self.series!r}")
+        if isinstance(self.method, Method):
+            problems += [*self._method_problems(), *self._gate_problems()]
+        if problems:
+            raise PolicyError("The policy contradicts itself.", problems=problems)
+
+    def _method_problems(self) -> list[str]:
+        kind = self.schema.sensitive_kind
+        problems = self.method.problems(self.schema, self.form)
+        if self.schema.permanent and not self.method.takes.registry:
+            problems.append(f"{self.method.name} does nothing for permanent values: leave 'permanent' out")
+        for promise in self.method.promises(self.schema):
+            if promise.name == "ke-anonymity" and not (isinstance(kind, Numeric) and kind.missing == "refuse"):
+                problems.append(
+                    "ke-anonymity needs a numeric sensitive column without missing values: "
+                    f'give \'{self.schema.sensitive}\' the kind "numeric" and missing = "refuse"'
+                )
+            if promise.parameters.get("distance") == "ordered" and isinstance(kind, Categorical) and not kind.values:
+                problems.append(
+                    f"t-closeness with the ordered distance needs an order: declare the values of "
+                    f"'{self.schema.sensitive}' in their order, or make it numeric"
+                )
+            problems += self._protected_problems(promise)
+        return problems
+
+    def _gate_problems(self) -> list[str]:
+        if self.gate is None:
+            return []
+        if not isinstance(self.gate, Gate):
+            return ['\'gate\' must be a gate, such as ri.Gate(attacks=["Worlds"], limit="1/4")']
+        from reissue.auditing.criteria import lacking
+        from reissue.auditing.limits import limits_of
+
+        try:
+            promises = self.method.promises(self.schema)
+            limits = [limits_of(self.gate.probability, promises, releases=count) for count in (1, None)]
+        except ParameterError:
+            return [f"{self.method.name} promises no bound on probabilities: the gate needs a 'limit', such as 0.25"]
+        permanent = bool(self.schema.permanent)
+        names = (lacking(self.gate.attacks, one, permanent=permanent) for one in limits)
+        wanted = dict.fromkeys(name for found in names for name in found)
+        missing = [] if "undecided" in self.gate.accept else list(wanted)
+        return [
+            f"the gate needs the attack '{name}' to prove what {self.method.name} promises: name it in 'attacks', or "
+            "'undecided' in 'accept'"
+            for name in missing
+        ]
+
+    def _protected_problems(self, promise: Promise) -> list[str]:
+        sets: Any = promise.parameters.get("protect") or ()
+        protected = {value for values in sets for value in values}
+        kind = self.schema.sensitive_kind
+        if protected and isinstance(kind, Numeric):
+            return [f"{promise.name} protects labels, but the sensitive column is numeric"]
+        other = sum(not isinstance(value, str) for value in protected)
+        if other:
+            return [f"{promise.name} protects {other} values that are not text; labels are text"]
+        lacking = len(protected - set(kind.values)) if isinstance(kind, Categorical) and kind.values else 0
+        if lacking:
+            return [f"{promise.name} protects {lacking} labels that the sensitive column's declared values lack"]
+        return []
+
+    def guarantees(self) -> tuple[guarantees.Guarantee, ...]:
+        """The guarantees that every release under this policy must pass."""
+        return tuple(guarantees.build(name, **dict(p)) for name, p in self.method.promises(self.schema))
+
+    def differences(self, other: Policy) -> list[str]:
+        """The entries in which another policy differs, by their names in TOML."""
+        mine, theirs = _flat(self.to_dict()), _flat(other.to_dict())
+        return sorted(key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The policy as nested dictionaries, hierarchies included."""
+        schema: dict[str, Any] = {"person": self.schema.person}
+        for name in ("drop", "permanent"):
+            if getattr(self.schema, name):
+                schema[name] = list(getattr(self.schema, name))
+        if self.schema.protect:
+            schema["protect"] = [list(group) for group in self.schema.protect]
+        schema["quasi"] = {name: _kind_dict(kind) for name, kind in self.schema.quasi.items()}
+        schema["sensitive"] = {self.schema.sensitive: _kind_dict(self.schema.sensitive_kind)}
+        if self.schema.as_is:
+            schema["as_is"] = {name: _kind_dict(kind) for name, kind in self.schema.as_is.items()}
+        people: dict[str, str] = {"ids": self.people.ids}
+        if self.people.key_file is not None:
+            people["key_file"] = self.people.key_file
+        return {
+            "series": self.series,
+            "form": self.form,
+            **({"disclose": list(self.disclose)} if self.disclose else {}),
+            "people": people,
+            "schema": schema,
+            "method": {"name": self.method.name, **_plain(self.method.parameters)},
+            **({} if self.gate is None else {"gate": self.gate.to_dict()}),
+        }
+
+    def to_toml(self) -> str:
+        """The policy as TOML, complete in itself: hierarchies are written out."""
+        return tomli_w.dumps(self.to_dict())
+
+    @classmethod
+    def read(cls, path: str | Path) -> Policy:
+        """Read a policy file; paths of hierarchies and of the key in it are relative to the file."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+            raise PolicyError(
+                f"The policy file '{path}' cannot be read: {reason}.",
+                hint="reissue init <table> proposes a policy file.",
+            ) from error
+        try:
+            return cls.from_toml(text, folder=path.parent)
+        except PolicyError as error:
+            raise PolicyError(f"'{path}': {error.what}", problems=error.problems, hint=error.hint) from None
+
+    @classmethod
+    def from_toml(cls, text: str, *, folder: str | Path | None = None) -> Policy:
+        """Read a policy from TOML text; paths in it are relative to `folder` or, without one, left as they are."""
+        try:
+            data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise PolicyError(f"The policy is not valid TOML: {error}.") from error
+        return _Reader(None if folder is None else Path(folder)).policy(data)
+
+
+class _Reader:
+    """Turns nested dictionaries into a policy; gathers everything that is wrong."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.problems: list[str] = []
+
+    def policy(self, data: Mapping[str, Any]) -> Policy:
+        self._known("the policy", data, ("series", "form", "disclose", "people", "schema", "method", "gate"))
+        schema = self._schema(self._table("schema", data.get("schema")))
+        method = self._method(self._table("method", data.get("method")))
+        people = self._try("[people]", lambda: self._ids(self._table("people", data.get("people", {}))))
+        gate = self._gate(self._table("gate", data["gate"])) if "gate" in data else None
+        if self.problems or schema is None or method is None or people is None:
+            raise PolicyError("The policy cannot be used.", problems=self.problems)
+        given = {name: data[name] for name in ("series", "form", "disclose") if name in data}
+        return Policy(schema, method, people=people, gate=gate, **given)
+
+    def _schema(self, data: Mapping[str, Any]) -> Schema | None:
+        names = ("person", "quasi", "sensitive", "as_is", "drop", "permanent", "protect")
+        self._known("[schema]", data, names)
+        kinds: dict[str, Any] = {}
+        for role in ("quasi", "sensitive", "as_is"):
+            columns = self._table(f"schema.{role}", data.get(role, {}))
+            kinds[role] = {
+                name: kind
+                for name, entry in columns.items()
+                if (kind := self._kind(f"schema.{role}.{name}", entry)) is not None
+            }
+        if not isinstance(data.get("person"), str):
+            self.problems.append('[schema] needs person = "...", the column that tells people apart')
+        for name in ("drop", "permanent"):
+            if not _is_list_of_text(data.get(name, [])):
+                self.problems.append(f"[schema] {name} must be a list of text")
+        protect = data.get("protect", [])
+        if not (isinstance(protect, list) and all(map(_is_list_of_text, protect))):
+            self.problems.append("[schema] protect must be a list of lists of text")
+        if self.problems:
+            return None
+        rest = {name: data[name] for name in ("person", "drop", "permanent", "protect") if name in data}
+        return self._try("[schema]", lambda: Schema(**kinds, **rest))
+
+    def _kind(self, where: str, entry: object) -> Kind | None:
+        entry = self._table(where, entry)
+        kinds: dict[object, type[Numeric] | type[Categorical]] = {"numeric": Numeric, "categorical": Categorical}
+        kind = entry.get("kind")
+        rest = {name: value for name, value in entry.items() if name != "kind"}
+        if kind == "hierarchy":
+            self._known(f"[{where}]", rest, ("file", "hierarchy", "missing"))
+            return self._try(f"[{where}]", lambda: self._hierarchy(rest))
+        if not isinstance(kind, str) or kind not in kinds:
+            self.problems.append(f'[{where}] needs kind = "numeric", "categorical" or "hierarchy"')
+            return None
+        if not self._known(f"[{where}]", rest, tuple(field.name for field in fields(kinds[kind]))):
+            return None
+        return self._try(f"[{where}]", lambda: kinds[kind](**rest))
+
+    def _hierarchy(self, entry: Mapping[str, Any]) -> Hierarchy:
+        if ("file" in entry) == ("hierarchy" in entry):
+            raise HierarchyError('give either file = "..." or the hierarchy itself')
+        missing = entry.get("missing", "refuse")
+        if "file" in entry:
+            return Hierarchy.read((self.folder or Path()) / entry["file"], missing=missing)
+        return Hierarchy.from_nested(entry["hierarchy"], missing=missing)
+
+    def _ids(self, entry: Mapping[str, Any]) -> Ids:
+        key_file = entry.get("key_file")
+        if isinstance(key_file, str) and self.folder is not None and not key_file.startswith("~"):
+            # The series keeps its policy elsewhere, so the path must not depend on where this one lay.
+            return Ids(**{**entry, "key_file": str((self.folder / key_file).resolve())})
+        return Ids(**entry)
+
+    def _method(self, data: Mapping[str, Any]) -> Method | None:
+        if not isinstance(data.get("name"), str):
+            self.problems.append('[method] needs a name, such as name = "Mondrian"')
+            return None
+        parameters = {name: value for name, value in data.items() if name not in ("name", "constraints")}
+        if not isinstance(data.get("constraints", []), list):
+            self.problems.append("[method] constraints must be a list of tables: [[method.constraints]]")
+            return None
+        if "constraints" in data:
+            constraints = [self._constraint(entry) for entry in data["constraints"]]
+            if None in constraints:
+                return None
+            parameters["constraints"] = constraints
+        return self._try("[method]", lambda: methods.build(data["name"], **parameters))
+
+    def _gate(self, entry: Mapping[str, Any]) -> Gate | None:
+        if not self._known("[gate]", entry, tuple(field.name for field in fields(Gate))):
+            return None
+        return self._try("[gate]", lambda: Gate(**entry))
+
+    def _constraint(self, entry: object) -> guarantees.Guarantee | None:
+        where = "[[method.constraints]]"
+        given = self._table("[method.constraints]", entry)
+        if not isinstance(given.get("name"), str):
+            self.problems.append(f'{where} needs a name, such as name = "t-closeness"')
+            return None
+        rest = {name: value for name, value in given.items() if name != "name"}
+        return self._try(where, partial(guarantees.build, given["name"], **rest))
+
+    def _table(self, where: str, entry: object) -> dict[str, Any]:
+        if isinstance(entry, dict):
+            return entry
+        self.problems.append(f"there is no [{where}]" if entry is None else f"[{where}] must be a table")
+        return {}
+
+    def _known(self, where: str, data: Mapping[str, Any], names: tuple[str, ...]) -> bool:
+        for name in data:
+            if name not in names:
+                near = get_close_matches(name, names, n=1)
+                self.problems.append(
+                    f"{where} has no entry '{name}'" + (f"; did you mean '{near[0]}'?" if near else "")
+                )
+        return all(name in names for name in data)
+
+    def _try(self, where: str, make: Callable[[], T]) -> T | None:
+        try:
+            return make()
+        except TypeError as error:
+            self.problems.append(f"{where}: {error}")
+        except UserError as error:
+            told = [error.what.rstrip("."), *error.problems, *([error.hint.rstrip(".")] if error.hint else [])]
+            self.problems.append(f"{where}: " + "; ".join(told))
+        return None
+
+
+def _kind_dict(kind: Kind) -> dict[str, Any]:
+    if isinstance(kind, Hierarchy):
+        return {"kind": "hierarchy", "missing": kind.missing, "hierarchy": kind.to_nested()}
+    entries = {field.name: getattr(kind, field.name) for field in fields(kind)}
+    given = {name: list(v) if isinstance(v, tuple) else v for name, v in entries.items() if v not in (None, ())}
+    return {"kind": "numeric" if isinstance(kind, Numeric) else "categorical", **given}
+
+
+def _plain(value: Any) -> Any:
+    """Tuples as lists, as TOML and JSON have them."""
+    if isinstance(value, Mapping):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    return value
+
+
+def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """`{"a": {"b": 1}}` as `{"a.b": 1}`; hierarchies and lists stay whole."""
+    flat: dict[str, Any] = {}
+    for name, value in data.items():
+        if isinstance(value, Mapping) and name != "hierarchy":
+            flat |= _flat(value, f"{prefix}{name}.")
+        else:
+            flat[prefix + name] = value
+    return flat
+
+
+def _is_list_of_text(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(entry, str) for entry in value)

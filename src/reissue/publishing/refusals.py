@@ -1,0 +1,187 @@
+"""Why a table must not be published: reasons that are clear before anybody is grouped."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from reissue.errors import Infeasible, ParameterError, PolicyChanged, Refused, Unprotected, count_of
+from reissue.guarantees import GroupGuarantee
+from reissue.methods import METHODS
+from reissue.methods.base import Method
+from reissue.model.snapshot import Delta, People, Snapshot, strata
+from reissue.publishing.policy import Policy
+from reissue.tables.recode import whole
+
+if TYPE_CHECKING:
+    from reissue.publishing.drafting import History
+
+
+def check_amendment(mine: Policy, theirs: Policy) -> None:
+    """What a series with releases cannot change about its policy."""
+    fixed = [
+        what
+        for what, changed in {
+            "the person column": mine.schema.person != theirs.schema.person,
+            "the sensitive column": mine.schema.sensitive != theirs.schema.sensitive,
+            "the kind of the sensitive column": type(mine.schema.sensitive_kind)
+            is not type(theirs.schema.sensitive_kind),
+            "how ids are kept": mine.people.ids != theirs.people.ids,
+        }.items()
+        if changed
+    ]
+    if fixed:
+        raise PolicyChanged(
+            f"A series cannot change {' or '.join(fixed)}: its history would no longer fit.",
+            hint="start a new series in another folder.",
+        )
+
+
+def check_protection(policy: Policy, history: History, protected: bool, obstacles: list[str]) -> None:
+    """A second release needs a method that protects a series and can go on from the first, or a policy that says so."""
+    if not history.number or protected or policy.series == "unprotected":
+        return
+    if not policy.method.protects_series:
+        problem = (
+            f"{policy.method.name} protects each release alone, not the series, and release {history.number} is out "
+            "already: whoever is in both could be betrayed by comparing them."
+        )
+        hint = "choose a method that protects a series, or accept the risk:"
+    else:
+        problem = (
+            f"{policy.method.name} protects a series from its first release on, and under this policy it cannot: "
+            "whoever is in earlier releases too could be betrayed by comparing them."
+        )
+        hint = "go back to the method and parameters of before, or accept the risk:"
+    raise Unprotected(
+        problem,
+        problems=obstacles if policy.method.protects_series else [],
+        hint=f'{hint} set series = "unprotected" in the policy and record that with `reissue amend`; the public '
+        "record then says so.",
+    )
+
+
+def check_registry(method: Method, given: bool) -> None:
+    """Not every method knows of people who are not in the table."""
+    if given and not method.takes.registry:
+        raise ParameterError(
+            f"{method.name} takes no registry: whoever is not in the table is nobody to it.",
+            hint="leave 'registry' and 'extinct' out.",
+        )
+
+
+def check_changes(method: Method, delta: Delta, history: History) -> None:
+    """Not every method can take deletions, returns and changed columns.
+
+    Whoever was never published may come, go and change: that shows in no release.
+    """
+    if method.takes.deletions and method.takes.changes and method.takes.returns:
+        return
+    unseen = _unseen(method, delta, history)
+    gone, returned, quasi, value = (
+        np.setdiff1d(people, unseen).size
+        for people in (delta.gone, delta.returned, delta.changed_quasi, delta.changed_value)
+    )
+    happened = {"deletions": gone, "returns": returned, "changes": quasi + value}
+    if all(getattr(method.takes, kind) for kind, people in happened.items() if people):
+        return
+    problems = []
+    if gone and not method.takes.deletions:
+        problems.append(f"deletions: {count_of(gone, 'person is', 'people are')} gone since the last release")
+    if returned and not method.takes.returns:
+        problems.append(f"returns: {count_of(returned, 'person', 'people')} came back")
+    if quasi and not method.takes.changes:
+        problems.append(f"changes: {count_of(quasi, 'person', 'people')} with other quasi-identifiers")
+    if value and not method.takes.changes:
+        problems.append(f"changes: {count_of(value, 'person', 'people')} with another sensitive value")
+    raise Refused(
+        f"{method.name} cannot take what changed since the last release.",
+        problems=problems,
+        hint=_instead([kind for kind, people in happened.items() if people], history),
+    )
+
+
+def _unseen(method: Method, delta: Delta, history: History) -> People:
+    """Those whom no release showed, as far as that is certain, and those whom none will show again."""
+    unseen = [] if history.barred is None else [_numbers(history.barred)]
+    alone = history.protected and history.method == method.name and not history.adopted
+    # A series that was always made by a method without deletions shows everybody again whom it once showed. So who
+    # was held back last was never shown, and neither was who left and came back: others could not have left.
+    if alone and not method.takes.deletions:
+        unseen += [delta.returned, *([] if history.held_back is None else [_numbers(history.held_back)])]
+    return np.concatenate([np.empty(0, dtype=np.int64), *unseen])
+
+
+def _numbers(people: pl.DataFrame) -> People:
+    return people["person"].to_numpy().astype(np.int64)
+
+
+def _instead(happened: list[str], history: History) -> str:
+    """What to do about it: a method cannot be changed in the middle of a protected series."""
+    words = {"deletions": "people who leave", "returns": "people who return", "changes": "people who change"}
+    what = _joined([words[kind] for kind in happened])
+    able = [kind for kind in METHODS.values() if all(getattr(kind.takes, change) for change in happened)]
+    correct = "if the table should have stayed as it was, correct it."
+    if "deletions" in happened:
+        correct = "a release takes the whole table, not only the newcomers; if nobody should be gone, correct it."
+    if not history.protected:
+        names = _joined([kind.name for kind in able])
+        return (
+            f"{correct} {names} take {what}: `reissue amend` changes the method. The series is unprotected already, "
+            "and the public record will go on saying so."
+        )
+    names = _joined([kind.name for kind in able if kind.protects_series])
+    return (
+        f"{correct} {names} take {what}, but they protect a series from its first release on: begin a new series "
+        'under one of them, or go on here with series = "unprotected" and `reissue amend`. Either way whoever was '
+        "published before could be betrayed by comparing releases; no method prevents that."
+    )
+
+
+def never_without(method: Method) -> tuple[str, ...]:
+    """What to say when ids are forgotten in a series whose method takes no deletions; nothing where it does."""
+    if method.takes.deletions:
+        return ()
+    return (
+        f"{method.name} takes no deletions: if those forgotten were published, every later table will be refused, "
+        "without them because they are gone, and with them because they are not recognised",
+    )
+
+
+def _joined(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def check_feasible(snapshot: Snapshot, guarantees: tuple[Any, ...], *, goes_on: bool) -> None:
+    """What the whole table fails as one group, every grouping of it fails in some group.
+
+    Columns published as they are keep their values apart, so there each combination is a table of its own. A method
+    that goes on from earlier releases judges by itself: it may publish some people and let others wait.
+    """
+    if goes_on:
+        return
+    groupwise = [guarantee for guarantee in guarantees if isinstance(guarantee, GroupGuarantee)]
+    if not groupwise:
+        return
+    stratum = strata(snapshot)
+    view = whole(snapshot, stratum)
+    failed = {g: verdict for g in groupwise if not (verdict := g.check(view)).holds}
+    if not failed:
+        return
+    if view.releases[0].group_count == 1:
+        raise Infeasible(
+            f"No grouping of this table ({count_of(len(snapshot), 'row')}) can satisfy the policy.",
+            problems=[f"{g.title}: {g.advice(view)}" for g in failed],
+            hint="lower the parameters, or publish when there are more people.",
+        )
+    names = ", ".join(f"'{column.name}'" for column in snapshot.as_is)
+    raise Infeasible(
+        f"The columns published as they are ({names}) divide the table into parts that cannot satisfy the policy.",
+        problems=[
+            f"{g.title}: {v.violations:,} of {v.groups:,} combinations of their values fail, the worst with {v.worst:g}"
+            for g, v in failed.items()
+        ],
+        hint="make such a column a quasi-identifier or drop it, lower the parameters, or wait for more people.",
+    )

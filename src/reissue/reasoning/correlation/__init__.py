@@ -1,0 +1,1 @@
+"""Groups of different releases that differ in few people (Riboni & Bettini 2009)."""

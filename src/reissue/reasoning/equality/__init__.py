@@ -1,0 +1,1 @@
+"""Sets of people who must have the same values (He, Barman & Naughton 2011)."""

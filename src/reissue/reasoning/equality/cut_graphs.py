@@ -1,0 +1,299 @@
+"""The cut graphs of all buckets of a series, as flat arrays; one release is one pass over them.
+
+`CutGraph` is one graph and knows the mathematics. A series has hundreds or thousands of buckets, and in nearly
+all of them a release is safe at a glance: the tuples that enter are paths of their own between the new release t
+and 0, and so are t - u - 0 for every past node u, as many as the fewer of those who left from u and those who
+still live there. Where that adds up to T = 2 e - 1 nothing else need be known, and the graph only gains rows. Only
+the others are looked at as `CutGraph`s: those with too few such paths, or with people who return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.errors import InternalError
+from reissue.model.memory import Memory
+from reissue.reasoning.equality.cut_graph import OUTSIDE, CutGraph
+from reissue.reasoning.equality.cut_tables import EDGES, NODES, TUPLES, from_rows, to_rows, to_tables
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+CUTS = "cuts"
+"""The table with the e that graphs are kept for."""
+EARLY = 8
+"""From so many nodes on those are merged that are tied by many tuples."""
+_TABLES = ("nodes", "edges")
+_BITS = 20
+"""Releases and nodes are numbered below 2^20, signatures below 2^23."""
+
+
+class Counts(NamedTuple):
+    """How many tuples of each signature came in each release."""
+
+    signature: Ints
+    came: Ints
+    tuples: Ints
+
+    @classmethod
+    def of(cls, signature: Ints, came: Ints) -> Counts:
+        """Count tuples."""
+        keys, count = np.unique((signature << _BITS) | came, return_counts=True)
+        return cls(keys >> _BITS, keys & ((1 << _BITS) - 1), count.astype(np.int64))
+
+    def only(self, signatures: Ints) -> Counts:
+        """Those of some signatures."""
+        mine = np.isin(self.signature, signatures)
+        return Counts(self.signature[mine], self.came[mine], self.tuples[mine])
+
+    def and_tuples(self, signature: Ints, came: Ints) -> Counts:
+        """With further tuples counted."""
+        more = Counts.of(signature, came)
+        return Counts(*_summed(*(np.concatenate(pair) for pair in zip(self, more, strict=True))))
+
+
+@dataclass(frozen=True)
+class Turnover:
+    """What enters and leaves the buckets that change in one release, on counts.
+
+    Tuples that are edges of the graphs (people in their first stay, counterfeits) are counted apart from people who
+    have returned, who are not.
+    """
+
+    number: int
+    """The release."""
+    signature: Ints
+    """The buckets that change, ascending."""
+    entering: Ints
+    """For each how many tuples enter."""
+    leaving: Counts
+    """How many leave, by the release they came in."""
+    returners_entering: Ints
+    """For each bucket how many people enter who were there before."""
+    returners_leaving: Counts
+    """How many of these leave."""
+
+
+class CutGraphs:
+    """One `CutGraph` for each signature."""
+
+    def __init__(self, e: int, tables: Mapping[str, pl.DataFrame] | None = None) -> None:
+        self.e = e
+        self.threshold = 2 * e - 1
+        self._open: dict[int, CutGraph] = {}
+        """Graphs that are being looked at one by one; they count, not their rows below."""
+        self._set(tables or to_tables({}))
+
+    def _set(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        self._nodes = np.stack([_ints(tables["nodes"], name) for name in NODES])
+        self._edges = np.stack([_ints(tables["edges"], name) for name in EDGES])
+
+    @classmethod
+    def read(cls, memory: Memory, e: int) -> Self:
+        """What `tables` gave."""
+        if CUTS not in memory:
+            return cls(e)
+        began = int(memory[CUTS]["e"][0])
+        if e > began:
+            raise InternalError(f"graphs that are kept for e = {began} say nothing about e = {e}")
+        # Graphs are kept for the e they began with: what is safe for it is safe for less.
+        return cls(began, {name: memory[name] for name in _TABLES})
+
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """What to remember."""
+        self._close()
+        return {
+            CUTS: pl.DataFrame({"e": [self.e]}, schema={"e": pl.UInt32}),
+            "nodes": _frame(self._nodes, NODES),
+            "edges": _frame(self._edges, EDGES),
+        }
+
+    def graph(self, signature: int) -> CutGraph:
+        """One graph, to be looked at or changed."""
+        if signature not in self._open:
+            nodes, edges = (table[:, _of(table, signature)].T.tolist() for table in (self._nodes, self._edges))
+            self._open[signature] = from_rows(nodes, edges, self.e).get(signature) or CutGraph(self.e)
+        return self._open[signature]
+
+    def admit(self, signature: Ints, came: Ints, left: Ints) -> Bools:
+        """Who of those that would return can, given the last stay of each, which was an edge so far."""
+        admitted = np.zeros(signature.size, dtype=np.bool_)
+        for one in np.unique(signature).tolist():
+            rows = np.flatnonzero(signature == one)
+            stays = list(zip(came[rows].tolist(), left[rows].tolist(), strict=True))
+            admitted[rows] = self.graph(one).admit(stays)
+        return admitted
+
+    def missing(self, turnover: Turnover) -> Ints:
+        """How many tuples more must enter each bucket."""
+        missing = np.zeros(turnover.signature.size, dtype=np.int64)
+        slow = self._slow(turnover)
+        node = self._node_of(turnover.leaving.signature, turnover.leaving.came)
+        left = Counts(*_summed(turnover.leaving.signature, node, turnover.leaving.tuples))
+        there = self._living(left.signature, left.came) - left.tuples
+        if (there < 0)[~np.isin(left.signature, turnover.signature[slow])].any():
+            raise InternalError("more tuples leave a bucket than its graph has")
+        paths = np.zeros(turnover.signature.size, dtype=np.int64)
+        np.add.at(paths, np.searchsorted(turnover.signature, left.signature), np.minimum(left.tuples, there))
+        short = slow | (turnover.entering + paths < self.threshold)
+        for at in np.flatnonzero(short).tolist():
+            missing[at] = self.graph(int(turnover.signature[at])).missing(**_arguments(turnover, at))
+        return missing
+
+    def step(self, turnover: Turnover) -> None:
+        """Go on to the next release. Nothing may be missing."""
+        if self.missing(turnover).any():
+            raise InternalError(f"release {turnover.number} is not safe for e = {self.e}")
+        slow = np.isin(turnover.signature, list(self._open))
+        for at in np.flatnonzero(slow).tolist():
+            self.graph(int(turnover.signature[at])).step(**_arguments(turnover, at))
+        self._gain(turnover, ~slow)
+        self._contract(turnover.number)
+        self._close()
+
+    def end(self, signatures: Ints, number: int) -> None:
+        """Everybody has left these buckets."""
+        for signature in signatures.tolist():
+            self.graph(signature).end(number)
+        self._close()
+
+    def living(self) -> Ints:
+        """The signatures with tuples that live."""
+        self._close()
+        return np.unique(self._edges[0][(self._edges[1] != 1) & (self._edges[2] == OUTSIDE)])
+
+    def _slow(self, turnover: Turnover) -> Bools:
+        """The buckets with people who return, or that are open already."""
+        watched = self._edges[0][self._edges[1] != TUPLES]
+        slow = np.isin(turnover.signature, np.concatenate([watched, np.array(list(self._open), dtype=np.int64)]))
+        slow |= turnover.returners_entering > 0
+        return slow | np.isin(turnover.signature, turnover.returners_leaving.signature)
+
+    def _gain(self, turnover: Turnover, which: Bools) -> None:
+        """Algorithm 1 for many buckets at once: those who leave now run to the new release instead of to 0."""
+        signature, number = turnover.signature[which], turnover.number
+        mine = np.isin(turnover.leaving.signature, signature)
+        left, came, count = (part[mine] for part in turnover.leaving)
+        node = self._node_of(left, came)
+        tuples = self._edges[:, self._edges[1] == TUPLES]
+        others = self._edges[:, self._edges[1] != TUPLES]
+        rows = [
+            (tuples[0], tuples[2], tuples[3], tuples[4]),
+            (left, np.full_like(node, OUTSIDE), node, -count),
+            (left, node, np.full_like(node, number), count),
+            (signature, np.full_like(signature, OUTSIDE), np.full_like(signature, number), turnover.entering[which]),
+        ]
+        keys = np.concatenate([(s << 2 * _BITS) | (u << _BITS) | v for s, u, v, _ in rows])
+        keys, place = np.unique(keys, return_inverse=True)
+        counts = np.zeros(keys.size, dtype=np.int64)
+        np.add.at(counts, place, np.concatenate([count for *_, count in rows]))
+        keys, counts = keys[counts > 0], counts[counts > 0]
+        low = (1 << _BITS) - 1
+        kind = np.full(keys.size, TUPLES, dtype=np.int64)
+        grown = np.stack([keys >> 2 * _BITS, kind, (keys >> _BITS) & low, keys & low, counts])
+        self._edges = _sorted(np.concatenate([grown, others], axis=1))
+
+    def _contract(self, number: int) -> None:
+        """Merge nodes in graphs that have come to have many; every release looks at one in eight of them.
+
+        Where past releases are tied by many tuples each, merging is easy and saves much, so it is done early.
+        """
+        rows = self._edges[:, (self._edges[0] % CutGraph.EVERY == number % CutGraph.EVERY) & (self._edges[1] == TUPLES)]
+        nodes = np.unique(np.concatenate([(rows[0] << _BITS) | rows[2], (rows[0] << _BITS) | rows[3]]))
+        signature, count = np.unique(nodes >> _BITS, return_counts=True)
+        past = rows[:, rows[2] != OUTSIDE]
+        place = np.searchsorted(signature, past[0])
+        pairs = np.bincount(place, minlength=signature.size)
+        tied = np.bincount(place, weights=past[4], minlength=signature.size) >= self.threshold * pairs
+        due = (count >= CutGraph.LIMIT) | (tied & (count >= EARLY))
+        for one in signature[due].tolist():
+            self.graph(one).contract()
+
+    def _close(self) -> None:
+        """Put the open graphs back into rows."""
+        if not self._open:
+            return
+        opened = np.array(list(self._open), dtype=np.int64)
+        nodes, edges = to_rows(self._open)
+        self._nodes = _replaced(self._nodes, opened, nodes)
+        self._edges = _replaced(self._edges, opened, edges)
+        self._open = {}
+
+    def _node_of(self, signature: Ints, release: Ints) -> Ints:
+        """The node that stands for a release in the graph of a signature."""
+        keys = (self._nodes[0] << _BITS) | self._nodes[1]
+        node = release.copy()
+        if not keys.size:
+            return node
+        while True:
+            wanted = (signature << _BITS) | node
+            at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+            merged = keys[at] == wanted
+            if not merged.any():
+                return node
+            node = np.where(merged, self._nodes[2][at], node)
+
+    def _living(self, signature: Ints, node: Ints) -> Ints:
+        """How many tuples live at a node."""
+        rows = self._edges[:, (self._edges[1] == TUPLES) & (self._edges[2] == OUTSIDE)]
+        keys, wanted = (rows[0] << _BITS) | rows[3], (signature << _BITS) | node
+        if not keys.size:
+            return np.zeros_like(wanted)
+        at = np.minimum(np.searchsorted(keys, wanted), keys.size - 1)
+        return np.where(keys[at] == wanted, rows[4][at], 0)
+
+
+def _arguments(turnover: Turnover, at: int) -> dict[str, Any]:
+    """What `CutGraph` wants to know of one bucket."""
+    signature = turnover.signature[at]
+    return {
+        "number": turnover.number,
+        "leaving": _by_came(turnover.leaving, signature),
+        "entering": int(turnover.entering[at]),
+        "returners_leaving": _by_came(turnover.returners_leaving, signature),
+        "returners_entering": int(turnover.returners_entering[at]),
+    }
+
+
+def _by_came(counts: Counts, signature: np.int64) -> dict[int, int]:
+    rows = slice(*np.searchsorted(counts.signature, [signature, signature + 1]))
+    return dict(zip(counts.came[rows].tolist(), counts.tuples[rows].tolist(), strict=True))
+
+
+def _summed(signature: Ints, node: Ints, count: Ints) -> tuple[Ints, Ints, Ints]:
+    keys, place = np.unique((signature << _BITS) | node, return_inverse=True)
+    total = np.zeros(keys.size, dtype=np.int64)
+    np.add.at(total, place, count)
+    return keys >> _BITS, keys & ((1 << _BITS) - 1), total
+
+
+def _of(rows: Ints, signature: int) -> slice:
+    """Where the rows of a signature stand; rows are sorted by it."""
+    return slice(*np.searchsorted(rows[0], [signature, signature + 1]))
+
+
+def _replaced(rows: Ints, signatures: Ints, new: list[tuple[int, ...]]) -> Ints:
+    """Rows with those of some signatures replaced."""
+    made = np.array(new, dtype=np.int64).reshape(-1, rows.shape[0]).T
+    return _sorted(np.concatenate([rows[:, ~np.isin(rows[0], signatures)], made], axis=1))
+
+
+def _sorted(rows: Ints) -> Ints:
+    """Rows by their first four columns."""
+    return rows[:, np.lexsort((rows[3], rows[2], rows[1], rows[0]))]
+
+
+def _ints(table: pl.DataFrame, name: str) -> Ints:
+    return table[name].to_numpy().astype(np.int64)
+
+
+def _frame(rows: Ints, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [pl.Series(name, row).cast(dtype) for (name, dtype), row in zip(schema.items(), rows, strict=True)]
+    )

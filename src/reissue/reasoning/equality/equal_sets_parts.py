@@ -1,0 +1,155 @@
+"""The parts of a series that equivalence attacks can be looked for in one by one, and what is proven of each.
+
+A bucket is all groups with the same set of values. If everybody keeps to one bucket and each of its groups holds all
+its values equally often, an attack below the number of values of the smallest bucket is one on each bucket that it
+touches (He, Barman & Naughton 2011, Lemma 3; for any size, if the sets of values are linearly independent). Otherwise
+the series is one part. The min-cut of a bucket's graph bounds what touches it in any case.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from reissue.errors import count_of
+from reissue.reasoning.equality.equal_sets_exact import ExactSets, smallest_sets
+from reissue.reasoning.history import diversity
+from reissue.reasoning.history.signatures import Signatures, independent, signatures_of
+from reissue.reasoning.history.trajectories import Bucket, Trajectories
+
+Ints = npt.NDArray[np.int64]
+
+CELLS = 100_000
+"""The exact search is tried where groups by trajectories are at most this many."""
+SHARE = 0.2
+"""How much of the time that is left one part may take."""
+
+
+@dataclass(frozen=True, repr=False)
+class Part:
+    """Some groups of a series, with the trajectories that lead through them."""
+
+    groups: Ints
+    trajectories: Ints
+    bucket: Bucket
+    """The same by position in these two."""
+
+    def __repr__(self) -> str:
+        return f"Part({self.groups.size:,} groups, {self.trajectories.size:,} trajectories)"
+
+
+@dataclass(frozen=True, repr=False)
+class Parts:
+    """A series in parts."""
+
+    ways: Trajectories
+
+    def __repr__(self) -> str:
+        return f"Parts({self.ways!r})"
+
+    @cached_property
+    def signatures(self) -> Signatures:
+        """A number for the set of values of each group, and the sets."""
+        return signatures_of(self.ways)
+
+    @cached_property
+    def buckets(self) -> list[Part]:
+        """The smallest first."""
+        return sorted(self._buckets(), key=lambda part: part.bucket.cells)
+
+    @cached_property
+    def whole(self) -> Part:
+        """Everything as one part."""
+        ways = self.ways
+        steps = np.repeat(np.arange(ways.people.size), np.diff(ways.starts))
+        stays = np.zeros(ways.people.size, dtype=bool)
+        groups, passing = np.arange(ways.release.size), np.arange(ways.people.size)
+        return Part(groups, passing, Bucket(groups, ways.people, stays, ways.groups, steps))
+
+    def _buckets(self) -> Iterator[Part]:
+        number, ways = self.signatures.number, self.ways
+        steps = np.repeat(np.arange(ways.people.size), np.diff(ways.starts))
+        of_step, moves = number[ways.groups], ways.moves(number)
+        order = np.argsort(of_step, kind="stable")
+        for part in np.split(order, np.flatnonzero(np.diff(of_step[order])) + 1) if order.size else ():
+            groups, row = np.unique(ways.groups[part], return_inverse=True)
+            passing, column = np.unique(steps[part], return_inverse=True)
+            yield Part(groups, passing, Bucket(groups, ways.people[passing], moves[passing], row, column))
+
+    @cached_property
+    def tangled(self) -> str | None:
+        """Why buckets cannot be looked at one by one, whatever the size of the attack, if they cannot."""
+        distinct = diversity.distinct(self.ways)
+        uneven = int(np.count_nonzero(diversity.largest(self.ways) * distinct != diversity.totals(self.ways)))
+        if uneven:
+            return f"values are not all equally often in {uneven:,} of {count_of(distinct.size, 'group')}"
+        moving = int(self.ways.people[self.ways.moves(self.signatures.number)].sum())
+        if moving:
+            return f"the set of values changes for {moving:,} of {count_of(int(self.ways.people.sum()), 'member')}"
+        return None
+
+    def apart(self, below: int) -> bool:
+        """Whether attacks below a size can be looked for bucket by bucket."""
+        if self.tangled is not None:
+            return False
+        used = [values for values in self.signatures.sets if values.size]
+        return below <= min((values.size for values in used), default=0) or self._independent
+
+    @cached_property
+    def _independent(self) -> bool:
+        return independent(self.signatures.sets)
+
+    def least_by_cut(self, part: Part) -> int:
+        """A size that no attack that touches a bucket is below, by its min-cut; 1, which says nothing, if in doubt.
+
+        Only where the bucket has one group in each release: with more, people are seldom one edge of its graph, and
+        the cut of a large graph takes long. If the bucket is in one release only, and nobody leaves it, every attack
+        on it takes in a whole group.
+        """
+        releases = np.unique(self.ways.release[part.groups]).size
+        if releases == 1 and not part.bucket.moves.any():
+            return int(np.bincount(part.bucket.row, weights=part.bucket.people[part.bucket.column]).min())
+        if releases < part.groups.size:
+            return 1
+        return part.bucket.least_attack()
+
+    def values(self, part: Part) -> Ints:
+        """Groups by values, how often each was published."""
+        ways = self.ways
+        lengths = np.diff(ways.value_starts)[part.groups]
+        at = np.concatenate([np.arange(ways.value_starts[g], ways.value_starts[g + 1]) for g in part.groups.tolist()])
+        _, place = np.unique(ways.values[at], return_inverse=True)
+        table = np.zeros((part.groups.size, int(place.max(initial=-1)) + 1), dtype=np.int64)
+        table[np.repeat(np.arange(part.groups.size), lengths), place] = ways.counts[at]
+        return table
+
+    def search(self, part: Part, below: int, best: Ints, deadline: float) -> ExactSets | None:
+        """Everybody's smallest attack in a part, given the smallest known for each member; None if it is too large."""
+        left = deadline - time.monotonic()
+        if part.bucket.cells > CELLS or left <= 0:
+            return None
+        known = self.best_of_trajectories(best)[part.trajectories]
+        limit = time.monotonic() + left * SHARE
+        presence, values = part.bucket.presence(), self.values(part)
+        return smallest_sets(presence, part.bucket.people, values, below, known, limit)
+
+    def best_of_trajectories(self, best: Ints) -> Ints:
+        """From a figure for each member to the smallest of each trajectory."""
+        found = np.full(self.ways.people.size, np.iinfo(np.int64).max)
+        np.minimum.at(found, self.ways.of_member, best)
+        return found
+
+    @cached_property
+    def _by_trajectory(self) -> tuple[Ints, Ints]:
+        order = np.argsort(self.ways.of_member, kind="stable")
+        return order, np.concatenate([[0], np.cumsum(self.ways.people)]).astype(np.int64)
+
+    def members(self, trajectories: Ints) -> list[Ints]:
+        """For each trajectory the positions of its members among all, ascending."""
+        order, starts = self._by_trajectory
+        return [order[starts[one] : starts[one + 1]] for one in trajectories.tolist()]

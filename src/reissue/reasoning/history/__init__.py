@@ -1,0 +1,1 @@
+"""Who was where: groups and people followed from release to release."""

@@ -1,0 +1,263 @@
+"""Group histories: who was in which group of every earlier release.
+
+Groups are numbered over the whole series, those of a release from `next_group` on, so that the list of somebody's
+groups is ascending. The lists of everyone in the last release are written anew each time; those of people who left go
+into a part that never changes again, and is read only if one of them comes back.
+
+What is remembered, as named tables:
+
+    groups               number, next_group   the last release, and the number that the next group gets
+    histories            person, length       everyone published in the last release, and how often so far
+    memberships          group                the groups of each, one after the other
+    seen                 first, last          everyone published so far, as ranges of person numbers
+    left-000007          person, group        the lists of those who left in release 7
+    left-000008-1        the same             the last lists of those who left in several releases, up to 8
+
+Made-up members may have numbers from `MADE_UP` on. They never come back, so their lists are dropped when they go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.arrays.dense import ascending, places
+from reissue.arrays.runs import runs
+from reissue.errors import InternalError
+from reissue.model.memory import KEPT, Kept, Memory, Prefixed, Remembered
+from reissue.reasoning.history.past_parts import Part, Parts, Ranges
+
+Ints = npt.NDArray[np.int64]
+Groups = npt.NDArray[np.uint32]
+
+GROUPS, HISTORIES, MEMBERSHIPS, SEEN, LEFT = "groups", "histories", "memberships", "seen", "left-"
+MADE_UP = 2**31
+"""Numbers from here on are those of made-up members."""
+
+
+class _Lists(Part):
+    """The groups of some people, ascending by person."""
+
+    what = "group histories"
+
+    def __init__(self, person: Ints, starts: Ints, groups: Groups) -> None:
+        self._person = person
+        self.starts = starts
+        self.groups = groups
+
+    @property
+    def person(self) -> Ints:
+        return self._person
+
+    @property
+    def lengths(self) -> Ints:
+        return np.diff(self.starts)
+
+    @classmethod
+    def read(cls, number: int, table: pl.DataFrame) -> _Lists:
+        person = table["person"].to_numpy()
+        first = np.flatnonzero(np.diff(person, prepend=MADE_UP))
+        return cls(person[first].astype(np.int64), np.append(first, person.size), table["group"].to_numpy())
+
+    @classmethod
+    def of_all(cls, parts: Sequence[_Lists]) -> _Lists:
+        person = np.concatenate([part.person for part in parts])
+        groups = np.concatenate([part.groups for part in parts])
+        lengths = np.concatenate([part.lengths for part in parts])
+        # Of equal people the sort leaves the one of the newest part, with the longest list, last.
+        order = np.argsort(person, kind="stable")
+        last = order[np.diff(person[order], append=-1) != 0]
+        pool = np.cumsum(lengths) - lengths
+        return cls(person[last], _starts(lengths[last]), groups[runs(pool[last], lengths[last])])
+
+    def table(self) -> pl.DataFrame:
+        person = np.repeat(self.person.astype(np.uint32), self.lengths)
+        return pl.DataFrame({"person": person, "group": self.groups})
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class GroupHistories:
+    """The groups that everyone was ever in, up to one release."""
+
+    number: int
+    """The last release; 0 before the first."""
+    next_group: int
+    """The number of the first group of the next release."""
+    person: Ints
+    """Everyone published in the last release, ascending."""
+    starts: Ints
+    """Where each one's list begins in `groups`; one entry more than there are people."""
+    groups: Groups
+    """The groups of each, ascending."""
+    _seen: Ranges
+    _left: Parts[_Lists]
+    _prefix: str
+    _unchanged: frozenset[str]
+    """The tables that are still as they were read."""
+
+    def __repr__(self) -> str:
+        return (
+            f"GroupHistories(release {self.number}: {self.person.size:,} members with {self.groups.size:,} memberships "
+            f"in {self.next_group:,} groups so far)"
+        )
+
+    @classmethod
+    def read(cls, memory: Memory, prefix: str = "") -> GroupHistories:
+        """What `tables` gave, with the same prefix. Parts about those who left are read when they are asked for."""
+        memory = Prefixed(memory, prefix) if prefix else memory
+        if GROUPS not in memory:
+            none = np.zeros(0, dtype=np.int64)
+            lists = (none, np.zeros(1, dtype=np.int64), none.astype(np.uint32))
+            return cls(0, 0, *lists, Ranges(none, none), Parts(_Lists, LEFT), prefix, frozenset())
+        last, living = memory[GROUPS], memory[HISTORIES]
+        return cls(
+            int(last["number"][0]),
+            int(last["next_group"][0]),
+            living["person"].to_numpy().astype(np.int64),
+            _starts(living["length"].to_numpy()),
+            memory[MEMBERSHIPS]["group"].to_numpy(),
+            Ranges.read(memory[SEEN]),
+            Parts.read(_Lists, LEFT, memory),
+            prefix,
+            frozenset((GROUPS, HISTORIES, MEMBERSHIPS, SEEN)),
+        )
+
+    def tables(self) -> Remembered:
+        """What to remember; parts and tables that are as they were before stand as `KEPT`."""
+
+        def kept_or(name: str, table: Callable[[], dict[str, object]]) -> pl.DataFrame | Kept:
+            return KEPT if name in self._unchanged else pl.DataFrame(table())
+
+        def small(numbers: Ints) -> Groups:
+            return numbers.astype(np.uint32)
+
+        tables: dict[str, pl.DataFrame | Kept] = {
+            GROUPS: kept_or(
+                GROUPS,
+                lambda: {"number": small(np.array([self.number])), "next_group": small(np.array([self.next_group]))},
+            ),
+            HISTORIES: kept_or(
+                HISTORIES, lambda: {"person": small(self.person), "length": small(np.diff(self.starts))}
+            ),
+            MEMBERSHIPS: kept_or(MEMBERSHIPS, lambda: {"group": self.groups}),
+            SEEN: KEPT if SEEN in self._unchanged else self._seen.table(),
+            **self._left.tables(),
+        }
+        return {self._prefix + name: table for name, table in tables.items()}
+
+    def of(self, people: Ints) -> tuple[Ints, Groups]:
+        """The groups of people who live, left or never came: where each one's begin, and the groups, ascending."""
+        at = places(self.person, people)
+        lives = at >= 0
+        living, gone = at[lives], self._gone(people, lives)
+        length = np.zeros(people.size, dtype=np.int64)
+        length[lives] = self._lengths[living]
+        if not gone.size and (living[1:] > living[:-1]).all():
+            return _starts(length), self._chosen(living)
+        first = np.zeros(people.size, dtype=np.int64)
+        first[lives] = self.starts[living]
+        pool, filled = [self.groups], self.groups.size
+        for part, found, place in self._left.find(people[gone]):
+            chosen = part.lengths[place]
+            pool.append(part.groups[runs(part.starts[place], chosen)])
+            first[gone[found]] = filled + np.cumsum(chosen) - chosen
+            length[gone[found]] = chosen
+            filled += pool[-1].size
+        groups = pool[0] if len(pool) == 1 else np.concatenate(pool)
+        return _starts(length), groups[runs(first, length)]
+
+    def times(self, people: Ints) -> Ints:
+        """How often each of these was published so far."""
+        at = places(self.person, people)
+        lives = at >= 0
+        times = np.zeros(people.size, dtype=np.int64)
+        times[lives] = self._lengths[at[lives]]
+        gone = self._gone(people, lives)
+        for part, found, place in self._left.find(people[gone]):
+            times[gone[found]] = part.lengths[place]
+        return times
+
+    def forgotten(self, people: Ints) -> npt.NDArray[np.bool_]:
+        """Which of these are made-up members that went: their lists were dropped, and they cannot come back."""
+        forgotten = (people >= MADE_UP) & (places(self.person, people) < 0)
+        forgotten[forgotten] = self._seen.holds(people[forgotten])
+        return forgotten
+
+    def advance(self, number: int, people: Ints, group: Ints, count: int) -> GroupHistories:
+        """Go on to a release of `count` groups in which these people, each once, were in these groups (from 0 on)."""
+        people, group = self._checked(number, people, group, count)
+        at = places(self.person, people)
+        stays = np.zeros(self.person.size, dtype=np.bool_)
+        stays[at[at >= 0]] = True
+        others = people[at < 0]
+        back = self._seen.holds(others)
+        if self.forgotten(others).any():
+            raise InternalError("a made-up member that was gone is in a release again")
+        starts, old = self.of(people)
+        starts = starts + np.arange(starts.size)
+        groups = np.empty(old.size + people.size, dtype=np.uint32)
+        is_old = np.ones(groups.size, dtype=np.bool_)
+        is_old[starts[1:] - 1] = False
+        groups[is_old] = old
+        groups[starts[1:] - 1] = self.next_group + group
+        leaving = np.flatnonzero(~stays & (self.person < MADE_UP))
+        left = _Lists(self.person[leaving], _starts(self._lengths[leaving]), self._chosen(leaving))
+        unchanged = frozenset({SEEN} & self._unchanged) if back.all() else frozenset[str]()
+        return GroupHistories(
+            number,
+            self.next_group + count,
+            people,
+            starts,
+            groups,
+            self._seen.joined(others[~back]),
+            self._left.joined(number, left),
+            self._prefix,
+            unchanged,
+        )
+
+    @property
+    def _lengths(self) -> Ints:
+        return np.diff(self.starts)
+
+    def _gone(self, people: Ints, lives: npt.NDArray[np.bool_]) -> Ints:
+        """The positions of those who left."""
+        others = np.flatnonzero(~lives & (people < MADE_UP))
+        return others[self._seen.holds(people[others])]
+
+    def _chosen(self, at: Ints) -> Groups:
+        """The lists of the living at ascending positions."""
+        if at.size == self.person.size:
+            return self.groups
+        chosen = np.zeros(self.person.size, dtype=np.bool_)
+        chosen[at] = True
+        return self.groups[np.repeat(chosen, self._lengths)]
+
+    def _checked(self, number: int, people: Ints, group: Ints, count: int) -> tuple[Ints, Ints]:
+        if number <= self.number:
+            raise InternalError(f"group histories known up to release {self.number} cannot go on to release {number}")
+        if people.size != group.size:
+            raise InternalError("people and their groups differ in number")
+        people, group = people.astype(np.int64), group.astype(np.int64)
+        if not (people[1:] > people[:-1]).all():
+            order = ascending(people)
+            if order.size < people.size:
+                raise InternalError("a release lists a person twice")
+            people, group = people[order], group[order]
+        if people.size and (people[0] < 0 or people[-1] >= 2**32):
+            raise InternalError("a release lists a person whose number is out of range")
+        if group.size and (group.min() < 0 or group.max() >= count):
+            raise InternalError("a release gives a person a group that does not exist")
+        if self.next_group + count > 2**32:
+            raise InternalError("a series has more groups than 32 bits can number")
+        return people, group
+
+
+def _starts(lengths: npt.NDArray[np.integer]) -> Ints:
+    """Where lists of these lengths begin, one after the other, and where the last one ends."""
+    starts = np.zeros(lengths.size + 1, dtype=np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts

@@ -1,0 +1,199 @@
+"""Trajectories: which groups people were in, release after release, with those of the same history counted together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from reissue.errors import ParameterError, count_of
+from reissue.model.release import Published, PublishedGroups
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, repr=False)
+class Trajectories:
+    """All groups of a series, and everybody's way through them. Counterfeits are members like others.
+
+    Groups are numbered from 0 over all releases, in their order; values and counts are stored group after group,
+    the groups of a trajectory one trajectory after the other.
+    """
+
+    release: Ints
+    """For each group the number of its release."""
+    group: Ints
+    """For each group its number in that release, counted from 1."""
+    values: Ints
+    """Positions in `Published.values`, each at most once in a group."""
+    counts: Ints
+    """How often the value at the same place was published."""
+    value_starts: Ints
+    """Where each group begins in `values` and `counts`."""
+    people: Ints
+    """For each trajectory how many members have it."""
+    groups: Ints
+    """The groups of each trajectory, ascending."""
+    starts: Ints
+    """Where each trajectory begins in `groups`."""
+    numbers: Ints
+    """The numbers of all members, ascending; those of counterfeits are below 0."""
+    of_member: Ints
+    """The trajectory of each of them."""
+
+    def __repr__(self) -> str:
+        return f"Trajectories({self.people.size:,} through {self.release.size:,} groups)"
+
+    @classmethod
+    def of(cls, published: Published) -> Trajectories:
+        """Follow everybody through a series in which nobody is in two places of a release."""
+        releases = published.releases
+        need_one_place_each(releases)
+        sizes = [release.group_count for release in releases]
+        ways = _ways(releases)
+        value_sizes = np.concatenate([np.zeros(1, dtype=np.int64), *(np.diff(r.value_starts) for r in releases)])
+        none = np.zeros(0, dtype=np.int64)
+        return cls(
+            np.repeat(np.array([release.number for release in releases], dtype=np.int64), sizes),
+            np.concatenate([none, *(np.arange(1, size + 1) for size in sizes)]),
+            np.concatenate([none, *(release.values for release in releases)]),
+            np.concatenate([none, *(release.counts for release in releases)]),
+            np.cumsum(value_sizes),
+            *ways,
+        )
+
+    def moves(self, signature: Ints) -> Bools:
+        """Which trajectories lead through different buckets, given a number for the signature of each group."""
+        of_step = signature[self.groups]
+        changes = (np.diff(of_step) != 0) & (np.diff(self._of_step()) == 0)
+        return np.bincount(self._of_step()[1:][changes], minlength=self.people.size) > 0
+
+    def buckets(self, signature: Ints) -> Iterator[Bucket]:
+        """The buckets, given a number for the signature of each group."""
+        trajectory, of_step, moves = self._of_step(), signature[self.groups], self.moves(signature)
+        order = np.argsort(of_step, kind="stable")
+        starts = np.flatnonzero(np.diff(of_step[order], prepend=-1))
+        for steps in np.split(order, starts)[1:]:
+            groups, row = np.unique(self.groups[steps], return_inverse=True)
+            passing, column = np.unique(trajectory[steps], return_inverse=True)
+            yield Bucket(groups, self.people[passing], moves[passing], row, column)
+
+    def presence(self) -> Ints:
+        """Groups by trajectories, 1 where one passes through the other."""
+        matrix = np.zeros((self.release.size, self.people.size), dtype=np.int64)
+        matrix[self.groups, self._of_step()] = 1
+        return matrix
+
+    def _of_step(self) -> Ints:
+        """The trajectory that each entry of `groups` belongs to."""
+        return np.repeat(np.arange(self.people.size), np.diff(self.starts))
+
+
+@dataclass(frozen=True, repr=False)
+class Bucket:
+    """All groups of one signature (the rows) and the trajectories that lead through them (the columns)."""
+
+    groups: Ints
+    """Which groups, ascending."""
+    people: Ints
+    """How many members have each trajectory."""
+    moves: Bools
+    """Which trajectories lead through other buckets too."""
+    row: Ints
+    column: Ints
+    """The places where a trajectory passes through a group, trajectory after trajectory, ascending by row."""
+
+    def __repr__(self) -> str:
+        return f"Bucket({self.groups.size:,} groups, {self.people.size:,} trajectories)"
+
+    @property
+    def cells(self) -> int:
+        """The size of `presence`."""
+        return self.groups.size * self.people.size
+
+    def presence(self) -> Ints:
+        """Groups by trajectories, 1 where one passes through the other."""
+        matrix = np.zeros((self.groups.size, self.people.size), dtype=np.int64)
+        matrix[self.row, self.column] = 1
+        return matrix
+
+    def least_attack(self) -> int:
+        """A size that no attack is below that leaves anything of the bucket; 1, which says nothing, if in doubt.
+
+        By the min-cut of its graph (He, Barman & Naughton 2011, Theorem 2): a node for each group and one for the
+        outside, and an edge for everybody from the group he came in to the one after the last he was in. An attack
+        is a potential on the nodes, zero outside, that has integer differences along the edges; so the sum of |y|
+        is a sum of cuts. People with several stays, or with stays in other buckets, are not one edge. They are left
+        out; then an attack might show in them alone, but not if the two ends of each of their stays hang together.
+        A stay is a run of rows, whatever their releases: so it holds for split buckets too, but says little there,
+        where few people are in a run.
+        """
+        import igraph
+
+        begins = np.append(True, (np.diff(self.column) != 0) | (np.diff(self.row) != 1))
+        came, left = self.row[begins], self.row[np.append(begins[1:], True)] + 1
+        who = self.column[begins]
+        once = (np.bincount(who)[who] == 1) & ~self.moves[who]
+        graph = igraph.Graph(self.groups.size + 1, np.column_stack([came, left])[once].tolist())
+        graph.es["people"] = self.people[who[once]].tolist()
+        part = np.array(graph.connected_components().membership)
+        if (part[came[~once]] != part[left[~once]]).any():
+            return 1
+        cuts: list[int] = [round(one.mincut(capacity="people").value) for one in graph.decompose(minelements=2)]
+        return -(-min(cuts) // 2)
+
+
+def _ways(releases: tuple[PublishedGroups, ...]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """How many members have each trajectory, its groups, where each one begins; all members, and which one each has.
+
+    Histories are refined release by release: whoever is in a release goes on from the history he had to the one
+    that has his group in addition, so that equal histories have equal numbers and nothing is left to a hash.
+    """
+    none = np.zeros(0, dtype=np.int64)
+    members = np.concatenate([none, *(release.members for release in releases)])
+    numbers, member = np.unique(members, return_inverse=True)
+    history = np.zeros(numbers.size, dtype=np.int64)
+    before, added = [np.zeros(1, dtype=np.int64)], [np.full(1, -1, dtype=np.int64)]
+    known, offset, start = 1, 0, 0
+    for release in releases:
+        here = member[start : start + release.members.size]
+        group = np.repeat(np.arange(release.group_count), release.sizes)
+        steps, new = np.unique(history[here] * max(release.group_count, 1) + group, return_inverse=True)
+        history[here] = known + new
+        before.append(steps // max(release.group_count, 1))
+        added.append(offset + steps % max(release.group_count, 1))
+        known, offset, start = known + steps.size, offset + release.group_count, start + here.size
+    last, of_member, people = np.unique(history, return_inverse=True, return_counts=True)
+    parent, last_group = np.concatenate(before), np.concatenate(added)
+
+    trajectory, groups = [none], [none]
+    at, walking = last, np.arange(last.size)
+    while walking.size:
+        trajectory.append(walking)
+        groups.append(last_group[at])
+        at = parent[at]
+        walking, at = walking[at > 0], at[at > 0]
+    passed, through = np.concatenate(trajectory), np.concatenate(groups)
+    order = np.lexsort((through, passed))
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(passed, minlength=last.size))])
+    return people.astype(np.int64), through[order], starts, numbers, of_member
+
+
+def need_one_place_each(releases: tuple[PublishedGroups, ...]) -> None:
+    """Refuse releases that have somebody in two places."""
+    problems = []
+    for release in releases:
+        numbers, places = np.unique(release.members, return_counts=True)
+        twice = int(np.count_nonzero(places > 1))
+        if twice:
+            who = count_of(twice, "member")
+            problems.append(f"Release {release.number} has {who} of {numbers.size:,} in more than one place.")
+    if problems:
+        raise ParameterError(
+            "Trajectories lead through one group of a release at most.",
+            problems=problems,
+            hint="let everybody be in one group of a release.",
+        )

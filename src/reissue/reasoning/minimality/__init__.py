@@ -1,0 +1,1 @@
+"""Why people were generalised at all (Wong, Fu, Wang & Pei 2007)."""

@@ -1,0 +1,318 @@
+"""Requirements: what every class had to satisfy, as something that can be asked of counts.
+
+A publisher who generalises no more than needed had a requirement; an adversary who argues from that must be able to
+say of any counts of values whether a class with these would have kept it. Every rule here agrees with the checker of
+the guarantee of the same name, and shares with it only the tolerance for figures that are floating-point sums.
+
+k-anonymity              at least k rows
+share-l-diversity        no protected set (no value, where none is named) has more than 1/l of the rows
+alpha-k-anonymity        at least k rows, and no protected set (no value) more than the share alpha
+distinct-l-diversity     at least l values
+entropy-l-diversity      an entropy of at least log l
+recursive-cl-diversity   the most frequent value less than c times as often as those from the l-th on
+t-closeness              a distance of at most t to the distribution of the whole release
+ke-anonymity             at least k numbers, over a range of at least e
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from reissue.arrays.exact import probability_of
+from reissue.errors import ParameterError, listed
+from reissue.model.release import Published, PublishedGroups
+from reissue.reasoning.history.diversity import TOLERANCE
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+EXACT = 2**31
+"""Up to here a whole number times a count of rows stays within 64 bits."""
+
+
+class Constraint(Protocol):
+    """Anything with a name and parameters: a guarantee, or a promise of a method."""
+
+    @property
+    def name(self) -> str:
+        """The name under which guarantees know it."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Its parameters by name."""
+
+
+class Rule(Protocol):
+    """One thing that is asked of a class."""
+
+    def kept(self, counts: Ints, sizes: Ints) -> Bools:
+        """Whether classes with these counts keep it, one class in a row."""
+
+
+@dataclass(frozen=True)
+class Smallest:
+    """At least k rows."""
+
+    k: int
+
+    def kept(self, counts: Ints, sizes: Ints) -> Bools:
+        """Whether there are enough rows."""
+        return sizes >= self.k
+
+
+@dataclass(frozen=True)
+class Share:
+    """A set of values has at most a share of the rows, 1/l or alpha."""
+
+    values: tuple[int, ...]
+    l: float | None  # noqa: E741
+    alpha: Fraction | None = None
+
+    def kept(self, counts: Ints, sizes: Ints) -> Bools:
+        """Compared exactly, except for an l that is not whole."""
+        held = counts[:, list(self.values)].sum(axis=1)
+        if self.alpha is not None:
+            over, under = self.alpha.as_integer_ratio()
+            if under > EXACT:
+                limits = [over * size // under for size in sizes.tolist()]
+                return np.asarray(held <= np.array(limits, dtype=np.int64))
+            return np.asarray(held * under <= sizes * over)
+        if isinstance(self.l, int) and self.l <= EXACT:
+            return np.asarray(held * self.l <= sizes)
+        assert self.l is not None
+        return np.asarray(held * float(self.l) <= sizes * (1 + TOLERANCE))
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """At least l values."""
+
+    l: int  # noqa: E741
+
+    def kept(self, counts: Ints, sizes: Ints) -> Bools:
+        """Whether there are enough of them."""
+        return np.asarray(np.count_nonzero(counts, axis=1) >= self.l)
+
+
+@dataclass(frozen=True)
+class Entropy:
+    """An entropy of at least log l."""
+
+    l: float  # noqa: E741
+
+    def kept(self, counts: Ints, sizes: Ints) -> Bools:
+        """Whether it is high enough, with the tolerance of the checker."""
+        held = counts.astype(np.float64)
+        weighted = (held * np.log(np.maximum(held, 1.0))).sum(axis=1)
+        size = np.maximum(sizes, 1)
+        entropy = np.maximum(np.log(size) - weighted / size, 0.0)
+        return np.asarray((entropy >= math.log(self.l) - TOLERANCE) & (sizes > 0))
+
+
+@dataclass(frozen=True)
+class Recursive:
+    """The most frequent value less than c times as often as those from the l-th on."""
+
+    c: float
+    l: int  # noqa: E741
+
+    def kept(self, counts: Ints, sizes: Ints) -> Bools:
+        """Compared exactly for a whole c."""
+        falling = -np.sort(-counts, axis=1)
+        head, tail = falling[:, 0], falling[:, self.l - 1 :].sum(axis=1)
+        if isinstance(self.c, int) and self.c <= EXACT:
+            return np.asarray(head < self.c * tail)
+        return np.asarray(head < float(self.c) * tail * (1 - TOLERANCE))
+
+
+@dataclass(frozen=True)
+class Close:
+    """A distance of at most t to a distribution."""
+
+    t: float
+    overall: tuple[int, ...]
+    ordered: bool = False
+
+    def kept(self, counts: Ints, sizes: Ints) -> Bools:
+        """Whether they are near enough, with the tolerance of the checker. Nothing lies at no distance."""
+        whole = np.array(self.overall, dtype=np.float64)
+        occurs = whole > 0
+        gap = counts / np.maximum(sizes, 1)[:, None] - whole / max(whole.sum(), 1.0)
+        if self.ordered:
+            steps = np.abs(np.cumsum(gap[:, occurs], axis=1)).sum(axis=1)
+            distance = steps / max(int(np.count_nonzero(occurs)) - 1, 1)
+        else:
+            distance = np.maximum(gap, 0.0).sum(axis=1)
+        return np.asarray((distance <= self.t + TOLERANCE) | (sizes == 0))
+
+
+@dataclass(frozen=True)
+class Spread:
+    """At least k numbers, over a range of at least e."""
+
+    k: int
+    e: float
+    magnitudes: tuple[float, ...]
+
+    def kept(self, counts: Ints, sizes: Ints) -> Bools:
+        """Whether there are enough, far enough apart. A missing number counts as one, without a place."""
+        numbers = np.array(self.magnitudes)
+        known = np.isfinite(numbers)
+        held = counts[:, known] > 0
+        top = np.where(held, numbers[known], -np.inf).max(axis=1, initial=-np.inf)
+        low = np.where(held, numbers[known], np.inf).min(axis=1, initial=np.inf)
+        extent = np.where(held.any(axis=1), top - np.where(held.any(axis=1), low, 0.0), 0.0)
+        return np.asarray((np.count_nonzero(counts, axis=1) >= self.k) & (extent >= self.e * (1 - TOLERANCE)))
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What every class had to satisfy: all of its rules."""
+
+    rules: tuple[Rule, ...]
+    width: int
+    """How many values there are."""
+
+    def kept(self, counts: Ints) -> Bools:
+        """Whether classes keep it; `counts` has a class in each row and a value in each column."""
+        sizes = counts.sum(axis=1)
+        kept = np.ones(counts.shape[0], dtype=bool)
+        for rule in self.rules:
+            kept &= rule.kept(counts, sizes)
+        return kept
+
+    @property
+    def smallest(self) -> int:
+        """The smallest size of a class."""
+        return max((rule.k for rule in self.rules if isinstance(rule, Smallest)), default=1)
+
+    @property
+    def sets(self) -> tuple[tuple[int, ...], ...]:
+        """The protected sets by the positions of their values, each once; single values are sets of one."""
+        return tuple(dict.fromkeys(rule.values for rule in self.rules if isinstance(rule, Share)))
+
+    @property
+    def counts_only(self) -> bool:
+        """Whether it asks for nothing but sizes and shares of sets."""
+        return all(isinstance(rule, Smallest | Share) for rule in self.rules)
+
+    def lumped(self) -> tuple[Ints, Requirement]:
+        """For each value the lump of values that it cannot be told from, and the requirement of counts of lumps."""
+        if not self.counts_only:
+            return np.arange(self.width), self
+        if all(len(values) == 1 for values in self.sets):
+            # The usual case of every value protected, without a table of values by sets.
+            alone = np.zeros(self.width, dtype=bool)
+            alone[[value for (value,) in self.sets]] = True
+            pattern = np.where(alone, np.arange(1, self.width + 1), 0)
+            _, lump = np.unique(pattern, return_inverse=True)
+        else:
+            inside = np.zeros((self.width, len(self.sets)), dtype=bool)
+            for at, values in enumerate(self.sets):
+                inside[list(values), at] = True
+            _, lump = np.unique(inside, axis=0, return_inverse=True)
+        lump = lump.reshape(-1).astype(np.int64)
+        rules = [
+            replace(rule, values=tuple(sorted(set(lump[list(rule.values)].tolist()))))
+            if isinstance(rule, Share)
+            else rule
+            for rule in self.rules
+        ]
+        return lump, Requirement(tuple(rules), int(lump.max(initial=-1)) + 1)
+
+
+def requirement_of(
+    constraints: Iterable[Constraint], published: Published, release: PublishedGroups | None = None
+) -> Requirement:
+    """What constraints ask of the classes of a release; distances are taken to its published distribution."""
+    overall = np.zeros(len(published.values), dtype=np.int64)
+    if release is not None:
+        np.add.at(overall, release.values, release.counts)
+    magnitudes = None if published.magnitudes is None else published.magnitudes.tolist()
+    return build(constraints, published.values, magnitudes, overall.tolist())
+
+
+KNOWN = {
+    "k-anonymity": ("k",),
+    "share-l-diversity": ("l",),
+    "alpha-k-anonymity": ("alpha",),
+    "distinct-l-diversity": ("l",),
+    "entropy-l-diversity": ("l",),
+    "recursive-cl-diversity": ("c", "l"),
+    "t-closeness": ("t",),
+    "ke-anonymity": ("k", "e"),
+}
+"""The names that are understood, with the parameters they need."""
+
+
+def build(
+    constraints: Iterable[Constraint],
+    values: Sequence[object],
+    magnitudes: Sequence[float] | None,
+    overall: Sequence[int],
+) -> Requirement:
+    """What constraints ask of counts of these values; `overall` is how often each occurs in the whole release."""
+    constraints = list(constraints)
+    problems = []
+    for one in constraints:
+        missing = [name for name in KNOWN.get(one.name, ()) if name not in one.parameters]
+        if one.name not in KNOWN:
+            problems.append(f"'{one.name}' is not one of {listed(sorted(KNOWN))}.")
+        elif missing:
+            problems.append(f"'{one.name}' needs {listed(missing)}.")
+        elif one.name == "alpha-k-anonymity" and probability_of(one.parameters["alpha"]) is None:
+            problems.append("The 'alpha' parameter of alpha-k-anonymity must be a share above 0 and at most 1.")
+        elif one.name == "ke-anonymity" and magnitudes is None:
+            problems.append("'ke-anonymity' needs a numeric sensitive column; the one published is not numeric.")
+    if not constraints:
+        problems.append("No constraint is named.")
+    if problems:
+        raise ParameterError(
+            "This is no requirement that the argument from minimality knows.",
+            problems=problems,
+            hint="name what the publisher had to satisfy, such as share-l-diversity with l = 2.",
+        )
+    rules: list[Rule] = []
+    for one in constraints:
+        rules += _rules(one, values, magnitudes or (), overall)
+    return Requirement(tuple(dict.fromkeys(rules)), len(values))
+
+
+def _rules(
+    one: Constraint, values: Sequence[object], magnitudes: Sequence[float], overall: Sequence[int]
+) -> list[Rule]:
+    given = one.parameters
+    match one.name:
+        case "k-anonymity":
+            return [Smallest(int(given["k"]))]
+        case "share-l-diversity":
+            return [Share(held, given["l"]) for held in positions(given.get("protect", ()), values)]
+        case "alpha-k-anonymity":
+            alpha = probability_of(given["alpha"])
+            shares = [Share(held, None, alpha) for held in positions(given.get("protect", ()), values)]
+            return [Smallest(int(given.get("k", 1))), *shares]
+        case "distinct-l-diversity":
+            return [Distinct(int(given["l"]))]
+        case "entropy-l-diversity":
+            return [Entropy(given["l"])]
+        case "recursive-cl-diversity":
+            return [Recursive(given["c"], int(given["l"]))]
+        case "t-closeness":
+            return [Close(given["t"], tuple(overall), given.get("distance", "variation") == "ordered")]
+    return [Spread(int(given["k"]), given["e"], tuple(magnitudes))]
+
+
+def positions(protect: Iterable[Iterable[object]], values: Sequence[object]) -> list[tuple[int, ...]]:
+    """Protected sets by the positions of their values; every value alone where none is named."""
+    place = {value: at for at, value in enumerate(values)}
+    sets = [tuple(sorted({place[label] for label in labels if label in place})) for labels in protect]
+    if not sets:
+        return [(at,) for at in range(len(values))]
+    return [held for held in dict.fromkeys(sets) if held]

@@ -1,0 +1,1 @@
+"""Possible worlds: who can have which value, and how likely it is."""

@@ -1,0 +1,160 @@
+"""Which values can be exchanged for each other without anybody noticing.
+
+Groups that share people hang together; parts that do not hang together say nothing about each other. Let every
+group of a part publish two values equally often (or neither). Then exchanging the two throughout the part turns
+every possible world into another one, so they are equally likely for each of its people. Values of one such
+*class* of size s have at most the probability 1/s each, and exactly that where all values of the part are in one
+class: this is why m-invariance gives 1/m, and it is seen in one pass over the counts, without any search.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from reissue.kernels import components, warm_up
+from reissue.model.release import Published
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, repr=False)
+class Symmetry:
+    """The parts of a series, and in each the classes of values that are equally likely for everybody.
+
+    Groups are numbered from 0 over all releases.
+    """
+
+    part: Ints
+    """For each group the part it belongs to, counted from 0."""
+    numbers: Ints
+    """All members, ascending; counterfeits are negative."""
+    last: Ints
+    """For each of them the last of its groups."""
+    starts: Ints
+    """Where each part begins in `values` and `alike`."""
+    values: Ints
+    """The values of each part, as positions in `Published.values`, ascending."""
+    alike: Ints
+    """How many values are in the class of the value at the same place, itself included."""
+
+    def __repr__(self) -> str:
+        return f"Symmetry({self.part_count:,} parts, {int(self.whole.sum()):,} of them with equally likely values)"
+
+    @property
+    def part_count(self) -> int:
+        """How many parts there are."""
+        return self.starts.size - 1
+
+    @property
+    def whole(self) -> Bools:
+        """The parts whose values are all in one class: each is equally likely for everybody."""
+        sizes = np.diff(self.starts)
+        first = np.append(self.alike, 0)[self.starts[:-1]]
+        whole: Bools = (sizes == 0) | (first == sizes)
+        return whole
+
+
+def symmetry(published: Published) -> Symmetry:
+    """Find the parts of a series whose members are known, and the classes of values in each."""
+    releases = published.releases
+    sizes = np.array([release.group_count for release in releases], dtype=np.int64)
+    offset = np.concatenate([[0], np.cumsum(sizes)])
+    none = np.zeros(0, dtype=np.int64)
+    members = np.concatenate([none, *(release.members for release in releases)])
+    numbers, person = _numbered(members)
+    groups = [
+        start + np.repeat(np.arange(release.group_count), release.sizes)
+        for start, release in zip(offset.tolist(), releases, strict=False)
+    ]
+    parent, last = np.arange(int(offset[-1])), np.full(numbers.size, -1, dtype=np.int64)
+    warm_up(lambda: (components.connect(none, none, none.copy(), none.copy()), components.number(none.copy())))
+    components.connect(person, np.concatenate([none, *groups]), last, parent)
+    parts = components.number(parent)
+
+    group = np.repeat(np.arange(parent.size), np.concatenate([none, *(np.diff(r.value_starts) for r in releases)]))
+    values = np.concatenate([none, *(release.values for release in releases)])
+    counts = np.concatenate([none, *(release.counts for release in releases)])
+    width = max(len(published.values), 1)
+    kinds, kind = _numbered(parent[group] * width + values)
+    part_of_kind = kinds // width
+    starts = np.searchsorted(part_of_kind, np.arange(parts + 1))
+    alike = _alike(group, counts, kind, part_of_kind, starts)
+    return Symmetry(parent, numbers, last, starts, kinds % width, alike)
+
+
+def _numbered(numbers: Ints) -> tuple[Ints, Ints]:
+    """All numbers once, ascending, and the place of each entry among them."""
+    if not numbers.size:
+        return numbers, numbers
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low > 16 * numbers.size + 1024:
+        distinct, place = np.unique(numbers, return_inverse=True)
+        return distinct, place
+    # Numbers that lie close together need no sorting.
+    there = np.zeros(high - low + 1, dtype=bool)
+    there[numbers - low] = True
+    return np.flatnonzero(there) + low, (np.cumsum(there) - 1)[numbers - low]
+
+
+def _alike(group: Ints, counts: Ints, kind: Ints, part: Ints, starts: Ints) -> Ints:
+    """For each kind (a value in a part) how many values of the part are published like it in every group.
+
+    Kinds are first sorted by a hash of what is published of them; then every group is looked at: all kinds of a
+    class must be there, equally often. Should two kinds share a hash by accident, another hash is taken.
+    """
+    salt = 0
+    while True:
+        # Sums of whole numbers that a float holds exactly, up to 2**27 rows; beyond, two kinds may seem to differ
+        # that are alike, which makes no class too large.
+        one, other = (
+            np.bincount(kind, _mixed(group, 2 * salt + half) * counts, minlength=part.size) for half in (0, 1)
+        )
+        # Classes by part, then by hash.
+        ranked = np.lexsort((one, other, part))
+        changes = [np.diff(key[ranked]) != 0 for key in (one, other, part)]
+        new = np.append(True, np.logical_or.reduce(changes))[: part.size]
+        class_of = np.empty(part.size, dtype=np.int64)
+        class_of[ranked] = np.cumsum(new) - 1
+        size = np.bincount(class_of, minlength=1)[class_of]
+        if _evenly(group, counts, class_of[kind], size[kind], np.diff(starts)[part][kind]):
+            return size
+        salt += 1
+
+
+def _evenly(group: Ints, counts: Ints, class_of: Ints, size: Ints, width: Ints) -> bool:
+    """Whether each group that publishes a kind of a class publishes all of them equally often."""
+    whole = size == width
+    # Where a part is one class, the entries of a group are those of the class, and they stand together already.
+    return _runs_even(group[whole], counts[whole], size[whole]) and _mixed_even(
+        group[~whole], counts[~whole], class_of[~whole], size[~whole]
+    )
+
+
+def _mixed_even(group: Ints, counts: Ints, class_of: Ints, size: Ints) -> bool:
+    order = np.lexsort((class_of, group))
+    together = group[order] * (int(class_of.max(initial=0)) + 1) + class_of[order]
+    return _runs_even(together, counts[order], size[order])
+
+
+def _runs_even(key: Ints, counts: Ints, size: Ints) -> bool:
+    """Whether each run of equal keys is as long as its size says, with equal counts."""
+    if not key.size:
+        return True
+    starts = np.flatnonzero(np.append(True, np.diff(key) != 0))
+    lengths = np.diff(np.append(starts, key.size))
+    return bool(
+        (lengths == size[starts]).all()
+        and (np.maximum.reduceat(counts, starts) == np.minimum.reduceat(counts, starts)).all()
+    )
+
+
+def _mixed(numbers: Ints, salt: int) -> npt.NDArray[np.float64]:
+    """26 bits for each number that look random (two rounds of multiplying and folding)."""
+    bits = numbers.astype(np.uint64) + np.uint64((0x9E3779B97F4A7C15 * (salt + 1)) % 2**64)
+    for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):
+        bits = (bits ^ (bits >> np.uint64(31))) * np.uint64(factor)
+    return (bits >> np.uint64(38)).astype(np.float64) + 1.0

@@ -1,0 +1,347 @@
+"""From groups to tables that may leave the building: generalised or anatomised.
+
+The public tables are a canonical function of what they say. Groups are numbered in the order of their
+published columns and rows sorted by them, so that neither the order of the input nor the numbers a
+method gave its groups nor unused labels show through. Where groups agree in everything that orders
+them, a hash of what they publish decides, which is again content alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.arrays.dense import in_order
+from reissue.errors import InternalError
+from reissue.kernels import grouped, warm_up
+from reissue.model.grouping import Grouping
+from reissue.model.release import Published, PublishedGroups
+from reissue.model.snapshot import Column, Labels, Leaves, Numbers, Snapshot, enum_of
+from reissue.tables.counting import Counted, mixed
+
+Ints = npt.NDArray[np.int64]
+
+DENSE = 1 << 22
+"""Combinations of codes are ranked by a table of so many places, or four for each row; beyond, by sorting."""
+
+_MEMBER = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^",{}]*))(,|\Z)')
+"""One label of a published set, in double quotes or bare, and what comes behind it."""
+
+
+@dataclass(frozen=True, repr=False)
+class Recoded:
+    """The public tables, and the private key to them."""
+
+    tables: dict[str, pl.DataFrame]
+    """What is published: `table`, or `quasi` and `sensitive`."""
+    group: npt.NDArray[np.uint32]
+    """The public group number of each row of the snapshot, counted from 1."""
+    groups: PublishedGroups
+    """The release as the outsider sees it at his worst, with person numbers."""
+
+
+def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classes: bool = False) -> Recoded:
+    """One table: every quasi-identifier as the smallest region that holds all of its group.
+
+    With `classes` the outsider's view says who has the same quasi-identifiers.
+    """
+    _warm_up(snapshot)
+    columns = [made for column in snapshot.quasi for made in _region(column, grouping, snapshot)]
+    columns += [_constant(column, grouping) for column in snapshot.as_is]
+    rank = _rank([column.codes for column in columns], lambda: _counted(snapshot, grouping).content_hash())
+    order = np.argsort(rank)
+    people = _renumbered(grouping, rank)
+    renumbered = _counted(snapshot, people)
+    region = pl.DataFrame([column.decode(order) for column in columns])
+    sizes = np.diff(renumbered.starts)
+    rows = np.repeat(np.arange(grouping.count, dtype=np.uint32), sizes)
+    table = pl.DataFrame(
+        [
+            pl.Series("group", rows + np.uint32(1)),
+            *region.select(pl.all().gather(pl.Series(rows))),
+            _published_values(snapshot.values, renumbered.in_order),
+        ]
+    )
+    if snapshot.owner is None:
+        view = renumbered.view(snapshot.people, number, region, _classes(snapshot) if classes else None)
+    else:
+        view = renumbered.view(snapshot.people, number, region, registered=people)
+    return Recoded({"table": table}, (people.group + 1).astype(np.uint32), view)
+
+
+def _counted(snapshot: Snapshot, grouping: Grouping) -> Counted:
+    """How often each group has each value."""
+    if snapshot.owner is None:
+        return Counted.of(snapshot.values.codes, grouping)
+    return Counted.of(snapshot.values.codes, grouping.of_values(snapshot.owner))
+
+
+def _renumbered(grouping: Grouping, rank: npt.NDArray[np.int32]) -> Grouping:
+    """The same groups by other numbers."""
+    elsewhere = grouping.elsewhere and replace(grouping.elsewhere, group=rank[grouping.elsewhere.group])
+    return Grouping(rank[grouping.group], grouping.count, elsewhere=elsewhere)
+
+
+def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classes: bool = False) -> Recoded:
+    """Two tables: quasi-identifiers exactly, and how often each group has each sensitive value.
+
+    Xiao & Tao, Anatomy (VLDB 2006). With `classes` the outsider's view says who has the same quasi-identifiers.
+    """
+    _warm_up(snapshot)
+    row_rank, distinct = _row_rank(snapshot)
+    first_row, _ = _extents(grouping, row_rank.astype(np.uint32))
+
+    def content() -> npt.NDArray[np.uint64]:
+        rows = np.zeros(grouping.count, dtype=np.uint64)
+        np.add.at(rows, grouping.group, mixed(row_rank))
+        return rows ^ Counted.of(snapshot.values.codes, grouping).content_hash()
+
+    rank = _rank([first_row], content)
+    renumbered = Counted.of(snapshot.values.codes, Grouping(rank[grouping.group], grouping.count))
+    group = rank[grouping.group].astype(np.int64)
+    # Two counting sorts, the less important key first.
+    rows = in_order(row_rank, distinct)
+    rows = rows[in_order(group[rows], grouping.count)]
+    quasi = pl.DataFrame(
+        [
+            pl.Series("group", (group[rows] + 1).astype(np.uint32)),
+            *(_used(column.levels.decode(column.codes[rows])).alias(column.name) for column in snapshot.quasi),
+        ]
+    )
+    runs = np.diff(renumbered.run_starts)
+    sensitive = pl.DataFrame(
+        [
+            pl.Series("group", np.repeat(np.arange(1, grouping.count + 1, dtype=np.uint32), runs)),
+            _published_values(snapshot.values, renumbered.codes),
+            pl.Series("count", renumbered.counts.astype(np.uint32)),
+        ]
+    )
+    tables = {"quasi": quasi, "sensitive": sensitive}
+    view = renumbered.view(snapshot.people, number, None, _classes(snapshot) if classes else None)
+    return Recoded(tables, (renumbered.grouping.group + 1).astype(np.uint32), view)
+
+
+def _warm_up(snapshot: Snapshot) -> None:
+    """Run every compiled pass on nothing, so that compiling is announced if it must be done."""
+    nobody = Grouping(np.empty(0, dtype=np.int32), 0)
+
+    def run() -> None:
+        for column in (*snapshot.quasi, *snapshot.as_is, snapshot.values):
+            nothing = column.codes[:0]
+            grouped.extents(nobody.group, nothing, nothing.copy(), nothing.copy())
+            grouped.code_sets(nobody.group, nothing, np.empty((0, 1), dtype=np.uint64))
+        Counted.of(snapshot.values.codes[:0], nobody).view(snapshot.people[:0], 0)
+
+    warm_up(run)
+
+
+def _classes(snapshot: Snapshot) -> Ints:
+    """The number of each row's quasi-identifiers, with what is published as it is; below 0 for counterfeits."""
+    rank, _ = _row_rank(snapshot, snapshot.as_is)
+    return np.where(snapshot.people < 0, -1 - rank, rank)
+
+
+def _row_rank(snapshot: Snapshot, further: tuple[Column, ...] = ()) -> tuple[Ints, int]:
+    """The place of each row's quasi-identifiers among all that occur, in the order of codes, and how many there are."""
+    rank = np.zeros(len(snapshot), dtype=np.int64)
+    possible = 1
+    for column in (*snapshot.quasi, *further):
+        size = int(column.codes.max(initial=0)) + 1
+        rank = rank * size + column.codes
+        possible *= size
+        if possible > max(DENSE, 4 * rank.size):
+            rank = (pl.Series(rank).rank("dense") - 1).cast(pl.Int64).to_numpy()
+            possible = int(rank.max(initial=0)) + 1
+    occurs = np.zeros(possible, dtype=np.bool_)
+    occurs[rank] = True
+    places = np.cumsum(occurs) - 1
+    return places[rank], int(places[-1]) + 1
+
+
+def whole(snapshot: Snapshot, stratum: npt.NDArray[np.int64], number: int = 1) -> Published:
+    """The coarsest release there is: one group for each stratum. What fails here fails everywhere."""
+    group = stratum.astype(np.int32)
+    counted = Counted.of(snapshot.values.codes, Grouping(group, int(group.max()) + 1))
+    return view_of(snapshot, counted.view(snapshot.people, number))
+
+
+def view_of(snapshot: Snapshot, *releases: PublishedGroups) -> Published:
+    """The outsider's view of releases whose values are coded as in this snapshot."""
+    levels = snapshot.values.levels
+    if isinstance(levels, Numbers):
+        values = tuple(levels.decode(np.arange(levels.values.size)).to_list())
+        return Published(releases, values, levels.values)
+    labels = levels.labels if isinstance(levels, Labels) else levels.hierarchy.leaves
+    return Published(releases, labels, single=snapshot.owner is None)
+
+
+@dataclass(frozen=True, repr=False)
+class _GroupColumn:
+    """One public column: a code for each group, and what the codes stand for."""
+
+    name: str
+    codes: npt.NDArray[np.integer]
+    levels: Numbers | tuple[str, ...] | None
+    """None: the codes are truth values."""
+
+    def decode(self, order: Ints) -> pl.Series:
+        codes = self.codes[order]
+        if self.levels is None:
+            return pl.Series(self.name, codes.astype(np.bool_))
+        if isinstance(self.levels, Numbers):
+            return self.levels.decode(codes).alias(self.name)
+        return enum_of(codes, self.levels).alias(self.name)
+
+
+def _extents(
+    grouping: Grouping, codes: npt.NDArray[np.unsignedinteger]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    least = np.full(grouping.count, codes.max(initial=0), dtype=codes.dtype)
+    most = np.zeros(grouping.count, dtype=codes.dtype)
+    grouped.extents(grouping.group, codes, least, most)
+    return least.astype(np.int64), most.astype(np.int64)
+
+
+def _region(column: Column, grouping: Grouping, snapshot: Snapshot) -> list[_GroupColumn]:
+    levels = column.levels
+    if isinstance(levels, Numbers):
+        return _interval(column, levels, grouping, snapshot)
+    if isinstance(levels, Leaves):
+        tree = levels.hierarchy
+        if tree.is_tree:
+            nodes = tree.lowest_common(*_extents(grouping, column.codes))
+        else:
+            starts = np.concatenate([[0], np.cumsum(grouping.sizes())]).astype(np.int64)
+            order = np.empty(column.codes.size, dtype=np.int64)
+            grouped.order_by_group(grouping.group, starts, order)
+            nodes = tree.nearest(column.codes[order], starts)
+        return [_labelled(column.name, nodes, tree.labels)]
+    return [_labelled(column.name, *_label_sets(column.codes, levels, grouping))]
+
+
+def _interval(column: Column, levels: Numbers, grouping: Grouping, snapshot: Snapshot) -> list[_GroupColumn]:
+    least, most = _extents(grouping, column.codes)
+    if levels.missing:
+        # Missing has code 0, below all numbers: the interval is that of the others, where there are any.
+        lacking = least == 0
+        present = np.flatnonzero(column.codes)
+        rest = Grouping(grouping.group[present], grouping.count)
+        least, _ = _extents(rest, column.codes[present])
+        least[most == 0] = 0
+    else:
+        lacking = np.zeros(grouping.count, dtype=np.bool_)
+    kind = snapshot.schema.quasi.get(column.name)
+    columns = [
+        _GroupColumn(f"{column.name}_low", least, levels),
+        _GroupColumn(f"{column.name}_high", most, levels),
+    ]
+    if getattr(kind, "missing", "refuse") == "value":
+        columns.append(_GroupColumn(f"{column.name}_missing", lacking, None))
+    return columns
+
+
+def _label_sets(
+    codes: npt.NDArray[np.unsignedinteger], levels: Labels, grouping: Grouping
+) -> tuple[npt.NDArray[np.integer], tuple[str, ...]]:
+    words = (len(levels.labels) + 63) // 64
+    sets = np.zeros((grouping.count, words), dtype=np.uint64)
+    grouped.code_sets(grouping.group, codes, sets)
+    rows = np.ascontiguousarray(sets).view(np.dtype((np.void, 8 * words))).ravel()
+    _, first, which = np.unique(rows, return_index=True, return_inverse=True)
+
+    chosen = np.unpackbits(np.ascontiguousarray(sets[first]).view(np.uint8), axis=1, bitorder="little")
+    place, code = np.nonzero(chosen)
+    names = [_quoted(label) for label in levels.labels]
+    members = np.split(code, np.cumsum(np.bincount(place, minlength=first.size))[:-1])
+
+    def text(codes: list[int]) -> str:
+        return set_text([levels.labels[codes[0]]]) if len(codes) == 1 else _braced([names[code] for code in codes])
+
+    return which, tuple(text(codes.tolist()) for codes in members)
+
+
+def set_text(labels: list[str]) -> str:
+    """`a` for one label, `{a,b}` for several; a label that could be mistaken is put in double quotes."""
+    if len(labels) == 1 and not labels[0].startswith(("{", '"')):
+        return labels[0]
+    return _braced([_quoted(label) for label in labels])
+
+
+def _braced(quoted: list[str]) -> str:
+    return "{" + ",".join(quoted) + "}"
+
+
+def _quoted(label: str) -> str:
+    if any(mark in label for mark in ',{}"') or label != label.strip() or not label:
+        return '"' + label.replace('"', '""') + '"'
+    return label
+
+
+def set_labels(text: str) -> list[str]:
+    """The labels of a published set: the way back from `set_text`. What is not a set throughout is one label."""
+    if not (text.startswith("{") and text.endswith("}") and len(text) > 1):
+        return [text]
+    inside, labels, at = text[1:-1], [], 0
+    while match := _MEMBER.match(inside, at):
+        quoted, bare, behind = match.groups()
+        labels.append(bare if quoted is None else quoted.replace('""', '"'))
+        at = match.end()
+        if not behind:
+            return labels
+    return [text]
+
+
+def _labelled(name: str, which: npt.NDArray[np.integer], texts: tuple[str, ...]) -> _GroupColumn:
+    """A column of labels, coded in alphabetical order over the labels that are used."""
+    used = sorted({texts[place] for place in np.unique(which)})
+    place_of = {text: place for place, text in enumerate(used)}
+    codes = np.array([place_of.get(text, 0) for text in texts], dtype=np.int64)
+    return _GroupColumn(name, codes[which], tuple(used))
+
+
+def _constant(column: Column, grouping: Grouping) -> _GroupColumn:
+    least, most = _extents(grouping, column.codes)
+    if (least != most).any():
+        raise InternalError(f"groups mix values of '{column.name}', which is to be published as it is")
+    if isinstance(column.levels, Numbers):
+        return _GroupColumn(column.name, least, column.levels)
+    if isinstance(column.levels, Leaves):
+        raise InternalError("a column published as it is has no hierarchy")
+    return _labelled(column.name, least, column.levels.labels)
+
+
+def _published_values(values: Column, codes: npt.NDArray[np.unsignedinteger]) -> pl.Series:
+    return _used(values.levels.decode(codes)).alias(values.name)
+
+
+def _used(series: pl.Series) -> pl.Series:
+    """Without the labels that no row has; the others keep their order."""
+    if not isinstance(series.dtype, pl.Enum):
+        return series
+    physical = series.to_physical()
+    used = physical.unique().sort()
+    labels = series.dtype.categories.gather(used)
+    if labels.len() == series.dtype.categories.len():
+        return series
+    table = np.zeros(series.dtype.categories.len(), dtype=np.uint32)
+    table[used.to_numpy()] = np.arange(used.len())
+    return enum_of(table[physical.to_numpy()], tuple(labels.to_list()))
+
+
+def _rank(keys: list[npt.NDArray[np.integer]], content: Callable[[], npt.NDArray[np.uint64]]) -> npt.NDArray[np.int32]:
+    """The place of each group when groups are sorted by the keys, the first counting most.
+
+    `content` tells groups apart that agree in all keys; it is asked for only when there are such.
+    """
+    frame = pl.DataFrame([pl.Series(str(place), key) for place, key in enumerate(keys)])
+    if frame.n_unique() < frame.height:
+        frame = frame.with_columns(pl.Series("content", content()))
+    order = frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy()
+    rank = np.empty(order.size, dtype=np.int32)
+    rank[order] = np.arange(order.size, dtype=np.int32)
+    return rank

@@ -1,0 +1,1 @@
+"""Bu, Fu, Wong, Chen & Li 2008: HD-composition."""

@@ -1,0 +1,1 @@
+"""Byun, Sohn, Bertino & Li 2006: incremental l-diversity."""

@@ -1,0 +1,1 @@
+"""He, Barman & Naughton 2011: e-equivalence."""

@@ -1,0 +1,1 @@
+"""Riboni & Bettini 2009: Cor-Split."""

@@ -1,0 +1,1 @@
+"""Wong, Fu, Wang & Pei 2007: minimality."""

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from promises import promise
 from worked_examples import worked_examples
 
 from reissue.attacks.base import Limits
-from reissue.attacks.minimality.minimality import Asked, Minimality
+from reissue.attacks.minimality.minimality import Minimality
 from reissue.attacks.minimality.minimality_findings import MinimalityFindings
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge, Minimal
@@ -127,9 +128,9 @@ def test_table_3_every_value_sensitive(cases: dict[str, Any]) -> None:
 
 SECTION_5 = {
     # The numbers of the paper's tables are lost; these have their shape: only q1 can have violated, in one way.
-    "0.2-closeness": (Asked("t-closeness", {"t": 0.2, "distance": "variation"}), 1, ["HIV", *["none"] * 9], "HIV"),
-    "(2, 5k)-anonymity": (Asked("ke-anonymity", {"k": 2, "e": 5}), 2, [30, 30, 36, 42, 48, 54, 60], 30),
-    "entropy 2-diversity": (Asked("entropy-l-diversity", {"l": 2}), 2, ["HIV", "HIV", *"abcde"], "HIV"),
+    "0.2-closeness": (promise("t-closeness", {"t": 0.2, "distance": "variation"}), 1, ["HIV", *["none"] * 9], "HIV"),
+    "(2, 5k)-anonymity": (promise("ke-anonymity", {"k": 2, "e": 5}), 2, [30, 30, 36, 42, 48, 54, 60], 30),
+    "entropy 2-diversity": (promise("entropy-l-diversity", {"l": 2}), 2, ["HIV", "HIV", *"abcde"], "HIV"),
 }
 
 
@@ -148,7 +149,7 @@ def test_table_9_in_spirit() -> None:
     """With (3,3)-diversity q1 must contain both HIV values: nobody knows which of its three rows has another."""
     values = ["HIV", "HIV", *"abcdef"]
     view = table(["q1"] * 3 + ["q2"] * 5, values, ["Q"] * 8)
-    known = Knowledge(minimal={1: Minimal([Asked("recursive-cl-diversity", {"c": 3, "l": 3})], "global")})
+    known = Knowledge(minimal={1: Minimal([promise("recursive-cl-diversity", {"c": 3, "l": 3})], "global")})
     found = Minimality().run(view, known)
     assert chances(found, "HIV") == {"q1": {"2/3"}, "q2": {"0"}}
     assert chances(found, "a") == {"q1": {"1/18"}, "q2": {"1/6"}}

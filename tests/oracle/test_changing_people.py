@@ -13,14 +13,14 @@ from fractions import Fraction
 from functools import cache
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
 
 import reissue as ri
-from reissue.attacks.base import Limits
+from reissue.attacks.base import Attack, Limits
 from reissue.errors import Refused, Unprotected
 from reissue.methods import METHODS
 from reissue.methods.base import Method
@@ -202,11 +202,21 @@ def found(row: str, column: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Again:
+class Again(Attack):
     """An attack that has been run already."""
 
-    name: str
+    words: ClassVar[str] = "Has been run already."
+
+    attack: Attack
     findings: Any
+
+    @property
+    def name(self) -> str:
+        return self.attack.name
+
+    @property
+    def proves(self) -> tuple[str, ...]:
+        return self.attack.proves
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> Any:
         return self.findings
@@ -285,7 +295,7 @@ def test_the_audit_passes_what_holds(row: str) -> None:
     for column in STREAMS:
         if cell(row, column) == "holds":
             view, knowledge = seen(row, column)
-            again = Again(attack_of(knowledge).name, found(row, column))
+            again = Again(attack_of(knowledge), found(row, column))
             assert ri.audit(view, knowledge, limit=LIMIT, attacks=[again]).passed
 
 

@@ -16,12 +16,12 @@ import pytest
 import reissue as ri
 from reissue.errors import Infeasible
 from reissue.kernels.past import without_channel
-from reissue.methods.base import Promise
 from reissue.methods.incremental import arrivals
 from reissue.methods.incremental.arrivals import Space
 from reissue.methods.incremental.classes import States
-from reissue.methods.partition.cutting import attributes_of, cells_of, rules_of
+from reissue.methods.partition.cutting import attributes_of, cells_of, kernel_rules
 from reissue.model.grouping import Grouping
+from reissue.model.rules import Distinct, Share
 from reissue.model.snapshot import Column, Snapshot, strata
 from reissue.publishing.series import draft
 from reissue.utility import information_loss
@@ -339,7 +339,7 @@ def random_space(rng: np.random.Generator, rows: int, quasi: list[str], wards: i
     )
     snapshot = draft(pl.DataFrame(held), ri.Policy(columns, ri.Mondrian(k=2))).snapshot
     values = snapshot.values.codes.astype(np.uint32)
-    rules = rules_of([Promise("distinct-l-diversity", {"l": 2})], snapshot.values.levels, np.zeros(0, int), np.ones(3))
+    rules = kernel_rules([Distinct(2)], snapshot.values.levels, np.zeros(0, int), np.ones(3))
     return snapshot, Space(cells_of(snapshot, values), strata(snapshot), attributes_of(snapshot), rules)
 
 
@@ -438,7 +438,7 @@ def test_batches_keep_the_rules_or_are_told() -> None:
     """`kept` by hand: two distinct values, or no value in more than half."""
     rng = np.random.default_rng(3)
     snapshot, space = random_space(rng, 60, ["age"], 1)
-    share = rules_of([Promise("share-l-diversity", {"l": 2})], snapshot.values.levels, np.zeros(0, int), np.ones(3))
+    share = kernel_rules([Share(one_in=2)], snapshot.values.levels, np.zeros(0, int), np.ones(3))
     shares = Space(space.cells, space.stratum, space.attributes, share)
     for _ in range(200):
         rows = rng.permutation(60)[: rng.integers(1, 20)]

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from promises import promise
 
-from reissue.methods.base import Promise
+from reissue.model.promise import Promise, rules_of
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.minimality.credibility import Credibility, credibility
 from reissue.reasoning.minimality.requirements import requirement_of
@@ -68,37 +69,37 @@ class Case:
 A, B, C, D = "abcd"
 CASES = {
     "one set": Case(
-        (Promise("share-l-diversity", {"l": 2, "protect": [[A]]}),),
+        (promise("share-l-diversity", {"l": 2, "protect": [[A]]}),),
         lambda held, _: share(held, Fraction(1, 2), [{A}]),
         (A, A, B, C),
     ),
     "a set of two, alpha and k": Case(
-        (Promise("alpha-k-anonymity", {"alpha": 1 / 3, "k": 2, "protect": [[A, B]]}),),
+        (promise("alpha-k-anonymity", {"alpha": 1 / 3, "k": 2, "protect": [[A, B]]}),),
         lambda held, _: share(held, Fraction(1, 3), [{A, B}]) and sum(held.values()) >= 2,
         (A, B, C, C, D, D, D),
     ),
     "every value": Case(
-        (Promise("share-l-diversity", {"l": 2}),),
+        (promise("share-l-diversity", {"l": 2}),),
         lambda held, _: share(held, Fraction(1, 2), None),
         (A, A, B, C, D),
     ),
     "two sets that overlap": Case(
-        (Promise("share-l-diversity", {"l": 2, "protect": [[A, B], [B, C]]}), Promise("k-anonymity", {"k": 2})),
+        (promise("share-l-diversity", {"l": 2, "protect": [[A, B], [B, C]]}), promise("k-anonymity", {"k": 2})),
         lambda held, _: share(held, Fraction(1, 2), [{A, B}, {B, C}]) and sum(held.values()) >= 2,
         (A, B, C, D, D, D),
     ),
-    "distinct": Case((Promise("distinct-l-diversity", {"l": 2}),), lambda held, _: len(+held) >= 2, (A, A, B, C)),
-    "entropy": Case((Promise("entropy-l-diversity", {"l": 1.8}),), lambda held, _: entropy(held, 1.8), (A, A, B, C)),
+    "distinct": Case((promise("distinct-l-diversity", {"l": 2}),), lambda held, _: len(+held) >= 2, (A, A, B, C)),
+    "entropy": Case((promise("entropy-l-diversity", {"l": 1.8}),), lambda held, _: entropy(held, 1.8), (A, A, B, C)),
     "recursive": Case(
-        (Promise("recursive-cl-diversity", {"c": 2, "l": 2}),), lambda held, _: recursive(+held, 2, 2), (A, A, B, C)
+        (promise("recursive-cl-diversity", {"c": 2, "l": 2}),), lambda held, _: recursive(+held, 2, 2), (A, A, B, C)
     ),
     "closeness": Case(
-        (Promise("t-closeness", {"t": 0.4, "distance": "variation"}),),
+        (promise("t-closeness", {"t": 0.4, "distance": "variation"}),),
         lambda held, table: close(held, table, Fraction(2, 5)),
         (A, A, B, C),
     ),
     "numbers": Case(
-        (Promise("ke-anonymity", {"k": 2, "e": 5}),), lambda held, _: spread(held, 2, 5), ("30", "30", "31", "36")
+        (promise("ke-anonymity", {"k": 2, "e": 5}),), lambda held, _: spread(held, 2, 5), ("30", "30", "31", "36")
     ),
 }
 
@@ -199,7 +200,7 @@ def viewed(groups: list[tuple[list[str], list[str]]], numeric: bool) -> Publishe
 
 def attacked(view: Published, case: Case, recoding: Any, release: PublishedGroups | None = None) -> Credibility:
     release = release or view.releases[0]
-    requirement = requirement_of(case.promises, view, release)
+    requirement = requirement_of(rules_of(case.promises), view, release)
     return credibility(release, requirement, [(at,) for at in range(len(view.values))], recoding=recoding)
 
 

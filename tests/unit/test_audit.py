@@ -13,16 +13,16 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import pytest
+from promises import promise
 
 import reissue as ri
-from reissue.attacks.base import Finding, Findings, Judgement, Limits, Person, Value, Witness
-from reissue.auditing.criteria import lacking
-from reissue.auditing.limits import limits_of
+from reissue.attacks import Equivalence, Worlds
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, Person, Value, Witness
+from reissue.auditing.limits import lacking, limits_of
 from reissue.auditing.risks import risks_of
 from reissue.auditing.running import audit
 from reissue.auditing.same_histories import histories
 from reissue.errors import ParameterError
-from reissue.methods.base import Promise
 from reissue.model.knowledge import Knowledge
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.history.trajectories import Trajectories
@@ -111,8 +111,10 @@ class Enumerated(Findings):
 
 
 @dataclass(frozen=True)
-class Enumeration:
+class Enumeration(Attack):
     name: ClassVar[str] = "Enumeration"
+    words: ClassVar[str] = "All worlds, one by one."
+    proves: ClassVar[tuple[str, ...]] = ("probability",)
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> Enumerated:
         people, values = (knowledge or Knowledge()).known_values(published)
@@ -120,11 +122,14 @@ class Enumeration:
 
 
 @dataclass(frozen=True)
-class Says:
+class Says(Attack):
     """An attack with one answer."""
+
+    words: ClassVar[str] = "Says what it is told."
 
     status: Any
     name: str = "Oracle"
+    proves: tuple[str, ...] = ("probability", "history_diversity", "diversity", "credibility")
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
         status = self.status
@@ -144,8 +149,11 @@ class Says:
 
 
 @dataclass(frozen=True)
-class Cannot:
+class Cannot(Attack):
+    words: ClassVar[str] = "Cannot look."
+
     name: str = "Worlds"
+    judges: tuple[str, ...] = Worlds.judges
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
         raise ParameterError("The members are not known.", hint="give a registry.")
@@ -171,39 +179,39 @@ def test_fewer_values_than_one_over_the_limit_are_too_few() -> None:
 
 def test_limits_follow_from_promises() -> None:
     promises = [
-        Promise("m-invariance", {"m": 4}),
-        Promise("share-l-diversity", {"l": 2.5, "protect": ()}),
-        Promise("equivalence-safety", {"e": 3}),
-        Promise("k-anonymity", {"k": 10}),
+        promise("m-invariance", {"m": 4}),
+        promise("share-l-diversity", {"l": 2.5, "protect": ()}),
+        promise("equivalence-safety", {"e": 3}),
+        promise("k-anonymity", {"k": 10}),
     ]
     assert limits_of(None, promises) == Limits(Fraction(1, 4), 3, 4)
     assert limits_of(0.5, promises) == Limits(Fraction(1, 2), 3, 2)
     assert limits_of(None, promises[1:2]).probability == Fraction(2, 5)
-    assert limits_of(None, [*promises, Promise("distinct-l-diversity", {"l": 6})]).diversity == 6
+    assert limits_of(None, [*promises, promise("distinct-l-diversity", {"l": 6})]).diversity == 6
     for name in ("m-uniqueness", "weak-m-invariance"):
-        assert limits_of(None, [Promise(name, {"m": 3})]).probability == Fraction(1, 3)
+        assert limits_of(None, [promise(name, {"m": 3})]).probability == Fraction(1, 3)
 
 
 def test_a_promise_that_bounds_no_probability_needs_a_limit() -> None:
-    for promises in ([], [Promise("k-anonymity", {"k": 6})]):
+    for promises in ([], [promise("k-anonymity", {"k": 6})]):
         with pytest.raises(ParameterError, match="'limit' parameter of audit must be given"):
             limits_of(None, promises)
 
 
 def test_what_is_promised_of_protected_sets_bounds_them_alone_and_in_one_release() -> None:
-    for promise in (
-        Promise("share-l-diversity", {"l": 2, "protect": [["a"]]}),
-        Promise("m-confidentiality", {"m": 2, "k": 1, "protect": [["a"]]}),
-        Promise("alpha-k-anonymity", {"alpha": 0.5, "k": 1, "protect": [["a"]]}),
+    for one in (
+        promise("share-l-diversity", {"l": 2, "protect": [["a"]]}),
+        promise("m-confidentiality", {"m": 2, "k": 1, "protect": [["a"]]}),
+        promise("alpha-k-anonymity", {"alpha": 0.5, "k": 1, "protect": [["a"]]}),
     ):
-        assert limits_of(None, [promise], releases=1) == Limits(credibility=Fraction(1, 2))
-        assert limits_of("1/3", [promise], releases=2).credibility is None
+        assert limits_of(None, [one], releases=1) == Limits(credibility=Fraction(1, 2))
+        assert limits_of("1/3", [one], releases=2).credibility is None
         with pytest.raises(ParameterError, match="'limit' parameter of audit must be given"):
-            limits_of(None, [promise], releases=2)
+            limits_of(None, [one], releases=2)
     # A smaller limit for sets than for values takes its own proof.
-    both = [Promise("share-l-diversity", {"l": 2}), Promise("share-l-diversity", {"l": 5, "protect": [["a"]]})]
-    assert lacking(["Worlds"], limits_of(None, both, releases=1)) == ("Minimality",)
-    alone = Promise("alpha-k-anonymity", {"alpha": "1/3", "k": 1, "protect": ()})
+    both = [promise("share-l-diversity", {"l": 2}), promise("share-l-diversity", {"l": 5, "protect": [["a"]]})]
+    assert lacking([Worlds], limits_of(None, both, releases=1)) == ("credibility",)
+    alone = promise("alpha-k-anonymity", {"alpha": "1/3", "k": 1, "protect": ()})
     assert limits_of(None, [alone], releases=2).probability == Fraction(1, 3)
 
 
@@ -254,11 +262,13 @@ def test_an_attack_that_cannot_run_leaves_open_what_it_was_to_judge() -> None:
     assert report.judgements["Worlds"].status == "undecided"
     assert any("Worlds was not run" in note and "members are not known" in note for note in report.notes)
     # Without a limit for equivalence nothing was asked of it.
-    report = audit(VIEW, limit=1 / 2, attacks=[Cannot("Equivalence"), Says("within")])
+    report = audit(VIEW, limit=1 / 2, attacks=[Cannot("Equivalence", Equivalence.judges), Says("within")])
     assert report.judgements["Equivalence"].status == "not asked"
     assert report.passed
-    promised = [Promise("equivalence-safety", {"e": 2})]
-    report = audit(VIEW, limit=1 / 2, attacks=[Cannot("Equivalence"), Says("within")], promises=promised)
+    promised = [promise("equivalence-safety", {"e": 2})]
+    report = audit(
+        VIEW, limit=1 / 2, attacks=[Cannot("Equivalence", Equivalence.judges), Says("within")], promises=promised
+    )
     assert not report.passed
 
 
@@ -454,7 +464,7 @@ def test_anatomised_releases_fail_by_construction_and_say_why() -> None:
 
 
 def test_attacks_that_bound_nothing_do_not_meet_inference() -> None:
-    report = audit(VIEW, limit=1 / 2, attacks=[Says("within", "Correlation")])
+    report = audit(VIEW, limit=1 / 2, attacks=[Says("within", "Correlation", proves=())])
     assert report.criteria[2].verdict == "undecided"
     assert "not bounded" in report.verdict
     assert any("Worlds was not run" in note for note in report.notes)

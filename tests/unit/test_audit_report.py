@@ -13,7 +13,7 @@ from typing import ClassVar
 import polars as pl
 import pytest
 
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limits, Person, Place, Value, Witness
+from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits, Person, Place, Value, Witness
 from reissue.auditing import drawings
 from reissue.auditing.report import AuditReport
 from reissue.auditing.running import audit
@@ -74,7 +74,8 @@ class Told(Findings):
 
 
 @dataclass(frozen=True)
-class Tells:
+class Tells(Attack):
+    words: ClassVar[str] = "Says what it is told."
     name: ClassVar[str] = "Worlds"
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
@@ -82,7 +83,9 @@ class Tells:
 
 
 @dataclass(frozen=True)
-class Cannot:
+class Cannot(Attack):
+    words: ClassVar[str] = "Says what it is told."
+    judges: ClassVar[tuple[str, ...]] = ("equivalence",)
     name: ClassVar[str] = "Equivalence"
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
@@ -178,9 +181,10 @@ def test_json_is_plain_data(report: AuditReport) -> None:
 
 
 @dataclass(frozen=True)
-class Remarks:
+class Remarks(Attack):
     """An attack that finds something nobody asked about."""
 
+    words: ClassVar[str] = "Says what it is told."
     name: ClassVar[str] = "Equivalence"
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
@@ -206,9 +210,10 @@ def test_what_no_limit_asks_about_is_told_all_the_same(tmp_path: Path) -> None:
 
 
 @dataclass(frozen=True)
-class Nameless:
+class Nameless(Attack):
     """An attack on groups in which nobody is known."""
 
+    words: ClassVar[str] = "Says what it is told."
     name: ClassVar[str] = "Channels"
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:

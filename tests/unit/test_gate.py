@@ -16,7 +16,7 @@ import pytest
 
 import reissue as ri
 from reissue import attacks
-from reissue.attacks.base import Findings, Judgement, Limits, Witness
+from reissue.attacks.base import Attack, Findings, Judgement, Limits, Witness
 from reissue.errors import GateClosed, GuaranteeBroken, ParameterError, PolicyError, StaleDraft
 from reissue.model.knowledge import Knowledge
 from reissue.model.release import Published
@@ -42,10 +42,12 @@ class _Found(Findings):
         return Judgement(self.status, "3 people are tied to a value.", count=3)
 
 
-class FakeAttack:
+class FakeAttack(Attack):
     """Says what it is told to say, and remembers what it was shown."""
 
-    name = "Fake"
+    name: ClassVar[str] = "Fake"
+    words: ClassVar[str] = "Says what it is told."
+    proves: ClassVar[tuple[str, ...]] = ("probability",)
     status: ClassVar[str] = "within"
     error: ClassVar[Exception | None] = None
     views: ClassVar[list[Published]] = []

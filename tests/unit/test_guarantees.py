@@ -390,6 +390,12 @@ def test_unknown_and_missing_parameters_are_gathered() -> None:
     assert "it takes 't', 'distance'" in str(caught.value)
 
 
+class Borrowed(KAnonymous):
+    """A guarantee of another package."""
+
+    name = "borrowed"
+
+
 def test_other_packages_add_guarantees(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
@@ -397,7 +403,8 @@ def test_other_packages_add_guarantees(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(group)
         return EntryPoints(
             [
-                EntryPoint("borrowed", "reissue.guarantees.single.k_anonymity:KAnonymous", group),
+                EntryPoint("borrowed", f"{Borrowed.__module__}:Borrowed", group),
+                EntryPoint("renamed", "reissue.guarantees.single.k_anonymity:KAnonymous", group),
                 EntryPoint("hollow", "math:pi", group),
             ]
         )
@@ -405,11 +412,13 @@ def test_other_packages_add_guarantees(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
     assert build("k-anonymity", k=2) == KAnonymous(2)
     assert asked == []  # a known name does not look for packages
-    assert build("borrowed", k=2) == KAnonymous(2)
-    assert build("borrowed", k=3) == KAnonymous(3)
+    assert build("borrowed", k=2) == Borrowed(2)
+    assert build("borrowed", k=3) == Borrowed(3)
     assert set(asked) == {"reissue.guarantees"}
     assert "borrowed" not in GUARANTEES  # nothing is registered behind anybody's back
     with pytest.raises(ParameterError, match="does not lead to a guarantee"):
         build("hollow")
+    with pytest.raises(ParameterError, match="a guarantee of another name"):
+        build("renamed", k=2)
     with pytest.raises(ParameterError, match="near it: 'borrowed'"):
         build("borowed")

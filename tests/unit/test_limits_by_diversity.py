@@ -15,25 +15,25 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import pytest
+from promises import promise
 
 import reissue as ri
-from reissue.attacks.base import Findings, Judgement, Limits, Witness
+from reissue.attacks import kind_of, proving
+from reissue.attacks.base import Attack, Findings, Judgement, Limits, Witness
 from reissue.attacks.channels.channels import Channels
 from reissue.attacks.correlation.correlation import Correlation
 from reissue.attacks.worlds.worlds import Worlds, WorldsFindings
-from reissue.auditing.criteria import lacking
-from reissue.auditing.limits import limits_of
+from reissue.auditing.limits import lacking, limits_of
 from reissue.auditing.running import audit
 from reissue.errors import GateClosed, ParameterError, PolicyError
-from reissue.methods.base import Promise
 from reissue.model.knowledge import Knowledge
 from reissue.model.release import Published, PublishedGroups
 from reissue.publishing.gate import Gate
 
-ALONE = Promise("distinct-l-diversity", {"l": 3})
-PAIRS = Promise("inference-freedom", {"l": 4})
-HISTORY = Promise("history-l-diversity", {"l": 2, "diversity": "distinct"})
-SHARE = Promise("history-l-diversity", {"l": 5, "diversity": "share"})
+ALONE = promise("distinct-l-diversity", {"l": 3})
+PAIRS = promise("inference-freedom", {"l": 4})
+HISTORY = promise("history-l-diversity", {"l": 2, "diversity": "distinct"})
+SHARE = promise("history-l-diversity", {"l": 5, "diversity": "share"})
 
 # Any two releases leave everybody three values; all three leave Ann two.
 THREE = Published.from_groups(
@@ -43,7 +43,7 @@ THREE = Published.from_groups(
         [(["Ann", "Hal", "Ida", "Jim"], ["a", "b", "d", "e"])],
     ]
 )
-IN_PAIRS = [Promise("distinct-l-diversity", {"l": 3}), Promise("inference-freedom", {"l": 3})]
+IN_PAIRS = [promise("distinct-l-diversity", {"l": 3}), promise("inference-freedom", {"l": 3})]
 
 
 # Limits
@@ -63,16 +63,16 @@ IN_PAIRS = [Promise("distinct-l-diversity", {"l": 3}), Promise("inference-freedo
         # What holds for the whole history is asked of it, and of pairs too.
         ([HISTORY], 3, Limits(None, None, 2, 2)),
         ([ALONE, PAIRS, HISTORY], 3, Limits(None, None, 4, 2)),
-        ([Promise("history-l-diversity", {"l": 3})], 3, Limits(None, None, 3, 3)),
-        ([ALONE, Promise("equivalence-safety", {"e": 2})], 3, Limits(None, 2, 3, 3)),
+        ([promise("history-l-diversity", {"l": 3})], 3, Limits(None, None, 3, 3)),
+        ([ALONE, promise("equivalence-safety", {"e": 2})], 3, Limits(None, 2, 3, 3)),
         # A probability that is promised is judged as ever.
         ([SHARE], 3, Limits(Fraction(1, 5), None, 5, None)),
         ([SHARE, PAIRS], 3, Limits(Fraction(1, 5), None, 4, None)),
-        ([Promise("m-invariance", {"m": 2}), HISTORY], 3, Limits(Fraction(1, 2), None, 2, 2)),
-        ([Promise("m-invariance", {"m": 2}), ALONE], 3, Limits(Fraction(1, 2), None, 3, None)),
+        ([promise("m-invariance", {"m": 2}), HISTORY], 3, Limits(Fraction(1, 2), None, 2, 2)),
+        ([promise("m-invariance", {"m": 2}), ALONE], 3, Limits(Fraction(1, 2), None, 3, None)),
     ],
 )
-def test_limits_follow_from_promises(promises: list[Promise], releases: int | None, limits: Limits) -> None:
+def test_limits_follow_from_promises(promises: list[Any], releases: int | None, limits: Limits) -> None:
     assert limits_of(None, promises, releases=releases) == limits
 
 
@@ -83,12 +83,12 @@ def test_a_probability_that_is_given_is_judged_as_ever() -> None:
 
 
 def test_promises_that_cannot_be_are_refused() -> None:
-    for name in ("inference-freedom", "history-l-diversity"):
-        with pytest.raises(ParameterError, match=f"'l' parameter of {name} must be a whole number"):
-            limits_of(None, [Promise(name, {"l": 2.5})])
-    with pytest.raises(ParameterError, match="'diversity' parameter of history-l-diversity must be 'distinct' or"):
-        limits_of(None, [Promise("history-l-diversity", {"l": 2, "diversity": "entropy"})])
-    assert limits_of(None, [Promise("history-l-diversity", {"l": 2.5, "diversity": "share"})]).probability == Fraction(
+    for name, kind in (("inference-freedom", "InferenceFree"), ("history-l-diversity", "HistoryDiverse")):
+        with pytest.raises(ParameterError, match=f"'l' parameter of {kind} must be a whole number"):
+            limits_of(None, [promise(name, {"l": 2.5})])
+    with pytest.raises(ParameterError, match="'diversity' parameter of HistoryDiverse must be 'distinct' or"):
+        limits_of(None, [promise("history-l-diversity", {"l": 2, "diversity": "entropy"})])
+    assert limits_of(None, [promise("history-l-diversity", {"l": 2.5, "diversity": "share"})]).probability == Fraction(
         2, 5
     )
 
@@ -418,16 +418,16 @@ def test_what_pairs_promise_is_proven_by_channels_and_worlds_stands_beside(tmp_p
 
 def test_the_whole_history_needs_worlds() -> None:
     calm = Published.from_groups([[(["A", "B", "C"], ["x", "y", "z"])], [(["A", "B", "C"], ["x", "y", "z"])]])
-    for promise in (Promise("history-l-diversity", {"l": 3}), Promise("distinct-l-diversity", {"l": 3})):
-        assert audit(calm, promises=[promise]).passed
-        report = audit(calm, promises=[promise], attacks=["Channels"])
+    for one in (promise("history-l-diversity", {"l": 3}), promise("distinct-l-diversity", {"l": 3})):
+        assert audit(calm, promises=[one]).passed
+        report = audit(calm, promises=[one], attacks=["Channels"])
         assert report.judgements["Channels"].status == "within"
         assert not report.passed
         assert "how many values are possible for everybody was not proven, for Worlds was not run" in report.verdict
         assert report.criteria[2].verdict == "undecided"
-        accepted = audit(calm, promises=[promise], attacks=["Channels"], accept=["undecided"])
+        accepted = audit(calm, promises=[one], attacks=["Channels"], accept=["undecided"])
         assert accepted.passed and "it was accepted that how many values" in accepted.verdict
-        broken = audit(THREE, promises=[promise])
+        broken = audit(THREE, promises=[one])
         assert broken.judgements["Worlds"].status == "beyond"
         assert broken.judgements["Channels"].status == "within"
         assert not broken.passed
@@ -438,14 +438,14 @@ def test_the_whole_history_needs_worlds() -> None:
 
 def test_one_release_is_counted_by_worlds() -> None:
     view = Published.from_groups([[(["A", "B", "C"], ["x", "x", "y"])]])
-    promises = [Promise("distinct-l-diversity", {"l": 2}), Promise("inference-freedom", {"l": 2})]
+    promises = [promise("distinct-l-diversity", {"l": 2}), promise("inference-freedom", {"l": 2})]
     report = audit(view, promises=promises)
     assert (report.judgements["Worlds"].status, report.judgements["Channels"].status) == ("within", "within")
     assert report.judgements["Worlds"].words == "Nobody of 3 people has fewer than 2 possible values."
     assert report.passed
     # The likelier value is told as it is.
     assert report.disclosure.highest == pytest.approx(2 / 3)
-    few = audit(view, promises=[Promise("distinct-l-diversity", {"l": 3})])
+    few = audit(view, promises=[promise("distinct-l-diversity", {"l": 3})])
     assert few.judgements["Worlds"].status == "beyond" and not few.passed
 
 
@@ -453,23 +453,51 @@ def test_one_release_is_counted_by_worlds() -> None:
     ("asked", "limits", "wanted"),
     [
         (["Channels"], Limits(diversity=2), ()),
-        (["Channels 2"], Limits(diversity=2), ()),
-        (["Worlds"], Limits(diversity=2), ("Channels",)),
-        (["Correlation", "Equivalence"], Limits(diversity=2), ("Channels",)),
+        (["Worlds"], Limits(diversity=2), ("diversity",)),
+        (["Correlation", "Equivalence"], Limits(diversity=2), ("diversity",)),
         (["Worlds"], Limits(diversity=2, history_diversity=2), ()),
-        (["Channels"], Limits(diversity=2, history_diversity=2), ("Worlds",)),
-        (["Worlds"], Limits(diversity=3, history_diversity=2), ("Channels",)),
-        ([], Limits(diversity=3, history_diversity=2), ("Worlds", "Channels")),
+        (["Channels"], Limits(diversity=2, history_diversity=2), ("history_diversity",)),
+        (["Worlds"], Limits(diversity=3, history_diversity=2), ("diversity",)),
+        ([], Limits(diversity=3, history_diversity=2), ("history_diversity", "diversity")),
         (["Worlds"], Limits(Fraction(1, 2), None, 9), ()),
-        (["Channels"], Limits(Fraction(1, 2), None, 9), ("Worlds",)),
+        (["Channels"], Limits(Fraction(1, 2), None, 9), ("probability",)),
         # The same attack once more bounds no more than before.
-        (["Correlation", "Correlation 2"], Limits(Fraction(1, 2)), ("Worlds",)),
-        (["Elsewhere"], Limits(Fraction(1, 2)), ()),
-        (["Elsewhere"], Limits(diversity=2), ()),
+        (["Correlation", "Correlation"], Limits(Fraction(1, 2)), ("probability",)),
     ],
 )
 def test_what_it_takes_to_prove_a_limit(asked: list[str], limits: Limits, wanted: tuple[str, ...]) -> None:
-    assert lacking(asked, limits) == wanted
+    assert lacking(map(kind_of, asked), limits) == wanted
+    by_whom = {"probability": "Worlds", "history_diversity": "Worlds", "diversity": "Channels"}
+    assert [proving(limit) for limit in wanted] == [by_whom[limit] for limit in wanted]
+
+
+class Elsewhere(Attack):
+    """An attack of another package that finds nothing, whatever is asked; it says of itself what that proves."""
+
+    name: ClassVar[str] = "Elsewhere"
+    words: ClassVar[str] = "Looks away."
+
+    def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
+        return Answer(published)
+
+
+class Prover(Elsewhere):
+    """One that says of itself that its silence proves something."""
+
+    name: ClassVar[str] = "Prover"
+    proves: ClassVar[tuple[str, ...]] = ("probability",)
+
+
+def test_an_attack_that_declares_nothing_proves_nothing() -> None:
+    assert lacking([Elsewhere], Limits(Fraction(1, 2))) == ("probability",)
+    assert lacking([Prover], Limits(Fraction(1, 2))) == ()
+    assert lacking([Prover], Limits(diversity=2)) == ("diversity",)
+    calm = Published.from_groups([[(["A", "B"], ["x", "y"])]])
+    report = audit(calm, limit=1 / 2, attacks=[Elsewhere()])
+    assert not report.passed
+    assert report.judgements["Elsewhere"].status == "within"
+    assert report.verdict.endswith("but the probability of a value was not bounded, for Worlds was not run.")
+    assert audit(calm, limit=1 / 2, attacks=[Prover()]).passed
 
 
 def test_an_attack_that_is_run_twice_proves_no_more() -> None:
@@ -487,30 +515,33 @@ def test_channels_cannot_be_asked_for_less_than_was_promised() -> None:
 
 
 def test_an_attack_that_cannot_run_leaves_open_what_was_asked_of_it() -> None:
-    class Cannot:
+    class Cannot(Attack):
         name: ClassVar[str] = "Worlds"
+        words: ClassVar[str] = "Cannot look."
+        judges: ClassVar[tuple[str, ...]] = Worlds.judges
 
         def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
             raise ParameterError("The members are not known.")
 
-    class Elsewhere(Cannot):
+    class Anything(Cannot):
         name = "Elsewhere"
+        judges = ()
 
     pairs = IN_PAIRS[1:]
     report = audit(THREE, promises=pairs, attacks=[Cannot(), "Channels"])
     assert report.judgements["Worlds"].status == "not asked" and report.passed
     report = audit(THREE, promises=[HISTORY], attacks=[Cannot(), "Channels"])
     assert report.judgements["Worlds"].status == "undecided" and not report.passed
-    assert not audit(THREE, promises=pairs, attacks=[Elsewhere(), "Channels"]).passed
+    assert not audit(THREE, promises=pairs, attacks=[Anything(), "Channels"]).passed
 
 
 def test_promises_are_told_with_what_they_count() -> None:
     calm = Published.from_groups([[(["A", "B"], ["x", "y"])]])
-    promises = [HISTORY, Promise("share-l-diversity", {"l": 2, "protect": [["CANARY"]]})]
-    assert audit(calm, promises=promises).promises == (
+    promises = [HISTORY, promise("share-l-diversity", {"l": 2, "protect": [["CANARY"]]})]
+    assert [one.words for one in audit(calm, promises=promises).promises] == [
         "history-l-diversity (l = 2, diversity = distinct)",
         "share-l-diversity (l = 2, 1 protected set)",
-    )
+    ]
 
 
 def test_a_gate_tests_the_promise_that_was_made(folder: Path, policy: ri.Policy, patients: pl.DataFrame) -> None:
@@ -549,20 +580,15 @@ class Answer(Findings):
         return Judgement("within", "as told")
 
 
-def test_attacks_of_other_packages_are_given_the_same_limits() -> None:
-    class Elsewhere:
-        name: ClassVar[str] = "Elsewhere"
-
-        def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
-            return Answer(published)
-
-    assert audit(THREE, promises=[ALONE, PAIRS], attacks=[Elsewhere()]).passed
+def test_attacks_of_other_packages_are_given_the_same_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Answer, "limits", [])
+    audit(THREE, promises=[ALONE, PAIRS], attacks=[Elsewhere()])
     assert Answer.limits == [Limits(None, None, 4, None)]
 
 
 def test_a_limit_that_is_given_reaches_channels_where_fewer_values_were_promised() -> None:
     view = ri.Published.from_groups([[(["a", "b"], ["u", "v"])], [(["a", "b", "c", "d"], ["u", "v", "u", "v"])]])
-    promises = (Promise("distinct-l-diversity", {"l": 2}), Promise("inference-freedom", {"l": 2}))
+    promises = (promise("distinct-l-diversity", {"l": 2}), promise("inference-freedom", {"l": 2}))
     report = ri.audit(view, limit="1/5", attacks=["Channels"], promises=promises, accept=["undecided"])
     assert report.limits.diversity == 5
     assert not report.passed

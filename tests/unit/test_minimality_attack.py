@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from promises import promise
 
 from reissue.attacks.base import Limits
-from reissue.attacks.minimality.minimality import Asked, Minimality
+from reissue.attacks.minimality.minimality import Minimality
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge, Minimal
 from reissue.model.release import Published
@@ -112,7 +113,7 @@ def test_several_values_in_a_set_and_several_releases(table_1: Published) -> Non
     apart = [([person], ["flu"]) for person in members]
     view = viewed([(members, ["HIV", "hepatitis", *["flu"] * 5])], apart)
     known = Knowledge(
-        minimal={1: Minimal([Asked("share-l-diversity", {"l": 2, "protect": [["HIV", "hepatitis"]]})], "global")},
+        minimal={1: Minimal([promise("share-l-diversity", {"l": 2, "protect": [["HIV", "hepatitis"]]})], "global")},
         compromised={"q2 0": "flu"},
     )
     found = Minimality().run(view, known)
@@ -167,7 +168,7 @@ def test_estimates_and_what_is_left_open_are_judged_as_such() -> None:
     """Sixty classes of four or six rows with twelve values, at least four of which each had to have."""
     sizes = {f"q{at}": 4 + 2 * (at % 2) for at in range(60)}
     view = viewed([group(sizes, [f"v{at % 12}" for at in range(300)])])
-    requirement = (Asked("distinct-l-diversity", {"l": 4}),)
+    requirement = (promise("distinct-l-diversity", {"l": 4}),)
     found = Minimality(requirement=requirement).run(view)
     assert found.searched == ("release 1: 1 generalised group, 1 estimated by dealing values",)
     assert set(found.posteriors["kind"]) == {"sampled"}
@@ -194,7 +195,7 @@ def test_parameters() -> None:
     with pytest.raises(ParameterError, match="either"):
         Minimality(l=2).credibility({"q1": 2, "q2": 2})
     with pytest.raises(ParameterError, match="does not say which classes"):
-        Minimality(requirement=(Asked("distinct-l-diversity", {"l": 2}),)).credibility({"q": 2, "p": 2}, sensitive=2)
+        Minimality(requirement=(promise("distinct-l-diversity", {"l": 2}),)).credibility({"q": 2, "p": 2}, sensitive=2)
     assert repr(Minimality(l=2, k=3, protect=(("HIV",),))) == "Minimality(l=2, k=3, protect=<1 set>, local recoding)"
 
 
@@ -220,7 +221,7 @@ def test_what_cannot_be_left(left: dict[str, Any], message: str) -> None:
 def test_sets_that_the_requirement_does_not_name() -> None:
     """Two distinct values in every group; what is told is the credibility of HIV, not that of flu."""
     view = viewed([group({"q1": 2, "q2": 5}, ["HIV"] * 2 + ["flu"] * 5)])
-    minimal = Minimal([Asked("distinct-l-diversity", {"l": 2})], "local", [["HIV"]])
+    minimal = Minimal([promise("distinct-l-diversity", {"l": 2})], "local", [["HIV"]])
     found = Minimality().run(view, Knowledge(minimal={1: minimal}))
     assert set(found.classes["value"]) == {"HIV"}
 
@@ -234,5 +235,5 @@ def test_numbers_for_one_group() -> None:
     assert found["q2"] == {"a": Fraction(0), "b": Fraction(1)}
     sets = Minimality(l=2, protect=(("a", "b"),)).credibility({"q1": 2, "q2": 6}, values={"a": 1, "b": 1, "c": 6})
     assert sets["q1"] == {("a", "b"): Fraction(1)}
-    alpha = Minimality(requirement=(Asked("alpha-k-anonymity", {"alpha": 0.5, "k": 1, "protect": [["x"]]}),))
+    alpha = Minimality(requirement=(promise("alpha-k-anonymity", {"alpha": 0.5, "k": 1, "protect": [["x"]]}),))
     assert alpha.credibility({"q1": 2, "q2": 5}, sensitive=2)["q1"] == 1

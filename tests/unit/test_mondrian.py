@@ -48,7 +48,7 @@ WIDE = """
 import numpy as np
 import polars as pl
 import reissue as ri
-from reissue.methods import cutting, mondrian
+from reissue.methods.partition import cutting, mondrian
 from reissue.publishing.series import draft
 
 size = 70_000

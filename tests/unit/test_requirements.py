@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from promises import promise
 
 from reissue.arrays.exact import probability_of
 from reissue.errors import ParameterError
@@ -18,7 +19,7 @@ from reissue.guarantees.single.ke_anonymity import KEAnonymous
 from reissue.guarantees.single.recursive_diversity import RecursiveDiverse
 from reissue.guarantees.single.share_diversity import ShareDiverse
 from reissue.guarantees.single.t_closeness import TClose
-from reissue.methods.base import Promise
+from reissue.model.promise import rules_of
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.minimality.requirements import requirement_of
 
@@ -69,7 +70,7 @@ def view() -> tuple[Published, np.ndarray]:
 def test_the_checkers_agree(guarantee: Groupwise, view: tuple[Published, np.ndarray]) -> None:
     published, table = view
     release = published.releases[0]
-    requirement = requirement_of([guarantee], published, release)
+    requirement = requirement_of(guarantee.rules, published, release)
     kept = guarantee.measure(published, release).kept
     assert (requirement.kept(table) == kept).all()
     assert kept.any() and not kept.all()
@@ -84,29 +85,26 @@ def test_the_checkers_agree(guarantee: Groupwise, view: tuple[Published, np.ndar
 def test_what_a_requirement_knows_of_itself(view: tuple[Published, np.ndarray]) -> None:
     published, _ = view
     sets = [[10.0, 12.0], [30.0, "never published"]]
-    several = requirement_of([ShareDiverse(2, sets), KAnonymous(3), KAnonymous(2)], published)
+    several = requirement_of(rules_of([ShareDiverse(2, sets), KAnonymous(3), KAnonymous(2)]), published)
     assert several.sets == ((0, 1), (4,))
     assert several.smallest == 3
     assert several.counts_only
     assert several.lumped()[1].width == 3
-    one = requirement_of([AlphaKAnonymous("1/2", 2, [[10.0, 12.0]])], published)
+    one = requirement_of(AlphaKAnonymous("1/2", 2, [[10.0, 12.0]]).rules, published)
     assert one.lumped()[1].width == 2
-    assert requirement_of([LDiverse(2)], published).sets == ()
-    assert not requirement_of([LDiverse(2)], published).counts_only
-    assert requirement_of([ShareDiverse(2)], published).sets == ((0,), (1,), (2,), (3,), (4,))
+    assert requirement_of(LDiverse(2).rules, published).sets == ()
+    assert not requirement_of(LDiverse(2).rules, published).counts_only
+    assert requirement_of(ShareDiverse(2).rules, published).sets == ((0,), (1,), (2,), (3,), (4,))
 
 
 def test_what_is_no_requirement() -> None:
     labels = Published.from_groups([[(["Alice"], ["flu"])]])
-    wrong = [
-        Promise("m-invariance", {"m": 2}),
-        Promise("share-l-diversity", {}),
-        Promise("alpha-k-anonymity", {"alpha": 2}),
-        Promise("ke-anonymity", {"k": 2, "e": 5}),
-    ]
-    with pytest.raises(ParameterError) as error:
-        requirement_of(wrong, labels)
-    assert len(error.value.problems) == 4
+    with pytest.raises(ParameterError, match="by itself keeps 'm-invariance'"):
+        rules_of([promise("m-invariance", {"m": 2})])
+    with pytest.raises(ParameterError, match="not a guarantee"):
+        rules_of(["share-l-diversity"])  # type: ignore[list-item]
+    with pytest.raises(ParameterError, match="the one published is not numeric"):
+        requirement_of(KEAnonymous(2, 5).rules, labels)
     with pytest.raises(ParameterError, match="no requirement"):
         requirement_of([], labels)
 

@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, Witness
-from reissue.model.plugins import make
+from reissue.model import plugins
 
 if TYPE_CHECKING:
     from reissue.attacks.channels.channels import Channels
@@ -47,6 +47,9 @@ __all__ = [
     "Witness",
     "Worlds",
     "build",
+    "default_attacks",
+    "kind_of",
+    "proving",
 ]
 
 _HOMES = {
@@ -82,9 +85,24 @@ ATTACKS: Mapping[str, type[Attack]] = _Known()
 """The attacks by their names in a policy file."""
 
 
+def kind_of(name: str) -> type[Attack]:
+    """The class of an attack by its name in a policy file, with what it declares about itself."""
+    return plugins.kind_of("attack", name, known=ATTACKS, base=Attack)
+
+
 def build(name: str, /, **parameters: object) -> Attack:
     """Make an attack from its name and parameters, as a policy file gives them."""
-    return make("attack", name, parameters, known=ATTACKS, needs=("name", "run"))
+    return plugins.make("attack", name, parameters, known=ATTACKS, base=Attack)
+
+
+def default_attacks() -> tuple[str, ...]:
+    """The attacks of an audit or a gate that names none. One of another package never enters by itself."""
+    return tuple(name for name, kind in ATTACKS.items() if kind.by_default)
+
+
+def proving(limit: str, *, permanent: bool = False) -> str:
+    """The built-in attack that can prove a limit to be kept; where values change, one that does without static ones."""
+    return next(name for name, kind in ATTACKS.items() if limit in kind.proves and not (permanent and kind.static))
 
 
 def __getattr__(name: str) -> Any:

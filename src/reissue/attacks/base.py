@@ -9,10 +9,10 @@ Witness       a short derivation that a person can follow
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import polars as pl
 
@@ -226,12 +226,36 @@ class Findings(ABC):
         """Hold what was found against limits; return at most so many findings."""
 
 
-class Attack(Protocol):
-    """Something that looks at releases as an outsider does."""
+class Attack(ABC):
+    """Something that looks at releases as an outsider does.
 
-    @property
-    def name(self) -> str:
-        """Its name in a policy file and in reports."""
+    Everything that others need to know about it is said here, in its own file: what it judges by, what it can prove,
+    and the words for it. An attack that declares nothing proves nothing: its findings count, its silence does not.
+    """
 
+    name: ClassVar[str]
+    """Its name in a policy file and in reports."""
+    words: ClassVar[str]
+    """What it does, in one or two sentences; reports and the command line say it."""
+    judges: ClassVar[tuple[str, ...]] = ()
+    """The limits that it judges by, as `Limits` calls them: without any of them it is not asked. None: by all."""
+    proves: ClassVar[tuple[str, ...]] = ()
+    """The limits that it can prove to be kept. What it does not find of other limits, a stronger argument may."""
+    tells: ClassVar[tuple[str, ...]] = ()
+    """Limits that it does not judge by, and beside which what it finds is worth telling."""
+    takes: ClassVar[Mapping[str, str]] = {}
+    """Parameters that follow from a limit where the user says nothing: `{"e": "equivalence"}`."""
+    static: ClassVar[bool] = False
+    """Whether it takes everybody's value to be the same in all releases."""
+    by_default: ClassVar[bool] = False
+    """Whether it is part of every audit and every gate that names no attacks."""
+
+    @abstractmethod
     def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
         """Attack a series."""
+
+    @classmethod
+    def is_asked(cls, limits: Limits) -> bool:
+        """Whether there is a limit that it judges by."""
+        names = cls.judges or tuple(field.name for field in fields(Limits))
+        return any(getattr(limits, limit) is not None for limit in names)

@@ -7,12 +7,12 @@ from the figures of an audit; what they do not answer is undecided, never met.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from reissue.attacks.base import Judgement, Limits
+from reissue.attacks.base import Attack, Judgement, Limits
+from reissue.auditing.limits import lacking, what_is_open
 from reissue.auditing.risks import Risks
 from reissue.auditing.words import COUNTED, limits_in_short
 from reissue.errors import count_of
@@ -26,12 +26,6 @@ ANATOMISED = (
 )
 
 
-BOUND_NOTHING = ("Equivalence", "Correlation", "Channels")
-"""Attacks that look for one kind of leak: what they do not find, a stronger argument may."""
-_AGAIN = re.compile(r" \d+$")
-"""What follows the name of an attack that is run once more."""
-
-
 @dataclass(frozen=True)
 class Criterion:
     """One of the three questions, answered."""
@@ -43,58 +37,36 @@ class Criterion:
     """Why, in a sentence or two, with counts."""
 
 
+@dataclass(frozen=True)
+class Judged:
+    """What one attack found, held against the limits."""
+
+    attack: str
+    """Its name in the report."""
+    by: Attack
+    judgement: Judgement
+
+    @property
+    def words(self) -> str:
+        """The finding as a sentence."""
+        return _sentence(f"{self.attack}: {self.judgement.words}")
+
+
 def criteria_of(
     risks: Risks,
-    judgements: Sequence[tuple[str, Judgement]],
+    judged: Sequence[Judged],
     limits: Limits,
     *,
     threshold: float,
     anatomised: bool,
     permanent: bool = False,
 ) -> tuple[Criterion, ...]:
-    """Answer the three questions; `judgements` are those of the attacks, by name."""
+    """Answer the three questions; `judged` is what the attacks found."""
     return (
         _singling_out(risks, threshold, anatomised),
         _linkability(risks, anatomised),
-        _inference(judgements, limits, permanent),
+        _inference(judged, limits, permanent),
     )
-
-
-def lacking(asked: Iterable[str], limits: Limits, *, permanent: bool = False) -> tuple[str, ...]:
-    """The attacks without which it is not proven that the limits are kept, if none of those asked can prove it.
-
-    A probability, or the number of values by all releases together, takes `Worlds` or, where all but `permanent`
-    values may change, `Permanence`; the number of values by any two releases, where more is asked of them than of all
-    together, takes `Channels`; protected sets alone take `Minimality`. Attacks of other packages are trusted to prove
-    what they say.
-    """
-    names = {_AGAIN.sub("", name) for name in asked}
-    wanted = []
-    if limits.probability is not None or limits.history_diversity is not None:
-        wanted.append("Permanence" if permanent else "Worlds")
-    if limits.probability is None and (limits.diversity or 0) > (limits.history_diversity or 0):
-        wanted.append("Channels")
-    if limits.credibility is not None and (limits.probability is None or limits.credibility < limits.probability):
-        wanted.append("Minimality")
-    if names - {*BOUND_NOTHING, "Worlds", "Minimality", "Permanence"}:
-        return ()
-    return tuple(name for name in wanted if name not in names)
-
-
-def what_is_open(names: Sequence[str], limits: Limits) -> str:
-    """What is not proven for want of attacks, in words."""
-    open_ = []
-    if "Permanence" in names:
-        open_.append("the probability of a value was not bounded, for Permanence was not run")
-    if "Worlds" in names and limits.probability is not None:
-        open_.append("the probability of a value was not bounded, for Worlds was not run")
-    elif "Worlds" in names:
-        open_.append("how many values are possible for everybody was not proven, for Worlds was not run")
-    if "Channels" in names:
-        open_.append("how many values any two releases leave was not proven, for Channels was not run")
-    if "Minimality" in names:
-        open_.append("the probability of a protected set was not bounded, for Minimality was not run")
-    return ", and ".join(open_)
 
 
 def _singling_out(risks: Risks, threshold: float, anatomised: bool) -> Criterion:
@@ -153,33 +125,29 @@ def _linkability(risks: Risks, anatomised: bool) -> Criterion:
     return Criterion("linkability", question, "met", evidence)
 
 
-def _inference(judgements: Sequence[tuple[str, Judgement]], limits: Limits, permanent: bool) -> Criterion:
+def _inference(judged: Sequence[Judged], limits: Limits, permanent: bool) -> Criterion:
     question = "Can more be inferred about a person than the limits allow?"
-    asked = [(name, judgement) for name, judgement in judgements if judgement.status != "not asked"]
+    asked = [one for one in judged if one.judgement.status != "not asked"]
 
     def told(*statuses: str) -> str:
-        return " ".join(_sentence(f"{name}: {one.words}") for name, one in asked if one.status in statuses)
+        return " ".join(one.words for one in asked if one.judgement.status in statuses)
 
-    if any(one.status == "beyond" for _, one in asked):
+    if any(one.judgement.status == "beyond" for one in asked):
         return Criterion("inference", question, "not met", told("beyond"))
-    if any(one.status != "within" for _, one in asked):
+    if any(one.judgement.status != "within" for one in asked):
         return Criterion("inference", question, "undecided", told("undecided", "sampled"))
-    missing = lacking((name for name, _ in asked), limits, permanent=permanent)
+    missing = lacking([one.by for one in asked], limits, permanent=permanent)
     if not asked or missing:
-        evidence = f"No attack was run that proves what is asked: {what_is_open(missing, limits)}."
+        evidence = f"No attack was run that proves what is asked: {what_is_open(missing, permanent=permanent)}."
         if limits.probability is not None:
             evidence = f"No attack was run that bounds the probability of a value ({limits_in_short(limits)}) by proof."
         return Criterion("inference", question, "undecided", " ".join([told("within"), evidence]).strip())
     if limits.probability is not None or limits.diversity is None:
         return Criterion("inference", question, "met", told("within"))
     # What was found that is not part of the promise stands beside it.
-    beside = [_sentence(f"{name}: {one.words}") for name, one in judgements if _is_beside(name, one)]
+    beside = [one.words for one in judged if one.judgement.status == "not asked" and "diversity" in one.by.tells]
     counted = f"{COUNTED[0].upper()}{COUNTED[1:]} or bounded."
     return Criterion("inference", question, "met", " ".join([told("within"), counted, *beside]))
-
-
-def _is_beside(name: str, judgement: Judgement) -> bool:
-    return _AGAIN.sub("", name) == "Worlds" and judgement.status == "not asked"
 
 
 def _sentence(text: str) -> str:

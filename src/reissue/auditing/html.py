@@ -13,7 +13,6 @@ from reissue.auditing import drawings
 from reissue.auditing.naming import Naming
 from reissue.auditing.style import STYLE
 from reissue.auditing.words import (
-    ATTACKS,
     KINDS,
     STATUSES,
     WHAT,
@@ -26,6 +25,7 @@ from reissue.errors import MissingExtra, count_of
 
 if TYPE_CHECKING:
     from reissue.auditing.report import AuditReport
+    from reissue.model.promise import Promise
 
 MOST = 50
 """How many findings are told with their witnesses."""
@@ -74,7 +74,7 @@ def _context(report: AuditReport) -> list[str]:
         ("People in all", f"{people[-1]:,}" if people else "not known"),
         ("Distinct sensitive values", f"{len(report.published.values):,}"),
         ("Form", report.form or "not stated"),
-        ("Promised by the method", "; ".join(report.promises) or "nothing was stated"),
+        ("Promised by the method", "; ".join(map(_promised, report.promises)) or "nothing was stated"),
     ]
     rows = risks.select("release", "rows", "groups", "smallest_group").rows()
     return [
@@ -87,6 +87,10 @@ def _context(report: AuditReport) -> list[str]:
     ]
 
 
+def _promised(promise: Promise) -> str:
+    return f"{promise.words}: {promise.meaning}" if promise.meaning else promise.words
+
+
 def _modelling(report: AuditReport) -> list[str]:
     parts = [
         "<h3>Who attacks, knowing what</h3>",
@@ -95,7 +99,7 @@ def _modelling(report: AuditReport) -> list[str]:
     ]
     for run in report.runs:
         ran = f"It took {run.seconds:,.1f} seconds." if run.findings is not None else "It was not run."
-        described = f"{ATTACKS.get(run.attack, '')} {ran}".strip()
+        described = f"{run.by.words} {ran}".strip()
         parts.append(f"<h4>{escape(run.attack)}</h4><p>{escape(described)}</p>")
         parts.append(
             _bullets([*(f"Searched: {one}" for one in run.searched), *(f"Not settled: {one}" for one in run.undecided)])

@@ -4,51 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from numbers import Integral, Real
+from numbers import Real
 
-from reissue.arrays.exact import fraction_of, probability_of
-from reissue.attacks.base import Limits
+from reissue.arrays.exact import probability_of
+from reissue.attacks import proving
+from reissue.attacks.base import Attack, Limits
 from reissue.errors import ParameterError
-from reissue.model.knowledge import Promised
+from reissue.model.promise import Promise, Promising, promise_of
 
 ACCEPTABLE = ("undecided", "sampled")
 """What may pass by name although nothing is proven."""
 
-HISTORY = "history-l-diversity"
-SAFETY = "historical-safety"
-ALPHA = "alpha-k-anonymity"
-_ONE_IN = {
-    "m-invariance": "m",
-    "weak-m-invariance": "m",
-    SAFETY: "m",
-    "m-uniqueness": "m",
-    "m-confidentiality": "m",
-    "share-l-diversity": "l",
-    "l-scarcity": "l",
-    HISTORY: "l",
-}
-"""Promises that nobody is tied to a value with more than 1 in so many, and the parameter that says it."""
-
 
 def limits_of(
-    limit: float | Fraction | str | None, promises: Iterable[Promised] = (), *, releases: int | None = None
+    limit: float | Fraction | str | None, promises: Iterable[Promise | Promising] = (), *, releases: int | None = None
 ) -> Limits:
     """The limits to judge by. A probability that is given goes before the promised ones, of which the least counts.
 
     Where none is given or promised, but a number of values, values are counted and nothing is said of probabilities.
     `releases` is how many there are, where that is known: with a single one, pairs of releases are not all there is.
     """
-    promises = tuple(promises)
-    equivalence = max(_whole(promises, "equivalence-safety", "e"), default=None)
-    # Sets of at least one person there always are: n = 1 asks nothing.
-    correlation = max((n for n in _whole(promises, SAFETY, "n") if n > 1), default=None)
-    alone = _whole(promises, "distinct-l-diversity", "l")
-    pairs = _whole(promises, "inference-freedom", "l")
-    history = _whole((one for one in promises if _counts_distinct(one)), HISTORY, "l")
+    bounds = [promise_of(promise).bounds for promise in promises]
+    equivalence = max((one.equivalence for one in bounds if one.equivalence is not None), default=None)
+    correlation = max((one.correlation for one in bounds if one.correlation is not None), default=None)
+    alone = [one.alone for one in bounds if one.alone is not None]
+    pairs = [one.pairs for one in bounds if one.pairs is not None]
+    history = [one.history for one in bounds if one.history is not None]
     counted = [*alone, *pairs, *history]
-    shares = [share for promise in promises if (share := _share(promise)) is not None]
+    shares = [one.value for one in bounds if one.value is not None]
     # What is promised of protected sets says nothing about the values outside them, and is about each release alone.
-    of_sets = [share for promise in promises if (share := _share_of_sets(promise)) is not None]
+    of_sets = [one.protected for one in bounds if one.protected is not None]
     credibility = min(of_sets, default=None) if limit is None else None
     sets_suffice = bool(of_sets) and releases in (None, 1)
     if limit is None and not shares and not counted and not sets_suffice:
@@ -82,49 +67,32 @@ def exact_limit(limit: object) -> Fraction:
     return fraction
 
 
-def _share(promise: Promised) -> Fraction | None:
-    """The largest probability of a value under a promise; None where it bounds none."""
-    # Bounds on protected sets say nothing about the values outside them.
-    return None if promise.parameters.get("protect") else _promised(promise)
+def lacking(able: Iterable[Attack | type[Attack]], limits: Limits, *, permanent: bool = False) -> tuple[str, ...]:
+    """The limits that none of these attacks can prove to be kept.
+
+    The number of values by any two releases needs a proof of its own where more is asked of them than of all releases
+    together, and protected sets where less is allowed for them than for a value. Where all but `permanent` values may
+    change, an attack that takes values to be static proves nothing.
+    """
+    wanted = [name for name in ("probability", "history_diversity") if getattr(limits, name) is not None]
+    if limits.probability is None and (limits.diversity or 0) > (limits.history_diversity or 0):
+        wanted.append("diversity")
+    if limits.credibility is not None and (limits.probability is None or limits.credibility < limits.probability):
+        wanted.append("credibility")
+    proven = {limit for kind in able if not (permanent and kind.static) for limit in kind.proves}
+    return tuple(name for name in wanted if name not in proven)
 
 
-def _share_of_sets(promise: Promised) -> Fraction | None:
-    """The largest probability of a protected set under a promise; None where it bounds none."""
-    return _promised(promise) if promise.parameters.get("protect") else None
+_OPEN = {
+    "probability": "the probability of a value was not bounded",
+    "history_diversity": "how many values are possible for everybody was not proven",
+    "diversity": "how many values any two releases leave was not proven",
+    "credibility": "the probability of a protected set was not bounded",
+}
+"""What is not known where a limit is not proven to be kept."""
 
 
-def _promised(promise: Promised) -> Fraction | None:
-    if promise.name == ALPHA:
-        alpha = probability_of(promise.parameters["alpha"])
-        if alpha is None:
-            raise ParameterError(f"The 'alpha' parameter of {ALPHA} must be a probability above 0 and up to 1.")
-        return alpha
-    parameter = _ONE_IN.get(promise.name)
-    if parameter is None or _counts_distinct(promise):
-        return None
-    one_in = promise.parameters[parameter]
-    exact = fraction_of(one_in)
-    if exact is None or exact < 1:
-        raise ParameterError(f"The '{parameter}' parameter of {promise.name} must be a number of at least 1.")
-    return 1 / exact
-
-
-def _counts_distinct(promise: Promised) -> bool:
-    """Whether a promise about the whole history counts values; otherwise it bounds their probability."""
-    if promise.name != HISTORY:
-        return False
-    diversity = promise.parameters.get("diversity", "distinct")
-    if diversity not in ("distinct", "share"):
-        raise ParameterError(f"The 'diversity' parameter of {HISTORY} must be 'distinct' or 'share'.")
-    return diversity == "distinct"
-
-
-def _whole(promises: Iterable[Promised], name: str, parameter: str) -> list[int]:
-    found = []
-    for promise in promises:
-        if promise.name == name:
-            number = promise.parameters[parameter]
-            if not isinstance(number, Integral):
-                raise ParameterError(f"The '{parameter}' parameter of {name} must be a whole number.")
-            found.append(int(number))
-    return found
+def what_is_open(unproven: Iterable[str], *, permanent: bool = False) -> str:
+    """What is not proven for want of attacks, in words."""
+    told = [f"{_OPEN[limit]}, for {proving(limit, permanent=permanent)} was not run" for limit in unproven]
+    return ", and ".join(told)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -14,14 +14,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limits, Witness
-from reissue.auditing.criteria import ANATOMISED, Criterion, criteria_of, lacking, what_is_open
+from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits, Witness
+from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of
 from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed_groups, worst_of
+from reissue.auditing.limits import lacking, what_is_open
 from reissue.auditing.naming import Called, Naming
 from reissue.auditing.risks import Risks, risks_of
 from reissue.auditing.words import COUNTED, KINDS, STATUSES, adversary, joined, limits_in_short, limits_in_words
 from reissue.errors import StorageError, count_of
 from reissue.model.knowledge import Knowledge
+from reissue.model.promise import Promise
 from reissue.model.release import Published
 
 TABLE = ("person", "release", "attack", "what", "probability", "kind", "witness")
@@ -35,6 +37,8 @@ class Run:
     """One attack, run or not."""
 
     attack: str
+    """Its name in the report."""
+    by: Attack
     judgement: Judgement
     findings: Findings | None
     """None where the attack could not run; `judgement` says why."""
@@ -70,7 +74,7 @@ class AuditReport:
     """`generalised` or `anatomised`, where that was said."""
     accept: frozenset[str] = frozenset()
     """What passes although nothing is proven: `undecided`, `sampled`."""
-    promises: tuple[str, ...] = ()
+    promises: tuple[Promise, ...] = ()
     """What the method promised, in words."""
     remarks: tuple[str, ...] = ()
     """What else is to be noted, such as how files were understood."""
@@ -101,8 +105,8 @@ class AuditReport:
 
     @property
     def _lacking(self) -> tuple[str, ...]:
-        """The attacks without which nothing is proven."""
-        asked = (run.attack for run in self.runs if run.judgement.status != "not asked")
+        """The limits that no attack proves to be kept."""
+        asked = (run.by for run in self.runs if run.judgement.status != "not asked")
         return lacking(asked, self.limits, permanent=self._permanent)
 
     @property
@@ -123,7 +127,7 @@ class AuditReport:
         if not within and not doubtful:
             return "Not passed: none of the attacks that were run was asked for anything, so nothing is judged."
         nothing = "nothing beyond the limits was found"
-        missing = what_is_open(self._lacking, self.limits)
+        missing = what_is_open(self._lacking, permanent=self._permanent)
         if not self.passed and not doubtful:
             return f"Not passed: {nothing}, but {missing}."
         if not self.passed:
@@ -230,10 +234,14 @@ class AuditReport:
     @cached_property
     def criteria(self) -> tuple[Criterion, ...]:
         """Singling out, linkability and inference, each with a verdict and the evidence."""
-        judgements = list(self.judgements.items())
-        anatomised = self.form == "anatomised"
-        told: Any = {"threshold": self.threshold, "anatomised": anatomised, "permanent": self._permanent}
-        return criteria_of(self.measured, judgements, self.limits, **told)
+        return criteria_of(
+            self.measured,
+            [Judged(run.attack, run.by, run.judgement) for run in self.runs],
+            self.limits,
+            threshold=self.threshold,
+            anatomised=self.form == "anatomised",
+            permanent=self._permanent,
+        )
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -253,8 +261,8 @@ class AuditReport:
             who = count_of(self.measured.contradictory, "person has", "people have")
             notes.append(f"{who} no value that all their groups show: their value changed, or the releases disagree.")
         notes += [f"{run.attack} was not run: {run.judgement.words}" for run in self.runs if run.findings is None]
-        run_at_all = lacking((run.attack for run in self.runs), self.limits, permanent=self._permanent)
-        if missing := what_is_open(run_at_all, self.limits):
+        run_at_all = lacking((run.by for run in self.runs), self.limits, permanent=self._permanent)
+        if missing := what_is_open(run_at_all, permanent=self._permanent):
             notes.append(f"{missing[0].upper()}{missing[1:]}.")
         open_ = {status for status in self.accept if any(run.judgement.status == status for run in self.runs)}
         notes += [f"What is {status} was accepted by name." for status in sorted(open_)]
@@ -270,7 +278,7 @@ class AuditReport:
             "verdict": self.verdict,
             "time": self.time.isoformat(timespec="seconds"),
             "form": self.form,
-            "promises": list(self.promises),
+            "promises": [promise.words for promise in self.promises],
             "limits": {
                 "probability": None if self.limits.probability is None else str(self.limits.probability),
                 "equivalence": self.limits.equivalence,
@@ -428,5 +436,5 @@ def runs_of(runs: Sequence[Run]) -> tuple[Run, ...]:
     for run in runs:
         often = seen[run.attack] = seen.get(run.attack, 0) + 1
         name = run.attack if often == 1 else f"{run.attack} {often}"
-        named.append(Run(name, run.judgement, run.findings, run.seconds))
+        named.append(replace(run, attack=name))
     return tuple(named)

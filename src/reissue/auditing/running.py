@@ -7,18 +7,20 @@ report.passed, report.findings, report.to_html("report.html")
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence, Sized
-from dataclasses import fields, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from numbers import Real
 from time import perf_counter
+from typing import Literal
 
 from reissue import attacks as family
 from reissue.attacks.base import Attack, Judgement, Limits
 from reissue.auditing.limits import ACCEPTABLE, limits_of
 from reissue.auditing.report import AuditReport, Run, runs_of
-from reissue.errors import ParameterError, count_of, listed
-from reissue.model.knowledge import Knowledge, Promised
+from reissue.errors import ParameterError, listed
+from reissue.model.knowledge import Knowledge
+from reissue.model.promise import Promise, Promising, promise_of
 from reissue.model.release import Published
 
 MOST = 100
@@ -26,19 +28,6 @@ MOST = 100
 
 UNASKED = 5.0
 """So many seconds at most for an attack that no limit asks about."""
-
-_ASKS = {
-    "Worlds": ("probability", "history_diversity"),
-    "Equivalence": ("equivalence",),
-    "Correlation": ("probability", "equivalence", "correlation"),
-    "Channels": ("diversity",),
-    "Minimality": ("credibility", "probability"),
-    "Permanence": ("probability",),
-}
-"""The limits that attacks judge by: without any of them they are not asked. Attacks of other packages may use all."""
-
-_STATIC = ("Worlds", "Equivalence", "Correlation", "Channels")
-"""Attacks that take everybody's value to be the same in all releases."""
 
 
 def audit(
@@ -50,7 +39,7 @@ def audit(
     form: str | None = None,
     seconds: float = 60.0,
     threshold: float = 0.09,
-    promises: Sequence[Promised] = (),
+    promises: Iterable[Promise | Promising] = (),
     accept: Iterable[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> AuditReport:
@@ -63,12 +52,14 @@ def audit(
     `progress` is called with each stage as it begins.
     """
     accepted = _check(published, knowledge, form, seconds, threshold, accept)
-    limits = limits_of(limit, promises, releases=len(published.releases))
+    promised = tuple(promise_of(promise) for promise in promises)
+    limits = limits_of(limit, promised, releases=len(published.releases))
     if knowledge is not None and knowledge.permanent:
         # Where values change, what two releases leave of them is nothing to compare.
         limits = replace(limits, diversity=None, history_diversity=None)
     attacks = [attacks] if isinstance(attacks, str) else attacks
-    chosen = [_built(attack, limits, seconds, knowledge) for attack in (family.ATTACKS if attacks is None else attacks)]
+    named = family.default_attacks() if attacks is None else attacks
+    chosen = [_built(attack, limits, seconds, knowledge) for attack in named]
     if not chosen:
         raise ParameterError("The 'attacks' parameter of audit must name at least one attack.")
     if knowledge is not None:
@@ -78,52 +69,47 @@ def audit(
         if progress is not None:
             progress(f"Attacking with {attack.name}")
         runs.append(_run(attack, published, knowledge, limits))
-    words = tuple(map(_in_words, promises))
-    return AuditReport(published, knowledge, limits, runs_of(runs), threshold, form, accept=accepted, promises=words)
+    return AuditReport(
+        published, knowledge, limits, runs_of(runs), threshold, form, accept=accepted, promises=tuple(promised)
+    )
 
 
 def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limits: Limits) -> Run:
     began = perf_counter()
-    if knowledge is not None and knowledge.permanent and attack.name in _STATIC:
-        words = "It takes values to be static, and here all but the permanent ones may change; Permanence is for that."
-        return Run(attack.name, Judgement("not asked", words), None, 0.0)
+    if knowledge is not None and knowledge.permanent and attack.static:
+        other = family.proving("probability", permanent=True)
+        words = f"It takes values to be static, and here all but the permanent ones may change; {other} is for that."
+        return Run(attack.name, attack, Judgement("not asked", words), None, 0.0)
     try:
         findings = attack.run(published, knowledge)
     except ParameterError as cannot:
         # The view does not tell this attack enough; what it was to judge stays open.
-        asked = _asked(attack.name, limits)
         reason = " ".join([cannot.what, *cannot.problems, *([f"Next step: {cannot.hint}"] if cannot.hint else [])])
-        judgement = Judgement("undecided" if asked else "not asked", f"It cannot run on this view. {reason}")
-        return Run(attack.name, judgement, None, perf_counter() - began)
+        status: Literal["undecided", "not asked"] = "undecided" if attack.is_asked(limits) else "not asked"
+        judgement = Judgement(status, f"It cannot run on this view. {reason}")
+        return Run(attack.name, attack, judgement, None, perf_counter() - began)
     judgement = findings.judge(limits, most=MOST)
-    return Run(attack.name, judgement, findings, perf_counter() - began)
+    return Run(attack.name, attack, judgement, findings, perf_counter() - began)
 
 
 def _built(attack: Attack | str, limits: Limits, seconds: float, knowledge: Knowledge | None) -> Attack:
     """The attack itself; one given by name gets what it can take of the time and the limits."""
     if not isinstance(attack, str):
-        ready = callable(getattr(attack, "run", None)) and isinstance(getattr(attack, "name", None), str)
-        if isinstance(attack, type) or not ready:
+        if not isinstance(attack, Attack):
             raise ParameterError(
                 f"The 'attacks' parameter of audit must hold attacks or their names. Got a {type(attack).__name__}.",
                 hint=f"choose among {listed(list(family.ATTACKS))}.",
             )
         _check_own_limit(attack, limits, knowledge)
         return attack
-    known = family.ATTACKS
-    # How many values are possible is told where pairs of releases alone were promised, so that takes its time.
-    told = attack == "Worlds" and limits.diversity is not None
-    if attack in _ASKS and not _asked(attack, limits) and not told:
+    kind = family.kind_of(attack)
+    # What is told beside a limit takes its time too.
+    told = any(getattr(limits, limit) is not None for limit in kind.tells)
+    if kind.judges and not kind.is_asked(limits) and not told:
         seconds = min(seconds, UNASKED)
-    offered = {"seconds": seconds, "e": limits.equivalence}
-    offered |= {"l": limits.diversity} if "diversity" in _ASKS.get(attack, ("diversity",)) else {}
-    taken = inspect.signature(known[attack]).parameters if attack in known else ()
+    offered = {"seconds": seconds, **{name: getattr(limits, limit) for name, limit in kind.takes.items()}}
+    taken = inspect.signature(kind).parameters
     return family.build(attack, **{name: value for name, value in offered.items() if name in taken})
-
-
-def _asked(name: str, limits: Limits) -> bool:
-    every = tuple(one.name for one in fields(Limits))
-    return any(getattr(limits, limit) is not None for limit in _ASKS.get(name, every))
 
 
 def _check_own_limit(attack: Attack, limits: Limits, knowledge: Knowledge | None) -> None:
@@ -131,7 +117,7 @@ def _check_own_limit(attack: Attack, limits: Limits, knowledge: Knowledge | None
 
     Where it is known who waited, it would conclude from a smaller l than the lists were kept for.
     """
-    own = getattr(attack, "l", None) if "diversity" in _ASKS.get(attack.name, ("diversity",)) else None
+    own = getattr(attack, "l", None) if attack.takes.get("l") == "diversity" else None
     waited = knowledge is not None and bool(knowledge.waiting) and knowledge.method is not None
     counted = (limits.probability is None or waited) and limits.diversity is not None
     if counted and isinstance(own, int) and own < (limits.diversity or 0):
@@ -176,17 +162,3 @@ def _check_knowledge(published: Published, knowledge: Knowledge) -> None:
         knowledge.waiting_people(published)
     if knowledge.present:
         knowledge.participation(published)
-
-
-def _in_words(promise: Promised) -> str:
-    """A promise with its numbers, and what they count; protected sets hold values, so they are counted only."""
-    told = [
-        f"{name} = {value}"
-        for name, value in promise.parameters.items()
-        if (isinstance(value, int | float) and not isinstance(value, bool))
-        or (name == "diversity" and value in ("distinct", "share"))
-        or name == "alpha"
-    ]
-    sets = promise.parameters.get("protect")
-    told += [count_of(len(sets), "protected set")] if isinstance(sets, Sized) and sets else []
-    return f"{promise.name} ({', '.join(told)})" if told else promise.name

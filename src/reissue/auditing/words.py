@@ -31,20 +31,6 @@ WHAT = {
     "channel": "few values left",
 }
 
-ATTACKS = {
-    "Worlds": "All ways to give people values that agree with every release; how likely each value is among them.",
-    "Equivalence": "Sets of people who must have the same values, because groups of several releases differ only in "
-    "them (He, Barman & Naughton 2011).",
-    "Correlation": "Groups that hold the same values and share people, and what follows for the others when the values "
-    "of some are known (Riboni & Bettini 2009).",
-    "Channels": "Groups of two releases that may hold the same people, held against each other (Byun et al. 2006).",
-    "Minimality": "Why people were grouped at all: had nobody's own class broken the rule, they would not have been "
-    "(Wong et al. 2007).",
-    "Permanence": "All ways in which people may have had the values that nobody gets rid of; all other values may "
-    "change from release to release (Bu et al. 2008).",
-}
-"""What each attack does."""
-
 STATIC = (
     "Values are taken to be static: who is in several releases has the same value in all of them. Values that change, "
     "and values that nobody gets rid of, are attacked where it is said which ones are permanent."

@@ -253,9 +253,10 @@ def _foreign(
     from dataclasses import replace
 
     from reissue.auditing.running import audit as run_audit
-    from reissue.cli.minimal import Limited, minimal_of
+    from reissue.cli.minimal import minimal_of
     from reissue.errors import ParameterError
     from reissue.foreign.reading import read_releases
+    from reissue.guarantees import AlphaKAnonymous
     from reissue.model.knowledge import Knowledge
 
     if asked["limit"] is None:
@@ -276,8 +277,10 @@ def _foreign(
         told = _check_protected(minimal, read.published)
         # What is protected is what the limit is about, where that can be judged: in one release.
         if len(read.published.releases) == 1:
-            promise = Limited("alpha-k-anonymity", {"alpha": asked.pop("limit"), "protect": minimal.protect})
-            asked = {**asked, "promises": [promise]}
+            asked = {
+                **asked,
+                "promises": [AlphaKAnonymous(asked.pop("limit"), protect=tuple(map(tuple, minimal.protect)))],
+            }
     known = {} if compromised is None else _known(Path(compromised), read.published)
     every = [release.number for release in read.published.releases] if minimal else []
     requirements = {number: minimal for number in every if minimal}

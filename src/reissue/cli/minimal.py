@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+import inspect
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from reissue.guarantees import Guarantee
     from reissue.model.knowledge import Minimal
 
 EXAMPLES = "l=2, or k=5,l=3, alpha=1/3, c=3,l=3, t=0.2, k=2,e=5; with recoding=local, global or full-domain"
-
-
-class Limited(NamedTuple):
-    """A limit for protected sets, as a promise has it."""
-
-    name: str
-    parameters: dict[str, Any]
 
 
 def minimal_of(text: str, protect: list[str]) -> Minimal:
@@ -39,28 +34,26 @@ def minimal_of(text: str, protect: list[str]) -> Minimal:
     return Minimal(requirement, recoding, sets)
 
 
-def _requirement(given: dict[str, str], sets: list[list[str]]) -> list[Any]:
-    from reissue import guarantees
+def _requirement(given: dict[str, str], sets: list[list[str]]) -> list[Guarantee]:
+    """The guarantees that the letters stand for: those of more letters first, each letter for one of them."""
+    from reissue.guarantees import GUARANTEES
 
-    numbers: dict[str, Any] = {name: _number(name, value) for name, value in given.items() if name in _NUMBERS}
-    found: list[Any] = []
-    if "alpha" in given:
-        # The smallest group is part of the same guarantee.
-        smallest = numbers.pop("k", 1)
-        found.append(guarantees.build("alpha-k-anonymity", alpha=given["alpha"], k=smallest, protect=sets))
-    if "e" in numbers:
-        found.append(guarantees.build("ke-anonymity", k=numbers.pop("k", 1), e=numbers["e"]))
-    if "k" in numbers:
-        found.append(guarantees.build("k-anonymity", k=numbers["k"]))
-    if "c" in numbers:
-        found.append(guarantees.build("recursive-cl-diversity", c=numbers["c"], l=numbers.pop("l", 2)))
-    if "l" in numbers:
-        found.append(guarantees.build("share-l-diversity", l=numbers["l"], protect=sets))
-    if "t" in numbers:
-        found.append(guarantees.build("t-closeness", t=numbers["t"]))
+    parameters: dict[str, Any] = {name: _number(name, value) for name, value in given.items() if name in _NUMBERS}
+    parameters |= {"alpha": given["alpha"]} if "alpha" in given else {}
+    found = []
+    for kind in sorted(GUARANTEES.values(), key=lambda kind: -len(kind.letters)):
+        if not kind.letters or kind.letters[0] not in parameters:
+            continue
+        own = {letter: parameters.pop(letter) for letter in kind.letters if letter in parameters}
+        sort = inspect.signature(kind).parameters
+        missing = {letter: _LEAST[letter] for letter in kind.letters if letter not in own}
+        own |= {letter: least for letter, least in missing.items() if sort[letter].default is inspect.Parameter.empty}
+        found.append(kind(**own, **({"protect": sets} if "protect" in sort else {})))
     return found
 
 
+_LEAST = {"k": 1, "l": 2}
+"""What a letter is where a guarantee needs it and nothing was said."""
 _NUMBERS: dict[str, Callable[[str], float]] = {"k": int, "l": int, "c": float, "t": float, "e": float}
 
 

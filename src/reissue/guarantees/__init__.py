@@ -55,10 +55,12 @@ from reissue.guarantees.single.recursive_diversity import RecursiveDiverse
 from reissue.guarantees.single.share_diversity import ShareDiverse
 from reissue.guarantees.single.t_closeness import TClose
 from reissue.model.plugins import make
+from reissue.model.promise import Bounds, Promise
 
 __all__ = [
     "GUARANTEES",
     "AlphaKAnonymous",
+    "Bounds",
     "CohortBased",
     "EntropyDiverse",
     "EquivalenceSafe",
@@ -76,6 +78,7 @@ __all__ = [
     "MInvariant",
     "MUnique",
     "Measure",
+    "Promise",
     "RecursiveDiverse",
     "RestrictionSafe",
     "RoleBased",
@@ -114,4 +117,4 @@ GUARANTEES: Mapping[str, type[Guarantee]] = {
 
 def build(name: str, /, **parameters: object) -> Guarantee:
     """Make a guarantee from its name and parameters, as a policy file gives them."""
-    return make("guarantee", name, parameters, known=GUARANTEES, needs=("name", "parameters", "check"))
+    return make("guarantee", name, parameters, known=GUARANTEES, base=Guarantee)

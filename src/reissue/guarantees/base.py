@@ -12,14 +12,19 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from reissue.errors import ParameterError, count_of
 from reissue.model.memory import Memory, Remembered
+from reissue.model.promise import Bounds, Promise
 from reissue.model.release import Published, PublishedGroups
+from reissue.model.rules import Rule
+
+if TYPE_CHECKING:
+    from reissue.model.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -42,21 +47,6 @@ class Verdict:
     """How many groups were looked at, over all releases."""
     explanation: str
     """The finding in plain words."""
-
-
-class Guarantee(Protocol):
-    """A promise about what is published, and how to check it."""
-
-    @property
-    def name(self) -> str:
-        """The name in a policy file."""
-
-    @property
-    def parameters(self) -> dict[str, object]:
-        """The parameters by name; `build(name, **parameters)` gives an equal guarantee."""
-
-    def check(self, published: Published, secret: object = None) -> Verdict:
-        """Whether the promise is kept, judged from what an outsider sees."""
 
 
 @dataclass(frozen=True)
@@ -114,10 +104,19 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Parametrised(ABC):
-    """A guarantee whose parameters are its fields."""
+class Guarantee(ABC):
+    """A promise about what is published, and how to check it. Its parameters are its fields.
+
+    Everything that others need to know about it is said here, in its own file: what it asks of a group, what nobody
+    can learn while it holds, and which tables it does not fit.
+    """
 
     name: ClassVar[str]
+    """The name in a policy file."""
+    words: ClassVar[str]
+    """What it promises, in one sentence; reports and the command line say it."""
+    letters: ClassVar[tuple[str, ...]] = ()
+    """The parameters by which `reissue audit --minimal` knows it, first the one that tells it from others."""
     by_class: ClassVar[bool] = False
     """Whether the checker must know who has the same quasi-identifiers (`PublishedGroups.classes`)."""
 
@@ -132,9 +131,36 @@ class Parametrised(ABC):
         shown = ", ".join(f"{name} = {value}" for name, value in self.parameters.items())
         return f"{self.name} ({shown})"
 
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What it asks of every group by itself; nothing where groups are not what it is about."""
+        return ()
+
+    @property
+    def bounds(self) -> Bounds:
+        """What nobody can learn while it holds. Audits and gates count nothing else as promised."""
+        return Bounds()
+
+    @property
+    def promise(self) -> Promise:
+        """It as a promise, for those who do not know its checker."""
+        return Promise(self.name, self.parameters, self.rules, self.bounds, self.words)
+
+    def problems(self, schema: Schema) -> list[str]:
+        """Why it cannot be promised for a table of this schema; nothing where it can."""
+        return []
+
+    def for_schema(self, schema: Schema) -> Guarantee:
+        """The guarantee with what the schema says filled in where it was left open."""
+        return self
+
+    @abstractmethod
+    def check(self, published: Published, secret: object = None) -> Verdict:
+        """Whether the promise is kept, judged from what an outsider sees."""
+
 
 @dataclass(frozen=True)
-class Groupwise(Parametrised):
+class Groupwise(Guarantee):
     """A promise that holds when it holds in every group of every release by itself.
 
     It says nothing about what several releases reveal together.
@@ -180,7 +206,7 @@ class GroupGuarantee(Groupwise):
 
 
 @dataclass(frozen=True)
-class SeriesGuarantee(Parametrised):
+class SeriesGuarantee(Guarantee):
     """A promise about what the releases of a series reveal together.
 
     Whoever publishes release after release follows the series: each release is judged in the light of
@@ -198,10 +224,6 @@ class SeriesGuarantee(Parametrised):
         return "anew"
 
     @abstractmethod
-    def check(self, published: Published, secret: object = None) -> Verdict:
-        """Judge a whole series from its first release on: what `follow` finds in all of its releases."""
-
-    @abstractmethod
     def follow(self, published: Published, state: Memory, secret: object = None) -> tuple[Verdict, Remembered]:
         """Judge the next release, the only one in the view.
 
@@ -216,65 +238,6 @@ class SeriesGuarantee(Parametrised):
 
 EXACT = 2**31
 """Up to here a whole parameter times a count of rows stays within 64 bits, so that they compare exactly."""
-
-
-class Validation:
-    """Looks at all parameters of an object, tidies numbers, and raises once with every problem found."""
-
-    def __init__(self, owner: object) -> None:
-        self._owner = owner
-        self._problems: list[str] = []
-
-    def whole(self, name: str, *, least: int) -> None:
-        """A whole number of at least `least`."""
-        value = getattr(self._owner, name)
-        if isinstance(value, int | np.integer) and not isinstance(value, bool) and value >= least:
-            self.replace(name, int(value))
-        else:
-            self.wrong(name, f"a whole number of at least {least}")
-
-    def real(self, name: str, *, least: float = -math.inf, above: float = -math.inf, most: float = math.inf) -> None:
-        """A finite number within limits. Whole numbers stay whole, so that they can be compared exactly."""
-        value = getattr(self._owner, name)
-        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-        if number and math.isfinite(value) and least <= value <= most and value > above:
-            self.replace(name, int(value) if isinstance(value, int | np.integer) else float(value))
-        elif math.isfinite(above):
-            self.wrong(name, f"a number above {above:g}")
-        elif math.isfinite(most):
-            self.wrong(name, f"a number from {least:g} to {most:g}")
-        else:
-            self.wrong(name, f"a number of at least {least:g}")
-
-    def one_of(self, name: str, choices: tuple[str, ...]) -> None:
-        """One of a few words."""
-        value = getattr(self._owner, name)
-        if not (isinstance(value, str) and value in choices):
-            self.wrong(name, " or ".join(f"'{choice}'" for choice in choices))
-
-    def wrong(self, name: str, wanted: str, got: str | None = None) -> None:
-        """Note that a parameter is not what is wanted."""
-        value = getattr(self._owner, name)
-        # Anything but a plain scalar could hold data, and a message must not.
-        plain = value is None or isinstance(value, str | int | float | np.number)
-        got = got or (f"{value!r}" if plain else f"a {type(value).__name__}")
-        self._problems.append(
-            f"The '{name}' parameter of {type(self._owner).__name__} must be {wanted}. Got {got} instead."
-        )
-
-    def replace(self, name: str, value: object) -> None:
-        """Store the tidy form of a parameter in a frozen object that is still being made."""
-        object.__setattr__(self._owner, name, value)
-
-    def finish(self) -> None:
-        """Raise if anything was wrong."""
-        if len(self._problems) == 1:
-            raise ParameterError(self._problems[0])
-        if self._problems:
-            raise ParameterError(
-                f"{type(self._owner).__name__} has {len(self._problems)} parameters out of their range.",
-                problems=self._problems,
-            )
 
 
 def rounded_down(number: float) -> str:

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from reissue.kernels.group_rules import satisfied
 from reissue.kernels.past import without_channel
-from reissue.kernels.rules import satisfied
 
-CALLED = {"past": "d4f742a242a1", "rules": "948946988e08"}
+CALLED = {"past": "d4f742a242a1", "group_rules": "948946988e08"}
 """Digests of the kernels that are called here, see `reissue.kernels`."""
 
 

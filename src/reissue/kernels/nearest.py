@@ -15,7 +15,7 @@ from numba import njit
 
 from reissue.kernels.median_cuts import extent as distance
 
-CALLED = {"median_cuts": "219c3163eefb"}
+CALLED = {"median_cuts": "ffe4d8340fdc"}
 """Digests of the kernels that are called here, see `reissue.kernels`."""
 LEAF = 4
 """Nodes of the tree have at most so many boxes where they are not divided any more."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reissue.methods.base import Constraint, Method, Promise, Takes
+from reissue.methods.base import Method, Takes
 from reissue.methods.cor_split.cor_split import CorSplit
 from reissue.methods.e_equivalence import EEquivalence
 from reissue.methods.hd_composition.hd_composition import HDComposition
@@ -21,11 +21,11 @@ from reissue.methods.partition.mondrian import Mondrian
 from reissue.methods.partition.static import StaticI, StaticII
 from reissue.model.memory import Memory
 from reissue.model.plugins import make
+from reissue.model.promise import Promise
 
 __all__ = [
     "METHODS",
     "AlphaK",
-    "Constraint",
     "CorSplit",
     "EEquivalence",
     "HDComposition",
@@ -58,5 +58,4 @@ METHODS: Mapping[str, type[Method]] = {
 
 def build(name: str, /, **parameters: Any) -> Method:
     """Make a method from its name and parameters, as a policy file gives them."""
-    needs = ("name", "parameters", "promises", "protects_series", "takes", "group")
-    return make("method", name, parameters, known=METHODS, needs=needs)
+    return make("method", name, parameters, known=METHODS, base=Method)

@@ -3,42 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from reissue.model.memory import Memory, Remembered
+from reissue.model.promise import Promise
 
 if TYPE_CHECKING:
     from reissue.model.grouping import Grouping
     from reissue.model.knowledge import Recoding
     from reissue.model.schema import Schema
     from reissue.model.snapshot import Delta, Snapshot
-
-
-class Promise(NamedTuple):
-    """A guarantee, by name, that a method gives for every release it makes.
-
-    Methods and guarantees do not import each other, so that a checker shares nothing with what it
-    checks; a promise is the word between them.
-    """
-
-    name: str
-    parameters: Mapping[str, object]
-
-
-class Constraint(Protocol):
-    """What a user asks of every group: any object with a name and parameters, such as a guarantee."""
-
-    @property
-    def name(self) -> str:
-        """The name under which methods and guarantees know it."""
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        """Its parameters by name."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +47,9 @@ class Method(ABC):
     """A way of grouping people."""
 
     name: ClassVar[str]
+    """The name in a policy file."""
+    words: ClassVar[str]
+    """What it does, in one sentence; the command line says it."""
     protects_series: ClassVar[bool]
     """Whether the promises hold over all releases together, not only for each alone."""
     takes: ClassVar[Takes]

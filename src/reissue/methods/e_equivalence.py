@@ -36,13 +36,14 @@ import numpy.typing as npt
 
 from reissue.arrays.dense import places
 from reissue.errors import ParameterError
-from reissue.methods.base import Method, Promise, Takes
+from reissue.methods.base import Method, Takes
 from reissue.methods.invariance.adopting import adopted_cuts
 from reissue.methods.invariance.buckets import Buckets
 from reissue.methods.invariance.invariance import Choice, Round, Settled, Shortage
 from reissue.methods.invariance.m_invariance import check_parameters, problems
 from reissue.model.grouping import Grouping
 from reissue.model.memory import Memory, Remembered
+from reissue.model.promise import Promise
 from reissue.model.release import Published
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Delta, Snapshot
@@ -70,15 +71,14 @@ class EEquivalence(Method):
     can be inverted by someone who knows the program."""
 
     name: ClassVar[str] = "EEquivalence"
+    words: ClassVar[str] = "m-invariance, and no two sets of fewer than e people are ever found to have the same values"
     protects_series: ClassVar[bool] = True
     takes: ClassVar[Takes] = Takes(deletions=True, changes=True, returns=True)
 
     def __post_init__(self) -> None:
-        check_parameters(self)
-        if not isinstance(self.e, int) or isinstance(self.e, bool) or self.e < 1:
-            raise ParameterError(
-                f"The 'e' parameter of EEquivalence must be a whole number of at least 1. Got {self.e!r} instead."
-            )
+        validation = check_parameters(self)
+        validation.whole("e", least=1)
+        validation.finish()
         if self.e > self.m:
             raise ParameterError(
                 f"The 'e' parameter of EEquivalence must be at most m = {self.m}. Got {self.e} instead.",

@@ -11,27 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from reissue.errors import ParameterError, count_of, listed
+from reissue.model.promise import Promise, Promising, promise_of, rules_of
 from reissue.model.release import Published
+from reissue.model.rules import Rule
 
 Ints = npt.NDArray[np.int64]
-
-
-class Promised(Protocol):
-    """A guarantee, by name."""
-
-    @property
-    def name(self) -> str:
-        """The name under which methods and guarantees know it."""
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        """Its parameters by name."""
 
 
 Recoding = Literal["local", "global", "full-domain"]
@@ -42,8 +32,8 @@ RECODINGS: tuple[Recoding, ...] = get_args(Recoding)
 class Minimal:
     """What a release that is generalised no more than needed had to satisfy (Wong et al., the minimality principle)."""
 
-    requirement: Sequence[Promised]
-    """What every group had to satisfy: guarantees, or anything else with a name and parameters."""
+    requirement: Sequence[Promise | Promising]
+    """What every group had to satisfy: guarantees."""
     recoding: Recoding = "local"
     """`local`: people with equal quasi-identifiers may be published in different groups; `global`: they are together;
     `full-domain`: every attribute is generalised to one level for the whole table."""
@@ -51,17 +41,23 @@ class Minimal:
     """The sets of values whose credibility is told; by default those that the requirement protects, or every value."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "requirement", tuple(self.requirement))
+        object.__setattr__(self, "requirement", tuple(map(promise_of, self.requirement)))
         if not self.requirement:
             raise ParameterError("The 'requirement' parameter of Minimal must name at least one guarantee.")
+        _ = self.rules
         if self.recoding not in RECODINGS:
             raise ParameterError(
                 f"The 'recoding' parameter of Minimal must be one of {listed(RECODINGS)}. "
                 f"Got {self.recoding!r} instead."
             )
 
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What is asked of every group."""
+        return rules_of(self.requirement)
+
     def __repr__(self) -> str:
-        return f"Minimal({', '.join(one.name for one in self.requirement)}, {self.recoding} recoding)"
+        return f"Minimal({', '.join(promise_of(one).name for one in self.requirement)}, {self.recoding} recoding)"
 
 
 @dataclass(frozen=True, repr=False)

@@ -16,14 +16,9 @@ from reissue.errors import ParameterError, listed
 T = TypeVar("T")
 
 
-def make(
-    what: str, name: str, parameters: Mapping[str, Any], *, known: Mapping[str, type[T]], needs: Iterable[str] = ()
-) -> T:
-    """The `what` ("method", "guarantee") of this name, with these parameters.
-
-    `known` are the built-in ones; a class from another package must have the attributes in `needs`.
-    """
-    kind = known.get(name) or _from_other_packages(what, name, known, tuple(needs))
+def make(what: str, name: str, parameters: Mapping[str, Any], *, known: Mapping[str, type[T]], base: type) -> T:
+    """The `what` ("method", "guarantee", "attack") of this name, with these parameters."""
+    kind = kind_of(what, name, known=known, base=base)
     expected = inspect.signature(kind).parameters
     problems = [
         f"'{given}' is not a parameter of '{name}'{_near(given, expected)}"
@@ -44,7 +39,10 @@ def make(
     return kind(**parameters)
 
 
-def _from_other_packages(what: str, name: str, known: Mapping[str, type[T]], needs: tuple[str, ...]) -> type[T]:
+def kind_of(what: str, name: str, *, known: Mapping[str, type[T]], base: type) -> type[T]:
+    """The class of this name: a built-in one (`known`), or one that another package has derived from `base`."""
+    if name in known:
+        return known[name]
     # Looking through the installed packages takes time that a built-in name need not pay.
     from importlib.metadata import entry_points
 
@@ -56,10 +54,15 @@ def _from_other_packages(what: str, name: str, known: Mapping[str, type[T]], nee
             f"There is no {what} called '{name}'{_near(name, names)}.", hint=f"choose one of {listed(names)}."
         )
     kind: Any = points[name].load()
-    if not inspect.isclass(kind) or any(not hasattr(kind, attribute) for attribute in needs):
+    if not (inspect.isclass(kind) and issubclass(kind, base)):
         raise ParameterError(
             f"The entry point '{name}' of the group '{group}' does not lead to a {what}.",
-            hint=f"let it name a class with {', '.join(f'`{attribute}`' for attribute in needs)}.",
+            hint=f"let it name a class derived from `{base.__module__}.{base.__name__}`.",
+        )
+    if getattr(kind, "name", None) != name:
+        raise ParameterError(
+            f"The entry point '{name}' of the group '{group}' leads to a {what} of another name.",
+            hint="call the entry point as the class calls itself (`name`), so that a policy file means it.",
         )
     return cast("type[T]", kind)
 

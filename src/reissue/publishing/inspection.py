@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from reissue.attacks import Attack
     from reissue.auditing.report import AuditReport
     from reissue.ledger import Ledger
-    from reissue.methods.base import Method, Promise
+    from reissue.methods.base import Method
+    from reissue.model.promise import Promise
     from reissue.model.schema import Schema
     from reissue.publishing.drafting import Draft, Progress
     from reissue.publishing.policy import Policy
@@ -83,7 +84,7 @@ class Past:
         Where the series is protected throughout, what the method of the last release promises; releases made
         elsewhere are held against that too. Otherwise what the methods of all releases promise, the same from each.
         """
-        each = [_promises(self.policy_of(release.number)) for release in self.releases]
+        each = [self.policy_of(release.number).promises for release in self.releases]
         records = [release.manifest["series"] for release in self.releases]
         if records[-1] != "unprotected":
             return each[-1]
@@ -179,10 +180,6 @@ def _values(rows: pl.DataFrame, sensitive: str) -> pl.DataFrame:
     return rows.select(PERSON, pl.col(sensitive).cast(pl.String) if labels else sensitive)
 
 
-def _promises(policy: Policy) -> tuple[Promise, ...]:
-    return tuple(policy.method.promises(policy.schema))
-
-
 def _minimal(policy: Policy) -> Minimal | None:
     """What an outsider who knows the method can argue from."""
     recoding = policy.method.minimal_recoding
@@ -229,7 +226,7 @@ class Sight:
         People of releases made elsewhere who are never published again are left out with all who share groups
         with them: none of those is in a later release, so that nothing the draft shows is about them.
         """
-        schema, promised = draft.policy.schema, _promises(draft.policy)
+        schema, promised = draft.policy.schema, draft.policy.promises
         own = _minimal(draft.policy)
         minimal = {draft.number: own} if own else {}
         untrue = [] if draft.policy.method.truthful else [draft.number]

@@ -49,8 +49,9 @@ import tomli_w
 
 from reissue import guarantees, methods
 from reissue.errors import HierarchyError, ParameterError, PolicyError, UserError, listed
-from reissue.methods.base import Method, Promise
+from reissue.methods.base import Method
 from reissue.model.hierarchy import Hierarchy
+from reissue.model.promise import Promise
 from reissue.model.schema import Categorical, Kind, Numeric, Schema
 from reissue.publishing.gate import Gate
 
@@ -117,22 +118,11 @@ class Policy:
             raise PolicyError("The policy contradicts itself.", problems=problems)
 
     def _method_problems(self) -> list[str]:
-        kind = self.schema.sensitive_kind
         problems = self.method.problems(self.schema, self.form)
         if self.schema.permanent and not self.method.takes.registry:
             problems.append(f"{self.method.name} does nothing for permanent values: leave 'permanent' out")
-        for promise in self.method.promises(self.schema):
-            if promise.name == "ke-anonymity" and not (isinstance(kind, Numeric) and kind.missing == "refuse"):
-                problems.append(
-                    "ke-anonymity needs a numeric sensitive column without missing values: "
-                    f'give \'{self.schema.sensitive}\' the kind "numeric" and missing = "refuse"'
-                )
-            if promise.parameters.get("distance") == "ordered" and isinstance(kind, Categorical) and not kind.values:
-                problems.append(
-                    f"t-closeness with the ordered distance needs an order: declare the values of "
-                    f"'{self.schema.sensitive}' in their order, or make it numeric"
-                )
-            problems += self._protected_problems(promise)
+        for guarantee in self.guarantees():
+            problems += guarantee.problems(self.schema)
         return problems
 
     def _gate_problems(self) -> list[str]:
@@ -140,41 +130,32 @@ class Policy:
             return []
         if not isinstance(self.gate, Gate):
             return ['\'gate\' must be a gate, such as ri.Gate(attacks=["Worlds"], limit="1/4")']
-        from reissue.auditing.criteria import lacking
-        from reissue.auditing.limits import limits_of
+        from reissue.attacks import kind_of, proving
+        from reissue.auditing.limits import lacking, limits_of
 
         try:
-            promises = self.method.promises(self.schema)
-            limits = [limits_of(self.gate.probability, promises, releases=count) for count in (1, None)]
+            limits = [limits_of(self.gate.probability, self.promises, releases=count) for count in (1, None)]
         except ParameterError:
             return [f"{self.method.name} promises no bound on probabilities: the gate needs a 'limit', such as 0.25"]
         permanent = bool(self.schema.permanent)
-        names = (lacking(self.gate.attacks, one, permanent=permanent) for one in limits)
-        wanted = dict.fromkeys(name for found in names for name in found)
-        missing = [] if "undecided" in self.gate.accept else list(wanted)
+        able = [kind_of(name) for name in self.gate.attacks]
+        unproven = dict.fromkeys(asked for one in limits for asked in lacking(able, one, permanent=permanent))
+        wanted = dict.fromkeys(proving(asked, permanent=permanent) for asked in unproven)
         return [
             f"the gate needs the attack '{name}' to prove what {self.method.name} promises: name it in 'attacks', or "
             "'undecided' in 'accept'"
-            for name in missing
+            for name in ([] if "undecided" in self.gate.accept else wanted)
         ]
-
-    def _protected_problems(self, promise: Promise) -> list[str]:
-        sets: Any = promise.parameters.get("protect") or ()
-        protected = {value for values in sets for value in values}
-        kind = self.schema.sensitive_kind
-        if protected and isinstance(kind, Numeric):
-            return [f"{promise.name} protects labels, but the sensitive column is numeric"]
-        other = sum(not isinstance(value, str) for value in protected)
-        if other:
-            return [f"{promise.name} protects {other} values that are not text; labels are text"]
-        lacking = len(protected - set(kind.values)) if isinstance(kind, Categorical) and kind.values else 0
-        if lacking:
-            return [f"{promise.name} protects {lacking} labels that the sensitive column's declared values lack"]
-        return []
 
     def guarantees(self) -> tuple[guarantees.Guarantee, ...]:
         """The guarantees that every release under this policy must pass."""
-        return tuple(guarantees.build(name, **dict(p)) for name, p in self.method.promises(self.schema))
+        promised = self.method.promises(self.schema)
+        return tuple(guarantees.build(promise.name, **promise.parameters) for promise in promised)
+
+    @property
+    def promises(self) -> tuple[Promise, ...]:
+        """What is promised about every release under this policy, with what each promise asks and bounds."""
+        return tuple(guarantee.promise for guarantee in self.guarantees())
 
     def differences(self, other: Policy) -> list[str]:
         """The entries in which another policy differs, by their names in TOML."""

@@ -21,6 +21,7 @@ from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDama
 from reissue.ledger import Finding, Ledger, PolicyVersion, Record
 from reissue.model.domain import COUNTERFEIT, GROUP, PERSON
 from reissue.model.release import Published, Release
+from reissue.model.rules import Rows
 from reissue.publishing import archive
 from reissue.publishing.barred import forgotten_barred
 from reissue.publishing.drafting import Draft, History, Progress, in_the_way, make_draft
@@ -296,8 +297,7 @@ class Series:
         if self._record(number).manifest["series"] == "adopted":
             raise ParameterError(f"Release {number} was made elsewhere: its table is not known here.")
         snapshot, grouping = archive.snapshot(self._ledger, number, policy)
-        promises: Any = policy.method.promises(policy.schema)
-        sizes: list[int] = [promise.parameters["k"] for promise in promises if promise.name == "k-anonymity"]
+        sizes = [rule.k for promise in policy.promises for rule in promise.rules if isinstance(rule, Rows)]
         return measure(
             snapshot.quasi,
             snapshot.values,

@@ -15,6 +15,7 @@ likely. Where members are not known, classes are compared by their regions or by
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -25,10 +26,11 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.elimination import passed
-from reissue.attacks.base import Finding, Findings, Judgement, Kind, Limits, Witness
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, Witness
 from reissue.attacks.channels.channels_witness import of_channel, of_person
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
+from reissue.model.parameters import Validation
 from reissue.model.release import Published
 from reissue.reasoning.channels.channel_people import Exposure
 from reissue.reasoning.channels.channel_sets import (
@@ -54,10 +56,18 @@ SUPPOSED = "if nobody who is in a release is missing from a later one"
 
 
 @dataclass(frozen=True)
-class Channels:
+class Channels(Attack):
     """Inference-enabling sets between compatible classes of any two releases."""
 
     name: ClassVar[str] = "Channels"
+    words: ClassVar[str] = (
+        "Groups of two releases that may hold the same people, held against each other (Byun et al. 2006)."
+    )
+    judges: ClassVar[tuple[str, ...]] = ("diversity",)
+    proves: ClassVar[tuple[str, ...]] = ("diversity",)
+    takes: ClassVar[Mapping[str, str]] = {"l": "diversity"}
+    static: ClassVar[bool] = True
+    by_default: ClassVar[bool] = True
 
     l: int | None = None  # noqa: E741 - the paper's letter
     """How many distinct values every set must have; None: what the limits say. What waiting tells who knows the method
@@ -66,17 +76,10 @@ class Channels:
     """The time for comparing, looked at after every two releases; None: until all were compared."""
 
     def __post_init__(self) -> None:
-        problems = []
-        if self.l is not None and (not isinstance(self.l, int) or isinstance(self.l, bool) or self.l < 1):
-            problems.append(
-                f"The 'l' parameter of Channels must be a whole number of at least 1, or None. Got {self.l} instead."
-            )
-        if self.seconds is not None and not (isinstance(self.seconds, int | float) and self.seconds > 0):
-            problems.append(
-                f"The 'seconds' parameter of Channels must be a number above 0, or None. Got {self.seconds} instead."
-            )
-        if problems:
-            raise ParameterError("These are no parameters for Channels.", problems=problems)
+        validation = Validation(self)
+        validation.whole("l", least=1, optional=True)
+        validation.seconds()
+        validation.finish()
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> ChannelsFindings:
         """Compare every two releases of a series."""

@@ -22,10 +22,11 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.elimination import OutOfTime
-from reissue.attacks.base import Finding, Findings, Judgement, Limits, Witness
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, Witness
 from reissue.attacks.correlation.correlation_witness import Derivations, correlation
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.model.knowledge import Knowledge
+from reissue.model.parameters import Validation
 from reissue.model.release import Published
 from reissue.reasoning.correlation.correlations import Correlations, Restrictions, bits
 from reissue.reasoning.correlation.restriction import n_choose, p_ct, p_hc, p_pb
@@ -42,10 +43,17 @@ EXPLAINED = 100
 
 
 @dataclass(frozen=True)
-class Correlation:
+class Correlation(Attack):
     """Historical correlations, and what they and compromised people rule out."""
 
     name: ClassVar[str] = "Correlation"
+    words: ClassVar[str] = (
+        "Groups that hold the same values and share people, and what follows for the others when the values of some "
+        "are known (Riboni & Bettini 2009)."
+    )
+    judges: ClassVar[tuple[str, ...]] = ("probability", "equivalence", "correlation")
+    static: ClassVar[bool] = True
+    by_default: ClassVar[bool] = True
 
     n: int | None = None
     """With this, groups with a correlation between fewer than n people count as beyond the limits too."""
@@ -53,17 +61,10 @@ class Correlation:
     """The time for ruling out; None: until nothing more follows."""
 
     def __post_init__(self) -> None:
-        problems = []
-        if self.n is not None and (not isinstance(self.n, int) or isinstance(self.n, bool) or self.n < 1):
-            problems.append(
-                f"The 'n' parameter of Correlation must be a whole number of at least 1, or None. Got {self.n} instead."
-            )
-        if self.seconds is not None and not (isinstance(self.seconds, int | float) and self.seconds > 0):
-            problems.append(
-                f"The 'seconds' parameter of Correlation must be a number above 0, or None. Got {self.seconds} instead."
-            )
-        if problems:
-            raise ParameterError("These are no parameters for Correlation.", problems=problems)
+        validation = Validation(self)
+        validation.whole("n", least=1, optional=True)
+        validation.seconds()
+        validation.finish()
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> CorrelationFindings:
         """Attack a series in which every member has one value."""

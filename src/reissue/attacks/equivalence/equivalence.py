@@ -11,6 +11,7 @@ have the same values in all possible worlds although no linear combination shows
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -19,10 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.attacks.base import Finding, Findings, Judgement, Limits, Witness
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, Witness
 from reissue.attacks.equivalence.equivalence_witness import Witnesses
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
+from reissue.model.parameters import Validation
 from reissue.model.release import Published
 from reissue.reasoning.equality.equal_sets_known import certain_values
 from reissue.reasoning.equality.equal_sets_parts import CELLS
@@ -42,10 +44,18 @@ EXPLAINED = 100
 
 
 @dataclass(frozen=True)
-class Equivalence:
+class Equivalence(Attack):
     """Sets of people with the same values, found by combining groups."""
 
     name: ClassVar[str] = "Equivalence"
+    words: ClassVar[str] = (
+        "Sets of people who must have the same values, because groups of several releases differ only in them "
+        "(He, Barman & Naughton 2011)."
+    )
+    judges: ClassVar[tuple[str, ...]] = ("equivalence",)
+    takes: ClassVar[Mapping[str, str]] = {"e": "equivalence"}
+    static: ClassVar[bool] = True
+    by_default: ClassVar[bool] = True
 
     e: int | None = None
     """Sets of fewer than this are looked for. None: the smallest, or, in large series, those of fewer than 5."""
@@ -53,19 +63,10 @@ class Equivalence:
     """The time for it. Comparing all pairs of groups takes as long as it takes."""
 
     def __post_init__(self) -> None:
-        problems = []
-        if self.e is not None and (not isinstance(self.e, int) or isinstance(self.e, bool) or self.e < 1):
-            problems.append(
-                f"The 'e' parameter of Equivalence must be a whole number of at least 1, or None. Got {self.e} instead."
-            )
-        if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float) or not self.seconds > 0:
-            problems.append(
-                f"The 'seconds' parameter of Equivalence must be a number above 0. Got {self.seconds} instead."
-            )
-        if len(problems) == 1:
-            raise ParameterError(problems[0])
-        if problems:
-            raise ParameterError("These are no parameters for Equivalence.", problems=problems)
+        validation = Validation(self)
+        validation.whole("e", least=1, optional=True)
+        validation.seconds(optional=False)
+        validation.finish()
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> EquivalenceFindings:
         """Attack a series in which it is known who is in which group, and everybody there has one value."""

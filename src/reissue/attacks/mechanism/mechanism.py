@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.attacks.base import Attack
 from reissue.attacks.mechanism.mechanism_domain import Domain, weights_of
 from reissue.attacks.mechanism.mechanism_findings import MechanismFindings, Tried
 from reissue.attacks.mechanism.mechanism_runs import GroupsPeople, Runs, Shown
@@ -43,10 +44,11 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mechanism:
+class Mechanism(Attack):
     """Run the method itself on every table that a release may have come from, and weigh those it did come from."""
 
     name: ClassVar[str] = "Mechanism"
+    words: ClassVar[str] = "The method itself, run on every table that there may have been; for tiny tables."
 
     method: GroupsPeople
     """The method with its parameters; nothing is known of it but that it groups the people of a snapshot."""

@@ -19,17 +19,20 @@ Theorem 1                 groups in which nothing is excluded, told in `searched
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isfinite
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar
 
+from reissue.attacks.base import Attack
 from reissue.attacks.minimality.minimality_findings import Attacked, MinimalityFindings
 from reissue.attacks.minimality.minimality_group import group_credibilities
-from reissue.errors import ParameterError, count_of, listed
+from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import RECODINGS, Knowledge, Recoding
+from reissue.model.parameters import Validation
+from reissue.model.promise import Promise, Promising, promise_of, rules_of
 from reissue.model.release import Published
+from reissue.model.rules import Rows, Rule, Share
 from reissue.reasoning.history.trajectories import need_one_place_each
 from reissue.reasoning.minimality.credibility import credibility
 from reissue.reasoning.minimality.requirements import positions, requirement_of
@@ -38,27 +41,8 @@ SEED = 0
 """Deals are drawn the same again."""
 
 
-class Constraint(Protocol):
-    """Anything with a name and parameters, such as a guarantee."""
-
-    @property
-    def name(self) -> str:
-        """The name under which guarantees know it."""
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """Its parameters by name."""
-
-
-class Asked(NamedTuple):
-    """A constraint that the attack's own parameters stand for."""
-
-    name: str
-    parameters: Mapping[str, Any]
-
-
 @dataclass(frozen=True, repr=False)
-class Minimality:
+class Minimality(Attack):
     """The argument that nothing was generalised without need.
 
     Without `l` and `requirement` it looks at the releases of which the knowledge says what they had to satisfy
@@ -66,6 +50,13 @@ class Minimality:
     """
 
     name: ClassVar[str] = "Minimality"
+    words: ClassVar[str] = (
+        "Why people were grouped at all: had nobody's own class broken the rule, they would not have been "
+        "(Wong et al. 2007)."
+    )
+    judges: ClassVar[tuple[str, ...]] = ("credibility", "probability")
+    proves: ClassVar[tuple[str, ...]] = ("credibility",)
+    by_default: ClassVar[bool] = True
 
     l: float | None = None  # noqa: E741 - the paper's letter
     """Every protected set, or every value where none is named, had to have a share of at most 1/l."""
@@ -73,60 +64,53 @@ class Minimality:
     """Every group had to have at least k rows."""
     protect: tuple[tuple[Hashable, ...], ...] = ()
     """Protected sets of values, for `l`; they are also the ones whose credibility is told."""
-    requirement: tuple[Constraint, ...] = ()
-    """What else the releases had to satisfy: guarantees, or anything with a name and parameters."""
+    requirement: tuple[Promise | Promising, ...] = ()
+    """What else the releases had to satisfy: guarantees."""
     recoding: Recoding = "local"
     """`local`, `global` or `full-domain`: how quasi-identifiers were generalised; see `knowledge.Minimal`."""
     seconds: float | None = None
     """The time for groups that cannot be counted, in each release; None: no limit."""
 
     def __post_init__(self) -> None:
-        problems = []
-        number = isinstance(self.l, int | float) and not isinstance(self.l, bool)
-        if self.l is not None and not (number and isfinite(self.l) and self.l >= 1):
-            problems.append(
-                f"The 'l' parameter of Minimality must be a number of at least 1, or None. Got {self.l!r} instead."
-            )
-        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
-            problems.append(
-                f"The 'k' parameter of Minimality must be a whole number of at least 1. Got {self.k} instead."
-            )
-        if self.recoding not in RECODINGS:
-            problems.append(f"The 'recoding' parameter of Minimality must be one of {listed(RECODINGS)}.")
-        timed = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool) and self.seconds > 0
-        if self.seconds is not None and not timed:
-            problems.append("The 'seconds' parameter of Minimality must be a number above 0, or None.")
+        validation = Validation(self)
+        if self.l is not None:
+            validation.real("l", least=1)
+        validation.whole("k", least=1)
+        validation.one_of("recoding", RECODINGS)
+        validation.seconds()
         if self.k != 1 and self.l is None and not self.requirement:
-            problems.append("The 'k' parameter of Minimality alone says nothing of values: give 'l' or 'requirement'.")
+            validation.wrong("k", "given together with 'l' or 'requirement': alone it says nothing of values")
         sets = _as_sets(self.protect)
         if sets is None:
-            problems.append("The 'protect' parameter of Minimality must be a list of lists of values, none empty.")
+            validation.wrong("protect", "a list of lists of values, none empty")
         else:
-            object.__setattr__(self, "protect", sets)
-        requirement = tuple(self.requirement) if isinstance(self.requirement, Iterable) else (None,)
-        if not all(hasattr(one, "name") and hasattr(one, "parameters") for one in requirement):
-            problems.append(
-                "The 'requirement' parameter of Minimality must be a list of guarantees, such as [ri.ShareDiverse(2)]."
-            )
-        object.__setattr__(self, "requirement", requirement)
-        if problems:
-            raise ParameterError("These are no parameters for Minimality.", problems=problems)
+            validation.replace("protect", sets)
+        try:
+            requirement = tuple(map(promise_of, self.requirement))
+            rules_of(requirement)
+        except (ParameterError, TypeError) as error:
+            wanted = "a list of guarantees, such as [ri.guarantees.ShareDiverse(2)]"
+            got = error.what.rstrip(".") if isinstance(error, ParameterError) else None
+            validation.wrong("requirement", wanted, got)
+        else:
+            validation.replace("requirement", requirement)
+        validation.finish()
 
     def __repr__(self) -> str:
         parts = [] if self.l is None else [f"l={self.l}"]
         parts += [f"k={self.k}"] if self.k != 1 else []
         parts += [f"protect=<{count_of(len(self.protect), 'set')}>"] if self.protect else []
-        parts += [one.name for one in self.requirement]
+        parts += [promise_of(one).name for one in self.requirement]
         return f"Minimality({', '.join([*parts, f'{self.recoding} recoding'])})"
 
     @property
-    def constraints(self) -> tuple[Constraint, ...]:
+    def rules(self) -> tuple[Rule, ...]:
         """All that the attack itself takes releases to have satisfied; empty where the knowledge says it."""
-        asked: list[Constraint] = list(self.requirement)
+        asked = list(rules_of(self.requirement))
         if self.l is not None:
-            asked.append(Asked("share-l-diversity", {"l": self.l, "protect": self.protect}))
+            asked.append(Share(self.protect, one_in=self.l))
         if self.k > 1:
-            asked.append(Asked("k-anonymity", {"k": self.k}))
+            asked.append(Rows(self.k))
         return tuple(asked)
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> MinimalityFindings:
@@ -134,21 +118,21 @@ class Minimality:
         knowledge = knowledge or Knowledge()
         attacked, refused, unused = [], [], []
         for release in published.releases:
-            constraints, recoding, protect = self.constraints, self.recoding, self.protect
-            if not constraints:
+            rules, recoding, protect = self.rules, self.recoding, self.protect
+            if not rules:
                 minimal = knowledge.minimal.get(release.number)
                 if minimal is None:
                     continue
-                constraints, recoding = tuple(minimal.requirement), minimal.recoding
+                rules, recoding = minimal.rules, minimal.recoding
                 protect = protect or tuple(map(tuple, minimal.protect))
             if not published.single:
                 refused.append(f"release {release.number:,}: members may have several values or none")
                 continue
             if release.sure is None:
                 need_one_place_each((release,))
-            requirement = requirement_of(constraints, published, release)
+            requirement = requirement_of(rules, published, release)
             sets = positions(protect, published.values) if protect else list(requirement.sets)
-            if not (sets or protect or any(one.parameters.get("protect") for one in constraints)):
+            if not (sets or protect or any(isinstance(rule, Share) and rule.protect for rule in rules)):
                 # Nothing is protected by name; where sets are, and no value of theirs is published, nothing is told.
                 sets = [(at,) for at in range(len(published.values))]
             found = credibility(release, requirement, sets, recoding=recoding, seconds=self.seconds, seed=SEED)
@@ -177,13 +161,13 @@ class Minimality:
         >>> Minimality(l=2).credibility({"q1": 2, "q2": 2, "q3": 10}, sensitive=5)["q1"]
         Fraction(53, 86)
         """
-        if not self.constraints:
+        if not self.rules:
             raise ParameterError(
                 "Minimality has no requirement to argue from.",
                 hint="give it 'l' or 'requirement', as in Minimality(l=2).",
             )
         found: dict[Any, dict[Any, Fraction]] | dict[Any, Fraction] = group_credibilities(
-            self.constraints, self.protect, sizes, sensitive, values, left or {}
+            self.rules, self.protect, sizes, sensitive, values, left or {}
         )
         return found
 

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import replace
+from typing import Any
 
 from reissue.errors import ParameterError, count_of
+from reissue.model.rules import Rows, Rule, Share
 from reissue.reasoning.minimality.credibility import group_credibility
 from reissue.reasoning.minimality.requirements import build, positions
 
 INSIDE, OUTSIDE = "in the set", "not in it"
 
 
-class _Asked(NamedTuple):
-    name: str
-    parameters: Mapping[str, Any]
-
-
 def group_credibilities(
-    constraints: Sequence[Any],
+    rules: Sequence[Rule],
     protect: Sequence[Sequence[Hashable]],
     sizes: Mapping[Any, int],
     sensitive: int | None,
@@ -39,7 +36,7 @@ def group_credibilities(
     if values is None:
         assert sensitive is not None
         counts = [sensitive, sum(rows.values()) - sensitive]
-        constraints = [_about_the_set(one) for one in constraints]
+        rules = [_about_the_set(rule) for rule in rules]
         sets: list[tuple[int, ...]] = [(0,)]
     else:
         counts[: len(values)] = list(values.values())
@@ -47,7 +44,7 @@ def group_credibilities(
     _examine(rows, counts, left, sizes, values is None)
     numeric = all(isinstance(name, int | float) and not isinstance(name, bool) for name in names)
     overall = [held + sum(kept[one][at] for one in sizes) for at, held in enumerate(counts)]
-    requirement = build(constraints, names, [float(name) for name in names] if numeric else None, overall)
+    requirement = build(rules, names, [float(name) for name in names] if numeric else None, overall)
     found = group_credibility([(rows[one], kept[one]) for one in sizes], counts, requirement, sets)
     if values is None:
         return {one: chances[0] for one, chances in zip(sizes, found, strict=True)}
@@ -78,13 +75,13 @@ def _whole(counts: Iterable[Any]) -> None:
         raise ParameterError("'left' has whole numbers of rows, at least 0.")
 
 
-def _about_the_set(one: Any) -> Any:
-    if one.name in ("share-l-diversity", "alpha-k-anonymity"):
-        return _Asked(one.name, {**one.parameters, "protect": ((INSIDE,),)})
-    if one.name == "k-anonymity":
-        return one
+def _about_the_set(rule: Rule) -> Rule:
+    if isinstance(rule, Share):
+        return replace(rule, protect=((INSIDE,),))
+    if isinstance(rule, Rows):
+        return rule
     raise ParameterError(
-        f"The number of sensitive rows does not say which classes satisfy {one.name}.",
+        "The number of sensitive rows does not say which classes satisfy the requirement.",
         hint="give 'values', how often each value occurs in the group.",
     )
 

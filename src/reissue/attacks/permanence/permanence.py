@@ -27,18 +27,26 @@ from typing import ClassVar
 
 import numpy as np
 
+from reissue.attacks.base import Attack
 from reissue.attacks.permanence.permanence_findings import PermanenceFindings
-from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge
+from reissue.model.parameters import Validation
 from reissue.model.release import Published
 from reissue.reasoning.permanence.permanence_figures import Chances, Effort, Presence, chances
 
 
 @dataclass(frozen=True)
-class Permanence:
+class Permanence(Attack):
     """All ways in which permanent values can be spread over people that agree with every release."""
 
     name: ClassVar[str] = "Permanence"
+    words: ClassVar[str] = (
+        "All ways in which people may have had the values that nobody gets rid of; all other values may change from "
+        "release to release (Bu et al. 2008)."
+    )
+    judges: ClassVar[tuple[str, ...]] = ("probability",)
+    proves: ClassVar[tuple[str, ...]] = ("probability",)
+    by_default: ClassVar[bool] = True
 
     seconds: float | None = None
     """The time for what is too large to count; None: proofs take the time they need."""
@@ -46,15 +54,10 @@ class Permanence:
     """Draws the same worlds again; None: others every time."""
 
     def __post_init__(self) -> None:
-        problems = []
-        number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
-        if self.seconds is not None and not (number and self.seconds > 0):
-            problems.append("The 'seconds' parameter of Permanence must be a number above 0, or None.")
-        whole = isinstance(self.seed, int) and not isinstance(self.seed, bool)
-        if self.seed is not None and not (whole and self.seed >= 0):
-            problems.append("The 'seed' parameter of Permanence must be a whole number of at least 0, or None.")
-        if problems:
-            raise ParameterError("These are no parameters for Permanence.", problems=problems)
+        validation = Validation(self)
+        validation.seconds()
+        validation.whole("seed", least=0, optional=True)
+        validation.finish()
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> PermanenceFindings:
         """Attack a series whose permanent values are known; without any, there is nothing to attack."""

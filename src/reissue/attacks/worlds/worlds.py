@@ -24,7 +24,7 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.runs import runs
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, Witness
+from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Kind, Limits, Witness
 from reissue.attacks.worlds.worlds_diversity import (
     PossibleValues,
     check,
@@ -36,6 +36,7 @@ from reissue.attacks.worlds.worlds_diversity import (
 from reissue.attacks.worlds.worlds_witness import Explainer
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
+from reissue.model.parameters import Validation
 from reissue.model.release import Published
 from reissue.reasoning.history.trajectories import need_one_place_each
 from reissue.reasoning.worlds.candidates import candidates
@@ -52,10 +53,18 @@ SURE = 4
 
 
 @dataclass(frozen=True)
-class Worlds:
+class Worlds(Attack):
     """All assignments of values to people that agree with everything published."""
 
     name: ClassVar[str] = "Worlds"
+    words: ClassVar[str] = (
+        "All ways to give people values that agree with every release; how likely each value is among them."
+    )
+    judges: ClassVar[tuple[str, ...]] = ("probability", "history_diversity")
+    proves: ClassVar[tuple[str, ...]] = ("probability", "history_diversity")
+    tells: ClassVar[tuple[str, ...]] = ("diversity",)
+    static: ClassVar[bool] = True
+    by_default: ClassVar[bool] = True
 
     seconds: float | None = 60.0
     """The time for what symmetry does not settle; None: no limit."""
@@ -67,16 +76,11 @@ class Worlds:
     """Draws the same worlds again."""
 
     def __post_init__(self) -> None:
-        problems = []
-        number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
-        if self.seconds is not None and not (number and self.seconds > 0):
-            problems.append("The 'seconds' parameter of Worlds must be a number above 0, or None.")
+        validation = Validation(self)
+        validation.seconds()
         for name, least in (("entries", 1), ("draws", 0), ("seed", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                problems.append(f"The '{name}' parameter of Worlds must be a whole number of at least {least}.")
-        if problems:
-            raise ParameterError("These are no parameters for Worlds.", problems=problems)
+            validation.whole(name, least=least)
+        validation.finish()
 
     def run(
         self,

@@ -27,7 +27,7 @@ import polars as pl
 from reissue.arrays.dense import places
 from reissue.arrays.runs import runs
 from reissue.errors import ParameterError, count_of
-from reissue.guarantees.base import EXACT, SeriesGuarantee, Validation, Verdict
+from reissue.guarantees.base import EXACT, SeriesGuarantee, Verdict
 from reissue.guarantees.series.role_breaches import (
     NOWHERE,
     Breaches,
@@ -39,6 +39,7 @@ from reissue.guarantees.series.role_breaches import (
     roles_of,
 )
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
+from reissue.model.parameters import Validation
 from reissue.model.release import Published, PublishedGroups
 from reissue.model.roles import BUDDIES, HOLDERS, INSTANCES, Roles
 
@@ -109,6 +110,7 @@ class CohortBased(SeriesGuarantee):
     """
 
     name: ClassVar[str] = "cohort-based-partition"
+    words: ClassVar[str] = "holders and decoys of a permanent value are of l cohorts, which nobody's container leaves"
 
     l: int  # noqa: E741
     """How many cohorts each permanent value has, that of the holders included; at least 2."""

@@ -37,10 +37,12 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.errors import ParameterError, count_of
-from reissue.guarantees.base import SeriesGuarantee, Validation, Verdict
+from reissue.guarantees.base import SeriesGuarantee, Verdict
 from reissue.guarantees.series.equivalence_following import follow_cuts
 from reissue.guarantees.single.m_uniqueness import need_one_value_each
 from reissue.model.memory import Memory, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Bounds
 from reissue.model.release import Published
 from reissue.reasoning.equality.cut_graphs import CUTS
 from reissue.reasoning.equality.minimum_equivalence import Attack, Search, minimum_attack, minimum_attack_of_matrices
@@ -66,6 +68,7 @@ class EquivalenceSafe(SeriesGuarantee):
     """
 
     name: ClassVar[str] = "equivalence-safety"
+    words: ClassVar[str] = "no two sets of fewer than e people can be found to have the same values"
 
     e: int
     """The smallest size an attack may have, at least 1."""
@@ -74,6 +77,11 @@ class EquivalenceSafe(SeriesGuarantee):
         validation = Validation(self)
         validation.whole("e", least=1)
         validation.finish()
+
+    @property
+    def bounds(self) -> Bounds:
+        """What nobody can learn while it holds."""
+        return Bounds(equivalence=self.e)
 
     def check(self, published: Published, secret: object = None) -> Verdict:
         """Judge a whole series, exactly where that can be done. `secret` is not needed."""

@@ -25,10 +25,12 @@ from typing import ClassVar
 
 import polars as pl
 
-from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Validation, Verdict
+from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Verdict
 from reissue.guarantees.series.correlation_following import WEAK, Compared, compared, follow
 from reissue.guarantees.series.weak_m_invariance import WeakMInvariant
 from reissue.model.memory import Memory, Prefixed, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Bounds, one_in
 from reissue.model.release import Published
 
 DEGREE = "degree"
@@ -44,6 +46,7 @@ class HistoricallySafe(SeriesGuarantee):
     """
 
     name: ClassVar[str] = "historical-safety"
+    words: ClassVar[str] = "weak m-invariance, and two releases never tie sets of fewer than n people together"
 
     m: int
     """The smallest number of distinct values a group may have, at least 2."""
@@ -57,6 +60,11 @@ class HistoricallySafe(SeriesGuarantee):
         if isinstance(self.m, int) and isinstance(self.n, int) and 1 < self.m < self.n:
             validation.wrong("n", f"at most m = {self.m}")
         validation.finish()
+
+    @property
+    def bounds(self) -> Bounds:
+        """What nobody can learn while it holds."""
+        return Bounds(value=one_in(self.m), correlation=self.n if self.n > 1 else None)
 
     def check(self, published: Published, secret: object = None) -> Verdict:
         """Judge a whole series from its first release on. `secret` is not needed."""

@@ -29,9 +29,11 @@ import polars as pl
 from reissue.arrays.dense import places
 from reissue.arrays.runs import runs
 from reissue.errors import ParameterError, count_of
-from reissue.guarantees.base import EXACT, Measure, SeriesGuarantee, Validation, Verdict
+from reissue.guarantees.base import EXACT, Measure, SeriesGuarantee, Verdict
 from reissue.guarantees.series.inference_freedom import PlacesTally
 from reissue.model.memory import KEPT, Memory, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Bounds, one_in
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.channels.families import comparisons
 from reissue.reasoning.channels.histories import (
@@ -72,6 +74,7 @@ class HistoryDiverse(SeriesGuarantee):
     """
 
     name: ClassVar[str] = "history-l-diversity"
+    words: ClassVar[str] = "people with the same history in all releases have at least l values"
 
     l: float  # noqa: E741
     """At least 1. Whole for `distinct`: the smallest number of distinct values, a count and not a bound of 1/l. Any
@@ -88,6 +91,11 @@ class HistoryDiverse(SeriesGuarantee):
             validation.whole("l", least=1)
         validation.one_of("diversity", ("distinct", "share"))
         validation.finish()
+
+    @property
+    def bounds(self) -> Bounds:
+        """What nobody can learn while it holds."""
+        return Bounds(value=one_in(self.l)) if self.diversity == "share" else Bounds(history=int(self.l))
 
     @property
     def title(self) -> str:

@@ -23,8 +23,10 @@ import numpy as np
 import polars as pl
 
 from reissue.errors import count_of
-from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Validation, Verdict
+from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Verdict
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Bounds
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.channels.channel_sets import NEVER, Comparison, compare
 from reissue.reasoning.channels.families import comparisons
@@ -49,6 +51,7 @@ class InferenceFree(SeriesGuarantee):
     """
 
     name: ClassVar[str] = "inference-freedom"
+    words: ClassVar[str] = "comparing any two releases leaves everybody at least l values"
 
     l: int  # noqa: E741
     """The smallest number of distinct values a set may have, at least 1; a count, not a bound of 1/l."""
@@ -57,6 +60,11 @@ class InferenceFree(SeriesGuarantee):
         validation = Validation(self)
         validation.whole("l", least=1)
         validation.finish()
+
+    @property
+    def bounds(self) -> Bounds:
+        """What nobody can learn while it holds."""
+        return Bounds(pairs=self.l)
 
     @property
     def title(self) -> str:

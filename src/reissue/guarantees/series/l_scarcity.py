@@ -44,8 +44,10 @@ import polars as pl
 
 from reissue.arrays.dense import ascending
 from reissue.errors import ParameterError, count_of
-from reissue.guarantees.base import EXACT, Measure, SeriesGuarantee, Tally, Validation, Verdict
+from reissue.guarantees.base import EXACT, Measure, SeriesGuarantee, Tally, Verdict
 from reissue.model.memory import Memory, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Bounds, one_in
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.channels.histories import Bools
 from reissue.reasoning.history.diversity import Floats, Ints
@@ -66,6 +68,7 @@ class LScarce(SeriesGuarantee):
     """
 
     name: ClassVar[str] = "l-scarcity"
+    words: ClassVar[str] = "nobody is tied to a value, permanent or not, with more than 1/l"
 
     l: int  # noqa: E741
     """The largest risk is 1/l; at least 2."""
@@ -88,6 +91,11 @@ class LScarce(SeriesGuarantee):
             else:
                 validation.wrong("permanent", "a list of values", "a list with something that is not a plain value")
         validation.finish()
+
+    @property
+    def bounds(self) -> Bounds:
+        """What nobody can learn while it holds."""
+        return Bounds(value=one_in(self.l))
 
     def __repr__(self) -> str:
         values = count_of(len(self.permanent), "value")

@@ -22,9 +22,11 @@ import polars as pl
 
 from reissue.arrays.dense import ascending
 from reissue.errors import ParameterError, count_of
-from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Validation, Verdict
+from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Verdict
 from reissue.guarantees.single.m_uniqueness import MUnique, need_one_value_each
 from reissue.model.memory import Memory, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Bounds, one_in
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.history.diversity import Ints
 from reissue.reasoning.history.signatures import signatures_of
@@ -56,6 +58,11 @@ class SameSignature(SeriesGuarantee):
         validation.whole("m", least=2)
         validation.one_of("per", ("person", "record"))
         validation.finish()
+
+    @property
+    def bounds(self) -> Bounds:
+        """What nobody can learn while it holds."""
+        return Bounds(value=one_in(self.m))
 
     @property
     def title(self) -> str:
@@ -166,6 +173,9 @@ class MInvariant(SameSignature):
     """
 
     name: ClassVar[str] = "m-invariance"
+    words: ClassVar[str] = (
+        "every group has at least m members with different values, and everybody keeps one set of values"
+    )
 
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """m-uniqueness."""

@@ -36,9 +36,10 @@ import numpy as np
 import polars as pl
 
 from reissue.errors import count_of
-from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Validation, Verdict, rounded_up
+from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Verdict, rounded_up
 from reissue.guarantees.series.correlation_following import Compared, compared, follow
 from reissue.model.memory import Memory, Remembered
+from reissue.model.parameters import Validation
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.correlation.restriction import p_ct, p_pb
 from reissue.reasoning.history import diversity
@@ -67,6 +68,7 @@ class RestrictionSafe(SeriesGuarantee):
     """
 
     name: ClassVar[str] = "restriction-safety"
+    words: ClassVar[str] = "by a formula that is no bound, no value is found with a probability of h or more"
 
     h: float
     """The probability of a privacy breach to stay below, above 0 and at most 1."""

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from reissue.arrays.dense import Ints
-from reissue.guarantees.base import EXACT, Parametrised, Validation, Verdict
+from reissue.guarantees.base import EXACT, Guarantee, Verdict
 from reissue.guarantees.series.role_breaches import (
     NOWHERE,
     Breaches,
@@ -28,12 +28,13 @@ from reissue.guarantees.series.role_breaches import (
     awake_owners,
     roles_of,
 )
+from reissue.model.parameters import Validation
 from reissue.model.release import Published, PublishedGroups
 from reissue.model.roles import HOLDERS, Roles
 
 
 @dataclass(frozen=True)
-class RoleBased(Parametrised):
+class RoleBased(Guarantee):
     """In every group there are l - 1 decoys for each holder, and transient values have at most 1/l of those present.
 
     For every permanent value a group publishes it as often as it has awake holder instances, and has l - 1 times as
@@ -42,6 +43,7 @@ class RoleBased(Parametrised):
     """
 
     name: ClassVar[str] = "role-based-partition"
+    words: ClassVar[str] = "every holder of a permanent value has l - 1 decoys in their group"
 
     l: int  # noqa: E741
     """How many people, the holder included, stand for each occurrence of a permanent value; at least 2."""

@@ -27,6 +27,7 @@ class WeakMInvariant(SameSignature):
     """
 
     name: ClassVar[str] = "weak-m-invariance"
+    words: ClassVar[str] = "every group has at least m values equally often, and everybody keeps one set of values"
 
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """Weak m-uniqueness (Definition 5)."""

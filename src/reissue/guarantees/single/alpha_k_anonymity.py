@@ -14,9 +14,12 @@ import numpy as np
 
 from reissue.arrays.exact import probability_of
 from reissue.errors import InternalError, count_of
-from reissue.guarantees.base import GroupGuarantee, Measure, Validation, rounded_up
+from reissue.guarantees.base import GroupGuarantee, Measure, rounded_up
 from reissue.guarantees.single.protected_sets import AboutSets, Sets
+from reissue.model.parameters import Validation
+from reissue.model.promise import Bounds
 from reissue.model.release import Published, PublishedGroups
+from reissue.model.rules import Rows, Rule, Share
 from reissue.reasoning.history.diversity import Ints
 
 
@@ -28,6 +31,10 @@ class AlphaKAnonymous(AboutSets, GroupGuarantee):
     """
 
     name: ClassVar[str] = "alpha-k-anonymity"
+    words: ClassVar[str] = (
+        "every group has at least k members, and each value or protected set at most the share alpha of them"
+    )
+    letters: ClassVar[tuple[str, ...]] = ("alpha", "k")
     low_is_worse: ClassVar[bool] = False
 
     alpha: float | str | Fraction
@@ -41,15 +48,24 @@ class AlphaKAnonymous(AboutSets, GroupGuarantee):
 
     def __post_init__(self) -> None:
         validation = Validation(self)
-        if probability_of(self.alpha) is None:
-            validation.wrong("alpha", 'a share above 0 and at most 1, as a number or a text such as "1/3"')
-        elif isinstance(self.alpha, Fraction):
-            validation.replace("alpha", str(self.alpha))
-        elif not isinstance(self.alpha, str):
-            validation.replace("alpha", float(self.alpha))
+        validation.share("alpha")
         validation.whole("k", least=1)
         self._check_sets(validation)
         validation.finish()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What it asks of every group."""
+        return (
+            Rows(self.k),
+            Share(self.protect, most=self.share),
+        )
+
+    @property
+    def bounds(self) -> Bounds:
+        """What nobody can learn while it holds."""
+        share = self.share
+        return Bounds(protected=share) if self.protect else Bounds(value=share)
 
     @property
     def share(self) -> Fraction:

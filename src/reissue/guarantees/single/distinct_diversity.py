@@ -12,8 +12,11 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.errors import count_of
-from reissue.guarantees.base import GroupGuarantee, Measure, Validation
+from reissue.guarantees.base import GroupGuarantee, Measure
+from reissue.model.parameters import Validation
+from reissue.model.promise import Bounds
 from reissue.model.release import Published, PublishedGroups
+from reissue.model.rules import Distinct, Rule
 from reissue.reasoning.history import diversity
 
 
@@ -25,6 +28,7 @@ class LDiverse(GroupGuarantee):
     """
 
     name: ClassVar[str] = "distinct-l-diversity"
+    words: ClassVar[str] = "every group has at least l different values"
 
     l: int  # noqa: E741
     """The smallest number of distinct values a group may have, at least 1."""
@@ -33,6 +37,16 @@ class LDiverse(GroupGuarantee):
         validation = Validation(self)
         validation.whole("l", least=1)
         validation.finish()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What it asks of every group."""
+        return (Distinct(self.l),)
+
+    @property
+    def bounds(self) -> Bounds:
+        """What nobody can learn while it holds."""
+        return Bounds(alone=self.l)
 
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """The number of distinct values of each group."""

@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from reissue.guarantees.base import GroupGuarantee, Measure, Validation, rounded_down
+from reissue.guarantees.base import GroupGuarantee, Measure, rounded_down
+from reissue.model.parameters import Validation
 from reissue.model.release import Published, PublishedGroups
+from reissue.model.rules import Entropy, Rule
 from reissue.reasoning.history import diversity
 
 
@@ -20,6 +22,7 @@ class EntropyDiverse(GroupGuarantee):
     """
 
     name: ClassVar[str] = "entropy-l-diversity"
+    words: ClassVar[str] = "the values of every group have an entropy of at least log l"
 
     l: float  # noqa: E741
     """At least 1; need not be whole."""
@@ -28,6 +31,11 @@ class EntropyDiverse(GroupGuarantee):
         validation = Validation(self)
         validation.real("l", least=1)
         validation.finish()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What it asks of every group."""
+        return (Entropy(self.l),)
 
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """The entropy of each group, in nats."""

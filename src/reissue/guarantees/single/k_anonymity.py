@@ -12,8 +12,10 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.errors import count_of
-from reissue.guarantees.base import GroupGuarantee, Measure, Validation
+from reissue.guarantees.base import GroupGuarantee, Measure
+from reissue.model.parameters import Validation
 from reissue.model.release import Published, PublishedGroups
+from reissue.model.rules import Rows, Rule
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class KAnonymous(GroupGuarantee):
     """Every group has at least k members. Counterfeits are members of the group they stand in."""
 
     name: ClassVar[str] = "k-anonymity"
+    words: ClassVar[str] = "every group has at least k members"
+    letters: ClassVar[tuple[str, ...]] = ("k",)
 
     k: int
     """The smallest number of members a group may have, at least 1."""
@@ -29,6 +33,11 @@ class KAnonymous(GroupGuarantee):
         validation = Validation(self)
         validation.whole("k", least=1)
         validation.finish()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What it asks of every group."""
+        return (Rows(self.k),)
 
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """The number of members of each group."""

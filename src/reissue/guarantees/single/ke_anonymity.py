@@ -13,8 +13,11 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.errors import ParameterError, count_of
-from reissue.guarantees.base import GroupGuarantee, Measure, Validation
+from reissue.guarantees.base import GroupGuarantee, Measure
+from reissue.model.parameters import Validation
 from reissue.model.release import Published, PublishedGroups
+from reissue.model.rules import Rule, Spread
+from reissue.model.schema import Numeric, Schema
 from reissue.reasoning.history import diversity
 from reissue.reasoning.history.diversity import TOLERANCE, Floats
 
@@ -30,6 +33,8 @@ class KEAnonymous(GroupGuarantee):
     """
 
     name: ClassVar[str] = "ke-anonymity"
+    words: ClassVar[str] = "every group has at least k different numbers over a range of at least e"
+    letters: ClassVar[tuple[str, ...]] = ("e", "k")
 
     k: int
     """The smallest number of distinct values a group may have, at least 1."""
@@ -41,6 +46,21 @@ class KEAnonymous(GroupGuarantee):
         validation.whole("k", least=1)
         validation.real("e", least=0)
         validation.finish()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What it asks of every group."""
+        return (Spread(self.k, self.e),)
+
+    def problems(self, schema: Schema) -> list[str]:
+        """It is about numbers, and every row must have one."""
+        kind = schema.sensitive_kind
+        if isinstance(kind, Numeric) and kind.missing == "refuse":
+            return []
+        return [
+            f"{self.name} needs a numeric sensitive column without missing values: "
+            f'give \'{schema.sensitive}\' the kind "numeric" and missing = "refuse"'
+        ]
 
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """The smaller fulfilment of each group."""

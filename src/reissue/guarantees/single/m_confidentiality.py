@@ -11,24 +11,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from reissue.errors import ParameterError
-from reissue.guarantees.base import Groupwise, Measure, Validation
+from reissue.guarantees.base import Groupwise, Measure
 from reissue.guarantees.single.protected_sets import AboutSets, Sets
+from reissue.model.parameters import Validation
+from reissue.model.promise import Bounds, one_in
 from reissue.model.release import Published, PublishedGroups
+from reissue.model.rules import Rows, Share
 from reissue.reasoning.minimality.credibility import Credibility, credibility
 from reissue.reasoning.minimality.requirements import requirement_of
-
-
-class _Rule(NamedTuple):
-    """A part of what every group had to keep, by name."""
-
-    name: str
-    parameters: dict[str, object]
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,6 +32,9 @@ class MConfidential(AboutSets, Groupwise):
     """Nobody is tied to a protected set with more than 1/m by the release and why its groups were formed."""
 
     name: ClassVar[str] = "m-confidentiality"
+    words: ClassVar[str] = (
+        "nobody is tied to a value or protected set with more than 1/m, not even by why the groups were formed"
+    )
     low_is_worse: ClassVar[bool] = False
     by_class: ClassVar[bool] = True
 
@@ -53,6 +52,12 @@ class MConfidential(AboutSets, Groupwise):
         self._check_sets(validation)
         validation.finish()
 
+    @property
+    def bounds(self) -> Bounds:
+        """What nobody can learn while it holds."""
+        share = one_in(self.m)
+        return Bounds(protected=share) if self.protect else Bounds(value=share)
+
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """The largest credibility in each group."""
         if release.classes is None:
@@ -61,10 +66,7 @@ class MConfidential(AboutSets, Groupwise):
                 hint="build the view with a registry: Published.from_groups(..., registry={...}), or "
                 "series.published(classes=True).",
             )
-        rules = [
-            _Rule("k-anonymity", {"k": self.k}),
-            _Rule("share-l-diversity", {"l": self.m, "protect": self.protect}),
-        ]
+        rules = (Rows(self.k), Share(self.protect, one_in=self.m))
         requirement = requirement_of(rules, published, release)
         found = credibility(release, requirement, requirement.sets)
         if found.refused is not None:

@@ -11,7 +11,9 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.errors import ParameterError, count_of
-from reissue.guarantees.base import Groupwise, Measure, Validation
+from reissue.guarantees.base import Groupwise, Measure
+from reissue.model.parameters import Validation
+from reissue.model.promise import Bounds, one_in
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.history import diversity
 
@@ -25,6 +27,7 @@ class MUnique(Groupwise):
     """
 
     name: ClassVar[str] = "m-uniqueness"
+    words: ClassVar[str] = "every group has at least m members, all with different values"
 
     m: int
     """The smallest number of members a group may have, at least 2."""
@@ -33,6 +36,11 @@ class MUnique(Groupwise):
         validation = Validation(self)
         validation.whole("m", least=2)
         validation.finish()
+
+    @property
+    def bounds(self) -> Bounds:
+        """What nobody can learn while it holds."""
+        return Bounds(value=one_in(self.m))
 
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """The number of distinct values of each group."""

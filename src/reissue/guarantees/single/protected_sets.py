@@ -7,15 +7,17 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 
 from reissue.errors import count_of
-from reissue.guarantees.base import Parametrised, Validation
+from reissue.guarantees.base import Guarantee
+from reissue.model.parameters import Validation
 from reissue.model.release import Published, PublishedGroups
+from reissue.model.schema import Categorical, Numeric, Schema
 from reissue.reasoning.history import diversity
 from reissue.reasoning.history.diversity import Ints
 
 Sets = tuple[tuple[Hashable, ...], ...]
 
 
-class AboutSets(Parametrised):
+class AboutSets(Guarantee):
     """A guarantee with the parameter `protect`: sets of values, or every value by itself where there are none.
 
     The labels are values of a private column, so they are counted and never shown.
@@ -33,6 +35,20 @@ class AboutSets(Parametrised):
         told = [f"{name} = {value}" for name, value in self.parameters.items() if name != "protect"]
         told += [count_of(len(self.protect), "protected set")] if self.protect else []
         return f"{self.name} ({', '.join(told)})"
+
+    def problems(self, schema: Schema) -> list[str]:
+        """Protected sets are sets of labels that the sensitive column can have."""
+        protected = {value for values in self.protect for value in values}
+        kind = schema.sensitive_kind
+        if protected and isinstance(kind, Numeric):
+            return [f"{self.name} protects labels, but the sensitive column is numeric"]
+        other = sum(not isinstance(value, str) for value in protected)
+        if other:
+            return [f"{self.name} protects {other} values that are not text; labels are text"]
+        lacking = len(protected - set(kind.values)) if isinstance(kind, Categorical) and kind.values else 0
+        if lacking:
+            return [f"{self.name} protects {lacking} labels that the sensitive column's declared values lack"]
+        return []
 
     def _check_sets(self, validation: Validation) -> None:
         """Tidy the sets, or note what is wrong with them."""

@@ -13,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.errors import count_of
-from reissue.guarantees.base import EXACT, GroupGuarantee, Measure, Validation, rounded_up
+from reissue.guarantees.base import EXACT, GroupGuarantee, Measure, rounded_up
+from reissue.model.parameters import Validation
 from reissue.model.release import Published, PublishedGroups
+from reissue.model.rules import Recursive, Rule
 from reissue.reasoning.history import diversity
 from reissue.reasoning.history.diversity import TOLERANCE, Ints
 
@@ -28,6 +30,8 @@ class RecursiveDiverse(GroupGuarantee):
     """
 
     name: ClassVar[str] = "recursive-cl-diversity"
+    words: ClassVar[str] = "in every group the most frequent value stays below c times those from the l-th on"
+    letters: ClassVar[tuple[str, ...]] = ("c", "l")
     low_is_worse: ClassVar[bool] = False
 
     c: float
@@ -40,6 +44,11 @@ class RecursiveDiverse(GroupGuarantee):
         validation.real("c", above=0)
         validation.whole("l", least=1)
         validation.finish()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What it asks of every group."""
+        return (Recursive(self.c, self.l),)
 
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """The number that c must exceed in each group; infinite where there are fewer than l values."""

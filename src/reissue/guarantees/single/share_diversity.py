@@ -6,15 +6,19 @@ who knows nothing of how it was made, it bounds the probability of a value by 1/
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from reissue.errors import count_of
-from reissue.guarantees.base import EXACT, GroupGuarantee, Measure, Validation, rounded_down
+from reissue.guarantees.base import EXACT, GroupGuarantee, Measure, rounded_down
 from reissue.guarantees.single.protected_sets import AboutSets, Sets
+from reissue.model.parameters import Validation
+from reissue.model.promise import Bounds, one_in
 from reissue.model.release import Published, PublishedGroups
+from reissue.model.rules import Rule, Share
+from reissue.model.schema import Schema
 from reissue.reasoning.history.diversity import TOLERANCE
 
 
@@ -29,6 +33,8 @@ class ShareDiverse(AboutSets, GroupGuarantee):
     """
 
     name: ClassVar[str] = "share-l-diversity"
+    words: ClassVar[str] = "in every group each value, or each protected set, has a share of at most 1/l"
+    letters: ClassVar[tuple[str, ...]] = ("l",)
     low_is_worse: ClassVar[bool] = False
 
     l: float  # noqa: E741
@@ -42,6 +48,21 @@ class ShareDiverse(AboutSets, GroupGuarantee):
         validation.real("l", least=1)
         self._check_sets(validation)
         validation.finish()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What it asks of every group."""
+        return (Share(self.protect, one_in=self.l),)
+
+    @property
+    def bounds(self) -> Bounds:
+        """What nobody can learn while it holds."""
+        share = one_in(self.l)
+        return Bounds(protected=share) if self.protect else Bounds(value=share)
+
+    def for_schema(self, schema: Schema) -> ShareDiverse:
+        """With the protected sets of the schema, unless it has its own."""
+        return self if self.protect else replace(self, protect=schema.protect)
 
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """The largest share of each group."""

@@ -8,8 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from reissue.guarantees.base import GroupGuarantee, Measure, Validation
+from reissue.guarantees.base import GroupGuarantee, Measure
+from reissue.model.parameters import Validation
 from reissue.model.release import Published, PublishedGroups
+from reissue.model.rules import Close, Rule
+from reissue.model.schema import Categorical, Schema
 from reissue.reasoning.history import diversity
 
 
@@ -22,6 +25,10 @@ class TClose(GroupGuarantee):
     """
 
     name: ClassVar[str] = "t-closeness"
+    words: ClassVar[str] = (
+        "the values of every group are distributed like those of the whole release, up to a distance of t"
+    )
+    letters: ClassVar[tuple[str, ...]] = ("t",)
     low_is_worse: ClassVar[bool] = False
 
     t: float
@@ -35,6 +42,21 @@ class TClose(GroupGuarantee):
         validation.real("t", least=0, most=1)
         validation.one_of("distance", ("variation", "ordered"))
         validation.finish()
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """What it asks of every group."""
+        return (Close(self.t, self.distance == "ordered"),)
+
+    def problems(self, schema: Schema) -> list[str]:
+        """The ordered distance needs values that have an order."""
+        kind = schema.sensitive_kind
+        if self.distance == "ordered" and isinstance(kind, Categorical) and not kind.values:
+            return [
+                f"{self.name} with the ordered distance needs an order: declare the values of '{schema.sensitive}' in "
+                "their order, or make it numeric"
+            ]
+        return []
 
     def measure(self, published: Published, release: PublishedGroups) -> Measure:
         """The distance of each group to the whole release."""

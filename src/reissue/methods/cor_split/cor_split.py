@@ -42,7 +42,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.errors import Infeasible, InternalError, ParameterError, listed
-from reissue.methods.base import Method, Promise, Takes
+from reissue.methods.base import Method, Takes
 from reissue.methods.cor_split.cor_partition import cor_partition
 from reissue.methods.e_equivalence import anonymize
 from reissue.methods.invariance.adopting import adopted_histories
@@ -50,6 +50,7 @@ from reissue.methods.invariance.invariance import Choice, Round, Settled, Shorta
 from reissue.methods.invariance.m_invariance import check_parameters, problems
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.memory import Memory, Remembered
+from reissue.model.promise import Promise
 from reissue.model.release import Published
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Delta, Snapshot
@@ -92,16 +93,14 @@ class CorSplit(Method):
     can be inverted by someone who knows the program."""
 
     name: ClassVar[str] = "CorSplit"
+    words: ClassVar[str] = "m-invariance, and comparing releases never ties sets of fewer than n people together"
     protects_series: ClassVar[bool] = True
     takes: ClassVar[Takes] = Takes(deletions=True, changes=True, returns=True)
 
     def __post_init__(self) -> None:
-        check_parameters(self)
-        if not isinstance(self.combinations, bool):
-            raise ParameterError(
-                f"The 'combinations' parameter of CorSplit must be True or False. Got {self.combinations!r} instead.",
-                hint="in a policy file: combinations = true, without quotes.",
-            )
+        validation = check_parameters(self)
+        validation.flag("combinations")
+        validation.finish()
         _check_formula(self.p, self.L, self.h)
         # Cuts are all of one size, whatever the signature; otherwise a larger one gets an n of its own.
         sizes = range(self.m, WIDE * self.m + 1) if self.combinations else (self.m,)

@@ -34,14 +34,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.errors import Infeasible, InternalError, ParameterError, Refused, count_of
+from reissue.errors import Infeasible, InternalError, Refused, count_of
 from reissue.kernels import warm_up
-from reissue.methods.base import Method, Promise, Takes, nothing_for_protected_sets
+from reissue.methods.base import Method, Takes, nothing_for_protected_sets
 from reissue.methods.hd_composition.cells import Cells, codes_of, dense, grow, prune
 from reissue.methods.hd_composition.cohorts import KEPT_INSTANCES, NOBODY, Cohorts, Ground, rows_of
 from reissue.methods.hd_composition.role_partition import fine_groups, together, widened
 from reissue.model.grouping import Changed, Elsewhere, Grouping
 from reissue.model.memory import Memory, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Promise
 from reissue.model.roles import BUDDIES, HOLDERS, INSTANCES, Roles
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Delta, Labels, Leaves, Snapshot
@@ -79,22 +81,17 @@ class HDComposition(Method):
     the dead."""
 
     name: ClassVar[str] = "HDComposition"
+    words: ClassVar[str] = "for tables in which people and values change, and some values stay for ever"
     protects_series: ClassVar[bool] = True
     takes: ClassVar[Takes] = Takes(deletions=True, changes=True, returns=True, registry=True)
     truthful: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        validation = Validation(self)
         for name, least in (("l", 2), ("container", 1), ("known", 0)):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ParameterError(
-                    f"The '{name}' parameter of HDComposition must be a whole number of at least {least}. "
-                    f"Got {value!r} instead."
-                )
-        if not isinstance(self.heirs, bool):
-            raise ParameterError(
-                f"The 'heirs' parameter of HDComposition must be true or false. Got {self.heirs!r} instead."
-            )
+            validation.whole(name, least=least)
+        validation.flag("heirs")
+        validation.finish()
 
     @property
     def cohorts(self) -> int:

@@ -46,13 +46,16 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import places
-from reissue.errors import Infeasible, ParameterError, Refused, count_of, listed
-from reissue.methods.base import COUNTS_ONLY, Method, Promise, Takes, nothing_for_protected_sets
+from reissue.errors import Infeasible, Refused, count_of, listed
+from reissue.methods.base import COUNTS_ONLY, Method, Takes, nothing_for_protected_sets
 from reissue.methods.incremental.arrivals import CUT_WITH_CARE, NO_LIST, Placed, Space, place
 from reissue.methods.incremental.classes import Classes
-from reissue.methods.partition.cutting import attributes_of, cells_of, cut, rules_of
+from reissue.methods.partition.cutting import attributes_of, cells_of, cut, kernel_rules
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.memory import Memory, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Promise
+from reissue.model.rules import Distinct, Share
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Delta, Snapshot, strata
 
@@ -82,33 +85,17 @@ class Incremental(Method):
     records together have too few values, they wait in any case; with 0 the release is refused instead."""
 
     name: ClassVar[str] = "Incremental"
+    words: ClassVar[str] = "for tables that only grow: comparing releases leaves everybody at least l values"
     protects_series: ClassVar[bool] = True
     takes: ClassVar[Takes] = Takes(deletions=False, changes=False, returns=False)
 
     def __post_init__(self) -> None:
-        problems = []
-        if not isinstance(self.l, int) or isinstance(self.l, bool) or self.l < 2:
-            problems.append(
-                f"The 'l' parameter of Incremental must be a whole number of at least 2. Got {self.l!r} instead."
-            )
-        if self.diversity not in ("distinct", "share"):
-            problems.append(
-                "The 'diversity' parameter of Incremental must be 'distinct' or 'share'. "
-                f"Got {self.diversity!r} instead."
-            )
-        if not isinstance(self.strict, bool):
-            problems.append(
-                f"The 'strict' parameter of Incremental must be True or False. Got {self.strict!r} instead."
-            )
-        number = isinstance(self.waiting, int | float) and not isinstance(self.waiting, bool)
-        if not number or not 0 <= self.waiting <= 1:
-            problems.append(
-                f"The 'waiting' parameter of Incremental must be from 0 to 1. Got {self.waiting!r} instead."
-            )
-        if len(problems) == 1:
-            raise ParameterError(problems[0])
-        if problems:
-            raise ParameterError(f"Incremental has {len(problems)} parameters out of their range.", problems=problems)
+        validation = Validation(self)
+        validation.whole("l", least=2)
+        validation.one_of("diversity", ("distinct", "share"))
+        validation.flag("strict")
+        validation.real("waiting", least=0, most=1)
+        validation.finish()
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -185,12 +172,12 @@ class _Release:
         self.method, self.snapshot, self.number = method, snapshot, number
         self.classes = Classes.read(memory, snapshot)
         counts = np.bincount(self.classes.values, minlength=len(self.classes.meanings))
-        promise = method.promises(snapshot.schema)[0]
+        rule = Share(one_in=method.l) if method.diversity == "share" else Distinct(method.l)
         self.space = Space(
             cells_of(snapshot, self.classes.values.astype(np.uint32)),
             strata(snapshot),
             attributes_of(snapshot),
-            rules_of([promise], snapshot.values.levels, np.zeros(0, dtype=np.int64), counts),
+            kernel_rules([rule], snapshot.values.levels, np.zeros(0, dtype=np.int64), counts),
         )
         self.since_when = _since_when(memory, snapshot, number)
 

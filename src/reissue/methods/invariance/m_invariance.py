@@ -35,12 +35,13 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from reissue.errors import ParameterError
-from reissue.methods.base import Method, Promise, Takes
+from reissue.methods.base import Method, Takes
 from reissue.methods.invariance.adopting import adopted_signatures
 from reissue.methods.invariance.invariance import Changed, Choice, Round, Settled, Shortage
 from reissue.model.grouping import Grouping
 from reissue.model.memory import Memory, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Promise
 from reissue.model.release import Published
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Delta, Snapshot
@@ -65,15 +66,14 @@ class MInvariance(Method):
     that are a little narrower; the latter can be inverted by someone who knows the program."""
 
     name: ClassVar[str] = "MInvariance"
+    words: ClassVar[str] = "everybody keeps one set of at least m values in all releases"
     protects_series: ClassVar[bool] = True
     takes: ClassVar[Takes] = Takes(deletions=True, changes=True, returns=True)
 
     def __post_init__(self) -> None:
-        check_parameters(self)
-        if not isinstance(self.split, bool):
-            raise ParameterError(
-                f"The 'split' parameter of MInvariance must be True or False. Got {self.split!r} instead."
-            )
+        validation = check_parameters(self)
+        validation.flag("split")
+        validation.finish()
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -126,24 +126,21 @@ class MInvariance(Method):
         return release.settle(buckets, self.choice)
 
 
-def check_parameters(method: Method) -> None:
-    """Refuse parameters that m-invariance and what builds on it cannot take."""
-    name = method.name
-    given = method.parameters
-    m = given["m"]
-    if not isinstance(m, int) or isinstance(m, bool) or m < 2:
-        raise ParameterError(f"The 'm' parameter of {name} must be a whole number of at least 2. Got {m!r} instead.")
-    choices = {
-        "shortage": ("counterfeit", "withhold", "refuse"),
-        "changed": ("withhold", "reinsert"),
-        "choice": ("random", "near"),
-    }
-    for parameter, known in choices.items():
-        if parameter in given and given[parameter] not in known:
-            words = " or ".join(f"'{word}'" for word in known)
-            raise ParameterError(
-                f"The '{parameter}' parameter of {name} must be {words}. Got {given[parameter]!r} instead."
-            )
+CHOICES = {
+    "shortage": ("counterfeit", "withhold", "refuse"),
+    "changed": ("withhold", "reinsert"),
+    "choice": ("random", "near"),
+}
+"""The words that parameters of m-invariance, and of what builds on it, may be."""
+
+
+def check_parameters(method: Method) -> Validation:
+    """Look at the parameters that m-invariance and what builds on it share; the caller goes on from there."""
+    validation = Validation(method)
+    validation.whole("m", least=2)
+    for parameter in CHOICES.keys() & method.parameters.keys():
+        validation.one_of(parameter, CHOICES[parameter])
+    return validation
 
 
 def per(changed: Changed) -> str:

@@ -37,12 +37,14 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.arrays.exact import probability_of
-from reissue.errors import InternalError, ParameterError
-from reissue.methods.base import Method, Promise, Takes
+from reissue.errors import InternalError
+from reissue.methods.base import Method, Takes
 from reissue.methods.partition.full_domain import Lattice, search
 from reissue.methods.partition.taxonomies import Lineages
 from reissue.model.grouping import Grouping
 from reissue.model.memory import Memory, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Promise
 from reissue.model.snapshot import Delta, Labels, Snapshot, strata
 
 if TYPE_CHECKING:
@@ -69,35 +71,18 @@ class AlphaK(Method):
     generalised to one level for the whole table."""
 
     name: ClassVar[str] = "AlphaK"
+    words: ClassVar[str] = (
+        "generalises along taxonomies no more than a share and a group size ask; protects each release alone"
+    )
     protects_series: ClassVar[bool] = False
     takes: ClassVar[Takes] = Takes(deletions=True, changes=True, returns=True)
 
     def __post_init__(self) -> None:
-        problems = []
-        if probability_of(self.alpha) is None:
-            plain = isinstance(self.alpha, str | int | float | Fraction)
-            got = repr(self.alpha) if plain else f"a {type(self.alpha).__name__}"
-            problems.append(
-                "The 'alpha' parameter of AlphaK must be a share above 0 and at most 1, as a number or a text such as "
-                f'"1/3". Got {got} instead.'
-            )
-        elif isinstance(self.alpha, Fraction):
-            object.__setattr__(self, "alpha", str(self.alpha))
-        elif not isinstance(self.alpha, str):
-            object.__setattr__(self, "alpha", float(self.alpha))
-        if not isinstance(self.k, int) or isinstance(self.k, bool) or self.k < 1:
-            problems.append(
-                f"The 'k' parameter of AlphaK must be a whole number of at least 1. Got {self.k!r} instead."
-            )
-        if self.recoding not in RECODINGS:
-            problems.append(
-                f"The 'recoding' parameter of AlphaK must be 'local' or 'full-domain'. Got {self.recoding!r} instead."
-            )
-        if problems:
-            raise ParameterError(
-                problems[0] if len(problems) == 1 else "AlphaK has parameters out of their range.",
-                problems=problems if len(problems) > 1 else (),
-            )
+        validation = Validation(self)
+        validation.share("alpha")
+        validation.whole("k", least=1)
+        validation.one_of("recoding", RECODINGS)
+        validation.finish()
 
     @property
     def parameters(self) -> dict[str, object]:

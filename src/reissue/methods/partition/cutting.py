@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from reissue.methods.base import Promise
+from reissue.errors import InternalError
 from reissue.methods.partition.axes import axis, ordered, places
+from reissue.model.promise import Promise
+from reissue.model.rules import Close, Distinct, Entropy, Recursive, Rows, Rule, Share, Spread
 from reissue.model.snapshot import Labels, Leaves, Levels, Numbers, Snapshot, strata
+
+if TYPE_CHECKING:
+    from reissue.model.schema import Schema
 
 NEAR = 4
 """So many times the smallest size are few rows: the best cut is looked for."""
@@ -154,14 +159,44 @@ def attributes_of(snapshot: Snapshot) -> Any:
     )
 
 
-def rules_of(
-    promises: Sequence[Promise], levels: Levels, used: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
+class Constraint(Protocol):
+    """What a user asks of every group: a guarantee about groups by themselves."""
+
+    @property
+    def name(self) -> str:
+        """Its name in a policy file."""
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """Its parameters by name."""
+
+    @property
+    def promise(self) -> Promise:
+        """It as a promise, with the rules that it asks of a group."""
+
+    def for_schema(self, schema: Schema) -> Constraint:
+        """It with what the schema says filled in."""
+
+
+def enforceable(constraint: object) -> bool:
+    """Whether the cuts can keep to a constraint: it asks rules of groups, and all of them are known here.
+
+    A share that is given as an exact fraction is not: the kernel compares shares of 1 in so many.
+    """
+    promise = getattr(constraint, "promise", None)
+    if not isinstance(promise, Promise) or not callable(getattr(constraint, "for_schema", None)):
+        return False
+    return bool(promise.rules) and not any(isinstance(one, Share) and one.one_in is None for one in promise.rules)
+
+
+def kernel_rules(
+    rules: Iterable[Rule], levels: Levels, used: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
 ) -> Any:
-    """The promises as the kernel wants them; several of a kind become the strictest, or a list.
+    """The rules as the kernel wants them; several of a kind become the strictest, or a list.
 
     `used` are the codes of the sensitive values that occur, `counts` how often each does.
     """
-    from reissue.kernels.rules import Rules
+    from reissue.kernels.group_rules import Rules
 
     labels = [levels.labels[code] for code in used] if isinstance(levels, Labels) else []
     magnitude = levels.values[used] if isinstance(levels, Numbers) else np.zeros(used.size)
@@ -171,35 +206,36 @@ def rules_of(
     recursive: list[tuple[float, int]] = []
     protected: list[npt.NDArray[np.bool_]] = []
     protected_share: list[float] = []
-    for name, wanted in promises:
-        given: Mapping[str, Any] = wanted
-        if name == "k-anonymity":
-            smallest = max(smallest, given["k"])
-        elif name == "distinct-l-diversity":
-            distinct = max(distinct, given["l"])
-        elif name == "entropy-l-diversity":
-            entropy = max(entropy, math.log(given["l"]) - TOLERANCE)
-            smallest = max(smallest, math.ceil(given["l"] - TOLERANCE))
-        elif name == "recursive-cl-diversity":
-            # A product that floats cannot tell from a tie is one, and fails, as the checker has it.
-            whole = float(given["c"]).is_integer()
-            recursive.append((given["c"] if whole else given["c"] * (1 - 2e-9), given["l"]))
-            distinct = max(distinct, given["l"])
-        elif name == "share-l-diversity" and given.get("protect"):
-            for values in given["protect"]:
-                protected.append(np.array([label in values for label in labels], dtype=np.bool_))
-                protected_share.append(given["l"])
-        elif name == "share-l-diversity":
-            share = max(share, float(given["l"]))
-            smallest = max(smallest, math.ceil(given["l"] - TOLERANCE))
-        elif name == "t-closeness" and given.get("distance") == "ordered":
-            ordered = min(ordered, given["t"] + TOLERANCE)
-        elif name == "t-closeness":
-            variation = min(variation, given["t"] + TOLERANCE)
-        elif name == "ke-anonymity":
-            distinct = max(distinct, given["k"])
-            # A whole number would have the kernel compiled once more.
-            extent = max(extent, float(given["e"]))
+    for rule in rules:
+        match rule:
+            case Rows(k):
+                smallest = max(smallest, k)
+            case Distinct(l):
+                distinct = max(distinct, l)
+            case Entropy(l):
+                entropy = max(entropy, math.log(l) - TOLERANCE)
+                smallest = max(smallest, math.ceil(l - TOLERANCE))
+            case Recursive(c, l):
+                # A product that floats cannot tell from a tie is one, and fails, as the checker has it.
+                recursive.append((c if float(c).is_integer() else c * (1 - 2e-9), l))
+                distinct = max(distinct, l)
+            case Share(protect, one_in=float() | int() as l):
+                for values in protect:
+                    protected.append(np.array([label in values for label in labels], dtype=np.bool_))
+                    protected_share.append(l)
+                if not protect:
+                    share = max(share, float(l))
+                    smallest = max(smallest, math.ceil(l - TOLERANCE))
+            case Close(t, ordered=True):
+                ordered = min(ordered, t + TOLERANCE)
+            case Close(t):
+                variation = min(variation, t + TOLERANCE)
+            case Spread(k, e):
+                distinct = max(distinct, k)
+                # A whole number would have the kernel compiled once more.
+                extent = max(extent, float(e))
+            case _:
+                raise InternalError("a rule that cuts cannot keep to was not refused")
     return Rules(
         smallest=max(smallest, distinct),
         distinct=distinct,

@@ -44,11 +44,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from reissue.errors import Infeasible, ParameterError, count_of
-from reissue.methods.base import Method, Promise, Takes
+from reissue.errors import Infeasible, count_of
+from reissue.methods.base import Method, Takes
 from reissue.methods.partition.blind import k_anonymous
 from reissue.model.grouping import Changed, Grouping
 from reissue.model.memory import Memory, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Promise
 from reissue.model.snapshot import Delta, Labels, Snapshot
 
 if TYPE_CHECKING:
@@ -78,25 +80,19 @@ class Mask(Method):
     distribution that leaves nobody more than 1/l sure, not even who knows Mask."""
 
     name: ClassVar[str] = "Mask"
+    words: ClassVar[str] = (
+        "groups by k alone, then replaces sensitive values where there are too many; protects each release alone"
+    )
     protects_series: ClassVar[bool] = False
     takes: ClassVar[Takes] = Takes(deletions=True, changes=True, returns=True)
     truthful: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        problems = [
-            f"The '{letter}' parameter of Mask must be a whole number of at least {least}. Got {value!r} instead."
-            for letter, least in (("k", 1), ("l", 2))
-            if not isinstance(value := getattr(self, letter), int) or isinstance(value, bool) or value < least
-        ]
-        if self.draw not in DRAWS:
-            problems.append(
-                f"The 'draw' parameter of Mask must be 'reference' or 'binomial'. Got {self.draw!r} instead."
-            )
-        if problems:
-            raise ParameterError(
-                problems[0] if len(problems) == 1 else "Mask has parameters out of their range.",
-                problems=problems if len(problems) > 1 else (),
-            )
+        validation = Validation(self)
+        validation.whole("k", least=1)
+        validation.whole("l", least=2)
+        validation.one_of("draw", DRAWS)
+        validation.finish()
 
     @property
     def parameters(self) -> dict[str, object]:

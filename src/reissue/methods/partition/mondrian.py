@@ -35,26 +35,28 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from reissue.errors import ParameterError
-from reissue.methods.base import Constraint, Method, Promise, Takes
-from reissue.methods.partition.cutting import attributes_of, by_strata, cells_of, cut, present, rules_of
+from reissue.errors import ParameterError, listed
+from reissue.methods.base import Method, Takes
+from reissue.methods.partition.cutting import (
+    Constraint,
+    attributes_of,
+    by_strata,
+    cells_of,
+    cut,
+    enforceable,
+    kernel_rules,
+    present,
+)
 from reissue.model.grouping import Grouping
 from reissue.model.memory import Memory, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Promise
+from reissue.model.rules import Distinct, Rows, Rule
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Delta, Snapshot, strata
 
 if TYPE_CHECKING:
     from reissue.model.knowledge import Recoding
-
-CONSTRAINTS = (
-    "k-anonymity",
-    "distinct-l-diversity",
-    "entropy-l-diversity",
-    "recursive-cl-diversity",
-    "share-l-diversity",
-    "t-closeness",
-    "ke-anonymity",
-)
 
 
 @dataclass(frozen=True)
@@ -72,27 +74,21 @@ class Mondrian(Method):
     parted, which gives smaller groups."""
 
     name: ClassVar[str] = "Mondrian"
+    words: ClassVar[str] = "groups near neighbours by cutting the table in halves; protects each release alone"
     protects_series: ClassVar[bool] = False
     takes: ClassVar[Takes] = Takes(deletions=True, changes=True, returns=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "constraints", tuple(self.constraints))
-        for letter in ("k", "l"):
-            value = getattr(self, letter)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ParameterError(
-                    f"The '{letter}' parameter of Mondrian must be a whole number of at least 1. Got {value!r} instead."
-                )
-        if self.split not in ("strict", "relaxed"):
-            raise ParameterError(
-                f"The 'split' parameter of Mondrian must be 'strict' or 'relaxed'. Got {self.split!r} instead."
-            )
-        foreign = [getattr(c, "name", type(c).__name__) for c in self.constraints]
-        foreign = [name for name in foreign if name not in CONSTRAINTS]
+        validation = Validation(self)
+        validation.whole("k", least=1)
+        validation.whole("l", least=1)
+        validation.one_of("split", ("strict", "relaxed"))
+        foreign = [getattr(c, "name", type(c).__name__) for c in self.constraints if not enforceable(c)]
         if foreign:
-            raise ParameterError(
-                f"Mondrian cannot enforce {', '.join(map(repr, foreign))}. It can enforce {', '.join(CONSTRAINTS)}."
-            )
+            wanted = "guarantees about every group by itself that cuts can keep to, such as ri.guarantees.TClose(0.2)"
+            validation.wrong("constraints", wanted, listed(foreign))
+        validation.finish()
         if self.k == 1 and self.l == 1 and not self.constraints:
             raise ParameterError("Mondrian needs at least one of 'k', 'l' and 'constraints'.")
 
@@ -114,12 +110,13 @@ class Mondrian(Method):
             promises.append(Promise("k-anonymity", {"k": self.k}))
         if self.l > 1:
             promises.append(Promise("distinct-l-diversity", {"l": self.l}))
-        for constraint in self.constraints:
-            parameters = dict(constraint.parameters)
-            if constraint.name == "share-l-diversity" and not parameters.get("protect"):
-                parameters["protect"] = schema.protect
-            promises.append(Promise(constraint.name, parameters))
-        return tuple(promises)
+        further = (constraint.for_schema(schema) for constraint in self.constraints)
+        return (*promises, *(Promise(constraint.name, constraint.parameters) for constraint in further))
+
+    def _rules(self, schema: Schema) -> list[Rule]:
+        """What k, l and the further constraints ask of every group."""
+        further = [constraint.for_schema(schema).promise.rules for constraint in self.constraints]
+        return [Rows(self.k), Distinct(self.l), *(rule for rules in further for rule in rules)]
 
     def group(
         self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
@@ -127,7 +124,7 @@ class Mondrian(Method):
         """Cut the table as long as every part satisfies the constraints."""
         attributes = attributes_of(snapshot)
         used, values = present(snapshot.values.codes)
-        rules = rules_of(self.promises(snapshot.schema), snapshot.values.levels, used, np.bincount(values))
+        rules = kernel_rules(self._rules(snapshot.schema), snapshot.values.levels, used, np.bincount(values))
         cells = cells_of(snapshot, values)
         index = np.arange(len(snapshot), dtype=np.int32)
         if self.split == "relaxed":

@@ -31,11 +31,13 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import ascending, places
-from reissue.errors import Infeasible, InternalError, ParameterError, count_of
-from reissue.methods.base import COUNTS_ONLY, Method, Promise, Takes, nothing_for_protected_sets
+from reissue.errors import Infeasible, InternalError, count_of
+from reissue.methods.base import COUNTS_ONLY, Method, Takes, nothing_for_protected_sets
 from reissue.methods.partition.mondrian import Mondrian
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.memory import KEPT, Memory, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Promise
 from reissue.model.schema import Schema
 from reissue.model.showing import shown
 from reissue.model.snapshot import Delta, Snapshot, strata
@@ -58,11 +60,14 @@ class StaticI(Method):
     """Every group has at least l distinct sensitive values. This does not bound a probability by 1/l."""
 
     name: ClassVar[str] = "StaticI"
+    words: ClassVar[str] = "a baseline: the whole table is grouped again each time; protects each release alone"
     protects_series: ClassVar[bool] = False
     takes: ClassVar[Takes] = Takes(deletions=True, changes=True, returns=True)
 
     def __post_init__(self) -> None:
-        _check_l(self.name, self.l)
+        validation = Validation(self)
+        validation.whole("l", least=2)
+        validation.finish()
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -106,11 +111,14 @@ class StaticII(Method):
     probability by 1/l."""
 
     name: ClassVar[str] = "StaticII"
+    words: ClassVar[str] = "a baseline for tables that only grow: new people get groups of their own"
     protects_series: ClassVar[bool] = True
     takes: ClassVar[Takes] = Takes(deletions=False, changes=False, returns=False)
 
     def __post_init__(self) -> None:
-        _check_l(self.name, self.l)
+        validation = Validation(self)
+        validation.whole("l", least=2)
+        validation.finish()
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -171,11 +179,6 @@ class StaticII(Method):
         pairs = np.unique(stratum * size + new.values.codes)
         enough: Bools = np.bincount(pairs // size) >= self.l
         return enough[stratum]
-
-
-def _check_l(name: str, l: object) -> None:  # noqa: E741
-    if not isinstance(l, int) or isinstance(l, bool) or l < 2:
-        raise ParameterError(f"The 'l' parameter of {name} must be a whole number of at least 2. Got {l!r} instead.")
 
 
 def _part(snapshot: Snapshot, rows: Bools) -> Snapshot:

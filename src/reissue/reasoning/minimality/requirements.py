@@ -2,32 +2,23 @@
 
 A publisher who generalises no more than needed had a requirement; an adversary who argues from that must be able to
 say of any counts of values whether a class with these would have kept it. Every rule here agrees with the checker of
-the guarantee of the same name, and shares with it only the tolerance for figures that are floating-point sums.
-
-k-anonymity              at least k rows
-share-l-diversity        no protected set (no value, where none is named) has more than 1/l of the rows
-alpha-k-anonymity        at least k rows, and no protected set (no value) more than the share alpha
-distinct-l-diversity     at least l values
-entropy-l-diversity      an entropy of at least log l
-recursive-cl-diversity   the most frequent value less than c times as often as those from the l-th on
-t-closeness              a distance of at most t to the distribution of the whole release
-ke-anonymity             at least k numbers, over a range of at least e
+the guarantee that asks it, and shares with it only the tolerance for figures that are floating-point sums.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from reissue.arrays.exact import probability_of
-from reissue.errors import ParameterError, listed
+from reissue.errors import ParameterError
 from reissue.model.release import Published, PublishedGroups
+from reissue.model.rules import Close, Distinct, Entropy, Recursive, Rows, Rule, Share, Spread
 from reissue.reasoning.history.diversity import TOLERANCE
 
 Ints = npt.NDArray[np.int64]
@@ -37,27 +28,15 @@ EXACT = 2**31
 """Up to here a whole number times a count of rows stays within 64 bits."""
 
 
-class Constraint(Protocol):
-    """Anything with a name and parameters: a guarantee, or a promise of a method."""
-
-    @property
-    def name(self) -> str:
-        """The name under which guarantees know it."""
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """Its parameters by name."""
-
-
-class Rule(Protocol):
-    """One thing that is asked of a class."""
+class Counted(Protocol):
+    """One rule, as something that can be asked of counts."""
 
     def kept(self, counts: Ints, sizes: Ints) -> Bools:
         """Whether classes with these counts keep it, one class in a row."""
 
 
 @dataclass(frozen=True)
-class Smallest:
+class EnoughRows:
     """At least k rows."""
 
     k: int
@@ -68,7 +47,7 @@ class Smallest:
 
 
 @dataclass(frozen=True)
-class Share:
+class SmallShare:
     """A set of values has at most a share of the rows, 1/l or alpha."""
 
     values: tuple[int, ...]
@@ -91,7 +70,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Distinct:
+class EnoughValues:
     """At least l values."""
 
     l: int  # noqa: E741
@@ -102,7 +81,7 @@ class Distinct:
 
 
 @dataclass(frozen=True)
-class Entropy:
+class HighEntropy:
     """An entropy of at least log l."""
 
     l: float  # noqa: E741
@@ -117,7 +96,7 @@ class Entropy:
 
 
 @dataclass(frozen=True)
-class Recursive:
+class LightHead:
     """The most frequent value less than c times as often as those from the l-th on."""
 
     c: float
@@ -133,7 +112,7 @@ class Recursive:
 
 
 @dataclass(frozen=True)
-class Close:
+class NearWhole:
     """A distance of at most t to a distribution."""
 
     t: float
@@ -154,7 +133,7 @@ class Close:
 
 
 @dataclass(frozen=True)
-class Spread:
+class WideSpread:
     """At least k numbers, over a range of at least e."""
 
     k: int
@@ -176,7 +155,7 @@ class Spread:
 class Requirement:
     """What every class had to satisfy: all of its rules."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[Counted, ...]
     width: int
     """How many values there are."""
 
@@ -191,17 +170,17 @@ class Requirement:
     @property
     def smallest(self) -> int:
         """The smallest size of a class."""
-        return max((rule.k for rule in self.rules if isinstance(rule, Smallest)), default=1)
+        return max((rule.k for rule in self.rules if isinstance(rule, EnoughRows)), default=1)
 
     @property
     def sets(self) -> tuple[tuple[int, ...], ...]:
         """The protected sets by the positions of their values, each once; single values are sets of one."""
-        return tuple(dict.fromkeys(rule.values for rule in self.rules if isinstance(rule, Share)))
+        return tuple(dict.fromkeys(rule.values for rule in self.rules if isinstance(rule, SmallShare)))
 
     @property
     def counts_only(self) -> bool:
         """Whether it asks for nothing but sizes and shares of sets."""
-        return all(isinstance(rule, Smallest | Share) for rule in self.rules)
+        return all(isinstance(rule, EnoughRows | SmallShare) for rule in self.rules)
 
     def lumped(self) -> tuple[Ints, Requirement]:
         """For each value the lump of values that it cannot be told from, and the requirement of counts of lumps."""
@@ -221,92 +200,65 @@ class Requirement:
         lump = lump.reshape(-1).astype(np.int64)
         rules = [
             replace(rule, values=tuple(sorted(set(lump[list(rule.values)].tolist()))))
-            if isinstance(rule, Share)
+            if isinstance(rule, SmallShare)
             else rule
             for rule in self.rules
         ]
         return lump, Requirement(tuple(rules), int(lump.max(initial=-1)) + 1)
 
 
-def requirement_of(
-    constraints: Iterable[Constraint], published: Published, release: PublishedGroups | None = None
-) -> Requirement:
-    """What constraints ask of the classes of a release; distances are taken to its published distribution."""
+def requirement_of(rules: Iterable[Rule], published: Published, release: PublishedGroups | None = None) -> Requirement:
+    """What rules ask of the classes of a release; distances are taken to its published distribution."""
     overall = np.zeros(len(published.values), dtype=np.int64)
     if release is not None:
         np.add.at(overall, release.values, release.counts)
     magnitudes = None if published.magnitudes is None else published.magnitudes.tolist()
-    return build(constraints, published.values, magnitudes, overall.tolist())
-
-
-KNOWN = {
-    "k-anonymity": ("k",),
-    "share-l-diversity": ("l",),
-    "alpha-k-anonymity": ("alpha",),
-    "distinct-l-diversity": ("l",),
-    "entropy-l-diversity": ("l",),
-    "recursive-cl-diversity": ("c", "l"),
-    "t-closeness": ("t",),
-    "ke-anonymity": ("k", "e"),
-}
-"""The names that are understood, with the parameters they need."""
+    return build(rules, published.values, magnitudes, overall.tolist())
 
 
 def build(
-    constraints: Iterable[Constraint],
+    rules: Iterable[Rule],
     values: Sequence[object],
     magnitudes: Sequence[float] | None,
     overall: Sequence[int],
 ) -> Requirement:
-    """What constraints ask of counts of these values; `overall` is how often each occurs in the whole release."""
-    constraints = list(constraints)
-    problems = []
-    for one in constraints:
-        missing = [name for name in KNOWN.get(one.name, ()) if name not in one.parameters]
-        if one.name not in KNOWN:
-            problems.append(f"'{one.name}' is not one of {listed(sorted(KNOWN))}.")
-        elif missing:
-            problems.append(f"'{one.name}' needs {listed(missing)}.")
-        elif one.name == "alpha-k-anonymity" and probability_of(one.parameters["alpha"]) is None:
-            problems.append("The 'alpha' parameter of alpha-k-anonymity must be a share above 0 and at most 1.")
-        elif one.name == "ke-anonymity" and magnitudes is None:
-            problems.append("'ke-anonymity' needs a numeric sensitive column; the one published is not numeric.")
-    if not constraints:
-        problems.append("No constraint is named.")
-    if problems:
+    """What rules ask of counts of these values; `overall` is how often each occurs in the whole release."""
+    rules = list(rules)
+    if not rules:
         raise ParameterError(
-            "This is no requirement that the argument from minimality knows.",
-            problems=problems,
+            "There is no requirement to argue from.",
             hint="name what the publisher had to satisfy, such as share-l-diversity with l = 2.",
         )
-    rules: list[Rule] = []
-    for one in constraints:
-        rules += _rules(one, values, magnitudes or (), overall)
-    return Requirement(tuple(dict.fromkeys(rules)), len(values))
+    if magnitudes is None and any(isinstance(rule, Spread) for rule in rules):
+        raise ParameterError(
+            "This is no requirement that the argument from minimality can use here.",
+            problems=["A range of numbers needs a numeric sensitive column; the one published is not numeric."],
+            hint="name what the publisher had to satisfy, such as share-l-diversity with l = 2.",
+        )
+    counted: list[Counted] = []
+    for rule in rules:
+        counted += _counted(rule, values, magnitudes or (), overall)
+    return Requirement(tuple(dict.fromkeys(counted)), len(values))
 
 
-def _rules(
-    one: Constraint, values: Sequence[object], magnitudes: Sequence[float], overall: Sequence[int]
-) -> list[Rule]:
-    given = one.parameters
-    match one.name:
-        case "k-anonymity":
-            return [Smallest(int(given["k"]))]
-        case "share-l-diversity":
-            return [Share(held, given["l"]) for held in positions(given.get("protect", ()), values)]
-        case "alpha-k-anonymity":
-            alpha = probability_of(given["alpha"])
-            shares = [Share(held, None, alpha) for held in positions(given.get("protect", ()), values)]
-            return [Smallest(int(given.get("k", 1))), *shares]
-        case "distinct-l-diversity":
-            return [Distinct(int(given["l"]))]
-        case "entropy-l-diversity":
-            return [Entropy(given["l"])]
-        case "recursive-cl-diversity":
-            return [Recursive(given["c"], int(given["l"]))]
-        case "t-closeness":
-            return [Close(given["t"], tuple(overall), given.get("distance", "variation") == "ordered")]
-    return [Spread(int(given["k"]), given["e"], tuple(magnitudes))]
+def _counted(
+    rule: Rule, values: Sequence[object], magnitudes: Sequence[float], overall: Sequence[int]
+) -> Sequence[Counted]:
+    match rule:
+        case Rows(k):
+            return [EnoughRows(k)]
+        case Share(protect, one_in, most):
+            return [SmallShare(held, one_in, most) for held in positions(protect, values)]
+        case Distinct(l):
+            return [EnoughValues(l)]
+        case Entropy(l):
+            return [HighEntropy(l)]
+        case Recursive(c, l):
+            return [LightHead(c, l)]
+        case Close(t, ordered):
+            return [NearWhole(t, tuple(overall), ordered)]
+        case Spread(k, e):
+            return [WideSpread(k, e, tuple(magnitudes))]
 
 
 def positions(protect: Iterable[Iterable[object]], values: Sequence[object]) -> list[tuple[int, ...]]:

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -49,27 +50,27 @@ CHAPTERS = {
         "StaticII",
     ),
     "Ask for more in every group": (
-        "KAnonymous",
-        "LDiverse",
-        "EntropyDiverse",
-        "RecursiveDiverse",
-        "ShareDiverse",
-        "TClose",
-        "KEAnonymous",
+        "guarantees.KAnonymous",
+        "guarantees.LDiverse",
+        "guarantees.EntropyDiverse",
+        "guarantees.RecursiveDiverse",
+        "guarantees.ShareDiverse",
+        "guarantees.TClose",
+        "guarantees.KEAnonymous",
     ),
-    "Check what holds of each release": ("AlphaKAnonymous", "MConfidential"),
+    "Check what holds of each release": ("guarantees.AlphaKAnonymous", "guarantees.MConfidential"),
     "Check what holds over a series": (
-        "MUnique",
-        "MInvariant",
-        "WeakMInvariant",
-        "EquivalenceSafe",
-        "HistoricallySafe",
-        "RestrictionSafe",
-        "InferenceFree",
-        "HistoryDiverse",
-        "RoleBased",
-        "CohortBased",
-        "LScarce",
+        "guarantees.MUnique",
+        "guarantees.MInvariant",
+        "guarantees.WeakMInvariant",
+        "guarantees.EquivalenceSafe",
+        "guarantees.HistoricallySafe",
+        "guarantees.RestrictionSafe",
+        "guarantees.InferenceFree",
+        "guarantees.HistoryDiverse",
+        "guarantees.RoleBased",
+        "guarantees.CohortBased",
+        "guarantees.LScarce",
     ),
     "Attack what went out, here or elsewhere": (
         "audit",
@@ -100,13 +101,13 @@ Each is a frozen value with the parameters below, for `Mondrian(constraints=[...
 [the table of constraints](../explanation/methods/mondrian.md#constraints).""",
     "Check what holds of each release": """\
 What [AlphaK](../explanation/methods/alpha-k.md) and [Mask](../explanation/methods/mask.md) promise beside those. The
-second needs to know who has the same quasi-identifiers: `MConfidential(2).check(series.published(classes=True))`.
+second needs to know who has the same quasi-identifiers: `ri.guarantees.MConfidential(2).check(series.published(classes=True))`.
 """,
     "Check what holds over a series": """\
 What [m-invariance](../explanation/methods/m-invariance.md), [e-equivalence](../explanation/methods/e-equivalence.md),
 [Cor-Split](../explanation/methods/cor-split.md) and
 [the methods for growing tables](../explanation/methods/incremental.md) promise. Each is checked before every release,
-and can be checked on any series: `MInvariant(4).check(series.published())`. `RoleBased` and `CohortBased`, which
+and can be checked on any series: `ri.guarantees.MInvariant(4).check(series.published())`. `RoleBased` and `CohortBased`, which
 [HD-composition](../explanation/methods/hd-composition.md) promises with `LScarce`, must be told the roles.
 """,
     "Attack what went out, here or elsewhere": """\
@@ -137,7 +138,7 @@ def page() -> str:
 
 
 def _entry(name: str) -> list[str]:
-    thing = getattr(reissue, name)
+    thing = attrgetter(name)(reissue)
     lines = [f"### {name}", ""]
     if name in NOTES:
         return [*lines, NOTES[name], ""]

@@ -8,13 +8,8 @@ Publish it:
     HDComposition (a whole series in which people and values change, and some values stay for ever)
     Mondrian, Mask, AlphaK (one release at a time)
     StaticII, StaticI (baselines for tables that only grow: a whole series, one release at a time)
-Ask for more in every group:
-    KAnonymous, LDiverse, EntropyDiverse, RecursiveDiverse, ShareDiverse, TClose, KEAnonymous
-Check what holds of each release:
-    AlphaKAnonymous, MConfidential
-Check what holds over a series:
-    MUnique, MInvariant, WeakMInvariant, EquivalenceSafe, HistoricallySafe, RestrictionSafe
-    InferenceFree, HistoryDiverse, RoleBased, CohortBased, LScarce
+Ask for more in every group, or check what holds of releases made elsewhere:
+    guarantees
 Attack what went out, here or elsewhere:
     audit, AuditReport, attacks, Knowledge, Minimal, Published, read_releases
 Look at what it is worth:
@@ -31,32 +26,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from reissue import attacks, errors
+    from reissue import attacks, errors, guarantees
     from reissue.auditing.report import AuditReport
     from reissue.auditing.running import audit
     from reissue.foreign import read_releases
-    from reissue.guarantees import (
-        AlphaKAnonymous,
-        CohortBased,
-        EntropyDiverse,
-        EquivalenceSafe,
-        HistoricallySafe,
-        HistoryDiverse,
-        InferenceFree,
-        KAnonymous,
-        KEAnonymous,
-        LDiverse,
-        LScarce,
-        MConfidential,
-        MInvariant,
-        MUnique,
-        RecursiveDiverse,
-        RestrictionSafe,
-        RoleBased,
-        ShareDiverse,
-        TClose,
-        WeakMInvariant,
-    )
     from reissue.methods import (
         AlphaK,
         CorSplit,
@@ -85,54 +58,35 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "AlphaK": "methods",
-    "AlphaKAnonymous": "guarantees",
-    "CohortBased": "guarantees",
     "AuditReport": "auditing.report",
     "Categorical": "model.schema",
     "CorSplit": "methods",
     "Draft": "publishing.drafting",
     "EEquivalence": "methods",
     "HDComposition": "methods",
-    "EntropyDiverse": "guarantees",
-    "EquivalenceSafe": "guarantees",
     "Gate": "publishing.gate",
     "Hierarchy": "model.hierarchy",
-    "HistoricallySafe": "guarantees",
-    "HistoryDiverse": "guarantees",
     "Ids": "publishing.policy",
     "Incremental": "methods",
-    "InferenceFree": "guarantees",
-    "KAnonymous": "guarantees",
-    "KEAnonymous": "guarantees",
     "Knowledge": "model.knowledge",
-    "LDiverse": "guarantees",
-    "LScarce": "guarantees",
-    "MConfidential": "guarantees",
     "MInvariance": "methods",
-    "MInvariant": "guarantees",
-    "MUnique": "guarantees",
     "Mask": "methods",
     "Minimal": "model.knowledge",
     "Mondrian": "methods",
     "Numeric": "model.schema",
     "Policy": "publishing.policy",
     "Published": "model.release",
-    "RecursiveDiverse": "guarantees",
     "Release": "model.release",
-    "RestrictionSafe": "guarantees",
-    "RoleBased": "guarantees",
     "Schema": "model.schema",
     "Series": "publishing.series",
-    "ShareDiverse": "guarantees",
     "StaticI": "methods",
     "StaticII": "methods",
-    "TClose": "guarantees",
-    "WeakMInvariant": "guarantees",
     "Workload": "utility",
     "adopt": "publishing.adoption",
     "attacks": "",
     "audit": "auditing.running",
     "errors": "",
+    "guarantees": "",
     "estimate": "utility.estimates",
     "open": "publishing.series",
     "read_releases": "foreign",
@@ -140,61 +94,55 @@ _HOMES = {
 
 __all__ = [
     "AlphaK",
-    "AlphaKAnonymous",
     "AuditReport",
     "Categorical",
-    "CohortBased",
     "CorSplit",
     "Draft",
     "EEquivalence",
-    "EntropyDiverse",
-    "EquivalenceSafe",
     "Gate",
     "HDComposition",
     "Hierarchy",
-    "HistoricallySafe",
-    "HistoryDiverse",
     "Ids",
     "Incremental",
-    "InferenceFree",
-    "KAnonymous",
-    "KEAnonymous",
     "Knowledge",
-    "LDiverse",
-    "LScarce",
-    "MConfidential",
     "MInvariance",
-    "MInvariant",
-    "MUnique",
     "Mask",
     "Minimal",
     "Mondrian",
     "Numeric",
     "Policy",
     "Published",
-    "RecursiveDiverse",
     "Release",
-    "RestrictionSafe",
-    "RoleBased",
     "Schema",
     "Series",
-    "ShareDiverse",
     "StaticI",
     "StaticII",
-    "TClose",
-    "WeakMInvariant",
     "Workload",
     "adopt",
     "attacks",
     "audit",
     "errors",
     "estimate",
+    "guarantees",
     "open",
     "read_releases",
 ]
 
 
+_MOVED = (
+    "AlphaKAnonymous", "CohortBased", "EntropyDiverse", "EquivalenceSafe", "HistoricallySafe", "HistoryDiverse",
+    "InferenceFree", "KAnonymous", "KEAnonymous", "LDiverse", "LScarce", "MConfidential", "MInvariant", "MUnique",
+    "RecursiveDiverse", "RestrictionSafe", "RoleBased", "ShareDiverse", "TClose", "WeakMInvariant",
+)  # fmt: skip
+"""Names of 0.1 that are in `guarantees` now."""
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MOVED:
+        from warnings import warn
+
+        warn(f"ri.{name} is ri.guarantees.{name} now.", DeprecationWarning, stacklevel=2)
+        return getattr(import_module("reissue.guarantees"), name)
     if name not in _HOMES:
         raise AttributeError(f"module 'reissue' has no attribute '{name}'")
     if not _HOMES[name]:

@@ -40,7 +40,7 @@ def test_two_invariance_example_2(paper: Any, chain: Any, seed: int) -> None:
     # Which of the people with cancer were with whom is drawn at random, and so is what their leaving leaves behind.
     assert set(signatures(series, 1)) <= {(flu, 1), (measles, 1)}
     assert second.counterfeits is None or set(second.counterfeits["disease"]) <= {"flu", "measles", "cancer"}
-    assert ri.MInvariant(2).check(series.published()).holds
+    assert ri.guarantees.MInvariant(2).check(series.published()).holds
 
 
 def test_the_papers_own_buckets_need_the_papers_own_counterfeit(paper: Any, chain: Any) -> None:
@@ -56,7 +56,7 @@ def test_the_papers_own_buckets_need_the_papers_own_counterfeit(paper: Any, chai
     third = series.publish(microdata(paper, "T3"), seed=seed)
     assert third.counterfeits.drop("reissue.group").equals(second.counterfeits.drop("reissue.group"))
     # Example 4: what the third release of merged buckets gives away.
-    verdict = ri.EquivalenceSafe(2).check(series.published())
+    verdict = ri.guarantees.EquivalenceSafe(2).check(series.published())
     assert not verdict.holds
     assert verdict.worst == 1
 
@@ -64,18 +64,18 @@ def test_the_papers_own_buckets_need_the_papers_own_counterfeit(paper: Any, chai
 def test_the_attacks_of_examples_3_and_4(paper: Any) -> None:
     for attack in paper["attacks"][1:]:
         view = ri.Published.from_groups(attack["series"])
-        found = ri.EquivalenceSafe(2).check(view)
+        found = ri.guarantees.EquivalenceSafe(2).check(view)
         assert not found.holds
         assert found.worst == attack["expect"]["min_equivalence"] == 1
-        assert ri.EquivalenceSafe(1).check(view).holds
+        assert ri.guarantees.EquivalenceSafe(1).check(view).holds
 
 
 def test_the_value_association_of_the_introduction_is_no_two_invariant_series(paper: Any) -> None:
     view = ri.Published.from_groups(paper["attacks"][0]["series"])
-    assert not ri.MInvariant(2).check(view).holds
-    assert not ri.WeakMInvariant(2).check(view).holds
+    assert not ri.guarantees.MInvariant(2).check(view).holds
+    assert not ri.guarantees.WeakMInvariant(2).check(view).holds
     for attack in paper["attacks"][1:]:
-        assert ri.WeakMInvariant(2).check(ri.Published.from_groups(attack["series"])).holds
+        assert ri.guarantees.WeakMInvariant(2).check(ri.Published.from_groups(attack["series"])).holds
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -87,8 +87,8 @@ def test_the_defence_of_example_10(paper: Any, chain: Any, seed: int) -> None:
     # The first release is the same whoever is with whom; later ones depend on who of those with cancer was drawn.
     assert made[0] == 2
     assert sorted(drafts[0].counterfeits["disease"]) == ["cancer", "measles"]
-    assert ri.EquivalenceSafe(2).check(series.published()).holds
-    assert ri.WeakMInvariant(2).check(series.published()).holds
+    assert ri.guarantees.EquivalenceSafe(2).check(series.published()).holds
+    assert ri.guarantees.WeakMInvariant(2).check(series.published()).holds
     assert "certified by the cut" in drafts[2].verdicts[1].explanation
     buckets = {frozenset(who) for who, _ in series.groups()[0]}
     if frozenset({"Alice", "Bob", "Chris", "Dan"}) in buckets:

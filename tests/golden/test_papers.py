@@ -67,7 +67,7 @@ def test_wong_table_1_simplified_l_diversity() -> None:
         for qid, disease in zip(case["qid"], case["disease"], strict=True):
             groups[qid].append(disease)
         release = [([f"{qid}{n}" for n in range(len(held))], held) for qid, held in groups.items()]
-        verdict = ri.ShareDiverse(case["l"], [["HIV"]]).check(ri.Published.from_groups([release]))
+        verdict = ri.guarantees.ShareDiverse(case["l"], [["HIV"]]).check(ri.Published.from_groups([release]))
         if "l_diverse" in case["expect"]:
             assert verdict.holds == case["expect"]["l_diverse"], case["source"]
 
@@ -75,8 +75,8 @@ def test_wong_table_1_simplified_l_diversity() -> None:
 def test_he_table_1_is_two_anonymous_but_the_series_tells_alice() -> None:
     attack = next(a for a in worked_examples("he-2011")["attacks"] if a["kind"] == "value association")
     view = ri.Published.from_groups([[(who, values) for who, values in release] for release in attack["series"]])
-    assert ri.KAnonymous(2).check(view).holds
-    assert ri.LDiverse(2).check(view).holds
+    assert ri.guarantees.KAnonymous(2).check(view).holds
+    assert ri.guarantees.LDiverse(2).check(view).holds
     found = candidates(view)
     assert view.people is not None
     exposed = {view.people[p]: view.values[o] for p, o in zip(found.people, found.only, strict=True) if o >= 0}

@@ -76,7 +76,7 @@ def possible(releases: list[Groups], known: dict[str, str]) -> dict[str, set[str
 def test_example_1_carl_gives_erica_away(paper: Any) -> None:
     view = ri.Published.from_groups(paper["series"])
     expected = paper["expect"]["with_compromised"]
-    assert ri.MInvariant(3).check(view).holds
+    assert ri.guarantees.MInvariant(3).check(view).holds
     everyone = Worlds().run(view)
     assert {str(row["probability"])[:6] for row in everyone.posteriors.iter_rows(named=True)} == {"0.3333"}
     assert not everyone.certain
@@ -91,8 +91,8 @@ def test_example_1_carl_gives_erica_away(paper: Any) -> None:
     pairs = {frozenset(map(frozenset, pair)) for pair in Correlation().run(view).correlations}
     assert pairs == {frozenset(map(frozenset, pair)) for pair in paper["expect"]["historical_correlations"]}
     # Of degree 2 and no more: Carl and Erica are tied.
-    assert not ri.HistoricallySafe(3, 2).check(view).holds
-    assert ri.HistoricallySafe(3, 1).check(view).holds
+    assert not ri.guarantees.HistoricallySafe(3, 2).check(view).holds
+    assert ri.guarantees.HistoricallySafe(3, 1).check(view).holds
 
 
 @pytest.mark.parametrize("n", [2, 3])
@@ -101,7 +101,7 @@ def test_cor_split_on_the_same_tables_never_gives_erica_away(paper: Any, chain: 
     for seed in range(25):
         series = publish(paper, chain, ri.CorSplit(3, n, combinations=combined), seed)
         groups, view = series.groups(), series.published()
-        assert ri.HistoricallySafe(3, n).check(view).holds
+        assert ri.guarantees.HistoricallySafe(3, n).check(view).holds
         left = possible(groups, {"Carl": "AIDS"})
         # They have the same value, so wherever both are in a group it has two of it: knowing Carl rules nothing out.
         assert left["Erica"] == {"AIDS", "bronchitis", "cancer"}

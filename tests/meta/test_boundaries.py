@@ -14,18 +14,16 @@ from pathlib import Path
 import pytest
 
 import reissue as ri
+from reissue import _MOVED
 
 SOURCE = Path(ri.__file__).parent
 PROJECT = SOURCE.parent.parent
 
 PUBLIC = [
-    "AlphaK", "AlphaKAnonymous", "AuditReport", "Categorical", "CohortBased", "CorSplit", "Draft",
-    "EEquivalence", "EntropyDiverse", "EquivalenceSafe", "Gate", "HDComposition", "Hierarchy",
-    "HistoricallySafe", "HistoryDiverse", "Ids", "Incremental", "InferenceFree", "KAnonymous", "KEAnonymous",
-    "Knowledge", "LDiverse", "LScarce", "MConfidential", "MInvariance", "MInvariant", "MUnique", "Mask",
-    "Minimal", "Mondrian", "Numeric", "Policy", "Published", "RecursiveDiverse", "Release", "RestrictionSafe",
-    "RoleBased", "Schema", "Series", "ShareDiverse", "StaticI", "StaticII", "TClose", "WeakMInvariant",
-    "Workload", "adopt", "attacks", "audit", "errors", "estimate", "open", "read_releases",
+    "AlphaK", "AuditReport", "Categorical", "CorSplit", "Draft", "EEquivalence", "Gate", "HDComposition",
+    "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal", "Mondrian", "Numeric",
+    "Policy", "Published", "Release", "Schema", "Series", "StaticI", "StaticII", "Workload", "adopt", "attacks",
+    "audit", "errors", "estimate", "guarantees", "open", "read_releases",
 ]  # fmt: skip
 
 
@@ -36,6 +34,13 @@ def test_public_names() -> None:
     assert set(PUBLIC) <= set(dir(ri))
     with pytest.raises(AttributeError, match="Anything"):
         _ = ri.Anything
+
+
+def test_names_of_0_1_still_work_and_say_the_new_one() -> None:
+    assert len(_MOVED) == 20
+    for name in _MOVED:
+        with pytest.warns(DeprecationWarning, match=rf"ri\.guarantees\.{name}"):
+            assert getattr(ri, name) is getattr(ri.guarantees, name)
 
 
 def imported(path: Path) -> set[str]:

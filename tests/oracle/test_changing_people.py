@@ -111,7 +111,7 @@ ROWS: dict[str, tuple[Method, str]] = {
     "CorSplit": (ri.CorSplit(M, 2), ""),
     "Incremental": (ri.Incremental(M, diversity="share"), ""),
     "StaticII": (ri.StaticII(M), ""),
-    "Mondrian, each release alone": (ri.Mondrian(constraints=[ri.ShareDiverse(M)]), ""),
+    "Mondrian, each release alone": (ri.Mondrian(constraints=[ri.guarantees.ShareDiverse(M)]), ""),
     "AlphaK, each release alone": (ri.AlphaK(LIMIT, 3), ""),
     "Mask, each release alone": (ri.Mask(6, M), ""),
 }

@@ -240,7 +240,7 @@ def test_groups_of_different_sizes_are_not_correlated_and_tell_something_all_the
     """
     four, two = (["A", "B", "C", "D"], ["a", "a", "b", "b"]), (["A", "B"], ["a", "b"])
     view = ri.Published.from_groups([[four], [two]])
-    assert ri.HistoricallySafe(2, 2).check(view).worst == math.inf
+    assert ri.guarantees.HistoricallySafe(2, 2).check(view).worst == math.inf
     worlds = enumerate_worlds([four, two])
     assert alone(four, {"C": "a"}) == {"a", "b"}
     assert worlds.left({"C": "a"})["D"] == {"b"}
@@ -295,7 +295,7 @@ COUNTEREXAMPLES = {"two releases": TWO_RELEASES, "three releases": THREE_RELEASE
 @pytest.mark.parametrize("example", COUNTEREXAMPLES.values(), ids=COUNTEREXAMPLES)
 def test_every_two_groups_are_safe_and_more_are_not(example: Counterexample) -> None:
     view = ri.Published.from_groups(example.series)
-    assert ri.HistoricallySafe(M, N).check(view).holds
+    assert ri.guarantees.HistoricallySafe(M, N).check(view).holds
     assert Correlation().run(view).unsafe(N).is_empty()
     # In all worlds, though everybody can have any value.
     whole = enumerate_worlds(together(example.series))
@@ -305,7 +305,7 @@ def test_every_two_groups_are_safe_and_more_are_not(example: Counterexample) -> 
     assert not found.undecided
     assert found.minimum == (1 if example.linear else None)
     assert {tuple(sorted(map(str, names))) for names in found.classes} == (example.tied if example.linear else set())
-    assert ri.EquivalenceSafe(N).check(view).holds is not example.linear
+    assert ri.guarantees.EquivalenceSafe(N).check(view).holds is not example.linear
     # Whoever knows one knows the other.
     for one, other in example.tied:
         assert whole.left({one: "a"})[other] == {"a"}
@@ -329,7 +329,7 @@ def test_cor_split_makes_such_series(chain: Any, kind: str) -> None:
         except Infeasible:
             # Too few different values are left.
             continue
-        assert ri.HistoricallySafe(M, N).check(series.published()).holds
+        assert ri.guarantees.HistoricallySafe(M, N).check(series.published()).holds
         if kind_of(series.groups()) == kind:
             break
     else:
@@ -370,7 +370,7 @@ def test_he_example_4() -> None:
         [(["Ian", "Jane"], two)],
     ]
     view = ri.Published.from_groups(series)
-    assert ri.HistoricallySafe(2, 2).check(view).holds
+    assert ri.guarantees.HistoricallySafe(2, 2).check(view).holds
     assert Correlation().run(view).count == 0
     found = Equivalence().run(view)
     assert (found.minimum, found.minimum_kind, found.equivalent[0]) == (1, "exact", (["Frank"], ["Harry"]))
@@ -433,8 +433,8 @@ def test_two_known_people_can_be_enough_with_n_3_and_combinations(chain: Any) ->
     all that combinations promise: an equation that leaves a constant is none of Definition 10 of He et al.
     """
     view = ri.Published.from_groups(FIVE_STAY)
-    assert ri.EquivalenceSafe(3).check(view).holds
-    assert ri.HistoricallySafe(3, 3).check(view).holds
+    assert ri.guarantees.EquivalenceSafe(3).check(view).holds
+    assert ri.guarantees.HistoricallySafe(3, 3).check(view).holds
     worlds = enumerate_worlds(together(FIVE_STAY))
     check_sets(worlds, 3)
     known = {"p6": "a", "p9": "a"}

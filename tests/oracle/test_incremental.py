@@ -184,7 +184,7 @@ def test_seven_people_and_two_releases_are_enough_to_break_what_is_promised_of_s
     held = {who: value for who, _, _, value in SEVEN}
     groups = [[(who, [held[person] for person in who]) for who in release] for release in (first, cut)]
     view = ri.Published.from_groups(groups)
-    assert ri.InferenceFree(2).check(view).holds
+    assert ri.guarantees.InferenceFree(2).check(view).holds
     assert all(len(values) >= 2 for values in pair_sets(*groups))
     assert ri.attacks.Channels(2).run(view).certain == {}
     found = possible(groups)

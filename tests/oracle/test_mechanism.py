@@ -257,7 +257,7 @@ def wong(classes: dict[str, int], held: dict[str, int], **parameters: Any) -> tu
     """Mondrian for simplified 2-diversity of HIV on classes of so many people, so many of whom have it."""
     tree = ri.Hierarchy.from_nested({"Q": list(classes)})
     schema = ri.Schema("who", {"q": tree}, "disease", protect=[["HIV"]])
-    policy = ri.Policy(schema, ri.Mondrian(constraints=[ri.ShareDiverse(2)]))
+    policy = ri.Policy(schema, ri.Mondrian(constraints=[ri.guarantees.ShareDiverse(2)]))
     quasi = [name for name, size in classes.items() for _ in range(size)]
     disease = ["HIV" if at < held[name] else "none" for name, size in classes.items() for at in range(size)]
     table = pl.DataFrame({"who": [f"p{at}" for at in range(len(quasi))], "q": quasi, "disease": disease})

@@ -32,7 +32,7 @@ from reissue.publishing.series import draft
 HALF = Fraction(1, 2)
 LINE = ri.Schema("who", {"x": ri.Numeric()}, "what")
 PLANE = ri.Schema("who", {"x": ri.Numeric(), "y": ri.Numeric()}, "what")
-SHARE = ri.Mondrian(constraints=[ri.ShareDiverse(2)])
+SHARE = ri.Mondrian(constraints=[ri.guarantees.ShareDiverse(2)])
 
 Condition = Callable[[list[str]], bool]
 """Whether a table may be, by everybody's values in the order of the registry."""

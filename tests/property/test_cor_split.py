@@ -166,7 +166,7 @@ def check_promises(series: Any, draft: ri.Draft) -> None:
         assert verdict.holds, verdict
         found = guarantee.check(whole)
         assert found.holds, found
-    assert ri.WeakMInvariant(series.policy.method.m).check(whole).holds
+    assert ri.guarantees.WeakMInvariant(series.policy.method.m).check(whole).holds
 
 
 def check_attack(series: Any, n: int, state: State, rng: np.random.Generator) -> None:

@@ -54,13 +54,13 @@ def tables(draw: Any) -> pl.DataFrame:
 
 def constraints() -> st.SearchStrategy[list[Any]]:
     one = st.one_of(
-        st.builds(ri.KAnonymous, st.integers(1, 8)),
-        st.builds(ri.LDiverse, st.integers(1, 4)),
-        st.builds(ri.EntropyDiverse, st.sampled_from([1, 1.5, 2, 3])),
-        st.builds(ri.RecursiveDiverse, st.sampled_from([0.5, 1, 2, 3.5]), st.integers(1, 3)),
-        st.builds(ri.ShareDiverse, st.sampled_from([1, 1.5, 2, 3])),
-        st.builds(ri.ShareDiverse, st.sampled_from([1.5, 2, 4]), st.just([["u", "v"], ["y"]])),
-        st.builds(ri.TClose, st.sampled_from([0.1, 0.3, 0.6]), st.sampled_from(["variation", "ordered"])),
+        st.builds(ri.guarantees.KAnonymous, st.integers(1, 8)),
+        st.builds(ri.guarantees.LDiverse, st.integers(1, 4)),
+        st.builds(ri.guarantees.EntropyDiverse, st.sampled_from([1, 1.5, 2, 3])),
+        st.builds(ri.guarantees.RecursiveDiverse, st.sampled_from([0.5, 1, 2, 3.5]), st.integers(1, 3)),
+        st.builds(ri.guarantees.ShareDiverse, st.sampled_from([1, 1.5, 2, 3])),
+        st.builds(ri.guarantees.ShareDiverse, st.sampled_from([1.5, 2, 4]), st.just([["u", "v"], ["y"]])),
+        st.builds(ri.guarantees.TClose, st.sampled_from([0.1, 0.3, 0.6]), st.sampled_from(["variation", "ordered"])),
     )
     return st.lists(one, min_size=1, max_size=3)
 
@@ -256,7 +256,7 @@ def test_ke_anonymity(table: pl.DataFrame, k: int, e: float) -> None:
             sensitive={"income": ri.Numeric()},
             drop=["age", "city", "colour", "value"],
         ),
-        ri.Mondrian(constraints=[ri.KEAnonymous(k, e)]),
+        ri.Mondrian(constraints=[ri.guarantees.KEAnonymous(k, e)]),
     )
     feasible = len(set(incomes)) >= k and max(incomes) - min(incomes) >= e
     if not feasible:
@@ -275,7 +275,7 @@ def test_ke_anonymity(table: pl.DataFrame, k: int, e: float) -> None:
 @given(tables(), st.sampled_from(["variation", "ordered"]), st.sampled_from([0.05, 0.2, 0.4]))
 def test_closeness_of_numbers_counts_values_that_occur(table: pl.DataFrame, distance: str, t: float) -> None:
     """Incomes lie far apart; the ordered distance is over their ranks, not over the gaps between them."""
-    constraint = ri.TClose(t, distance)  # type: ignore[arg-type]
+    constraint = ri.guarantees.TClose(t, distance)  # type: ignore[arg-type]
     policy = ri.Policy(
         ri.Schema(
             person="person",

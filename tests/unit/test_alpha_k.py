@@ -239,7 +239,7 @@ def test_it_is_simplified_diversity_and_k_anonymity_together() -> None:
         groups = ["".join(chance.choices("abcd", k=chance.randrange(1, 9))) for _ in range(chance.randrange(1, 3))]
         one_in, k = chance.choice([1, 2, 3]), chance.choice([1, 2, 4])
         protect = chance.choice([(), (("a", "b"), ("c",))])
-        both = [ri.ShareDiverse(one_in, protect), ri.KAnonymous(k)]
+        both = [ri.guarantees.ShareDiverse(one_in, protect), ri.guarantees.KAnonymous(k)]
         expected = all(one.check(view(*groups)).holds for one in both)
         assert AlphaKAnonymous(1 / one_in, k, protect).check(view(*groups)).holds == expected
         seen[expected] += 1

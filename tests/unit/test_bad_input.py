@@ -300,20 +300,23 @@ def test_parameters_out_of_range(make: object, message: str) -> None:
 
 def test_ke_anonymity_needs_numbers(policy: ri.Policy) -> None:
     with pytest.raises(PolicyError) as error:
-        ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.KEAnonymous(2, 1)]))
+        ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.guarantees.KEAnonymous(2, 1)]))
     assert "ke-anonymity needs a numeric sensitive column" in problems(error)
 
 
 def test_an_ordered_distance_needs_an_order(policy: ri.Policy) -> None:
     with pytest.raises(PolicyError) as error:
-        ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.TClose(0.3, "ordered")]))
+        ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.guarantees.TClose(0.3, "ordered")]))
     assert "declare the values of 'diagnosis' in their order" in problems(error)
 
 
 def test_the_public_record_does_not_name_protected_values(policy: ri.Policy, patients: pl.DataFrame) -> None:
     from reissue.publishing.series import draft
 
-    made = draft(patients, ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.ShareDiverse(2, [["cancer", "flu"]])])))
+    made = draft(
+        patients,
+        ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.guarantees.ShareDiverse(2, [["cancer", "flu"]])])),
+    )
     assert made.manifest["method"]["constraints"] == [{"name": "share-l-diversity", "l": 2, "protect": 1}]
     assert "cancer" not in str(made.manifest)
 

@@ -360,7 +360,7 @@ def test_n_1_protects_as_m_invariance_does_and_no_more(chain: Any) -> None:
         series = chain(policy(ri.CorSplit(3, 1)))
         for first in (0, 3, 6, 9):
             series.publish(people(evenly(24, first=first)), seed=seed)
-        assert ri.MInvariant(3).check(series.published()).holds
+        assert ri.guarantees.MInvariant(3).check(series.published()).holds
         tied += ri.attacks.Correlation().run(series.published()).unsafe(2).height
     assert tied > 0
 
@@ -531,7 +531,7 @@ def test_groups_made_elsewhere_count_as_earlier_groups(memory: Path, tmp_path: P
             table = pl.DataFrame({"person": list(here), "age": range(len(here)), "illness": list(here.values())})
             s.publish(table, seed=seed)
             assert s.held_back(2).height == 0
-            assert ri.HistoricallySafe(3, 2).check(s.published()).holds
+            assert ri.guarantees.HistoricallySafe(3, 2).check(s.published()).holds
             for _, members in s.members(2).group_by("group"):
                 people = set(members["person"].drop_nulls())
                 most = max(len(people & set(then)) for then, _ in past)

@@ -457,7 +457,7 @@ def test_the_report_on_a_draft(folder: Path, gated: ri.Policy, fake: type[FakeAt
 
 
 def test_audit_of_a_series(folder: Path, policy: ri.Policy, fake: type[FakeAttack], patients: pl.DataFrame) -> None:
-    policy = replace(policy, method=ri.Mondrian(k=3, constraints=[ri.ShareDiverse(2)]))
+    policy = replace(policy, method=ri.Mondrian(k=3, constraints=[ri.guarantees.ShareDiverse(2)]))
     with ri.open(folder, policy) as series:
         with pytest.raises(ParameterError, match="no release yet"):
             series.audit(attacks=[FakeAttack()])

@@ -155,7 +155,7 @@ def test_who_waits_may_leave_change_and_come_back(chain: Any) -> None:
     assert any(set(who) >= {"E", "F"} for who, _ in series.groups()[-1])
     with pytest.raises(Refused, match="1 person is gone"):
         series.publish(people(*FOUR, ("F", 22, "b")))
-    assert ri.InferenceFree(2).check(series.published()).holds
+    assert ri.guarantees.InferenceFree(2).check(series.published()).holds
 
 
 def test_a_first_release_with_too_few_values(chain: Any) -> None:
@@ -324,7 +324,7 @@ def test_numbers_and_missing_ones_are_remembered(chain: Any) -> None:
     for batch in [[], *batches]:
         rows += batch
         series.publish(pl.DataFrame(rows, schema=["person", "age", "income"], orient="row"))
-        assert ri.InferenceFree(2).check(series.published()).holds
+        assert ri.guarantees.InferenceFree(2).check(series.published()).holds
     assert series.history.memory["values"]["value"].to_list() == [None, -3.5, 5.0]
 
 
@@ -478,4 +478,4 @@ def test_the_public_record_of_an_unprotected_series_lists_no_promise_about_serie
     release = series.publish(people(*rows, ("Q", 3, "a"), ("R", 4, "b"), ("S", 5, "c")))
     assert release.manifest["series"] == "unprotected"
     assert [words.split(" (")[0] for words in release.manifest["guarantees"]] == ["distinct-l-diversity"]
-    assert not ri.InferenceFree(3).check(series.published()).holds
+    assert not ri.guarantees.InferenceFree(3).check(series.published()).holds

@@ -183,7 +183,7 @@ def test_held_back_people_are_listed_in_private(folder: Path):
             "people": 1,
             "longest_wait": 2,
         }
-        assert ri.MInvariant(2).check(series.published()).holds
+        assert ri.guarantees.MInvariant(2).check(series.published()).holds
         # Whoever is held back is missing in the release, not in the table that its counts are compared with.
         assert series.utility(3).held_back == 1
 
@@ -203,7 +203,7 @@ def test_numbers_that_nobody_has_any_more_are_counterfeited(folder: Path, form, 
         series.publish(people({person: incomes[person] for person in (0, 3)}, column="income"))
         view = series.published()
         assert set(view.values) == {None, -7.25, 1000.5, 2000.0}
-        assert ri.WeakMInvariant(2).check(view).holds
+        assert ri.guarantees.WeakMInvariant(2).check(view).holds
         for number in (1, 2, 3):
             assert series.utility(number).rows == series.releases[number - 1].manifest["rows"]
 
@@ -213,7 +213,7 @@ def test_new_labels_may_shift_the_codes_of_old_ones(chain):
     series.publish(people({0: "m", 1: "p", 2: "m", 3: "p"}))
     series.publish(people({0: "m", 1: "p", 2: "m", 10: "a", 11: "z"}))
     series.publish(people({0: "m", 1: "p", 2: "m", 10: "a", 11: "z", 12: "b", 13: "n"}))
-    assert ri.MInvariant(2).check(series.published()).holds
+    assert ri.guarantees.MInvariant(2).check(series.published()).holds
 
 
 def test_m_and_e_cannot_grow(folder: Path):
@@ -288,7 +288,7 @@ def test_who_began_anew_has_done_so_for_ever(folder: Path):
         series.amend(record, "and back")
         outside = {**FOUR, 0: "scabies", 4: "mumps"}
         series.publish(people(outside))
-        assert not ri.MInvariant(2).check(series.published()).holds
+        assert not ri.guarantees.MInvariant(2).check(series.published()).holds
         series.amend(person, "too late")
         with pytest.raises(Unprotected):
             series.publish(people(outside))

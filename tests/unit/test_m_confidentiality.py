@@ -41,7 +41,7 @@ def listed(classes: dict[str, int], held: int, m: int, k: int) -> dict[str, Frac
 def test_the_papers_tables() -> None:
     good = view(({"q1": 2}, 1), ({"q2": 5}, 1))
     bad = view(({"q1": 2, "q2": 5}, 2))
-    guarantee = ri.MConfidential(2, protect=HIV)
+    guarantee = ri.guarantees.MConfidential(2, protect=HIV)
     assert guarantee.check(good).holds
     verdict = guarantee.check(bad)
     assert (verdict.holds, verdict.worst, verdict.violations) == (False, 1.0, 1)
@@ -51,7 +51,7 @@ def test_the_papers_tables() -> None:
     assert met.holds
     assert met.worst == pytest.approx(0.5)
     # Groups that k explains give nothing away.
-    assert ri.MConfidential(2, 3, protect=HIV).check(bad).holds
+    assert ri.guarantees.MConfidential(2, 3, protect=HIV).check(bad).holds
 
 
 def test_as_by_listing_every_way() -> None:
@@ -63,7 +63,7 @@ def test_as_by_listing_every_way() -> None:
         m, k = int(rng.integers(2, 4)), int(rng.integers(1, 4))
         held = int(rng.integers(0, rows // m + 1))
         expected = max(listed(classes, held, m, k).values())
-        verdict = ri.MConfidential(m, k, protect=HIV).check(view((classes, held)))
+        verdict = ri.guarantees.MConfidential(m, k, protect=HIV).check(view((classes, held)))
         assert verdict.worst == pytest.approx(float(expected))
         assert verdict.holds == (expected <= Fraction(1, m))
         broken += not verdict.holds
@@ -73,17 +73,22 @@ def test_as_by_listing_every_way() -> None:
 def test_it_must_be_known_who_has_equal_quasi_identifiers() -> None:
     unknown = ri.Published.from_groups([[(["a", "b"], ["HIV", "none"])]])
     with pytest.raises(ParameterError, match="only where it is known who has the same quasi-identifiers"):
-        ri.MConfidential(2, protect=HIV).check(unknown)
+        ri.guarantees.MConfidential(2, protect=HIV).check(unknown)
     with pytest.raises(ParameterError, match="must have everybody: 1 of 2 people are not in it"):
         ri.Published.from_groups([[(["a", "b"], ["HIV", "none"])]], registry={"a": 1})
-    assert "HIV" not in repr(ri.MConfidential(2, protect=HIV)) + ri.MConfidential(2, protect=HIV).title
+    assert (
+        "HIV"
+        not in repr(ri.guarantees.MConfidential(2, protect=HIV)) + ri.guarantees.MConfidential(2, protect=HIV).title
+    )
 
 
 def test_every_value_by_itself_where_no_set_is_named() -> None:
     def verdict(second: int) -> object:
         registry = {"a": "q1", "b": "q1", **{f"other {one}": "q2" for one in range(second)}}
         values = ["HIV", "HIV", *(f"disease {one}" for one in range(second))]
-        found = ri.MConfidential(2).check(ri.Published.from_groups([[(list(registry), values)]], registry=registry))
+        found = ri.guarantees.MConfidential(2).check(
+            ri.Published.from_groups([[(list(registry), values)]], registry=registry)
+        )
         return found.holds, found.worst
 
     # Both of q1 have HIV, the only value that two can share (Table 3); unless two of three of q2 may.

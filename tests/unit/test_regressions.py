@@ -150,7 +150,7 @@ def test_nothing_private_comes_out_of_other_libraries(
 
 def test_protected_values_are_labels_that_exist(policy: ri.Policy, patients: pl.DataFrame) -> None:
     with pytest.raises(PolicyError, match="contradicts") as error:
-        ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.ShareDiverse(2, [[5]])]))
+        ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.guarantees.ShareDiverse(2, [[5]])]))
     assert "not text" in str(error.value)
     declared = ri.Schema(
         person="patient",
@@ -158,9 +158,11 @@ def test_protected_values_are_labels_that_exist(policy: ri.Policy, patients: pl.
         sensitive={"diagnosis": ri.Categorical(values=("flu", "asthma", "cancer", "measles"))},
     )
     with pytest.raises(PolicyError) as error:
-        ri.Policy(declared, ri.Mondrian(constraints=[ri.ShareDiverse(2, [["cancre"]])]))
+        ri.Policy(declared, ri.Mondrian(constraints=[ri.guarantees.ShareDiverse(2, [["cancre"]])]))
     assert "1 labels that the sensitive column's declared values lack" in str(error.value)
-    made = draft(patients, ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.ShareDiverse(2, [["cancre"]])])))
+    made = draft(
+        patients, ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.guarantees.ShareDiverse(2, [["cancre"]])]))
+    )
     assert made.notes == ("1 protected value occurs nowhere in this table; check the spelling",)
 
 
@@ -270,7 +272,7 @@ def test_missing_stands_first_in_the_order_of_values(folder: Path) -> None:
         quasi={"x": ri.Numeric()},
         sensitive={"v": ri.Categorical(values=("c", "a", "b"), missing="value")},
     )
-    policy = ri.Policy(schema, ri.Mondrian(constraints=[ri.TClose(0.2, "ordered")]))
+    policy = ri.Policy(schema, ri.Mondrian(constraints=[ri.guarantees.TClose(0.2, "ordered")]))
     with ri.open(folder, policy) as series:
         made = series.draft(table)
         series.commit(made)
@@ -300,7 +302,7 @@ def test_estimates_of_exact_labels(tmp_path: Path) -> None:
 def test_class_sizes_are_normalised_by_the_k_that_was_promised(folder: Path, patients: pl.DataFrame) -> None:
     schema = ri.Schema(person="patient", quasi={"x": ri.Numeric()}, sensitive="diagnosis", drop=["age", "sex"])
     table = patients.with_columns(pl.int_range(pl.len()).alias("x"))
-    with ri.open(folder, ri.Policy(schema, ri.Mondrian(constraints=[ri.KAnonymous(3)]))) as series:
+    with ri.open(folder, ri.Policy(schema, ri.Mondrian(constraints=[ri.guarantees.KAnonymous(3)]))) as series:
         series.publish(table)
         assert series.utility(1).normalised_class_size == pytest.approx(1.0)
 

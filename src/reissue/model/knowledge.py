@@ -104,7 +104,8 @@ class Knowledge:
         minimal = isinstance(self.minimal, Mapping) and all(isinstance(one, Minimal) for one in self.minimal.values())
         if not minimal:
             problems.append(
-                "The 'minimal' parameter of Knowledge must be a mapping, such as {1: Minimal([ri.ShareDiverse(2)])}."
+                "The 'minimal' parameter of Knowledge must be a mapping, such as "
+                "{1: Minimal([ri.guarantees.ShareDiverse(2)])}."
             )
         if not isinstance(self.present, Mapping):
             problems.append("The 'present' parameter of Knowledge must be a mapping, such as {\"Bob\": [1, 2]}.")

@@ -138,8 +138,9 @@ def check_parameters(method: Method) -> Validation:
     """Look at the parameters that m-invariance and what builds on it share; the caller goes on from there."""
     validation = Validation(method)
     validation.whole("m", least=2)
-    for parameter in CHOICES.keys() & method.parameters.keys():
-        validation.one_of(parameter, CHOICES[parameter])
+    for parameter, words in CHOICES.items():
+        if parameter in method.parameters:
+            validation.one_of(parameter, words)
     return validation
 
 

@@ -68,7 +68,7 @@ class Mondrian(Method):
     l: int = 1  # noqa: E741  (the papers' letter)
     """Every group has at least l distinct sensitive values. This does not bound a probability by 1/l."""
     constraints: Sequence[Constraint] = ()
-    """Further constraints, such as `ri.TClose(0.2)`."""
+    """Further constraints, such as `ri.guarantees.TClose(0.2)`."""
     split: Literal["strict", "relaxed"] = "strict"
     """Strict: the regions of groups do not overlap. Relaxed: people with equal quasi-identifiers may be
     parted, which gives smaller groups."""

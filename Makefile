@@ -47,10 +47,10 @@ format: $(VENV)/.ready
 	$(BIN)/ruff format .
 
 # The peers that are measured beside us want older libraries, so they get an environment of their own.
-$(VENV)-bench/.ready: pyproject.toml
+$(VENV)-bench/.ready: pyproject.toml studies/pyproject.toml
 	$(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(VENV)-bench/bin/python -m pip install --quiet --editable ".[pandas]" --group bench
+	$(VENV)-bench/bin/python -m pip install --quiet --editable ".[pandas]" --editable studies --group bench
 	touch $@
 
 bench: $(VENV)-bench/.ready

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from reissue_studies.command import study
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
 from reissue.cli import app
@@ -39,10 +40,15 @@ Messages name columns, parameters and counts. They quote values of the private t
 
 def page() -> str:
     """The whole page."""
-    commands = [command.callback for command in app.registered_commands if command.callback is not None]
+    commands = [_real(command.callback) for command in app.registered_commands if command.callback is not None]
     overview = [f"| [`reissue {c.__name__}`](#reissue-{c.__name__}) | {_summary(c)} |" for c in commands]
     parts = [INTRODUCTION, "\n".join(["| command | what it does |", "|---|---|", *overview]) + "\n"]
     return "\n".join([*parts, *map(_section, commands)])
+
+
+def _real(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command itself: `reissue study` hands over to that of the studies."""
+    return study if command.__name__ == study.__name__ else command
 
 
 def _section(command: Callable[..., Any]) -> str:

@@ -44,7 +44,7 @@ PAGES = [*BESIDE, *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(?P<language>[a-z]*)(?: +title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^```$", re.M | re.S)
 EXIT_CODE = re.compile(r"#\s*exit code (\d)\s*$")
 IN_A_SHELL = re.compile(r"[|<>&;*$`]")
-RENDERED_ELSEWHERE = ("study-he.md", "study-byun.md")  # every figure, in tests/cli/test_study.py
+RENDERED_ELSEWHERE = ("study-he.md", "study-byun.md")  # every figure, in tests/studies/test_command.py
 COMPILING = re.compile(r"^reissue: compiling kernels.*\n", re.M)
 
 

@@ -24,7 +24,7 @@ from reissue.cli.log import log
 from reissue.cli.output import report_error
 from reissue.cli.publish import publish
 from reissue.cli.show import show
-from reissue.cli.study import study
+from reissue.cli.study import HANDED_OVER, study
 from reissue.cli.utility import utility
 from reissue.errors import InternalError, ReissueError, StorageError
 
@@ -37,8 +37,9 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 refused (not to be published like this, audit not passed), 2 wrong usage or data.",
 )
 
-for command in (init, publish, audit, log, show, utility, export, adopt, amend, forget, key, datasets, demo, study):
+for command in (init, publish, audit, log, show, utility, export, adopt, amend, forget, key, datasets, demo):
     app.command()(command)
+app.command(context_settings=HANDED_OVER)(study)
 
 
 @app.callback(invoke_without_command=True)

@@ -5,23 +5,18 @@
 - `churn`: arrivals, departures, returns and changed values together; no paper's, for tests of everything.
 
 Each takes a pool, a table with one row for each person, and gives full states, one table after another.
-A state is made of rows of the pool, in the pool's order; the rows that `updates` makes up under skew come
-after them. Parameters are checked when the function is called, not when the first state is asked for.
+A state is made of rows of the pool, in the pool's order. Parameters are checked when the function is called, not when
+the first state is asked for.
 
     He et al.                      here
     D, the data set                pool
     d, initial batch               initial
     r, update batch                turnover
-    s, skewness                    skew
-    N, domain size                 the number of distinct sensitive values in the pool
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from fractions import Fraction
-from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -39,8 +34,6 @@ def updates(
     initial: int,
     turnover: int,
     releases: int | None = None,
-    skew: float | None = None,
-    sensitive: str = "occupation",
     person: str = "person",
     seed: int | None = None,
 ) -> Iterator[pl.DataFrame]:
@@ -48,34 +41,12 @@ def updates(
 
     Who leaves is drawn from the last state, who comes in from the people of the pool who were never in;
     nobody comes back. There are `releases` states in all, or as many as the pool allows: 1 + (D - d) // r.
-
-    With `skew`, what comes in is made up. Each batch holds new people, numbered on from the largest person
-    number of the pool. Their other columns, but for the sensitive one, are those of rows drawn from the whole
-    pool, with replacement and independently of the sensitive value. How many of them have which value is
-    `skewed_counts(turnover, N, skew)` exactly, over the N values that occur in the pool; which value is how
-    frequent is drawn anew for each batch. Nothing uses up the pool then, so `releases` may be any number;
-    left out, it is 1 + (D - d) // r all the same, to be comparable.
     """
     whole_numbers("updates", seed, initial=(initial, 1), turnover=(turnover, 1), releases=_optional(releases))
-    _check_pool("updates", pool, person, [] if skew is None else [sensitive], initial=initial)
-    if turnover > initial:
-        raise ParameterError(
-            f"The 'turnover' parameter of updates must be at most {initial}, the 'initial' rows. "
-            f"Got {turnover} instead."
-        )
-    possible = 1 + (pool.height - initial) // turnover
-    rng = np.random.default_rng(seed)
-    if skew is None:
-        wanted = _wanted("updates", releases, possible, pool.height)
-        return _replaced(pool, initial, turnover, wanted, rng)
-    if not pool.schema[person].is_integer():
-        raise TableError(
-            f"Column '{person}' of the pool holds {pool.schema[person]}; skewed updates number new people.",
-            hint="give the pool a column of whole numbers as person.",
-        )
-    counts = skewed_counts(turnover, pool[sensitive].n_unique(), skew)
-    wanted = possible if releases is None else releases
-    return _skewed(pool, initial, counts, wanted, sensitive, person, rng)
+    check_pool("updates", pool, person, [], initial=initial)
+    check_turnover("updates", turnover, initial)
+    wanted = _wanted("updates", releases, 1 + (pool.height - initial) // turnover, pool.height)
+    return _replaced(pool, initial, turnover, wanted, np.random.default_rng(seed))
 
 
 def growth(
@@ -92,7 +63,7 @@ def growth(
     There are `releases` states in all, or as many as the pool allows: 1 + (D - d) // step.
     """
     whole_numbers("growth", seed, initial=(initial, 1), step=(step, 1), releases=_optional(releases))
-    _check_pool("growth", pool, person, [], initial=initial)
+    check_pool("growth", pool, person, [], initial=initial)
     wanted = _wanted("growth", releases, 1 + (pool.height - initial) // step, pool.height)
     order = np.random.default_rng(seed).permutation(pool.height)
     return (_rows(pool, order[: initial + number * step]) for number in range(wanted))
@@ -128,7 +99,7 @@ def churn(
         changes=(changes, 0),
         releases=(releases, 1),
     )
-    _check_pool("churn", pool, person, [sensitive], initial=initial)
+    check_pool("churn", pool, person, [sensitive], initial=initial)
     if changes and pool[sensitive].n_unique() < 2:
         raise TableError(
             f"Column '{sensitive}' of the pool has a single value, so no value can change.",
@@ -136,46 +107,6 @@ def churn(
         )
     flow = (arrivals, departures, returns, changes)
     return _churned(pool, initial, flow, releases, sensitive, np.random.default_rng(seed))
-
-
-def largest_skew(rows: int, values: int) -> float:
-    """The steepest slope for a batch of so many rows over so many values, where the rarest has no row left.
-
-    N min + s N (N - 1) / 2 = r with min = 0. For r = 20,000 and N = 50 this is 16.3; the paper calls 15 the
-    largest possible, where min is still 32.5. A single value has no slope: 0.
-    """
-    whole_numbers("largest_skew", None, rows=(rows, 0), values=(values, 1))
-    if values == 1:
-        return 0.0
-    exact = Fraction(2 * int(rows), int(values) * (int(values) - 1))
-    nearest = float(exact)
-    # Rounded down, so that the result is itself a slope that is possible.
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, 0.0)
-
-
-def skewed_counts(rows: int, values: int, skew: float) -> Ints:
-    """The rows for each value of a skewed batch, from the rarest to the most frequent (He et al., Fig. 5).
-
-    On a line with slope `skew` that sums to `rows`: min + i * skew. Where that is not whole, the largest
-    fractions are rounded up and the others down, among equal ones those of the more frequent values, so every
-    count is less than 1 off the line and none is below the one before.
-    """
-    steepest = largest_skew(rows, values)
-    if isinstance(skew, bool) or not isinstance(skew, int | float) or not 0 <= skew <= steepest:
-        raise ParameterError(
-            f"The 'skew' parameter of updates must be a number from 0 to {steepest:.6g}, for "
-            f"{count_of(rows, 'row')} over {count_of(values, 'value')}. Got {skew!r} instead.",
-            hint="a steeper line needs a larger turnover or fewer sensitive values.",
-        )
-    # Exact fractions: a min of 0 must not come out just below it.
-    slope = Fraction(skew)
-    least = Fraction(int(rows), int(values)) - slope * (int(values) - 1) / 2
-    line = [least + position * slope for position in range(values)]
-    counts = [math.floor(height) for height in line]
-    largest_fractions = sorted(range(values), key=lambda at: (line[at] - counts[at], at), reverse=True)
-    for position in largest_fractions[: rows - sum(counts)]:
-        counts[position] += 1
-    return np.array(counts, dtype=np.int64)
 
 
 def _replaced(
@@ -188,34 +119,6 @@ def _replaced(
         staying = rng.permutation(present)[turnover:]
         present = np.concatenate([staying, order[start : start + turnover]])
         yield _rows(pool, present)
-
-
-def _skewed(
-    pool: pl.DataFrame,
-    initial: int,
-    counts: Ints,
-    states: int,
-    sensitive: str,
-    person: str,
-    rng: np.random.Generator,
-) -> Iterator[pl.DataFrame]:
-    turnover = int(counts.sum())
-    values = pool[sensitive].unique().sort()
-    largest: int = pool[person].max()  # type: ignore[assignment]
-    state = _rows(pool, rng.permutation(pool.height)[:initial])
-    yield state
-    for first in count(largest + 1, turnover):
-        states -= 1
-        if not states:
-            return
-        staying = _rows(state, rng.permutation(initial)[turnover:])
-        value = rng.permutation(np.repeat(rng.permutation(len(values)), counts))
-        numbers = pl.Series(np.arange(first, first + turnover), dtype=pool.schema[person])
-        arriving = pool[rng.integers(pool.height, size=turnover)].with_columns(
-            numbers.alias(person), values.gather(value).alias(sensitive)
-        )
-        state = pl.concat([staying, arriving], rechunk=True)
-        yield state
 
 
 def _churned(
@@ -272,7 +175,8 @@ def _wanted(owner: str, releases: int | None, possible: int, rows: int) -> int:
     return releases
 
 
-def _check_pool(owner: str, pool: pl.DataFrame, person: str, values: list[str], *, initial: int) -> None:
+def check_pool(owner: str, pool: pl.DataFrame, person: str, values: list[str], *, initial: int) -> None:
+    """Refuse a pool that is not a table with one row for each person, enough of them, and all of these values."""
     missing = [name for name in (person, *values) if name not in pool.columns]
     if missing:
         raise TableError(f"The pool has no column {listed(missing)}; it has {listed(pool.columns)}.")
@@ -288,3 +192,12 @@ def _check_pool(owner: str, pool: pl.DataFrame, person: str, values: list[str], 
         problems.append(f"It has {count_of(pool.height, 'row')}, and 'initial' asks for {initial:,}.")
     if problems:
         raise TableError(f"The pool does not serve {owner}: one row for each person is needed.", problems=problems)
+
+
+def check_turnover(owner: str, turnover: int, initial: int) -> None:
+    """Refuse to let more people leave than there are."""
+    if turnover > initial:
+        raise ParameterError(
+            f"The 'turnover' parameter of {owner} must be at most {initial}, the 'initial' rows. "
+            f"Got {turnover} instead."
+        )

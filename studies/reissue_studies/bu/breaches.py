@@ -32,9 +32,10 @@ from reissue.publishing.archive import as_published
 from reissue.publishing.drafting import Draft
 from reissue_studies.bu.experiments import DIVERSITY, INVARIANCE, OURS, diverse
 from reissue_studies.bu.people import PERMANENT
-from reissue_studies.bu.setting import SENSITIVE, Progress, Run, Setting
+from reissue_studies.bu.setting import SENSITIVE, Run, Setting
 from reissue_studies.bu.stream import State
 from reissue_studies.bu.views import VALUES, Groups, known_release, unknown_risks
+from reissue_studies.progress import Progress, silent
 
 ROUNDING = 1e-9
 """A bound is above 1/l if it is so by more than this: it is a float."""
@@ -44,11 +45,7 @@ NOW_AND_THEN = (1, 2, 3, 5, 10, 15, 20)
 METHODS = (DIVERSITY, INVARIANCE, OURS)
 
 
-def _silent(step: str) -> None:
-    return None
-
-
-def breaches(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
+def breaches(setting: Setting, *, progress: Progress = silent) -> pl.DataFrame:
     """For each method, l, vol and round, and either participation: `linkable`, `vulnerable` people, and their `rate`.
 
     HD-composition's with participation known is judged now and then only, as that takes long. `certain` and `excluded`

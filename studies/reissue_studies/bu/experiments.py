@@ -2,7 +2,7 @@
 
 | paper                                              | here                                                       |
 |----------------------------------------------------|------------------------------------------------------------|
-| Figures 2 and 3, rate of privacy breach            | `bu_breaches.breaches(setting)`                            |
+| Figures 2 and 3, rate of privacy breach            | `breaches.breaches(setting)`                               |
 | Figure 4, perturbation                             | `composed(setting)`: `share` of the people present         |
 | Figures 5, 7 and 8, query error, time, effect of K | `composed(setting)`: `mean`, `grouping`, the same runs     |
 | Figure 6, query error of the others                | `compared(setting)`                                        |
@@ -21,14 +21,16 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.model.grouping import Grouping
-from reissue.model.snapshot import Column, Numbers
 from reissue.publishing.drafting import Draft
 from reissue.publishing.rehearsal import everyone
 from reissue.tables.coding import code_table
 from reissue.utility import QueryError, Workload, measure, query_error
 from reissue_studies.bu.diversity import diverse_groups
-from reissue_studies.bu.setting import LABELS, RANGES, SENSITIVE, Progress, Run, Setting, record_schema
+from reissue_studies.bu.setting import LABELS, RANGES, SENSITIVE, Run, Setting, record_schema
 from reissue_studies.bu.stream import State
+from reissue_studies.progress import Progress, silent
+from reissue_studies.queries import errors, over_their_domains
+from reissue_studies.stopwatch import seconds
 
 __all__ = [
     "DIVERSITY",
@@ -53,14 +55,10 @@ RUN_COLUMNS: dict[str, type[pl.DataType]] = {"l": pl.Int64, "container": pl.Int6
 ERRORS = ("mean", "median")
 
 
-def _silent(step: str) -> None:
-    return None
-
-
 # Figures 4, 5, 7 and 8
 
 
-def composed(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
+def composed(setting: Setting, *, progress: Progress = silent) -> pl.DataFrame:
     """Figures 4, 5, 7 and 8: for each run of HD-composition and each round what it costs.
 
     `replaced` counts people published with another value than one they have, `share` is their proportion of those
@@ -70,7 +68,7 @@ def composed(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
     """
     progress("warming up")
     _warm_up(setting)
-    rows = []
+    rows: list[dict[str, object]] = []
     for run in setting.runs:
         for draft, laps in setting.rehearse(run, progress):
             present, replaced = np.unique(draft.snapshot.owners).size, _replaced(draft)
@@ -84,9 +82,8 @@ def composed(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
                     "groups": draft.grouping.count,
                     "replaced": replaced,
                     "share": replaced / present,
-                    **_errors(asked(draft, workload(setting, draft.number))),
-                    "grouping": laps["Grouping people"].wall,
-                    "drafting": sum(lap.wall for lap in laps.values()),
+                    **errors(asked(draft, workload(setting, draft.number)), *ERRORS),
+                    **seconds(laps),
                 }
             )
     counts = ("round", "registered", "present", "tuples", "groups", "replaced")
@@ -110,7 +107,7 @@ def varying(found: pl.DataFrame, name: str) -> pl.DataFrame:
 def _warm_up(setting: Setting) -> None:
     """Compile what has to be compiled, and load what is loaded once, before time is taken."""
     first = replace(setting, rounds=min(2, setting.rounds), queries=min(100, setting.queries))
-    for draft, _ in first.rehearse(setting.runs[0], _silent):
+    for draft, _ in first.rehearse(setting.runs[0], silent):
         asked(draft, workload(first, draft.number))
 
 
@@ -121,7 +118,7 @@ def _replaced(draft: Draft) -> int:
 # Figure 6
 
 
-def compared(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
+def compared(setting: Setting, *, progress: Progress = silent) -> pl.DataFrame:
     """Figure 6: the error of the same queries on releases of l-diversity and of m-invariance, by l and round.
 
     `counterfeits` are rows of m-invariance that are nobody's.
@@ -130,15 +127,15 @@ def compared(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
     for l in setting.l:  # noqa: E741
         for state, group in diverse(setting, l, progress):
             snapshot = code_table(state.records, record_schema()).snapshot
-            columns, grouping = _over_their_domains(snapshot.quasi), Grouping(group, int(group.max()) + 1)
+            columns, grouping = over_their_domains(snapshot.quasi), Grouping(group, int(group.max()) + 1)
             error = query_error(columns, snapshot.values, grouping, workload(setting, state.number))
             row = {"method": DIVERSITY, "l": l, "round": state.number, "groups": grouping.count, "counterfeits": 0}
-            rows.append({**row, "tuples": len(snapshot), **_errors(error)})
+            rows.append({**row, "tuples": len(snapshot), **errors(error, *ERRORS)})
         for state, draft, _ in setting.rehearse_records(l, progress):
             error = asked(draft, workload(setting, state.number))
             made = 0 if draft.counterfeits is None else draft.counterfeits.height
             row = {"method": INVARIANCE, "l": l, "round": state.number, "groups": draft.grouping.count}
-            rows.append({**row, "counterfeits": made, "tuples": len(draft.snapshot), **_errors(error)})
+            rows.append({**row, "counterfeits": made, "tuples": len(draft.snapshot), **errors(error, *ERRORS)})
     counts = dict.fromkeys(("l", "round", "tuples", "groups", "counterfeits"), pl.Int64)
     return pl.DataFrame(rows, schema={"method": pl.String, **counts, **dict.fromkeys(ERRORS, pl.Float64)})
 
@@ -187,7 +184,7 @@ def asked(draft: Draft, queries: Workload) -> QueryError:
     """The error of queries on a draft; the same queries whatever numbers happen to occur in it."""
     snapshot, grouping = everyone(draft)
     measured = measure(
-        _over_their_domains(snapshot.quasi),
+        over_their_domains(snapshot.quasi),
         snapshot.values,
         grouping,
         form="generalised",
@@ -197,21 +194,3 @@ def asked(draft: Draft, queries: Workload) -> QueryError:
     )
     assert measured.query_error is not None  # there was a workload
     return measured.query_error
-
-
-def _over_their_domains(columns: tuple[Column, ...]) -> tuple[Column, ...]:
-    """Columns of numbers are coded over those that occur, which differ from method to method and shift every range."""
-
-    def whole(column: Column) -> Column:
-        levels = column.levels
-        if not isinstance(levels, Numbers):
-            return column
-        numbers = np.arange(levels.low, levels.high + 1)
-        codes = (levels.values[column.codes] - levels.low).astype(np.uint16)
-        return Column(column.name, codes, replace(levels, values=numbers))
-
-    return tuple(map(whole, columns))
-
-
-def _errors(error: QueryError) -> dict[str, float | None]:
-    return {name: error.to_dict()[name] for name in ERRORS}

@@ -12,9 +12,9 @@ from reissue_studies.bu import breaches as bu_breaches
 from reissue_studies.bu import claims as bu_claims
 from reissue_studies.bu import experiments as bu
 from reissue_studies.bu.experiments import DIMENSIONS, DIVERSITY, INVARIANCE, OURS, SELECTIVITY
-from reissue_studies.bu.setting import Progress, Setting
-from reissue_studies.drawing import finished, lines
-from reissue_studies.figure import Figure
+from reissue_studies.bu.setting import Setting
+from reissue_studies.drawing import finished, grid, lines, release_axis
+from reissue_studies.figure import Figure, as_it_is, by_number
 
 RUN = list(bu.RUN_COLUMNS)
 LETTERS = {"l": "l", "container": "C", "known": "K"}
@@ -35,30 +35,12 @@ def _drawn(
 ) -> Any:
     """One quantity over the rounds."""
     altair = load_altair()
-    x = altair.X(
-        "round:Q", title="round", axis=altair.Axis(tickMinStep=1, format="d", grid=False),
-        scale=altair.Scale(zero=False, nice=False, padding=8),
-    )  # fmt: skip
     scale = altair.Scale(zero=True) if top is None else altair.Scale(domain=[0, top])
     y = altair.Y(f"{column}:Q", title=None, scale=scale, axis=altair.Axis(format=per_cent or "~g"))
-    return lines(data, x, y, title=title, width=330, height=200)
-
-
-def _grid(rows: Sequence[Sequence[Any]]) -> Any:
-    altair = load_altair()
-    beside = [altair.hconcat(*row) for row in rows]
-    return altair.vconcat(*beside) if len(beside) > 1 else beside[0]
-
-
-def _as_it_is(found: pl.DataFrame) -> pl.DataFrame:
-    return found
+    return lines(data, release_axis("round"), y, title=title, width=330, height=200)
 
 
 # Figures 2 and 3
-
-
-def _breaches(setting: Setting, progress: Progress) -> pl.DataFrame:
-    return bu_breaches.breaches(setting, progress=progress)
 
 
 def _beside_ours(found: pl.DataFrame, method: str) -> pl.DataFrame:
@@ -96,7 +78,7 @@ def breach_chart(number: int, method: str) -> Callable[[pl.DataFrame, Setting], 
             + ", known for HD-composition, which nothing can then protect (Table 4 of the paper)",
             "linkable: once in a group that shows a permanent value; breached: a risk above 1/l, or excluded by now",
         )
-        drawing = finished(_grid(rows), number, f"Rate of privacy breach: {method}", said_below)
+        drawing = finished(grid(rows), number, f"Rate of privacy breach: {method}", said_below)
         return Chart(_beside_ours(found, method), drawing)
 
     return draw
@@ -132,10 +114,6 @@ def _breach_tables(method: str) -> Callable[[pl.DataFrame], dict[str, pl.DataFra
 # Figures 4, 5, 7 and 8
 
 
-def _composed(setting: Setting, progress: Progress) -> pl.DataFrame:
-    return bu.composed(setting, progress=progress)
-
-
 def _varying(found: pl.DataFrame, name: str) -> pl.DataFrame:
     return bu.varying(found, name).with_columns(series=pl.format(f"{LETTERS[name]} = {{}}", name))
 
@@ -160,7 +138,7 @@ def composed_chart(
             if any(column == "mean" for column, _, _ in panels)
             else "one run each",
         )
-        return Chart(found, finished(_grid([drawn]), number, title, said_below))
+        return Chart(found, finished(grid([drawn]), number, title, said_below))
 
     return draw
 
@@ -182,10 +160,6 @@ def _composed_tables(
 # Figure 6
 
 
-def _compared(setting: Setting, progress: Progress) -> pl.DataFrame:
-    return bu.compared(setting, progress=progress)
-
-
 def compared_chart(found: pl.DataFrame, setting: Setting) -> Chart:
     """Figure 6: the error of queries on releases of the others."""
     data = found.with_columns(series=pl.format("l = {}", "l"))
@@ -198,7 +172,7 @@ def compared_chart(found: pl.DataFrame, setting: Setting) -> Chart:
         f"vol = {setting.volatile[0]:.0%}; {setting.queries:,} queries for each release, the same as in Figure 5; "
         "counterfeits of m-invariance count as anybody",
     )
-    return Chart(found, finished(_grid([drawn]), 6, "Average relative error of queries: the others", said))
+    return Chart(found, finished(grid([drawn]), 6, "Average relative error of queries: the others", said))
 
 
 def _compared_tables(summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -223,7 +197,7 @@ PARTICIPATION = (
 
 def _breach_figure(number: int, method: str) -> Figure[Setting]:
     return Figure(
-        number, f"breaches of {method}", _breaches, bu_breaches.breach_steps, breach_chart(number, method),
+        number, f"breaches of {method}", bu_breaches.breaches, bu_breaches.breach_steps, breach_chart(number, method),
         _breach_summary(method), _breach_tables(method),
     )  # fmt: skip
 
@@ -237,30 +211,27 @@ def _composed_figure(
     per_cent: str | None = None,
 ) -> Figure[Setting]:
     return Figure(
-        number, short, _composed, bu.composed_steps, composed_chart(number, title, panels, per_cent), _as_it_is,
+        number, short, bu.composed, bu.composed_steps, composed_chart(number, title, panels, per_cent), as_it_is,
         _composed_tables(claims, panels),
     )  # fmt: skip
 
 
-FIGURES: Mapping[int, Figure[Setting]] = {
-    figure.number: figure
-    for figure in (
-        _breach_figure(2, DIVERSITY),
-        _breach_figure(3, INVARIANCE),
-        _composed_figure(
-            4, "perturbation", "People published with another value", PERTURBED, bu_claims.of_perturbation, ".3%"
-        ),
-        _composed_figure(
-            5, "query error", "Average relative error of queries: HD-composition", ERRORS, bu_claims.of_errors, "~%"
-        ),
-        Figure(
-            6, "query error of the others", _compared, bu.compared_steps, compared_chart, _as_it_is, _compared_tables
-        ),
-        _composed_figure(7, "time", "Seconds for a round: HD-composition", SECONDS, bu_claims.of_time),
-        _composed_figure(
-            8, "participation", "The effect of K people whose participation is known", PARTICIPATION,
-            bu_claims.of_participation, "~%",
-        ),
-    )
-}  # fmt: skip
+FIGURES: Mapping[int, Figure[Setting]] = by_number(
+    _breach_figure(2, DIVERSITY),
+    _breach_figure(3, INVARIANCE),
+    _composed_figure(
+        4, "perturbation", "People published with another value", PERTURBED, bu_claims.of_perturbation, ".3%"
+    ),
+    _composed_figure(
+        5, "query error", "Average relative error of queries: HD-composition", ERRORS, bu_claims.of_errors, "~%"
+    ),
+    Figure(
+        6, "query error of the others", bu.compared, bu.compared_steps, compared_chart, as_it_is, _compared_tables
+    ),
+    _composed_figure(7, "time", "Seconds for a round: HD-composition", SECONDS, bu_claims.of_time),
+    _composed_figure(
+        8, "participation", "The effect of K people whose participation is known", PARTICIPATION,
+        bu_claims.of_participation, "~%",
+    ),
+)  # fmt: skip
 """The figures that can be drawn, by their number in the paper."""

@@ -2,31 +2,28 @@
 
 | paper                                            | here                                                           |
 |--------------------------------------------------|----------------------------------------------------------------|
-| 40,478 people, 105,420 diagnoses                 | invented: `people`, and 2.6 diagnoses for each (`bu_people`)   |
+| 40,478 people, 105,420 diagnoses                 | invented: `people`, and 2.6 diagnoses for each (`people`)      |
 | 15, 1 and 60 permanent values                    | as many; in proportion where there are more or fewer people    |
-| 20 rounds, vol = 2 % and 5 %                     | `rounds`, `volatile` (`bu_stream`)                             |
+| 20 rounds, vol = 2 % and 5 %                     | `rounds`, `volatile` (`stream`)                                |
 | HD-composition: C = 5, l = 4, K = 0              | `HDComposition(l, container, known)`, the first of each        |
-| l-diversity                                      | each release by itself (`bu_diversity`)                        |
+| l-diversity                                      | each release by itself (`diversity`)                           |
 | m-invariance; a change is a deletion and a return| `MInvariance(m)`: each tuple is a record, a changed one is new |
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
-from reissue.errors import ParameterError
 from reissue.methods import HDComposition, MInvariance
 from reissue.model.schema import Categorical, Kind, Numeric, Schema
 from reissue.publishing.drafting import Draft
 from reissue.publishing.policy import Policy
 from reissue.publishing.rehearsal import Rehearsal
-from reissue.samples.census import whole_numbers
 from reissue_studies.bu.people import (
     DIAGNOSES,
     HEIGHTS,
@@ -41,10 +38,9 @@ from reissue_studies.bu.people import (
     reports,
 )
 from reissue_studies.bu.stream import Rates, State, stream
-from reissue_studies.he.setting import Stopwatch, Timed
-
-Progress = Callable[[str], None]
-"""Called with the name of each step when it begins."""
+from reissue_studies.progress import Progress
+from reissue_studies.setting import StudySetting, refuse, several_shares, several_wholes
+from reissue_studies.stopwatch import Stopwatch, Timed
 
 SENSITIVE = "diagnosis"
 RANGES = {"age": (0, OLDEST), "height": HEIGHTS, "weight": WEIGHTS}
@@ -85,7 +81,7 @@ class Run(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(StudySetting):
     """People and tables that change, and the parameters of the methods that publish them."""
 
     people: int = PEOPLE
@@ -105,23 +101,11 @@ class Setting:
     """The same seed gives the same people, tables, releases and queries."""
 
     def __post_init__(self) -> None:
-        sizes = {"people": LEAST_PEOPLE, "rounds": 1, "queries": 1}
-        whole_numbers("Setting", self.seed, **{name: (getattr(self, name), least) for name, least in sizes.items()})
-        problems = []
-        for name, least in {"l": 2, "containers": 1, "known": 0}.items():
-            given = getattr(self, name)
-            whole = all(type(one) is int and one >= least for one in given)
-            if not given or not whole or list(given) != sorted({*given}):
-                problems.append(
-                    f"The '{name}' parameter of Setting must be ascending whole numbers of at least {least}."
-                )
-        shares = all(type(share) in (int, float) and 0 <= share <= 1 for share in self.volatile)
-        if not self.volatile or not shares or len({*self.volatile}) < len(self.volatile):
-            problems.append("The 'volatile' parameter of Setting must be different numbers from 0 to 1.")
-        if len(problems) == 1:
-            raise ParameterError(problems[0])
-        if problems:
-            raise ParameterError(f"{len(problems)} parameters of Setting do not fit.", problems=problems)
+        self.check_sizes(people=LEAST_PEOPLE, rounds=1, queries=1)
+        problems = several_wholes("Setting", "l", self.l, 2, ascending=True)
+        problems += several_wholes("Setting", "containers", self.containers, 1, ascending=True)
+        problems += several_wholes("Setting", "known", self.known, 0, ascending=True)
+        refuse("Setting", problems + several_shares("Setting", "volatile", self.volatile))
 
     @property
     def permanent(self) -> dict[str, int]:
@@ -148,12 +132,11 @@ class Setting:
         rows = round(DIAGNOSES * self.people / PEOPLE)
         return reactions(self.registered, rows, self.permanent, seed=self.seed_of(1))
 
-    def seed_of(self, number: int) -> int:
-        """One of many seeds that do not repeat each other: 0 to 2 for people, diagnoses and streams, then releases."""
-        return int(np.random.SeedSequence(self.seed).generate_state(number + 1)[number])
-
     def release_seed(self, number: int) -> int:
-        """The seed of a method's random choices, and of the queries, for the release of this number."""
+        """The seed of a method's random choices, and of the queries, for the release of this number.
+
+        The first three seeds are those of people, diagnoses and streams.
+        """
         return self.seed_of(2 + number)
 
     def states(self, volatile: float | None = None) -> Iterator[State]:
@@ -167,14 +150,14 @@ class Setting:
         for state in self.states(volatile):
             progress(f"{run.title}, round {state.number} of {self.rounds}")
             stopwatch = Stopwatch()
-            draft = series.publish(
+            made = series.publish(
                 state.table,
                 registry=state.registry,
                 extinct=state.extinct,
                 seed=self.release_seed(state.number),
                 progress=stopwatch,
             )
-            yield Timed(draft, stopwatch.laps())
+            yield stopwatch.timed(made)
 
     def rehearse_records(
         self, m: int, progress: Progress, volatile: float | None = None

@@ -23,9 +23,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.errors import ParameterError
 from reissue.samples.census import whole_numbers
 from reissue_studies.bu.people import PERMANENT, draw_people, draw_provinces, draw_weights, repeated
+from reissue_studies.setting import one_share, refuse
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -54,17 +54,10 @@ class Rates:
     """Of the registered people: so many more are registered."""
 
     def __post_init__(self) -> None:
-        wrong = [
-            f"The '{name}' parameter of Rates must be a number from 0 to 1. Got {share!r} instead."
-            for name, share in vars(self).items()
-            if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1
-        ]
+        wrong = [problem for name, share in vars(self).items() for problem in one_share("Rates", name, share)]
         if self.changed + self.removed > 1:
             wrong.append("The 'changed' and the 'removed' parameter of Rates must be at most 1 together.")
-        if len(wrong) == 1:
-            raise ParameterError(wrong[0])
-        if wrong:
-            raise ParameterError(f"{len(wrong)} parameters of Rates do not fit.", problems=wrong)
+        refuse("Rates", wrong)
 
 
 @dataclass(frozen=True, repr=False)

@@ -33,10 +33,11 @@ from reissue.model.release import Published
 from reissue.publishing.drafting import Draft
 from reissue.reasoning.worlds.candidates import candidates
 from reissue.utility import information_loss
-from reissue_studies.byun.setting import RUN_COLUMNS, Progress, Run, Setting
-from reissue_studies.he.setting import Lap
+from reissue_studies.byun.setting import RUN_COLUMNS, Run, Setting
+from reissue_studies.progress import Progress, silent
+from reissue_studies.stopwatch import seconds
 
-__all__ = ["Progress", "Run", "Setting", "growing", "growing_steps", "vulnerable", "vulnerable_steps"]
+__all__ = ["Run", "Setting", "growing", "growing_steps", "vulnerable", "vulnerable_steps"]
 
 SECONDS = 60.0
 """The time for all worlds of one series."""
@@ -48,11 +49,7 @@ PASSES = 3
 """Everything is run so often, and the least time is taken: what else the machine does only adds to it."""
 
 
-def _silent(step: str) -> None:
-    return None
-
-
-def vulnerable(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
+def vulnerable(setting: Setting, *, progress: Progress = silent) -> pl.DataFrame:
     """Figure 8: for each method and release how many records are vulnerable by comparison with any earlier release.
 
     `records` are those of the table, `published` those of them that are in the release; `share` is `vulnerable` of
@@ -96,7 +93,7 @@ def _attacked(setting: Setting, run: Run, progress: Progress) -> pl.DataFrame:
     )
 
 
-def published(setting: Setting, run: Run, progress: Progress = _silent) -> Published:
+def published(setting: Setting, run: Run, progress: Progress = silent) -> Published:
     """The outsider's view of the whole series of Figure 8."""
     views = [draft.view for draft, _ in setting.rehearse(run, setting.initial, progress)]
     # The domain of the sensitive column is declared, so all releases number its values alike.
@@ -130,7 +127,7 @@ def _narrow(found: ChannelsFindings, l: int) -> list[int]:  # noqa: E741
     return counts
 
 
-def growing(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
+def growing(setting: Setting, *, progress: Progress = silent) -> pl.DataFrame:
     """Figures 9 to 11: for each method and release what it costs in information, in records that wait, and in time.
 
     `records` are those of the table, `published` and `waiting` those of them that are in the release and that are not,
@@ -149,7 +146,7 @@ def growing(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
 
 def _passed(setting: Setting, progress: Progress) -> pl.DataFrame:
     rows = [
-        {**run.columns, **_counted(draft), **_timed(laps)}
+        {**run.columns, **_counted(draft), **seconds(laps)}
         for run in setting.runs
         for draft, laps in setting.rehearse(run, setting.first, progress)
     ]
@@ -179,11 +176,7 @@ def _counted(draft: Draft) -> dict[str, object]:
     }
 
 
-def _timed(laps: dict[str, Lap]) -> dict[str, float]:
-    return {"grouping": laps["Grouping people"].wall, "drafting": sum(lap.wall for lap in laps.values())}
-
-
 def _warm_up(setting: Setting) -> None:
     """Compile what has to be compiled, and load what is loaded once, before time is taken."""
     for run in setting.runs:
-        deque(islice(setting.rehearse(run, setting.first, _silent), WARMED), maxlen=0)
+        deque(islice(setting.rehearse(run, setting.first, silent), WARMED), maxlen=0)

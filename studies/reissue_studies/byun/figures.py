@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +10,18 @@ import polars as pl
 
 from reissue.charts import Chart, load_altair
 from reissue_studies.byun import experiments as byun
-from reissue_studies.byun.setting import RUN_COLUMNS, Progress, Setting
-from reissue_studies.drawing import finished
+from reissue_studies.byun.setting import RUN_COLUMNS, Setting
+from reissue_studies.drawing import Marks, finished, grid, lines
+from reissue_studies.figure import Figure, by_number
+from reissue_studies.progress import Progress
 
 RUN = list(RUN_COLUMNS)
 STRICT = "Incremental, strict"
 STATIC = {"Static I": ("#000000", "cross"), "Static II": ("#D55E00", "square")}
 PALE, DARK = (134, 190, 224), (8, 48, 107)
 """`Incremental` is blue, the darker the more may wait."""
+MARKS = Marks("Static II", large=75, small=32, stroke=1.5, legend_columns=4)
+"""With nobody waiting, Incremental does what Static II does: the larger squares still show around the marks."""
 SHAPES = ("circle", "triangle-up", "diamond", "triangle-down", "triangle-right")
 
 
@@ -30,50 +34,37 @@ class Panel:
     per_cent: bool = False
 
 
-@dataclass(frozen=True)
-class Figure:
-    """What to run for a figure, how to draw it, and what to say about it in few words."""
+Said = Callable[[pl.DataFrame, Setting], list[str]]
 
-    number: int
-    title: str
-    heading: str
-    measure: Callable[[Setting, Progress], pl.DataFrame]
-    """The same for figures that are drawn from the same runs."""
-    count: Callable[[Setting], int]
-    panels: tuple[Panel, ...]
-    columns: tuple[str, ...]
-    """The columns of what was measured that belong to the figure."""
-    summary: Callable[[pl.DataFrame], pl.DataFrame]
-    """One row for each run."""
-    shown: Mapping[str, str]
-    """The columns of the summary that are printed, and what they are called there."""
-    said: Callable[[pl.DataFrame, Setting], list[str]]
 
-    def steps(self, setting: Setting) -> int:
-        """How often `measure` calls its progress."""
-        return self.count(setting)
+def _chart(
+    number: int, heading: str, panels: Sequence[Panel], columns: Sequence[str], said: Said
+) -> Callable[[pl.DataFrame, Setting], Chart]:
+    """A row for each quantity, a panel for each l; of what was measured, `columns` belong to the figure."""
 
-    def tables(self, summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
-        """The summary for people: for each l a table with a row for each method."""
+    def draw(found: pl.DataFrame, setting: Setting) -> Chart:
+        # Strict runs are in the numbers and in the tables; on paper they would hide the others.
+        drawn = found.filter(pl.col("method") != STRICT)
+        rows = [[_panel(drawn, panel, l) for l in setting.l] for panel in panels]  # noqa: E741
+        drawing = finished(grid(rows), number, heading, said(found, setting))
+        return Chart(found.select(*RUN, "release", "records", *columns), drawing)
+
+    return draw
+
+
+def _by_l(**shown: str) -> Callable[[pl.DataFrame], dict[str, pl.DataFrame]]:
+    """For each l a table with a row for each method: these columns of the summary, under these names."""
+
+    def tables(summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
         named = summary.with_columns(pl.col("method").replace({STRICT: "strict"}))
         several = summary["allowed"].drop_nulls().n_unique() > 1
-        wanted = {"method": "method", **({"allowed": "may wait"} if several else {}), **self.shown}
+        wanted = {"method": "method", **({"allowed": "may wait"} if several else {}), **shown}
         return {
             f"l = {l}": named.filter(pl.col("l") == l).select(*wanted).rename(wanted)
             for l in summary["l"].unique(maintain_order=True).to_list()  # noqa: E741
         }
 
-    def draw(self, found: pl.DataFrame, setting: Setting) -> Chart:
-        """A row for each quantity, a panel for each l."""
-        altair = load_altair()
-        # Strict runs are in the numbers and in the tables; on paper they would hide the others.
-        drawn = found.filter(pl.col("method") != STRICT)
-        rows = [
-            altair.hconcat(*(_panel(drawn, panel, l) for l in setting.l))  # noqa: E741
-            for panel in self.panels
-        ]
-        drawing = finished(altair.vconcat(*rows), self.number, self.heading, self.said(found, setting))
-        return Chart(found.select(*RUN, "release", "records", *self.columns), drawing)
+    return tables
 
 
 def series_of(found: pl.DataFrame) -> pl.Expr:
@@ -90,31 +81,18 @@ def _panel(found: pl.DataFrame, panel: Panel, l: int) -> Any:  # noqa: E741
     data = found.with_columns(series_of(found))
     high = float(data[panel.column].drop_nulls().to_numpy().max(initial=0)) or 1.0
     looks = _looks(data)
-    names = list(looks)
     data = data.filter(pl.col("l") == l).select(*RUN, "release", "records", "series", panel.column)
-    legend = altair.Legend(title=None, orient="top", labelLimit=0, symbolSize=80, columns=4)
-    colour = altair.Color("series:N", legend=legend, scale=_scale(names, [looks[name][0] for name in names]))
-    shape = altair.Shape("series:N", legend=legend, scale=_scale(names, [looks[name][1] for name in names]))
     axis = altair.Axis(format="~%") if panel.per_cent else altair.Axis()
-    base = altair.Chart(altair.Data(values=data.to_dicts())).encode(
-        x=altair.X("records:Q", title="records", scale=altair.Scale(zero=False, nice=False, padding=8)),
-        y=altair.Y(f"{panel.column}:Q", title=None, axis=axis, scale=altair.Scale(domain=[0, high * 1.05])),
+    return lines(
+        data,
+        altair.X("records:Q", title="records", scale=altair.Scale(zero=False, nice=False, padding=8)),
+        altair.Y(f"{panel.column}:Q", title=None, axis=axis, scale=altair.Scale(domain=[0, high * 1.05])),
+        title=f"{panel.title}; l = {l}",
+        width=390,
+        height=210,
+        looks=looks,
+        marks=MARKS,
     )
-    strokes = base.mark_line(strokeWidth=1.5).encode(color=colour, detail="series:N")
-    # With nobody waiting, Incremental does what Static II does: the larger squares still show around the marks.
-    beneath = altair.datum.series == "Static II"
-    marks = base.mark_point(filled=True, opacity=1).encode(
-        color=colour,
-        shape=shape,
-        size=altair.condition(beneath, altair.value(75), altair.value(32)),
-        tooltip=[altair.Tooltip(f"{name}:N") for name in data.columns if name != "series"],
-    )
-    title = altair.TitleParams(f"{panel.title}; l = {l}", anchor="start", fontSize=12, fontWeight="normal")
-    return altair.layer(strokes, marks).properties(width=390, height=210, title=title)
-
-
-def _scale(names: list[str], given: list[str]) -> Any:
-    return load_altair().Scale(domain=names, range=given)
 
 
 def _looks(data: pl.DataFrame) -> dict[str, tuple[str, str]]:
@@ -146,7 +124,7 @@ def _last(found: pl.DataFrame) -> pl.DataFrame:
 # Figure 8
 
 
-def _vulnerable(setting: Setting, progress: Progress) -> pl.DataFrame:
+def _vulnerable(setting: Setting, *, progress: Progress) -> pl.DataFrame:
     found = byun.vulnerable(setting, progress=progress)
     return found.with_columns(narrow_share=pl.col("narrow") / pl.col("published"))
 
@@ -169,10 +147,6 @@ def _vulnerable_said(found: pl.DataFrame, setting: Setting) -> list[str]:
 
 
 # Figures 9 to 11
-
-
-def _growing(setting: Setting, progress: Progress) -> pl.DataFrame:
-    return byun.growing(setting, progress=progress)
 
 
 def _growing_said(found: pl.DataFrame, setting: Setting) -> list[str]:
@@ -209,71 +183,80 @@ def _time_summary(found: pl.DataFrame) -> pl.DataFrame:
     return found.group_by(RUN, maintain_order=True).agg(**columns)
 
 
-FIGURES: Mapping[int, Figure] = {
-    figure.number: figure
-    for figure in (
-        Figure(
+FIGURES: Mapping[int, Figure[Setting]] = by_number(
+    Figure(
+        8,
+        "vulnerable records",
+        _vulnerable,
+        byun.vulnerable_steps,
+        _chart(
             8,
-            "vulnerable records",
             "Records vulnerable to comparing releases",
-            _vulnerable,
-            byun.vulnerable_steps,
             (
                 Panel("share", "Share of records in a set of fewer than l values", per_cent=True),
                 Panel("narrow_share", "From classes that overlap at most two later ones", per_cent=True),
             ),
             ("published", "vulnerable", "share", "cumulative", "narrow", "certain", "together", "unsettled"),
-            _vulnerable_summary,
-            {**{name: name for name in ("vulnerable", "share", "narrow", "certain")}, "by_all": "together"},
             _vulnerable_said,
         ),
-        Figure(
+        _vulnerable_summary,
+        _by_l(vulnerable="vulnerable", share="share", narrow="narrow", certain="certain", by_all="together"),
+    ),
+    Figure(
+        9,
+        "information loss",
+        byun.growing,
+        byun.growing_steps,
+        _chart(
             9,
-            "information loss",
             "Average information loss of a record",
-            _growing,
-            byun.growing_steps,
             (
                 Panel("loss", "Of those published"),
                 Panel("loss_of_all", "Those who wait counted as lost altogether"),
             ),
             ("published", "groups", "share", "loss", "loss_of_all"),
-            _last,
-            {"loss": "loss", "share": "waiting", "loss_of_all": "loss of all"},
             _loss_said,
         ),
-        Figure(
+        _last,
+        _by_l(loss="loss", share="waiting", loss_of_all="loss of all"),
+    ),
+    Figure(
+        10,
+        "records waiting",
+        byun.growing,
+        byun.growing_steps,
+        _chart(
             10,
-            "records waiting",
             "Records that wait",
-            _growing,
-            byun.growing_steps,
             (Panel("waiting", "Records not yet published"), Panel("share", "As a share of all", per_cent=True)),
             ("published", "waiting", "share"),
-            _last,
-            {"records": "records", "waiting": "waiting", "share": "share"},
             _growing_said,
         ),
-        Figure(
+        _last,
+        _by_l(records="records", waiting="waiting", share="share"),
+    ),
+    Figure(
+        11,
+        "milliseconds for a release",
+        byun.growing,
+        byun.growing_steps,
+        _chart(
             11,
-            "milliseconds for a release",
             "Seconds for a release",
-            _growing,
-            byun.growing_steps,
             (
                 Panel("grouping", "The method alone: who is published with whom"),
                 Panel("drafting", "Whole draft: reading, grouping, recoding, checking"),
             ),
             byun.TIMES,
-            _time_summary,
-            {
-                "grouping_early": "method, early",
-                "grouping_late": "method, late",
-                "drafting_early": "draft, early",
-                "drafting_late": "draft, late",
-            },
             _time_said,
         ),
-    )
-}
+        _time_summary,
+        _by_l(
+            grouping_early="method, early",
+            grouping_late="method, late",
+            drafting_early="draft, early",
+            drafting_late="draft, late",
+        ),
+    ),
+)
 """The figures that can be drawn, by their number in the paper."""

@@ -12,12 +12,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from reissue.errors import ParameterError, count_of
@@ -25,13 +24,12 @@ from reissue.methods import Incremental, StaticI, StaticII
 from reissue.model.schema import Categorical, Kind, Numeric, Schema
 from reissue.publishing.policy import Policy
 from reissue.publishing.rehearsal import Rehearsal
-from reissue.samples.census import census, whole_numbers
+from reissue.samples.census import census
 from reissue.samples.collection import load
 from reissue.samples.streams import growth
-from reissue_studies.he.setting import Stopwatch, Timed
-
-Progress = Callable[[str], None]
-"""Called with the name of each step when it begins."""
+from reissue_studies.progress import Progress
+from reissue_studies.setting import StudySetting, refuse, several_shares, several_wholes
+from reissue_studies.stopwatch import Stopwatch, Timed
 
 SENSITIVE = "education"
 ADULT_QUASI = (
@@ -41,7 +39,7 @@ CENSUS_QUASI = ("age", "gender", "birthplace", "occupation")
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(StudySetting):
     """A table that only grows, and the parameters of the methods that publish it."""
 
     rows: int = 30_000
@@ -59,18 +57,12 @@ class Setting:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        sizes = {"rows": 1, "initial": 1, "step": 1}
-        whole_numbers("Setting", self.seed, **{name: (getattr(self, name), least) for name, least in sizes.items()})
-        problems = []
-        if not self.l or not all(type(one) is int and one >= 2 for one in self.l) or len({*self.l}) < len(self.l):
-            problems.append("The 'l' parameter of Setting must be different whole numbers of at least 2.")
-        numbers = all(type(share) in (int, float) and 0 <= share <= 1 for share in self.waiting)
-        if not self.waiting or not numbers or len({*self.waiting}) < len(self.waiting):
-            problems.append("The 'waiting' parameter of Setting must be different numbers from 0 to 1.")
+        self.check_sizes(rows=1, initial=1, step=1)
+        problems = several_wholes("Setting", "l", self.l, 2)
+        problems += several_shares("Setting", "waiting", self.waiting)
         if self.initial > self.rows:
             problems.append("The 'initial' parameter of Setting must be at most 'rows'.")
-        if problems:
-            raise ParameterError("These are no parameters for a study.", problems=problems)
+        refuse("Setting", problems)
 
     @property
     def first(self) -> int:
@@ -128,13 +120,11 @@ class Setting:
         method = run.method
         policy = Policy(self.schema, method, series="protected" if method.protects_series else "unprotected")
         series, releases = Rehearsal(policy), self.releases(initial)
-        seeds = np.random.SeedSequence(self.seed).generate_state(releases + 1).tolist()
-        stream = growth(self.pool, initial=initial, step=self.step, seed=seeds[0])
+        stream = growth(self.pool, initial=initial, step=self.step, seed=self.seed_of(0))
         for number, table in enumerate(stream, start=1):
             progress(f"{run.title}, release {number} of {releases}")
             stopwatch = Stopwatch()
-            draft = series.publish(table, seed=seeds[number], progress=stopwatch)
-            yield Timed(draft, stopwatch.laps())
+            yield stopwatch.timed(series.publish(table, seed=self.seed_of(number), progress=stopwatch))
 
 
 def _labels(column: pl.Series) -> tuple[str, ...]:

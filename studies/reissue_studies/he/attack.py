@@ -14,14 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.charts import Chart, load_altair
 from reissue.methods import EEquivalence, MInvariance
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.equality.equal_sets_search import find_equalities
-from reissue_studies.drawing import finished, lines, release_axis
 from reissue_studies.he.experiments import RUN
-from reissue_studies.he.figures import Figure, what_was_run, with_series
-from reissue_studies.he.setting import RUN_COLUMNS, Progress, Run, Setting
+from reissue_studies.he.setting import RUN_COLUMNS, Run, Setting
+from reissue_studies.progress import Progress, silent
 
 E = 5
 """The paper counts attacks below this, and protects against them."""
@@ -43,11 +41,7 @@ def attack_runs(setting: Setting) -> list[Run]:
     return [Run(MInvariance(m)), Run(MInvariance(m, split=False)), Run(EEquivalence(m, e))]
 
 
-def _silent(step: str) -> None:
-    return None
-
-
-def compromised(setting: Setting | None = None, *, progress: Progress = _silent) -> pl.DataFrame:
+def compromised(setting: Setting | None = None, *, progress: Progress = silent) -> pl.DataFrame:
     """For every method and release how many people are compromised so far, of those `seen` in any release.
 
     `compromised` counts those in equal sets of fewer than 5, `alone` those who are equal to another person.
@@ -92,31 +86,3 @@ def last_counts(found: pl.DataFrame) -> pl.DataFrame:
         alone=pl.col("alone").last(),
         complete=pl.col("complete").all(),
     )
-
-
-def attacks(found: pl.DataFrame, setting: Setting) -> Chart:
-    """Figure 6: people compromised against the releases."""
-    altair = load_altair()
-    e = attacked_e(setting)
-    drawing = lines(
-        with_series(found), release_axis(), altair.Y("compromised:Q", title="people compromised"),
-        title=f"People in equal sets of fewer than {e}, so far", width=560, height=300,
-    )  # fmt: skip
-    open_runs = with_series(last_counts(found).filter(~pl.col("complete")))["series"].to_list()
-    said = ["everybody in a set proven to have the same values as another one of its size"]
-    if open_runs:
-        said.append(f"{', '.join(open_runs)}: all that comparing groups finds; there may be more")
-    title = "People compromised by equivalence attacks"
-    return Chart(found, finished(drawing, 6, title, what_was_run(setting, *said, e=str(e))))
-
-
-FIGURE_6 = Figure(
-    6,
-    "people compromised by equivalence attacks",
-    attack_runs,
-    lambda setting, progress: compromised(setting, progress=progress),
-    attacks,
-    last_counts,
-    ("m",),
-    {"compromised": "people compromised after the last release", "share": "as a share of all people"},
-)

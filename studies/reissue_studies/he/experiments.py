@@ -17,16 +17,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import polars as pl
 
 from reissue.methods import EEquivalence, MInvariance
-from reissue.model.snapshot import Column, Numbers, smallest_unsigned
 from reissue.publishing.drafting import Draft
 from reissue.publishing.rehearsal import everyone
-from reissue.samples.census import OLDEST, YOUNGEST
 from reissue.utility import QueryError, Workload, query_error
-from reissue_studies.he.setting import FULL, RUN_COLUMNS, Compared, Lap, Progress, Run, Setting
+from reissue_studies.he.setting import FULL, RUN_COLUMNS, Compared, Run, Setting
+from reissue_studies.progress import Progress, silent
+from reissue_studies.queries import errors, over_their_domains
+from reissue_studies.stopwatch import Lap, cpu_seconds, seconds
 
 __all__ = [
     "FULL",
@@ -52,10 +52,6 @@ TIMES = ("reading", "grouping", "recoding", "checking", "drafting", "grouping_cp
 RUN = list(RUN_COLUMNS)
 
 
-def _silent(step: str) -> None:
-    return None
-
-
 def counterfeit_runs(setting: Setting, skews: Sequence[float | None] = RANDOM) -> list[Run]:
     """m-invariance and e-equivalence over each stream. Buckets are merged: splitting them makes no counterfeits."""
     methods: list[Compared] = [MInvariance(setting.m, split=False), *(EEquivalence(setting.m, e) for e in setting.e)]
@@ -63,7 +59,7 @@ def counterfeit_runs(setting: Setting, skews: Sequence[float | None] = RANDOM) -
 
 
 def counterfeits(
-    setting: Setting | None = None, skews: Sequence[float | None] = RANDOM, *, progress: Progress = _silent
+    setting: Setting | None = None, skews: Sequence[float | None] = RANDOM, *, progress: Progress = silent
 ) -> pl.DataFrame:
     """Figures 7 and 8: how many counterfeits each release holds, beside its people, for every method and stream."""
     setting = setting or Setting()
@@ -100,7 +96,7 @@ def query_errors(
     *,
     selectivities: Iterable[float] = SELECTIVITIES,
     queries: int = QUERIES,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> pl.DataFrame:
     """Figure 9: the relative error of queries on the last release, for every method and selectivity.
 
@@ -112,14 +108,14 @@ def query_errors(
         Workload(dimensions=4, selectivity=share, count=queries, seed=setting.seed, sensitive_values=1)
         for share in selectivities
     ]
+    figures = {"median": pl.Float64, "mean": pl.Float64, "answered": pl.Int64, "redrawn": pl.Int64}
     rows: list[dict[str, object]] = []
     for run in query_runs(setting, skews):
         (last,) = deque(setting.rehearse(run, progress), maxlen=1)
         rows += [
-            {**run.columns, "selectivity": workload.selectivity, **_errors(asked(last.draft, workload))}
+            {**run.columns, "selectivity": workload.selectivity, **errors(asked(last.draft, workload), *figures)}
             for workload in workloads
         ]
-    figures = {"median": pl.Float64, "mean": pl.Float64, "answered": pl.Int64, "redrawn": pl.Int64}
     found = pl.DataFrame(rows, schema={**RUN_COLUMNS, "selectivity": pl.Float64, **figures})
     keys = ["skew", "selectivity"]
     plain = found.filter(pl.col("method") == "m-invariance").select(*keys, other_median="median", other_mean="mean")
@@ -130,25 +126,11 @@ def query_errors(
     )
 
 
-def _errors(error: QueryError) -> dict[str, object]:
-    return {name: error.to_dict()[name] for name in ("median", "mean", "answered", "redrawn")}
-
-
 def asked(draft: Draft, workload: Workload) -> QueryError:
     """The error of queries on a draft; the same queries whatever ages happen to occur in it."""
     snapshot, grouping = everyone(draft)
-    quasi = [_over_all_ages(column) if column.name == "age" else column for column in snapshot.quasi]
-    counterfeit = snapshot.people < 0
+    quasi, counterfeit = over_their_domains(snapshot.quasi), snapshot.people < 0
     return query_error(quasi, snapshot.values, grouping, workload, "anatomised", counterfeit=counterfeit)
-
-
-def _over_all_ages(column: Column) -> Column:
-    """A column of numbers is coded over those that occur. Counterfeits may add some, and shift every range drawn."""
-    assert isinstance(column.levels, Numbers)
-    ages = np.arange(YOUNGEST, OLDEST + 1, dtype=np.float64)
-    place = np.searchsorted(ages, column.levels.values).astype(smallest_unsigned(ages.size))
-    low, high = float(YOUNGEST), float(OLDEST)
-    return Column(column.name, place[column.codes], Numbers(ages, column.levels.dtype, False, low, high))
 
 
 def time_runs(m: Iterable[int] = TIMED_M, e: Iterable[int] = TIMED_E) -> list[Run]:
@@ -166,7 +148,7 @@ def times(
     *,
     m: Iterable[int] = TIMED_M,
     e: Iterable[int] = TIMED_E,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> pl.DataFrame:
     """Figure 10: seconds for each release, random updates, by every method.
 
@@ -189,19 +171,17 @@ def _warm_up() -> None:
     """Compile what has to be compiled, and load what is loaded once, before time is taken."""
     small = Setting(rows=1_000, initial=500, turnover=100, releases=3, m=2, e=(2,))
     for run in query_runs(small):
-        deque(small.rehearse(run, _silent), maxlen=0)
+        deque(small.rehearse(run, silent), maxlen=0)
 
 
 def _stages(laps: dict[str, Lap]) -> dict[str, float]:
     """The stages of drafting by what they are for."""
     return {
         "reading": laps["Reading the table"].wall + laps["Reading columns"].wall,
-        "grouping": laps["Grouping people"].wall,
         "recoding": laps["Recoding"].wall,
         "checking": laps["Checking guarantees"].wall,
-        "drafting": sum(lap.wall for lap in laps.values()),
-        "grouping_cpu": laps["Grouping people"].cpu,
-        "drafting_cpu": sum(lap.cpu for lap in laps.values()),
+        **seconds(laps),
+        **cpu_seconds(laps),
     }
 
 

@@ -1,49 +1,40 @@
-"""Figures 7 to 10 of He, Barman & Naughton (ICDE 2011), drawn from our own runs."""
+"""Figures 6 to 10 of He, Barman & Naughton (ICDE 2011), drawn from our own runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from reissue.charts import Chart, load_altair
 from reissue_studies.drawing import MERGED, finished, lines, release_axis
+from reissue_studies.figure import Figure, by_number
 from reissue_studies.he import experiments as he
-from reissue_studies.he.setting import Progress, Run, Setting
+from reissue_studies.he.attack import attack_runs, attacked_e, compromised, last_counts
+from reissue_studies.he.setting import Run, Setting
+from reissue_studies.progress import Progress
 
 COURSES = 4
 """For so many of the largest skews Figure 8 shows every release."""
 
 
-@dataclass(frozen=True)
-class Figure:
-    """What to run for a figure, how to draw it, and what to say about it in few words."""
+def _every_release(runs: Callable[[Setting], list[Run]]) -> Callable[[Setting], int]:
+    """Progress is told of each release of each run."""
+    return lambda setting: len(runs(setting)) * setting.releases
 
-    number: int
-    title: str
-    runs: Callable[[Setting], list[Run]]
-    measure: Callable[[Setting, Progress], pl.DataFrame]
-    draw: Callable[[pl.DataFrame, Setting], Chart]
-    summary: Callable[[pl.DataFrame], pl.DataFrame]
-    """One row for each run, or for each run and selectivity."""
-    rows: tuple[str, ...]
-    """What the rows of a printed table stand for; the columns are the methods."""
-    shown: Mapping[str, str]
-    """The columns of the summary that are printed, each as a table of its own with this title."""
 
-    def steps(self, setting: Setting) -> int:
-        """How often `measure` calls its progress: once for each release of each run."""
-        return len(self.runs(setting)) * setting.releases
+def _by_method(*rows: str, **shown: str) -> Callable[[pl.DataFrame], dict[str, pl.DataFrame]]:
+    """For each of these columns of a summary a table with this title: a column for each method, rows for `rows`."""
 
-    def tables(self, summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
-        """The summary for people: by title, a table with a column for each method."""
+    def tables(summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
         named = with_series(summary, short=True)
         return {
-            title: named.pivot("series", index=self.rows, values=column, maintain_order=True)
-            for column, title in self.shown.items()
+            title: named.pivot("series", index=rows, values=column, maintain_order=True)
+            for column, title in shown.items()
         }
+
+    return tables
 
 
 def _streams(setting: Setting) -> tuple[float | None, float | None]:
@@ -67,6 +58,22 @@ def with_series(frame: pl.DataFrame, *, short: bool = False) -> pl.DataFrame:
     with_e = pl.format("e = {}", "e") if short else pl.format("{}, e = {}", "method", "e")
     without = pl.col("method").replace({MERGED: "m-inv. merged"}) if short else pl.col("method")
     return frame.with_columns(series=pl.when(pl.col("e").is_null()).then(without).otherwise(with_e))
+
+
+def attacks(found: pl.DataFrame, setting: Setting) -> Chart:
+    """Figure 6: people compromised against the releases."""
+    altair = load_altair()
+    e = attacked_e(setting)
+    drawing = lines(
+        with_series(found), release_axis(), altair.Y("compromised:Q", title="people compromised"),
+        title=f"People in equal sets of fewer than {e}, so far", width=560, height=300,
+    )  # fmt: skip
+    open_runs = with_series(last_counts(found).filter(~pl.col("complete")))["series"].to_list()
+    said = ["everybody in a set proven to have the same values as another one of its size"]
+    if open_runs:
+        said.append(f"{', '.join(open_runs)}: all that comparing groups finds; there may be more")
+    title = "People compromised by equivalence attacks"
+    return Chart(found, finished(drawing, 6, title, what_was_run(setting, *said, e=str(e))))
 
 
 def random_updates(found: pl.DataFrame, setting: Setting) -> Chart:
@@ -193,51 +200,78 @@ def _error_summary(found: pl.DataFrame) -> pl.DataFrame:
     return found.select(*he.RUN, "selectivity", "median", "mean", "median_ratio", "mean_ratio")
 
 
+# What is run
+
+
+def _skewed_runs(setting: Setting) -> list[Run]:
+    return he.counterfeit_runs(setting, setting.skews)
+
+
+def _skewed(setting: Setting, *, progress: Progress) -> pl.DataFrame:
+    return he.counterfeits(setting, setting.skews, progress=progress)
+
+
+def _query_runs(setting: Setting) -> list[Run]:
+    return he.query_runs(setting, _streams(setting))
+
+
+def _query_errors(setting: Setting, *, progress: Progress) -> pl.DataFrame:
+    return he.query_errors(setting, _streams(setting), progress=progress)
+
+
+def _time_runs(setting: Setting) -> list[Run]:
+    return he.time_runs()
+
+
 COUNTED = {"largest": "most counterfeits in any release", "share": "as a share of the people"}
 
-FIGURES: Mapping[int, Figure] = {
-    figure.number: figure
-    for figure in (
-        Figure(
-            7,
-            "counterfeits, random updates",
-            he.counterfeit_runs,
-            lambda setting, progress: he.counterfeits(setting, progress=progress),
-            random_updates,
-            he.largest_counts,
-            ("m",),
-            COUNTED,
+FIGURES: Mapping[int, Figure[Setting]] = by_number(
+    Figure(
+        6,
+        "people compromised by equivalence attacks",
+        compromised,
+        _every_release(attack_runs),
+        attacks,
+        last_counts,
+        _by_method("m", compromised="people compromised after the last release", share="as a share of all people"),
+    ),
+    Figure(
+        7,
+        "counterfeits, random updates",
+        he.counterfeits,
+        _every_release(he.counterfeit_runs),
+        random_updates,
+        he.largest_counts,
+        _by_method("m", **COUNTED),
+    ),
+    Figure(
+        8,
+        "counterfeits, skewed updates",
+        _skewed,
+        _every_release(_skewed_runs),
+        skewed_updates,
+        he.largest_counts,
+        _by_method("skew", **COUNTED),
+    ),
+    Figure(
+        9,
+        "relative error of queries",
+        _query_errors,
+        _every_release(_query_runs),
+        selectivity,
+        _error_summary,
+        _by_method(
+            "skew", "selectivity", median="median relative error", median_ratio="median error, m-invariance = 1"
         ),
-        Figure(
-            8,
-            "counterfeits, skewed updates",
-            lambda setting: he.counterfeit_runs(setting, setting.skews),
-            lambda setting, progress: he.counterfeits(setting, setting.skews, progress=progress),
-            skewed_updates,
-            he.largest_counts,
-            ("skew",),
-            COUNTED,
-        ),
-        Figure(
-            9,
-            "relative error of queries",
-            lambda setting: he.query_runs(setting, _streams(setting)),
-            lambda setting, progress: he.query_errors(setting, _streams(setting), progress=progress),
-            selectivity,
-            _error_summary,
-            ("skew", "selectivity"),
-            {"median": "median relative error", "median_ratio": "median error, m-invariance = 1"},
-        ),
-        Figure(
-            10,
-            "seconds for the whole series",
-            lambda setting: he.time_runs(),
-            lambda setting, progress: he.times(setting, progress=progress),
-            elapsed,
-            he.series_times,
-            ("m",),
-            {"grouping": "method alone", "drafting": "whole draft", "drafting_cpu": "whole draft, CPU seconds"},
-        ),
-    )
-}
+    ),
+    Figure(
+        10,
+        "seconds for the whole series",
+        he.times,
+        _every_release(_time_runs),
+        elapsed,
+        he.series_times,
+        _by_method("m", grouping="method alone", drafting="whole draft", drafting_cpu="whole draft, CPU seconds"),
+    ),
+)
 """The figures that can be drawn, by their number in the paper."""

@@ -12,45 +12,30 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
 
-import numpy as np
 import polars as pl
 
-from reissue.errors import ParameterError
 from reissue.methods import EEquivalence, MInvariance
-from reissue.model.hierarchy import Hierarchy
-from reissue.model.schema import Categorical, Kind, Numeric, Schema
-from reissue.publishing.drafting import Draft
+from reissue.model.schema import Schema
 from reissue.publishing.policy import Policy
 from reissue.publishing.rehearsal import Rehearsal
-from reissue.samples.census import (
-    GENDERS,
-    OCCUPATIONS,
-    OLDEST,
-    SALARY_BIN,
-    SALARY_BINS,
-    SENSITIVE,
-    YOUNGEST,
-    census,
-    census_hierarchies,
-    whole_numbers,
-)
-from reissue.samples.streams import largest_skew, updates
-
-Progress = Callable[[str], None]
-"""Called with the name of each step, one release of one run, when it begins."""
+from reissue.samples.census import SENSITIVE, census
+from reissue.samples.streams import updates
+from reissue_studies.census_table import Sensitive, census_schema
+from reissue_studies.he.skew import largest_skew, skewed_updates
+from reissue_studies.progress import Progress
+from reissue_studies.setting import StudySetting, refuse, several_wholes
+from reissue_studies.stopwatch import Stopwatch, Timed
 
 PAPER_TURNOVER, PAPER_VALUES = 20_000, 50
 PAPER_SKEWS = (0, 3, 6, 9, 12, 15)
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(StudySetting):
     """A table that changes, and the parameters of the methods that publish it."""
 
     rows: int = 30_000
@@ -61,7 +46,7 @@ class Setting:
     """How many leave and come from one release to the next."""
     releases: int = 10
     """How many releases there are, the first included."""
-    sensitive: Literal["occupation", "salary"] = "occupation"
+    sensitive: Sensitive = "occupation"
     """The sensitive column: OCC or SAL in the paper."""
     m: int = 10
     e: tuple[int, ...] = (3, 5, 7)
@@ -70,22 +55,14 @@ class Setting:
     """The same seed gives the same tables, releases and queries."""
 
     def __post_init__(self) -> None:
-        sizes = {"rows": 1, "initial": 1, "turnover": 1, "releases": 1, "m": 2}
-        whole_numbers("Setting", self.seed, **{name: (getattr(self, name), least) for name, least in sizes.items()})
-        if problems := self._problems():
-            if len(problems) == 1:
-                raise ParameterError(problems[0])
-            raise ParameterError(f"{len(problems)} parameters of Setting do not fit.", problems=problems)
+        self.check_sizes(rows=1, initial=1, turnover=1, releases=1, m=2)
+        refuse("Setting", self._problems())
 
     def _problems(self) -> list[str]:
         problems = []
         if self.sensitive not in SENSITIVE:
             problems.append("The 'sensitive' parameter of Setting must be 'occupation' or 'salary'.")
-        if not self.e or not all(type(e) is int and 1 <= e <= self.m for e in self.e) or len({*self.e}) < len(self.e):
-            problems.append(
-                f"The 'e' parameter of Setting must be different whole numbers from 1 to m = {self.m}. "
-                f"Got {self.e!r} instead."
-            )
+        problems += several_wholes("Setting", "e", self.e, 1, self.m, because="m = ")
         most = [("initial", self.rows, "the 'rows' of the pool"), ("turnover", self.initial, "the 'initial' rows")]
         if self.initial <= self.rows:
             reach = 1 + (self.rows - self.initial) // self.turnover
@@ -97,27 +74,14 @@ class Setting:
         return problems
 
     @cached_property
-    def _seeds(self) -> tuple[int, int, int]:
-        """For the pool, the stream and the releases: one each, so that none repeats what another drew."""
-        pool, stream, releases = np.random.SeedSequence(self.seed).generate_state(3).tolist()
-        return pool, stream, releases
-
-    @cached_property
     def pool(self) -> pl.DataFrame:
         """Everybody who may come in."""
-        return census(self.rows, sensitive=self.sensitive, seed=self._seeds[0])
+        return census(self.rows, sensitive=self.sensitive, seed=self.seed_of(0))
 
     @property
     def schema(self) -> Schema:
         """What the columns are, with their whole domains, so that no release has labels of its own."""
-        quasi: dict[str, Kind] = {
-            "age": Numeric(low=YOUNGEST, high=OLDEST),
-            "gender": Categorical(GENDERS),
-            **{name: Hierarchy.from_nested(tree) for name, tree in census_hierarchies().items()},
-        }
-        salaries = (str(place * SALARY_BIN + SALARY_BIN // 2) for place in range(SALARY_BINS))
-        values = tuple(OCCUPATIONS) if self.sensitive == "occupation" else tuple(salaries)
-        return Schema(person="person", quasi=quasi, sensitive={self.sensitive: Categorical(values)})
+        return census_schema(self.sensitive)
 
     @property
     def largest_skew(self) -> float:
@@ -135,19 +99,22 @@ class Setting:
 
     def states(self, skew: float | None) -> Iterator[pl.DataFrame]:
         """The tables to publish, the same for every method; random updates where there is no skew."""
-        return updates(
+        initial, turnover, releases, seed = self.initial, self.turnover, self.releases, self.seed_of(1)
+        if skew is None:
+            return updates(self.pool, initial=initial, turnover=turnover, releases=releases, seed=seed)
+        return skewed_updates(
             self.pool,
-            initial=self.initial,
-            turnover=self.turnover,
-            releases=self.releases,
+            initial=initial,
+            turnover=turnover,
             skew=skew,
+            releases=releases,
             sensitive=self.sensitive,
-            seed=self._seeds[1],
+            seed=seed,
         )
 
     def release_seed(self, number: int) -> int:
         """The seed of the method's random choices for the release of this number."""
-        return self._seeds[2] + number
+        return self.seed_of(2) + number
 
     def rehearse(self, run: Run, progress: Progress) -> Iterator[Timed]:
         """Publish the tables one after another by one method, in anatomised form, and check its promises."""
@@ -155,8 +122,7 @@ class Setting:
         for number, table in enumerate(self.states(run.skew), start=1):
             progress(f"{run.title}, release {number}")
             stopwatch = Stopwatch()
-            draft = series.publish(table, seed=self.release_seed(number), progress=stopwatch)
-            yield Timed(draft, stopwatch.laps())
+            yield stopwatch.timed(series.publish(table, seed=self.release_seed(number), progress=stopwatch))
 
 
 Compared = MInvariance | EEquivalence
@@ -196,47 +162,6 @@ class Run:
 
 
 RUN_COLUMNS: dict[str, type[pl.DataType]] = {"method": pl.String, "m": pl.Int64, "e": pl.Int64, "skew": pl.Float64}
-
-
-class Lap(NamedTuple):
-    """How long something took."""
-
-    wall: float
-    """Seconds on the clock."""
-    cpu: float
-    """Seconds of all processors together, which say less about what else the machine was doing."""
-
-
-class Timed(NamedTuple):
-    """A draft, and how long each stage of it took."""
-
-    draft: Draft
-    laps: dict[str, Lap]
-
-
-class Stopwatch:
-    """Takes the time of stages: to be called with the name of each as it begins."""
-
-    def __init__(self) -> None:
-        self._stages: list[str] = []
-        self._begun: list[Lap] = []
-
-    def __call__(self, stage: str) -> None:
-        """Begin a stage."""
-        self._stages.append(stage)
-        self._begun.append(_now())
-
-    def laps(self) -> dict[str, Lap]:
-        """How long each stage took; the last one ends now."""
-        ends = [*self._begun[1:], _now()]
-        return {
-            stage: Lap(end.wall - begun.wall, end.cpu - begun.cpu)
-            for stage, begun, end in zip(self._stages, self._begun, ends, strict=True)
-        }
-
-
-def _now() -> Lap:
-    return Lap(time.perf_counter(), time.process_time())
 
 
 FULL = Setting(rows=600_000, initial=200_000, turnover=PAPER_TURNOVER, releases=21)

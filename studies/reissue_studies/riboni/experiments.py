@@ -31,16 +31,17 @@ import polars as pl
 from reissue.attacks.correlation.correlation import Correlation
 from reissue.attacks.equivalence.equivalence import Equivalence, EquivalenceFindings
 from reissue.model.release import Published, PublishedGroups
-from reissue.model.snapshot import Column, Numbers, smallest_unsigned
 from reissue.publishing.drafting import Draft
 from reissue.publishing.rehearsal import everyone
 from reissue.reasoning.correlation.correlations import Correlations
 from reissue.reasoning.correlation.restriction import p_ct, p_hc, p_pb
 from reissue.reasoning.equality.equal_sets_search import find_equalities
 from reissue.utility import QueryError, Workload, query_error
-from reissue_studies.he.setting import Lap
+from reissue_studies.progress import Progress, silent
+from reissue_studies.queries import errors, over_their_domains
 from reissue_studies.riboni.rates import Rates, rates
-from reissue_studies.riboni.setting import FULL, RUN_COLUMNS, Progress, Run, Setting, Stream, domains, key
+from reissue_studies.riboni.setting import FULL, RUN_COLUMNS, Run, Setting, Stream, key
+from reissue_studies.stopwatch import cpu_seconds, seconds
 
 __all__ = [
     "FULL",
@@ -77,10 +78,6 @@ COUNTS = ("release", "rows", "published", "groups", "unsafe_when_published", "un
 TIMES = ("grouping", "drafting", "grouping_cpu", "drafting_cpu")
 
 
-def _silent(step: str) -> None:
-    return None
-
-
 # Figure 2
 
 
@@ -115,7 +112,7 @@ def formulas(
 # Figures 7 and 8, and time
 
 
-def releases(setting: Setting | None = None, *, progress: Progress = _silent) -> pl.DataFrame:
+def releases(setting: Setting | None = None, *, progress: Progress = silent) -> pl.DataFrame:
     """Figures 7 and 8, and time: what each release of each stream holds and takes, by both methods.
 
     `rows` are those of the table, `published` those of them that are in the release. `unsafe_when_published` counts the
@@ -128,7 +125,7 @@ def releases(setting: Setting | None = None, *, progress: Progress = _silent) ->
     setting = setting or Setting()
     progress("warming up")
     for stream in setting.streams:
-        deque(islice(setting.rehearse(stream, setting.runs, _silent), WARMED * len(setting.runs)), maxlen=0)
+        deque(islice(setting.rehearse(stream, setting.runs, silent), WARMED * len(setting.runs)), maxlen=0)
     found = [part for stream in setting.streams for part in _streamed(setting, stream, progress)]
     return pl.concat(found).select(*RUN, *COUNTS, "per_mille", "merged_share", *TIMES)
 
@@ -143,7 +140,7 @@ def _streamed(setting: Setting, stream: Stream, progress: Progress) -> list[pl.D
     views: dict[Run, list[PublishedGroups]] = defaultdict(list)
     values: tuple[object, ...] = ()
     for run, (draft, laps) in setting.rehearse(stream, setting.runs, progress):
-        rows[run].append({**key(stream, run), **_counted(draft), **_timed(laps)})
+        rows[run].append({**key(stream, run), **_counted(draft), **seconds(laps), **cpu_seconds(laps)})
         views[run] += draft.view.releases
         values = draft.view.values
     found = []
@@ -172,16 +169,6 @@ def _counted(draft: Draft) -> dict[str, int]:
         "counterfeits": int(np.count_nonzero(view.members < 0)),
         # A group holds each of its values equally often, so the first one tells.
         "merged": int(np.count_nonzero(view.counts[view.value_starts[:-1]] > 1)),
-    }
-
-
-def _timed(laps: dict[str, Lap]) -> dict[str, float]:
-    method = laps["Grouping people"]
-    return {
-        "grouping": method.wall,
-        "drafting": sum(lap.wall for lap in laps.values()),
-        "grouping_cpu": method.cpu,
-        "drafting_cpu": sum(lap.cpu for lap in laps.values()),
     }
 
 
@@ -224,7 +211,7 @@ def query_errors(
     setting: Setting | None = None,
     *,
     selectivities: Iterable[float] = SELECTIVITIES,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> pl.DataFrame:
     """Figure 9: the relative error of queries on the last release of each stream, by method and expected selectivity.
 
@@ -236,16 +223,16 @@ def query_errors(
         Workload(dimensions=4, selectivity=share, count=setting.queries, seed=setting.seed, sensitive=False)
         for share in selectivities
     ]
+    figures = {"median": pl.Float64, "mean": pl.Float64, "answered": pl.Int64, "redrawn": pl.Int64}
     rows: list[dict[str, object]] = []
     for stream in setting.streams:
         last = deque(setting.rehearse(stream, setting.runs, progress), maxlen=len(setting.runs))
         for run, (draft, _) in last:
             progress(f"{stream.title}, {run.name}, asking queries")
             rows += [
-                {**key(stream, run), "selectivity": workload.selectivity, **_errors(asked(draft, workload))}
+                {**key(stream, run), "selectivity": workload.selectivity, **errors(asked(draft, workload), *figures)}
                 for workload in workloads
             ]
-    figures = {"median": pl.Float64, "mean": pl.Float64, "answered": pl.Int64, "redrawn": pl.Int64}
     found = pl.DataFrame(rows, schema={**RUN_COLUMNS, "selectivity": pl.Float64, **figures})
     plain = found.filter(pl.col("method") == "m-invariance").select("turnover", "selectivity", other="median")
     joined = found.join(plain, on=["turnover", "selectivity"], how="left", maintain_order="left")
@@ -257,33 +244,17 @@ def query_steps(setting: Setting) -> int:
     return sum(len(setting.runs) * (stream.releases + 1) for stream in setting.streams)
 
 
-def _errors(error: QueryError) -> dict[str, object]:
-    return {name: error.to_dict()[name] for name in ("median", "mean", "answered", "redrawn")}
-
-
 def asked(draft: Draft, workload: Workload) -> QueryError:
     """The error of queries on a draft; the same queries whatever numbers happen to occur in it."""
     snapshot, grouping = everyone(draft)
-    quasi = [_over_its_domain(column) for column in snapshot.quasi]
-    counterfeit = snapshot.people < 0
+    quasi, counterfeit = over_their_domains(snapshot.quasi), snapshot.people < 0
     return query_error(quasi, snapshot.values, grouping, workload, "generalised", counterfeit=counterfeit)
-
-
-def _over_its_domain(column: Column) -> Column:
-    """A column of numbers is coded over those that occur. Counterfeits may add some, and shift every range drawn."""
-    if not isinstance(column.levels, Numbers):
-        return column
-    low, high = domains()[column.name]
-    everything = np.arange(low, high + 1, dtype=np.float64)
-    place = np.searchsorted(everything, column.levels.values).astype(smallest_unsigned(everything.size))
-    levels = Numbers(everything, column.levels.dtype, False, float(low), float(high))
-    return Column(column.name, place[column.codes], levels)
 
 
 # Not in the paper: combinations of releases
 
 
-def combinations(setting: Setting | None = None, *, progress: Progress = _silent) -> pl.DataFrame:
+def combinations(setting: Setting | None = None, *, progress: Progress = silent) -> pl.DataFrame:
     """How far combinations of releases tie people together, in series with fewer people, one row for each run.
 
     `unsafe` counts the hc-unsafe groups: all that comparing two groups shows. The attack `Equivalence` combines any
@@ -386,8 +357,8 @@ def rates_of(setting: Setting) -> Rates:
     return Rates(people=min(Rates().people, first.initial), paper=paper, seed=setting.seed)
 
 
-def observed_rates(setting: Setting | None = None, *, progress: Progress = _silent) -> pl.DataFrame:
-    """How often values are ruled out and people exposed, beside the formulas: see `riboni_rates.rates`."""
+def observed_rates(setting: Setting | None = None, *, progress: Progress = silent) -> pl.DataFrame:
+    """How often values are ruled out and people exposed, beside the formulas: see `rates.rates`."""
     return rates(rates_of(setting or Setting()), progress=progress)
 
 

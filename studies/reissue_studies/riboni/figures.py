@@ -8,11 +8,12 @@ from typing import Any
 import polars as pl
 
 from reissue.charts import Chart, load_altair
-from reissue_studies.drawing import COLOURS, SHAPES, finished, lines, release_axis
-from reissue_studies.figure import Figure
+from reissue_studies.drawing import COLOURS, GREY, SHAPES, finished, grid, level, lines, panel_title, release_axis
+from reissue_studies.figure import Figure, as_it_is, by_number
+from reissue_studies.progress import Progress
 from reissue_studies.riboni import experiments as riboni
 from reissue_studies.riboni.experiments import RUN
-from reissue_studies.riboni.setting import Progress, Setting
+from reissue_studies.riboni.setting import Setting
 
 BEYOND = "not in the paper"
 QUANTITIES = {
@@ -53,9 +54,8 @@ def _by_stream(found: pl.DataFrame, setting: Setting, panels: Mapping[str, str],
     """A row for each quantity, a panel for each stream; the same scale along a row where it starts from 0."""
     altair = load_altair()
     data = found.with_columns(series=pl.col("method"))
-    rows = []
-    for column, title in panels.items():
-        row = [
+    rows = [
+        [
             lines(
                 data.filter(pl.col("turnover") == stream.share),
                 x,
@@ -66,8 +66,9 @@ def _by_stream(found: pl.DataFrame, setting: Setting, panels: Mapping[str, str],
             )
             for stream in setting.streams
         ]
-        rows.append(altair.hconcat(*row))
-    return altair.vconcat(*rows)
+        for column, title in panels.items()
+    ]
+    return grid(rows)
 
 
 # Figure 2
@@ -92,7 +93,7 @@ def formula_chart(found: pl.DataFrame | None = None, *, h: float | None = 0.1) -
             continue
         y = altair.Y("probability:Q", title="probability", scale=altair.Scale(zero=True))
         panel = lines(data, x, y, title=title, width=290, height=240)
-        panels.append(panel if h is None or quantity != "p_pb" else altair.layer(panel, _level(h)))
+        panels.append(panel if h is None or quantity != "p_pb" else altair.layer(panel, level(h)))
     drawing = altair.hconcat(*panels).resolve_scale(color="independent", shape="independent")
     later = found.drop_nulls("n").select("p", "m").unique(maintain_order=True).rows()
     said = ["closed formulas (Lemmas 1 and 2, Theorem 2), nothing measured"]
@@ -101,13 +102,7 @@ def formula_chart(found: pl.DataFrame | None = None, *, h: float | None = 0.1) -
     return Chart(found, finished(drawing, 2, "Probabilities in closed form", said))
 
 
-def _level(height: float) -> Any:
-    altair = load_altair()
-    values = altair.Data(values=[{"h": height}])
-    return altair.Chart(values).mark_rule(color="#8C8C8C", strokeDash=[4, 3]).encode(y=altair.Y("h:Q"))
-
-
-def _formulas(setting: Setting, progress: Progress) -> pl.DataFrame:
+def _formulas(setting: Setting, *, progress: Progress) -> pl.DataFrame:
     progress("the formulas")
     sizes = sorted({n for n in (1, 2, 3, setting.n) if n <= setting.m})
     shares = sorted({*riboni.COMPROMISED, setting.p})
@@ -122,10 +117,6 @@ def _formula_summary(found: pl.DataFrame) -> pl.DataFrame:
 
 
 # Figures 7 and 8, and time
-
-
-def _releases(setting: Setting, progress: Progress) -> pl.DataFrame:
-    return riboni.releases(setting, progress=progress)
 
 
 def unsafe_chart(found: pl.DataFrame, setting: Setting) -> Chart:
@@ -166,10 +157,6 @@ def time_chart(found: pl.DataFrame, setting: Setting) -> Chart:
 # Figure 9
 
 
-def _query_errors(setting: Setting, progress: Progress) -> pl.DataFrame:
-    return riboni.query_errors(setting, progress=progress)
-
-
 def error_chart(found: pl.DataFrame, setting: Setting) -> Chart:
     """Figure 9: the median error of queries against how many rows they are expected to select."""
     altair = load_altair()
@@ -188,10 +175,6 @@ def error_chart(found: pl.DataFrame, setting: Setting) -> Chart:
 
 
 # Combinations
-
-
-def _combinations(setting: Setting, progress: Progress) -> pl.DataFrame:
-    return riboni.combinations(setting, progress=progress)
 
 
 def combination_chart(found: pl.DataFrame, setting: Setting) -> Chart:
@@ -217,13 +200,11 @@ def combination_chart(found: pl.DataFrame, setting: Setting) -> Chart:
                 color=colour, tooltip=[altair.Tooltip(f"{name}:N") for name in found.columns]
             )
             text = base.mark_text(align="left", dx=4).encode(text=f"{column}:Q")
-            heading = altair.TitleParams(
-                f"{title}; {stream.initial:,} people, {stream.title}", anchor="start", fontSize=12, fontWeight="normal"
-            )
+            heading = panel_title(f"{title}; {stream.initial:,} people, {stream.title}")
             bars.append(altair.layer(bar, text).properties(width=360, height=90, title=heading))
-        rows.append(altair.hconcat(*bars))
+        rows.append(bars)
     said = what_was_run(setting, BEYOND, *_settled(found), small=True)
-    drawing = finished(altair.vconcat(*rows), 11, "People tied together by combinations of releases", said)
+    drawing = finished(grid(rows), 11, "People tied together by combinations of releases", said)
     return Chart(found, drawing)
 
 
@@ -237,10 +218,6 @@ def _settled(found: pl.DataFrame) -> list[str]:
 
 
 # Rates
-
-
-def _rates(setting: Setting, progress: Progress) -> pl.DataFrame:
-    return riboni.observed_rates(setting, progress=progress)
 
 
 def _with_series(found: pl.DataFrame) -> pl.DataFrame:
@@ -261,8 +238,8 @@ def rate_chart(found: pl.DataFrame, setting: Setting) -> Chart:
         for channel, look in ((altair.Color, "color"), (altair.Shape, "shape"))
     )
     whole = altair.Scale(domain=[0, 1])
-    level = altair.Chart(altair.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
-    level = level.mark_line(color="#8C8C8C", strokeDash=[4, 3]).encode(x="x:Q", y="y:Q")
+    diagonal = altair.Chart(altair.Data(values=[{"x": 0, "y": 0}, {"x": 1, "y": 1}]))
+    diagonal = diagonal.mark_line(color=GREY, strokeDash=[4, 3]).encode(x="x:Q", y="y:Q")
     panels = []
     for quantity, title in QUANTITIES.items():
         part = altair.Data(values=data.filter(pl.col("quantity") == quantity).to_dicts())
@@ -274,8 +251,7 @@ def rate_chart(found: pl.DataFrame, setting: Setting) -> Chart:
             shape=shape,
             tooltip=[altair.Tooltip(f"{name}:N") for name in found.columns],
         )
-        heading = altair.TitleParams(title, anchor="start", fontSize=12, fontWeight="normal")
-        panels.append(altair.layer(level, points).properties(width=250, height=250, title=heading))
+        panels.append(altair.layer(diagonal, points).properties(width=250, height=250, title=panel_title(title)))
     rates = riboni.rates_of(setting)
     said = [
         f"{BEYOND}; a generated census, {rates.people:,} people in a release; of those published L times",
@@ -313,10 +289,6 @@ def _rate_tables(found: pl.DataFrame) -> dict[str, pl.DataFrame]:
     }
 
 
-def _as_it_is(found: pl.DataFrame) -> pl.DataFrame:
-    return found
-
-
 def _once(setting: Setting) -> int:
     return 1
 
@@ -341,96 +313,93 @@ def _error_tables(found: pl.DataFrame) -> dict[str, pl.DataFrame]:
     return tables
 
 
-FIGURES: Mapping[int, Figure[Setting]] = {
-    figure.number: figure
-    for figure in (
-        Figure(
-            2,
-            "probabilities in closed form",
-            _formulas,
-            _once,
-            lambda found, setting: formula_chart(found, h=setting.h),
-            _formula_summary,
-            lambda summary: {"for 21 and 24 releases": summary.rename({"21": "L = 21", "24": "L = 24"})},
+FIGURES: Mapping[int, Figure[Setting]] = by_number(
+    Figure(
+        2,
+        "probabilities in closed form",
+        _formulas,
+        _once,
+        lambda found, setting: formula_chart(found, h=setting.h),
+        _formula_summary,
+        lambda summary: {"for 21 and 24 releases": summary.rename({"21": "L = 21", "24": "L = 24"})},
+    ),
+    Figure(
+        7,
+        "hc-unsafe groups",
+        riboni.releases,
+        riboni.release_steps,
+        unsafe_chart,
+        riboni.unsafe_totals,
+        _by_stream_told(
+            "groups",
+            unsafe_when_published="unsafe when published",
+            share="share",
+            most="most in a release",
+            unsafe="unsafe in the end",
         ),
-        Figure(
-            7,
-            "hc-unsafe groups",
-            _releases,
-            riboni.release_steps,
-            unsafe_chart,
-            riboni.unsafe_totals,
-            _by_stream_told(
-                "groups",
-                unsafe_when_published="unsafe when published",
-                share="share",
-                most="most in a release",
-                unsafe="unsafe in the end",
-            ),
+    ),
+    Figure(
+        8,
+        "counterfeits",
+        riboni.releases,
+        riboni.release_steps,
+        counterfeit_chart,
+        riboni.counterfeit_totals,
+        _by_stream_told(
+            most="most in a release",
+            most_per_mille="per mille",
+            last="in the last",
+            merged="merged groups",
+            merged_share="share",
+            held_back="most held back",
         ),
-        Figure(
-            8,
-            "counterfeits",
-            _releases,
-            riboni.release_steps,
-            counterfeit_chart,
-            riboni.counterfeit_totals,
-            _by_stream_told(
-                most="most in a release",
-                most_per_mille="per mille",
-                last="in the last",
-                merged="merged groups",
-                merged_share="share",
-                held_back="most held back",
-            ),
+    ),
+    Figure(
+        9,
+        "median relative error of queries",
+        riboni.query_errors,
+        riboni.query_steps,
+        error_chart,
+        as_it_is,
+        _error_tables,
+    ),
+    Figure(
+        10,
+        "seconds for the whole series (not in the paper)",
+        riboni.releases,
+        riboni.release_steps,
+        time_chart,
+        riboni.time_totals,
+        _by_stream_told(
+            grouping="method alone",
+            grouping_ratio="ratio",
+            drafting="whole draft",
+            drafting_ratio="its ratio",
+            drafting_cpu="CPU seconds",
         ),
-        Figure(
-            9,
-            "median relative error of queries",
-            _query_errors,
-            riboni.query_steps,
-            error_chart,
-            _as_it_is,
-            _error_tables,
+    ),
+    Figure(
+        11,
+        "people tied together by combinations of releases (not in the paper)",
+        riboni.combinations,
+        riboni.combination_steps,
+        combination_chart,
+        as_it_is,
+        _by_stream_told(
+            *("unsafe", "smallest", "pairs", "sets", "people"),
+            only_combined="only combined",
+            by_two_releases="by two releases",
+            proven="no others",
         ),
-        Figure(
-            10,
-            "seconds for the whole series (not in the paper)",
-            _releases,
-            riboni.release_steps,
-            time_chart,
-            riboni.time_totals,
-            _by_stream_told(
-                grouping="method alone",
-                grouping_ratio="ratio",
-                drafting="whole draft",
-                drafting_ratio="its ratio",
-                drafting_cpu="CPU seconds",
-            ),
-        ),
-        Figure(
-            11,
-            "people tied together by combinations of releases (not in the paper)",
-            _combinations,
-            riboni.combination_steps,
-            combination_chart,
-            _as_it_is,
-            _by_stream_told(
-                *("unsafe", "smallest", "pairs", "sets", "people"),
-                only_combined="only combined",
-                by_two_releases="by two releases",
-                proven="no others",
-            ),
-        ),
-        Figure(
-            12,
-            "observed rates against the formulas (not in the paper)",
-            _rates,
-            riboni.rate_steps,
-            rate_chart,
-            _as_it_is,
-            _rate_tables,
-        ),
-    )
-}
+    ),
+    Figure(
+        12,
+        "observed rates against the formulas (not in the paper)",
+        riboni.observed_rates,
+        riboni.rate_steps,
+        rate_chart,
+        as_it_is,
+        _rate_tables,
+    ),
+)
 """The figures that can be drawn, by their number in the paper; from 10 on they are ours."""

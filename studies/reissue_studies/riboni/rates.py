@@ -21,10 +21,8 @@ left is as good as compromised, and exposes others in turn. In the paper's setti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -39,18 +37,17 @@ from reissue.publishing.rehearsal import Rehearsal
 from reissue.reasoning.correlation.restriction import p_ct, p_hc, p_pb
 from reissue.samples.census import census, whole_numbers
 from reissue.samples.streams import updates
-from reissue_studies.he.setting import Setting
+from reissue_studies.census_table import census_schema
+from reissue_studies.progress import Progress, silent
 from reissue_studies.riboni.rates_counting import PER_PERSON, PER_VALUE, Secrets
+from reissue_studies.riboni.setting import SENSITIVE
+from reissue_studies.setting import StudySetting, one_share, refuse, several_shares, several_wholes
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
-Progress = Callable[[str], None]
-"""Called with the name of each step when it begins."""
 
 SURE = 4
 """A rate counts as beyond a formula when it is so many standard errors beyond it."""
-SENSITIVE: Literal["salary"] = "salary"
-"""The paper's sensitive attribute is income, of 50 ranges."""
 NEVER = 2**62
 """In place of n where no set is correlated with a person's."""
 
@@ -88,7 +85,7 @@ def observed(
     """Compromise everybody with probability p, so many times: one row for each lifespan and quantity.
 
     `truth` has for each person number the position of the value in the values of the view. The quantities are those
-    of `riboni_rates_counting`; `trials` counts people who were not compromised, once for each other value of their
+    of `rates_counting`; `trials` counts people who were not compromised, once for each other value of their
     signature where a quantity is a share of values. `formula` is the mean over the same trials, with everybody's
     lifespan, size of signature, and smallest correlated set as n; `formula_with_degree` has the smallest of the
     series as n. `bound` is the mean of `breach_bound`, for breaches only. The standard error is the larger of that
@@ -97,8 +94,7 @@ def observed(
     be higher.
     """
     whole_numbers("observed", None, rounds=(rounds, 2))
-    if isinstance(p, bool) or not isinstance(p, int | float) or not 0 < p < 1:
-        raise ParameterError(f"The 'p' parameter of observed must be a number above 0 and below 1. Got {p!r} instead.")
+    refuse("observed", one_share("observed", "p", p, within=True))
     secrets = Secrets(published, np.asarray(truth, dtype=np.int64))
     quantities = (*PER_VALUE, *PER_PERSON) if worlds else (*PER_VALUE, *PER_PERSON[:-1])
     spans = int(secrets.lifespan.max(initial=0)) + 1
@@ -193,7 +189,7 @@ def rehearsed(method: Method, states: Iterable[pl.DataFrame], seed: int) -> tupl
 
     People are numbered in the order of their ids, since a series draws its numbers anew each time it is made.
     """
-    series = Rehearsal(Policy(Setting(sensitive=SENSITIVE).schema, method, form="anatomised"))
+    series = Rehearsal(Policy(census_schema(SENSITIVE), method, form="anatomised"))
     releases: list[PublishedGroups] = []
     values: tuple[object, ...] = ()
     truth = np.zeros(0, dtype=np.int64)
@@ -216,7 +212,7 @@ def _renumbered(release: PublishedGroups, rank: Ints) -> PublishedGroups:
 
 
 @dataclass(frozen=True)
-class Rates:
+class Rates(StudySetting):
     """What series are made, and how often people are compromised in them."""
 
     people: int = 3_000
@@ -233,29 +229,15 @@ class Rates:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        whole_numbers("Rates", self.seed, people=(self.people, 1), few=(self.few, 1), rounds=(self.rounds, 2))
-        wholes = {"m": (self.m, 2), "L": (self.L, 1)}
-        problems = [
-            f"The '{name}' parameter of Rates must be different whole numbers of at least {least}."
-            for name, (given, least) in wholes.items()
-            if not given or not all(type(one) is int and one >= least for one in given) or len({*given}) < len(given)
-        ]
-        if not self.p or not all(type(p) is float and 0 < p < 1 for p in self.p) or len({*self.p}) < len(self.p):
-            problems.append("The 'p' parameter of Rates must be different numbers above 0 and below 1.")
-        if problems:
-            raise ParameterError("These are no parameters for a study of rates.", problems=problems)
-
-    @cached_property
-    def _seeds(self) -> tuple[int, int, int, int]:
-        """For the pool, the stream, the releases and who is compromised."""
-        pool, stream, releases, compromised = np.random.SeedSequence(self.seed).generate_state(4).tolist()
-        return pool, stream, releases, compromised
+        self.check_sizes(people=1, few=1, rounds=2)
+        problems = several_wholes("Rates", "m", self.m, 2) + several_wholes("Rates", "L", self.L, 1)
+        refuse("Rates", problems + several_shares("Rates", "p", self.p, within=True))
 
     def methods(self, m: int) -> list[tuple[Method, int | None]]:
         """m-invariance as the control, and Cor-Split with every degree n."""
         return [(MInvariance(m), None), *((CorSplit(m, n), n) for n in range(1, m + 1))]
 
-    def observe(self, progress: Progress = lambda step: None) -> pl.DataFrame:
+    def observe(self, progress: Progress = silent) -> pl.DataFrame:
         """The rates of every method, as `rates` says."""
         found = [
             frame for L in self.L for m in self.m for frame in self._rotated(self.people, m, L, progress, worlds=False)
@@ -264,28 +246,26 @@ class Rates:
             found += self._as_in_the_paper(*self.paper, progress)
         return pl.concat(found)
 
-    def observe_worlds(self, progress: Progress = lambda step: None) -> pl.DataFrame:
+    def observe_worlds(self, progress: Progress = silent) -> pl.DataFrame:
         """The rates of small series under the exact attack, as `exact_rates` says."""
         L = min(self.L)
         found = [frame for m in self.m for frame in self._rotated(self.few, m, L, progress, worlds=True)]
         return pl.concat(found)
 
     def _rotated(self, people: int, m: int, L: int, progress: Progress, *, worlds: bool) -> Iterator[pl.DataFrame]:
-        pool = census(-(-people // L) * (3 * L), sensitive=SENSITIVE, seed=self._seeds[0])
+        pool = census(-(-people // L) * (3 * L), sensitive=SENSITIVE, seed=self.seed_of(0))
         for method, n in self.methods(m):
             progress(f"{method!r}, L = {L}")
-            states = rotation(pool, people=people, L=L, releases=2 * L, seed=self._seeds[1])
+            states = rotation(pool, people=people, L=L, releases=2 * L, seed=self.seed_of(1))
             yield self._of(method, m, n, L, self.p, states, worlds=worlds)
 
     def _as_in_the_paper(self, m: int, n: int, p: float, L: int, progress: Progress) -> Iterator[pl.DataFrame]:
         turnover = max(self.people // 10, 1)
-        pool = census(self.people + (L - 1) * turnover, sensitive=SENSITIVE, seed=self._seeds[0])
+        pool = census(self.people + (L - 1) * turnover, sensitive=SENSITIVE, seed=self.seed_of(0))
         merged = CorSplit(m, n, combinations=True)
         for method, degree in ((MInvariance(m), None), (CorSplit(m, n), n), (merged, n)):
             progress(f"{method!r}, L = {L}, as in the paper")
-            states = updates(
-                pool, initial=self.people, turnover=turnover, releases=L, sensitive=SENSITIVE, seed=self._seeds[1]
-            )
+            states = updates(pool, initial=self.people, turnover=turnover, releases=L, seed=self.seed_of(1))
             yield self._of(method, m, degree, L, (p,), states, worlds=False)
 
     def _of(
@@ -299,8 +279,8 @@ class Rates:
         *,
         worlds: bool,
     ) -> pl.DataFrame:
-        view, truth = rehearsed(method, states, self._seeds[2])
-        rng = np.random.default_rng(self._seeds[3])
+        view, truth = rehearsed(method, states, self.seed_of(2))
+        rng = np.random.default_rng(self.seed_of(3))
         what = [
             pl.lit(named(method)).alias("method"),
             pl.lit(m, dtype=pl.Int64).alias("m"),
@@ -319,7 +299,7 @@ def named(method: Method) -> str:
     return f"{method.name}, combinations" if isinstance(method, CorSplit) and method.combinations else method.name
 
 
-def rates(setting: Rates | None = None, *, progress: Progress = lambda step: None) -> pl.DataFrame:
+def rates(setting: Rates | None = None, *, progress: Progress = silent) -> pl.DataFrame:
     """Observed rates beside the formulas, of people published L times: the columns of `observed`, and which series.
 
     Which method with which m, n (null for m-invariance), p and L. The last rows are the paper's first setting, where
@@ -328,6 +308,6 @@ def rates(setting: Rates | None = None, *, progress: Progress = lambda step: Non
     return (setting or Rates()).observe(progress)
 
 
-def exact_rates(setting: Rates | None = None, *, progress: Progress = lambda step: None) -> pl.DataFrame:
+def exact_rates(setting: Rates | None = None, *, progress: Progress = silent) -> pl.DataFrame:
     """The same for series small enough to go through all worlds, with the rates of `worlds` beside the others."""
     return (setting or Rates()).observe_worlds(progress)

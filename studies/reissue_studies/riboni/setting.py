@@ -16,38 +16,28 @@ says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
-from reissue.errors import ParameterError
 from reissue.methods import CorSplit, MInvariance
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.schema import Categorical, Numeric, Schema
 from reissue.publishing.policy import Policy
 from reissue.publishing.rehearsal import Rehearsal
 from reissue.reasoning.correlation.restriction import n_choose
-from reissue.samples.census import (
-    GENDERS,
-    OLDEST,
-    SALARY_BIN,
-    SALARY_BINS,
-    YOUNGEST,
-    census,
-    census_hierarchies,
-    whole_numbers,
-)
+from reissue.samples.census import GENDERS, OLDEST, YOUNGEST, census, census_hierarchies
 from reissue.samples.streams import updates
-from reissue_studies.he.setting import Stopwatch, Timed
+from reissue_studies.census_table import Sensitive, census_values
+from reissue_studies.progress import Progress
+from reissue_studies.setting import StudySetting, one_share, refuse
+from reissue_studies.stopwatch import Stopwatch, Timed
 
-Progress = Callable[[str], None]
-"""Called with the name of each step when it begins."""
-
-SENSITIVE = "salary"
+SENSITIVE: Sensitive = "salary"
+"""The paper's sensitive attribute is income, of 50 ranges."""
 LEAST_ROWS = 200
 """With fewer, the smaller stream has fewer people than values."""
 COMBINED = 2_000
@@ -78,7 +68,7 @@ class Stream:
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(StudySetting):
     """A table with two streams, and the parameters of the methods that publish it."""
 
     rows: int = 30_000
@@ -98,21 +88,11 @@ class Setting:
     """The same seed gives the same tables, releases and queries."""
 
     def __post_init__(self) -> None:
-        sizes = {"rows": LEAST_ROWS, "m": 2, "n": 1, "queries": 1}
-        bounds = {name: (getattr(self, name), least) for name, least in sizes.items()}
-        bounds["releases"] = (1 if self.releases is None else self.releases, 1)
-        whole_numbers("Setting", self.seed, **bounds)
-        problems = [
-            f"The '{name}' parameter of Setting must be a number above 0 and below 1. Got {share!r} instead."
-            for name, share in (("p", self.p), ("h", self.h))
-            if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1
-        ]
+        self.check_sizes(rows=LEAST_ROWS, m=2, n=1, queries=1, releases=1)
+        problems = one_share("Setting", "p", self.p, within=True) + one_share("Setting", "h", self.h, within=True)
         if self.n > self.m:
             problems.append(f"The 'n' parameter of Setting must be at most m = {self.m}. Got {self.n} instead.")
-        if len(problems) == 1:
-            raise ParameterError(problems[0])
-        if problems:
-            raise ParameterError(f"{len(problems)} parameters of Setting do not fit.", problems=problems)
+        refuse("Setting", problems)
 
     @property
     def streams(self) -> tuple[Stream, Stream]:
@@ -130,15 +110,9 @@ class Setting:
         return n_choose(self.p, stream.releases, self.m, self.h)
 
     @cached_property
-    def _seeds(self) -> tuple[int, int, int]:
-        """For the pool, the streams and the releases: one each, so that none repeats what another drew."""
-        pool, stream, releases = np.random.SeedSequence(self.seed).generate_state(3).tolist()
-        return pool, stream, releases
-
-    @cached_property
     def pool(self) -> pl.DataFrame:
         """Everybody who may come in; education and birthplace are numbers, as in the paper."""
-        table = census(self.rows, sensitive="salary", seed=self._seeds[0])
+        table = census(self.rows, sensitive=SENSITIVE, seed=self.seed_of(0))
         return table.with_columns(
             pl.col(name).replace_strict(list(leaves), range(len(leaves)), return_dtype=pl.Int64)
             for name, leaves in _leaves().items()
@@ -148,11 +122,10 @@ class Setting:
     def schema(self) -> Schema:
         """What the columns are, with their whole domains, so that no release has labels of its own."""
         ranges = {name: Numeric(low=low, high=high) for name, (low, high) in domains().items()}
-        values = tuple(str(place * SALARY_BIN + SALARY_BIN // 2) for place in range(SALARY_BINS))
         return Schema(
             person="person",
             quasi={**ranges, "gender": Categorical(GENDERS)},
-            sensitive={SENSITIVE: Categorical(values)},
+            sensitive={SENSITIVE: census_values(SENSITIVE)},
         )
 
     @property
@@ -172,8 +145,7 @@ class Setting:
             initial=stream.initial,
             turnover=stream.turnover,
             releases=stream.releases,
-            sensitive=SENSITIVE,
-            seed=self._seeds[1],
+            seed=self.seed_of(1),
         )
 
     def rehearse(self, stream: Stream, runs: Sequence[Run], progress: Progress) -> Iterator[Drafted]:
@@ -186,8 +158,8 @@ class Setting:
             for run, one in zip(runs, series, strict=True):
                 progress(f"{stream.title}, {run.name}, release {number} of {stream.releases}")
                 stopwatch = Stopwatch()
-                draft = one.publish(table, seed=self._seeds[2] + number, progress=stopwatch)
-                yield Drafted(run, Timed(draft, stopwatch.laps()))
+                draft = one.publish(table, seed=self.seed_of(2) + number, progress=stopwatch)
+                yield Drafted(run, stopwatch.timed(draft))
 
 
 def domains() -> dict[str, tuple[int, int]]:

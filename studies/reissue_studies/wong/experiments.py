@@ -9,7 +9,7 @@
 | relative error, s, qd                          | `mean`, `selectivity`, `dimensions` (10,000 queries by default)|
 | information loss, Definition 6                 | `loss`                                                        |
 | distortion of the sensitive attribute          | `distortion`: Definition 6 on the taxonomy of education       |
-| not in the paper: somebody who knows MASK      | `wong_knowing.knowing(setting)`                               |
+| not in the paper: somebody who knows MASK      | `knowing.knowing(setting)`                                    |
 
 A tuple is problematic if it is sensitive and its class, the people with the same quasi-identifiers, has a credibility
 above 1/m.
@@ -33,7 +33,10 @@ from reissue.model.snapshot import Codes
 from reissue.publishing.drafting import Draft
 from reissue.publishing.inspection import Sight
 from reissue.utility import QueryError, Workload, distortion, query_error
-from reissue_studies.wong.setting import RECODINGS, RUN_COLUMNS, Form, Progress, Run, Setting
+from reissue_studies.progress import Progress, silent
+from reissue_studies.queries import errors
+from reissue_studies.stopwatch import seconds
+from reissue_studies.wong.setting import RECODINGS, RUN_COLUMNS, Form, Run, Setting
 from reissue_studies.wong.taxonomies import PROTECTED, SENSITIVE, labels, taxonomies
 
 __all__ = [
@@ -57,10 +60,6 @@ ROUNDING = 1e-9
 """A credibility is above 1/m if it is so by more than this: it may be a float."""
 
 
-def _silent(step: str) -> None:
-    return None
-
-
 # Figure 2
 
 
@@ -70,7 +69,7 @@ def attack_runs(setting: Setting) -> list[Run]:
     return [Run("AlphaK", m, 1, size, recoding=recoding) for recoding in RECODINGS for m, size in pairs]
 
 
-def attacked(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
+def attacked(setting: Setting, *, progress: Progress = silent) -> pl.DataFrame:
     """Figure 2: what the minimality attack finds in releases of AlphaK.
 
     `sensitive` counts the tuples of the protected set, `problematic` those of them whose class has a credibility above
@@ -88,9 +87,9 @@ def attacked(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
         sight = Sight.of_draft(made, None)
         begun = time.perf_counter()
         told = Minimality().run(sight.view, Knowledge(minimal=sight.minimal)).classes
-        seconds = time.perf_counter() - begun
+        taken = time.perf_counter() - begun
         counts = _problematic(made, sight.view.releases[0], told, run.m)
-        measured = {"seconds": seconds, "grouping": laps["Grouping people"].wall}
+        measured = {"seconds": taken, "grouping": seconds(laps)["grouping"]}
         rows.append({**run.columns, "recoding": run.recoding, **counts, **measured})
     counted = dict.fromkeys(
         ("sensitive", "problematic", "certain", "exposed", "classes", "groups", "generalised", "unsettled"), pl.Int64
@@ -154,7 +153,7 @@ def compared_runs(setting: Setting, m: int, sizes: Sequence[int]) -> list[Run]:
     return [Run(name, m, k, size) for size in sizes for k in setting.k for name in METHODS]
 
 
-def one_table(setting: Setting, m: int, *, progress: Progress = _silent) -> pl.DataFrame:
+def one_table(setting: Setting, m: int, *, progress: Progress = silent) -> pl.DataFrame:
     """Figures 3 (m = 2) and 4 (m = 10): one generalised table, a row for each method, k, size and repetition.
 
     `grouping` is what the method takes, `drafting` all of it: reading the table, grouping, making the public tables,
@@ -169,12 +168,8 @@ def one_table(setting: Setting, m: int, *, progress: Progress = _silent) -> pl.D
         for repeat in range(1, setting.repeats + 1):
             progress(f"{run.title}, {repeat} of {setting.repeats}")
             made, laps = setting.publish(run, repeat=repeat)
-            times = {
-                "grouping": laps["Grouping people"].wall,
-                "drafting": sum(lap.wall for lap in laps.values()),
-            }
             error = asked(setting, made, "generalised", repeat, run.size)
-            rows.append({**run.columns, "repeat": repeat, **times, **_errors(error), **_lost(made)})
+            rows.append({**run.columns, "repeat": repeat, **seconds(laps), **_errors(error), **_lost(made)})
     return pl.DataFrame(rows, schema={**_compared_columns("grouping", "drafting"), "loss": pl.Float64, **DISTORTED})
 
 
@@ -205,7 +200,7 @@ def asked(
 
 
 def _errors(error: QueryError) -> dict[str, object]:
-    return {name: error.to_dict()[name] for name in ("mean", "median", "answered", "redrawn")}
+    return errors(error, "mean", "median", "answered", "redrawn")
 
 
 def _lost(made: Draft) -> dict[str, object]:
@@ -227,7 +222,7 @@ def distorted(made: Draft) -> dict[str, object]:
 # Figures 5 and 6
 
 
-def two_tables(setting: Setting, *, progress: Progress = _silent) -> pl.DataFrame:
+def two_tables(setting: Setting, *, progress: Progress = silent) -> pl.DataFrame:
     """Figures 5 and 6: two tables, a row for each method, m, k, repetition and kind of queries.
 
     `mean` and `median` are of the relative error of queries that restrict `dimensions` attributes and education, with

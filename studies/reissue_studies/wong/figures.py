@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from reissue.charts import Chart, load_altair
-from reissue_studies.drawing import finished, lines
-from reissue_studies.figure import Figure
+from reissue_studies.drawing import finished, grid, level, lines
+from reissue_studies.figure import Figure, Measure, as_it_is, by_number
+from reissue_studies.progress import Progress
 from reissue_studies.wong import claims as wong_claims
 from reissue_studies.wong import experiments as wong
 from reissue_studies.wong import knowing as wong_knowing
 from reissue_studies.wong.experiments import SELECTIVITY
-from reissue_studies.wong.setting import Progress, Setting
+from reissue_studies.wong.setting import Setting
 
 BEYOND = "not in the paper"
 RUN = ["method", "m", "k", "size"]
@@ -66,20 +67,11 @@ def _drawn(data: pl.DataFrame, panel: Panel, *, width: int = 330, height: int = 
     return lines(data, x, y, title=panel.title, width=width, height=height)
 
 
-def _grid(rows: Sequence[Sequence[Any]]) -> Any:
-    altair = load_altair()
-    return altair.vconcat(*(altair.hconcat(*row) for row in rows))
-
-
 def _with_series(found: pl.DataFrame) -> pl.DataFrame:
     return found.with_columns(series=pl.format("{}, k = {}", "method", "k"))
 
 
 # Figures 2 and 7
-
-
-def _attacked(setting: Setting, progress: Progress) -> pl.DataFrame:
-    return wong.attacked(setting, progress=progress)
 
 
 def _sweeps(found: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -111,7 +103,7 @@ def problematic_chart(found: pl.DataFrame, setting: Setting) -> Chart:
         f"AlphaK with alpha = 1/m and k = 1; {setting.size} attributes in (a) and (b). Problematic: in a class with a "
         "credibility above 1/m",
     )
-    return Chart(found, finished(_grid(rows), 2, "What the minimality attack finds", said))
+    return Chart(found, finished(grid(rows), 2, "What the minimality attack finds", said))
 
 
 def attack_time_chart(found: pl.DataFrame, setting: Setting) -> Chart:
@@ -127,7 +119,7 @@ def attack_time_chart(found: pl.DataFrame, setting: Setting) -> Chart:
     said = what_was_run(
         setting, f"{BEYOND}, which says: {paper}, with 8 attributes. One run each, the attack alone, on the clock"
     )
-    drawing = finished(_grid(rows), 7, "Seconds for the minimality attack", said)
+    drawing = finished(grid(rows), 7, "Seconds for the minimality attack", said)
     return Chart(found.select(*RUN, "recoding", "classes", "groups", "seconds", "grouping"), drawing)
 
 
@@ -151,11 +143,11 @@ def _time_tables(summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
 # Figures 3 and 4
 
 
-def _one_table_first(setting: Setting, progress: Progress) -> pl.DataFrame:
+def _one_table_first(setting: Setting, *, progress: Progress) -> pl.DataFrame:
     return wong.one_table(setting, setting.ends[0], progress=progress)
 
 
-def _one_table_last(setting: Setting, progress: Progress) -> pl.DataFrame:
+def _one_table_last(setting: Setting, *, progress: Progress) -> pl.DataFrame:
     return wong.one_table(setting, setting.ends[-1], progress=progress)
 
 
@@ -190,7 +182,7 @@ def one_table_chart(number: int) -> Callable[[pl.DataFrame, Setting], Chart]:
             f"m = {m}: Mask(k, l = {m}) and AlphaK(1/{m}, k), one generalised table, {_repeated(setting)}",
             f"{setting.queries:,} queries each, on all attributes and education, s = {SELECTIVITY:g}",
         )
-        return Chart(found, finished(_grid(rows), number, f"One table, m = {m}", said))
+        return Chart(found, finished(grid(rows), number, f"One table, m = {m}", said))
 
     return draw
 
@@ -207,10 +199,6 @@ def _one_table_tables(summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
 
 
 # Figures 5 and 6
-
-
-def _two_tables(setting: Setting, progress: Progress) -> pl.DataFrame:
-    return wong.two_tables(setting, progress=progress)
 
 
 def _usual(found: pl.DataFrame) -> pl.DataFrame:
@@ -232,7 +220,7 @@ def by_k_chart(found: pl.DataFrame, setting: Setting) -> Chart:
         f"qd = {setting.size}, s = {SELECTIVITY:g}",
     )
     chart = _usual(found)
-    return Chart(chart, finished(_grid(rows), 5, "Two tables: the effect of k", said))
+    return Chart(chart, finished(grid(rows), 5, "Two tables: the effect of k", said))
 
 
 def by_query_chart(found: pl.DataFrame, setting: Setting) -> Chart:
@@ -249,7 +237,7 @@ def by_query_chart(found: pl.DataFrame, setting: Setting) -> Chart:
         f"two tables, {setting.size} attributes, {_repeated(setting)}; {setting.queries:,} queries for each point",
         f"above s = {SELECTIVITY:g}, below qd = {setting.size}",
     )
-    return Chart(found, finished(_grid(rows), 6, "Two tables: dimensionality and selectivity of queries", said))
+    return Chart(found, finished(grid(rows), 6, "Two tables: dimensionality and selectivity of queries", said))
 
 
 def _by_k_tables(summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -276,10 +264,6 @@ def _by_query_tables(summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
 # Figure 8
 
 
-def _knowing(setting: Setting, progress: Progress) -> pl.DataFrame:
-    return wong_knowing.knowing(setting, progress=progress)
-
-
 def _knowing_means(found: pl.DataFrame) -> pl.DataFrame:
     keys = [*RUN, "draw"]
     measures = [name for name in found.columns if name not in (*keys, "repeat")]
@@ -301,10 +285,8 @@ def knowing_chart(found: pl.DataFrame, setting: Setting) -> Chart:
     panels = []
     for m in setting.ends:
         part = data.filter(pl.col("m") == m)
-        level = altair.Chart(altair.Data(values=[{"limit": 1 / m}]))
-        level = level.mark_rule(color="#8C8C8C", strokeDash=[4, 3]).encode(y=altair.Y("limit:Q"))
         panel = Panel("belief", f"m = {m}; the grey line is 1/{m}", "k")
-        panels.append(altair.layer(_drawn(part, panel, height=260), level))
+        panels.append(altair.layer(_drawn(part, panel, height=260), level(1 / m)))
     said = what_was_run(
         setting,
         f"{BEYOND}; Mask with draw = reference (the paper's) and binomial, {setting.size} attributes, "
@@ -312,7 +294,7 @@ def knowing_chart(found: pl.DataFrame, setting: Setting) -> Chart:
         "formula and reader: over the groups of V and L. The reader holds everybody for in the set with 1/m beforehand",
         f"truth: the largest mean true share of {wong_knowing.SEVERAL} or more groups that look alike",
     )
-    return Chart(found, finished(_grid([panels]), 8, "What somebody who knows Mask believes", said))
+    return Chart(found, finished(grid([panels]), 8, "What somebody who knows Mask believes", said))
 
 
 def _knowing_tables(summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
@@ -330,33 +312,26 @@ def _knowing_tables(summary: pl.DataFrame) -> dict[str, pl.DataFrame]:
     }
 
 
-def _as_it_is(found: pl.DataFrame) -> pl.DataFrame:
-    return found
-
-
-def _one_table(number: int, measure: Callable[[Setting, Progress], pl.DataFrame], which: str) -> Figure[Setting]:
+def _one_table(number: int, measure: Measure[Setting], which: str) -> Figure[Setting]:
     title = f"one table, the {which} m"
     return Figure(number, title, measure, wong.compared_steps, one_table_chart(number), _means, _one_table_tables)
 
 
-FIGURES: Mapping[int, Figure[Setting]] = {
-    figure.number: figure
-    for figure in (
-        Figure(
-            2, "problematic tuples", _attacked, wong.attack_steps, problematic_chart, _as_it_is, _attack_tables
-        ),
-        _one_table(3, _one_table_first, "least"),
-        _one_table(4, _one_table_last, "largest"),
-        Figure(5, "two tables", _two_tables, wong.two_table_steps, by_k_chart, _means, _by_k_tables),
-        Figure(6, "two tables", _two_tables, wong.two_table_steps, by_query_chart, _means, _by_query_tables),
-        Figure(
-            7, f"time of the attack ({BEYOND})", _attacked, wong.attack_steps, attack_time_chart, _as_it_is,
-            _time_tables,
-        ),
-        Figure(
-            8, f"somebody who knows Mask ({BEYOND})", _knowing, wong_knowing.knowing_steps, knowing_chart,
-            _knowing_means, _knowing_tables,
-        ),
-    )
-}  # fmt: skip
+FIGURES: Mapping[int, Figure[Setting]] = by_number(
+    Figure(
+        2, "problematic tuples", wong.attacked, wong.attack_steps, problematic_chart, as_it_is, _attack_tables
+    ),
+    _one_table(3, _one_table_first, "least"),
+    _one_table(4, _one_table_last, "largest"),
+    Figure(5, "two tables", wong.two_tables, wong.two_table_steps, by_k_chart, _means, _by_k_tables),
+    Figure(6, "two tables", wong.two_tables, wong.two_table_steps, by_query_chart, _means, _by_query_tables),
+    Figure(
+        7, f"time of the attack ({BEYOND})", wong.attacked, wong.attack_steps, attack_time_chart, as_it_is,
+        _time_tables,
+    ),
+    Figure(
+        8, f"somebody who knows Mask ({BEYOND})", wong_knowing.knowing, wong_knowing.knowing_steps, knowing_chart,
+        _knowing_means, _knowing_tables,
+    ),
+)  # fmt: skip
 """The figures that can be drawn, by their number in the paper; from 7 on they are ours."""

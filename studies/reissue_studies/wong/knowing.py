@@ -22,8 +22,9 @@ import polars as pl
 from reissue.model.showing import with_changed
 from reissue.model.snapshot import Codes
 from reissue.publishing.drafting import Draft
+from reissue_studies.progress import Progress, silent
 from reissue_studies.wong.experiments import DISTORTED, ROUNDING, distorted, protected_rows
-from reissue_studies.wong.setting import RUN_COLUMNS, Draw, Progress, Run, Setting
+from reissue_studies.wong.setting import RUN_COLUMNS, Draw, Run, Setting
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -35,7 +36,7 @@ COUNTS = ("violating", "others", "people")
 SHARES = ("true", "formula_mean", "formula_worst", "mean", "worst", "above", "observed")
 
 
-def knowing(setting: Setting, *, progress: Progress = lambda step: None) -> pl.DataFrame:
+def knowing(setting: Setting, *, progress: Progress = silent) -> pl.DataFrame:
     """What somebody who knows Mask can reach, a row for each m, k, setting of Mask and repetition.
 
     `violating` and `others` count the groups of V and of L, `true` is the mean true share in V: q. `formula_mean` and

@@ -2,8 +2,8 @@
 
 | paper                                       | here                                                              |
 |---------------------------------------------|-------------------------------------------------------------------|
-| Adult, 45,222 tuples without unknown values | Adult's own files (`path`), or invented people (`wong_people`)    |
-| the nine attributes of Table 12             | `wong_taxonomies`                                                 |
+| Adult, 45,222 tuples without unknown values | Adult's own files (`path`), or invented people (`people`)         |
+| the nine attributes of Table 12             | `taxonomies`                                                      |
 | QID size                                    | `size`: the first so many attributes of Table 12                  |
 | education, levels before "9th" sensitive    | one protected set, `PROTECTED`                                    |
 | (alpha, k)-A, alpha = 1/m                   | `AlphaK(1/m, k)`, by local recoding; also by full-domain recoding |
@@ -13,13 +13,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from reissue.errors import ParameterError, UserError, count_of, listed
@@ -28,14 +26,12 @@ from reissue.methods.partition.mask import Mask
 from reissue.model.schema import Categorical, Schema
 from reissue.publishing.policy import Policy
 from reissue.publishing.series import draft
-from reissue.samples.census import whole_numbers
 from reissue.samples.collection import load
-from reissue_studies.he.setting import Stopwatch, Timed
+from reissue_studies.setting import StudySetting, refuse, several_wholes
+from reissue_studies.stopwatch import Stopwatch, Timed
 from reissue_studies.wong.people import people
 from reissue_studies.wong.taxonomies import PROTECTED, QUASI, SENSITIVE, labels, taxonomies
 
-Progress = Callable[[str], None]
-"""Called with the name of each step when it begins."""
 Form = Literal["generalised", "anatomised"]
 Recoding = Literal["local", "full-domain"]
 Draw = Literal["reference", "binomial"]
@@ -48,7 +44,7 @@ RECODINGS: tuple[Recoding, ...] = ("local", "full-domain")
 
 
 @dataclass(frozen=True)
-class Setting:
+class Setting(StudySetting):
     """A table, and the parameters of the methods that publish it."""
 
     rows: int | None = None
@@ -68,21 +64,11 @@ class Setting:
     """The same seed gives the same tables, releases and queries."""
 
     def __post_init__(self) -> None:
-        bounds = {"repeats": (self.repeats, 1), "queries": (self.queries, 1)}
-        bounds["rows"] = (LEAST_ROWS if self.rows is None else self.rows, LEAST_ROWS)
-        whole_numbers("Setting", self.seed, **bounds)
-        ranges = {"m": (2, None), "k": (1, None), "sizes": (1, len(QUASI))}
-        problems = []
-        for name, (least, most) in ranges.items():
-            given = getattr(self, name)
-            whole = all(type(one) is int and one >= least and (most is None or one <= most) for one in given)
-            if not given or not whole or list(given) != sorted({*given}):
-                span = f"of at least {least}" if most is None else f"from {least} to {most}"
-                problems.append(f"The '{name}' parameter of Setting must be ascending whole numbers {span}.")
-        if len(problems) == 1:
-            raise ParameterError(problems[0])
-        if problems:
-            raise ParameterError(f"{len(problems)} parameters of Setting do not fit.", problems=problems)
+        self.check_sizes(repeats=1, queries=1, rows=LEAST_ROWS)
+        problems = several_wholes("Setting", "m", self.m, 2, ascending=True)
+        problems += several_wholes("Setting", "k", self.k, 1, ascending=True)
+        problems += several_wholes("Setting", "sizes", self.sizes, 1, len(QUASI), ascending=True)
+        refuse("Setting", problems)
 
     @property
     def size(self) -> int:
@@ -112,10 +98,6 @@ class Setting:
         """How many people have a value of the protected set."""
         return int(self.table[SENSITIVE].is_in(PROTECTED).sum())
 
-    def seed_of(self, number: int) -> int:
-        """One of many seeds that do not repeat each other: 0 for the table, then those of the repetitions."""
-        return int(np.random.SeedSequence(self.seed).generate_state(number + 1)[number])
-
     def schema(self, size: int) -> Schema:
         """What the columns are when the quasi-identifier has so many attributes."""
         trees = taxonomies()
@@ -132,7 +114,7 @@ class Setting:
         policy = Policy(self.schema(run.size), run.method, form=form)
         stopwatch = Stopwatch()
         made = draft(self.table, policy, seed=self.seed_of(repeat), gate=False, progress=stopwatch)
-        return Timed(made, stopwatch.laps())
+        return stopwatch.timed(made)
 
 
 class Run(NamedTuple):

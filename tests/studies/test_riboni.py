@@ -427,7 +427,7 @@ def test_progress_is_as_long_as_it_says() -> None:
     setting = Setting(rows=300, releases=2, m=3, n=2, queries=20)
     for number, expected in {2: 1, 7: 1 + 2 * 2 * 3, 9: 2 * 2 * 3, 11: 2 * 3 * 3}.items():
         told: list[str] = []
-        FIGURES[number].measure(setting, told.append)
+        FIGURES[number].measure(setting, progress=told.append)
         assert len(told) == FIGURES[number].steps(setting) == expected
     assert told[0] == "10% leave and come, m-invariance, release 1 of 2"
     assert told[-1] == "33% leave and come, Cor-Split, combinations, combining releases"
@@ -468,7 +468,7 @@ def test_rates_beside_the_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     few = Rates(people=60, m=(2,), p=(0.3,), L=(3,), rounds=3, paper=(4, 3, 0.1, 4))
     monkeypatch.setattr(riboni, "rates_of", lambda setting: few)
     figure, told = FIGURES[12], list[str]()
-    found = figure.measure(TINY, told.append)
+    found = figure.measure(TINY, progress=told.append)
     # m-invariance and Cor-Split with n = 1 and 2; then both as in the paper, and with combinations.
     assert len(told) == figure.steps(TINY) == 6
     paper, common = figure.tables(figure.summary(found)).values()

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 from reissue_studies.he import attack as he_attack
-from reissue_studies.he.attack import FIGURE_6, attack_runs, attacked_e, compromised, last_counts
+from reissue_studies.he.attack import attack_runs, attacked_e, compromised, last_counts
+from reissue_studies.he.figures import FIGURES
 from reissue_studies.he.setting import Setting
 
 import reissue as ri
@@ -95,21 +96,21 @@ def test_attacks_are_below_5_or_m() -> None:
 
 
 def test_the_figure(found: pl.DataFrame) -> None:
-    seen: list[str] = []
+    figure, seen = FIGURES[6], list[str]()
     short = replace(TINY, releases=2)
-    measured = FIGURE_6.measure(short, seen.append)
-    assert len(seen) == FIGURE_6.steps(short) == 6
+    measured = figure.measure(short, progress=seen.append)
+    assert len(seen) == figure.steps(short) == 6
     assert measured.height == 6
-    summary = FIGURE_6.summary(found)
-    tables = FIGURE_6.tables(summary)
-    assert list(tables) == list(FIGURE_6.shown.values())
+    summary = figure.summary(found)
+    tables = figure.tables(summary)
+    assert list(tables) == ["people compromised after the last release", "as a share of all people"]
     assert tables["people compromised after the last release"].columns == [
         "m",
         "m-invariance",
         "m-inv. merged",
         "e = 4",
     ]
-    chart = FIGURE_6.draw(found, TINY)
+    chart = figure.draw(found, TINY)
     told = str(chart.drawing.to_dict())
     assert "Figure 6. People compromised by equivalence attacks" in told
     assert ("there may be more" in told) == (not summary["complete"].all())

@@ -365,7 +365,7 @@ def test_progress_is_as_long_as_it_says() -> None:
     setting = Setting(rows=200, m=(2,), k=(2,), sizes=(2,), repeats=1, queries=5)
     for figure in wong_figures.FIGURES.values():
         told: list[str] = []
-        figure.measure(setting, told.append)
+        figure.measure(setting, progress=told.append)
         assert len(told) == figure.steps(setting)
 
 

@@ -109,7 +109,7 @@ class _Cut:
 def test_what_was_cut_short_is_a_lower_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(byun, "Worlds", _Cut)
     figure = byun_figures.FIGURES[8]
-    measured = figure.measure(Setting(rows=400, initial=200, step=200, l=(3,)), lambda step: None)
+    measured = figure.measure(Setting(rows=400, initial=200, step=200, l=(3,)), progress=lambda step: None)
     ours = measured.filter(pl.col("method") == "Incremental")
     assert ours["together"].to_list() == [None, 1]
     assert ours["unsettled"].to_list() == [None, 1]
@@ -170,7 +170,7 @@ def test_static_ii_is_coarser_than_static_i(seed: int, monkeypatch: pytest.Monke
 def test_time_is_the_least_of_the_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([5.0, 1.0, 3.0, 2.0])
     monkeypatch.setattr(byun, "_warm_up", lambda setting: None)
-    monkeypatch.setattr(byun, "_timed", lambda laps: {"grouping": next(seconds), "drafting": 7.0})
+    monkeypatch.setattr(byun, "seconds", lambda laps: {"grouping": next(seconds), "drafting": 7.0})
     monkeypatch.setattr(byun, "PASSES", 2)
     monkeypatch.setattr(Setting, "runs", [Run(StaticII(3))])
     found = byun.growing(Setting(rows=400, initial=400, step=200, l=(3,)))

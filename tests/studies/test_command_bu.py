@@ -8,8 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from reissue_studies.bu import setting as bu_setting
-from reissue_studies.bu.experiments import Setting
+from reissue_studies.bu.setting import Setting
 
 from reissue.charts import Chart
 
@@ -23,14 +22,13 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """One value of what has no option, and charts that are not rendered."""
     defaults = {"containers": (3,), "known": (0,), "volatile": (0.02,)}
 
-    def setting(**given: Any) -> Setting:
-        return bu_setting.Setting(**{**defaults, **given})
+    made = Setting.__init__
+    monkeypatch.setattr(Setting, "__init__", lambda setting, **given: made(setting, **{**defaults, **given}))
 
     def save(chart: Chart, path: Path) -> None:
         title = chart.drawing.title
         path.write_text("\n".join([title.text, *title.subtitle]))
 
-    monkeypatch.setattr("reissue_studies.bu.experiments.Setting", setting)
     monkeypatch.setattr(Chart, "save", save)
 
 

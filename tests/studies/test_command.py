@@ -11,13 +11,13 @@ from typing import Any
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from reissue_studies import command
 from reissue_studies.byun import experiments as byun
 from reissue_studies.he import experiments as he
 from reissue_studies.he.experiments import Setting
 from reissue_studies.riboni import experiments as riboni
 
 from reissue.charts import Chart
-from reissue.cli import study
 
 SIZES = ("--rows", 700, "--initial", 300, "--turnover", 100, "--releases", 2, "--m", 4, "--e", "3")
 SETTING = Setting(rows=700, initial=300, turnover=100, releases=2, m=4, e=(3,))
@@ -30,11 +30,10 @@ Run = Callable[..., Any]
 def nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fail if anything is measured."""
 
-    def refuse(*arguments: object, **options: object) -> pl.DataFrame:
+    def refuse(setting: Setting, *arguments: object) -> Iterator[Any]:
         raise AssertionError("a run began")
 
-    for name in ("counterfeits", "query_errors", "times"):
-        monkeypatch.setattr(he, name, refuse)
+    monkeypatch.setattr(Setting, "rehearse", refuse)
 
 
 @pytest.fixture
@@ -104,7 +103,7 @@ def test_figures_are_not_replaced_unasked(run: Run, tmp_path: Path, monkeypatch:
     old = tmp_path / "study-he" / "figure-7.png"
     old.write_text("mine")
     with monkeypatch.context() as patch:
-        patch.setattr(he, "counterfeits", lambda *a, **b: pytest.fail("a run began"))
+        patch.setattr(Setting, "rehearse", lambda *a: pytest.fail("a run began"))
         ran = run("study", "he", *SIZES, "--figures", 7)
     assert ran.code == 2
     assert "already holds figure-7.png" in ran.err
@@ -177,8 +176,7 @@ def test_the_bar_knows_how_much_there_is_to_do(run: Run, monkeypatch: pytest.Mon
         totals.append(total)
         yield begun.append
 
-    module = sys.modules[study.__module__]
-    monkeypatch.setattr(module, "stages", recorded)
+    monkeypatch.setattr(command, "stages", recorded)
     assert run("study", "he", *SIZES, "--figures", "9,7", "--releases", 3).code == 0
     # Figure 7: two methods, three releases; Figure 9: three methods, two streams, three releases.
     assert totals == [2 * 3 + 3 * 2 * 3]
@@ -245,7 +243,7 @@ def test_the_bar_counts_shared_runs_once(run: Run, monkeypatch: pytest.MonkeyPat
         totals.append(total)
         yield begun.append
 
-    monkeypatch.setattr(sys.modules[study.__module__], "stages", recorded)
+    monkeypatch.setattr(command, "stages", recorded)
     assert run("study", "byun", "--rows", 300, "--initial", 200, "--turnover", 100, "--l", 3).code == 0
     # Figure 8: four methods, two releases and a comparison. Figures 9 to 11: warming up, three passes.
     assert totals == [4 * 3 + 1 + 3 * 4 * 3]

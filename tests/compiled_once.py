@@ -102,7 +102,7 @@ def _take_turns(exchange: Path) -> None:
 
     def compile_in_turn(kernel: Any, signature: Any) -> Any:
         function = kernel.py_func
-        if not function.__module__.startswith("reissue."):
+        if not function.__module__.startswith(("reissue.", "reissue_studies.")):
             return compile_now(kernel, signature)
         # Threads first: one that had its turn, and waited for this lock, could wait for one that waits for the turn.
         with global_compiler_lock, turn(f"{function.__module__}.{function.__qualname__}"):

@@ -60,10 +60,9 @@ def lines(
     altair = load_altair()
     looks = _looks(data["series"].unique(maintain_order=True).to_list()) if looks is None else looks
     legend = altair.Legend(title=None, orient="top", labelLimit=0, symbolSize=80, columns=marks.legend_columns)
-    colour, shape = (
-        channel("series:N", legend=legend, scale=altair.Scale(domain=list(looks), range=list(of)))
-        for channel, of in zip((altair.Color, altair.Shape), zip(*looks.values(), strict=True), strict=True)
-    )
+    colours, shapes = [colour for colour, _ in looks.values()], [shape for _, shape in looks.values()]
+    colour = altair.Color("series:N", legend=legend, scale=altair.Scale(domain=list(looks), range=colours))
+    shape = altair.Shape("series:N", legend=legend, scale=altair.Scale(domain=list(looks), range=shapes))
     tooltip = [name for name in data.columns if name != "series"]
     data = data.sort(pl.col("series") != marks.beneath, maintain_order=True)
     base = altair.Chart(altair.Data(values=data.to_dicts())).encode(x=x, y=y)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import reissue_studies
+from reissue_studies.riboni import restriction_passes
 
 import reissue as ri
 
@@ -70,15 +73,37 @@ def test_one_figure_and_one_base_of_settings() -> None:
         assert defined[name] == [home]
 
 
+def test_compiled_passes_know_the_kernels_they_call() -> None:
+    """As in the product: numba's cache looks at one file only, so that its text must change with what it calls."""
+    compiled = [path for path in STUDIES.rglob("*.py") if "@njit" in path.read_text(encoding="utf-8")]
+    assert [path.stem for path in compiled] == ["restriction_passes"]
+    called = re.findall(r"^from reissue\.kernels\.(\w+) import", compiled[0].read_text(encoding="utf-8"), re.MULTILINE)
+    texts = {name: (SOURCE / "kernels" / f"{name}.py").read_bytes() for name in called}
+    digests = {name: hashlib.sha256(text).hexdigest()[:12] for name, text in texts.items()}
+    assert digests == restriction_passes.CALLED, f"CALLED must be {digests}"
+
+
 def test_the_wheel_holds_the_library_alone() -> None:
     def packages(file: Path) -> list[str]:
-        found = tomllib.loads(file.read_text(encoding="utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"][
-            "packages"
-        ]
-        return list(found)
+        build = tomllib.loads(file.read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+        return list(build["targets"]["wheel"]["packages"])
 
     assert packages(PROJECT / "pyproject.toml") == ["src/reissue"]
     assert packages(PROJECT / "studies" / "pyproject.toml") == ["reissue_studies"]
+
+
+def test_help_starts_without_the_heavy_libraries() -> None:
+    program = (
+        "import sys; sys.argv = ['reissue', 'study', '--help']\n"
+        "from reissue.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'polars', 'numba', 'numpy', 'sqlalchemy', 'altair'}\n"
+        "print(sorted(heavy & {*sys.modules}))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "--figures" in ran.stdout
+    assert ran.stdout.splitlines()[-1] == "[]"
 
 
 def without_studies(*arguments: str) -> subprocess.CompletedProcess[str]:

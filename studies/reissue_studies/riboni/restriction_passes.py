@@ -1,6 +1,6 @@
 """Compiled passes for one application of ct-pvr and hc-pvr (Riboni & Bettini 2009, Definitions 2 and 4).
 
-Groups and members are laid out as in `kernels.correlated_groups`; sets of values are bits.
+Groups and members are laid out as in `reissue.kernels.correlated_groups`; sets of values are bits.
 """
 
 from __future__ import annotations

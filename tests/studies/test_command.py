@@ -188,7 +188,8 @@ def test_the_bar_knows_how_much_there_is_to_do(run: Run, monkeypatch: pytest.Mon
 GROWING = ("--rows", 400, "--initial", 300, "--turnover", 100)
 
 
-def test_the_growing_table(run: Run, tmp_path: Path) -> None:
+def test_the_growing_table(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(byun, "PASSES", 1)
     ran = run("study", "byun", *GROWING, "--l", "3,4", "--waiting", "0,0.05", "--json")
     assert ran.code == 0, ran.err
     expected = [f"figure-{n}.{ending}" for n in (8, 9, 10, 11) for ending in ("html", "png", "parquet")]

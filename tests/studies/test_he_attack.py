@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -27,6 +28,7 @@ def found() -> pl.DataFrame:
         return compromised(TINY)
 
 
+@cache
 def views(setting: Setting, at: int) -> list[Published]:
     """The outsider's view after each release."""
     run = attack_runs(setting)[at]
@@ -68,10 +70,9 @@ def test_people_alone_are_those_with_equal_numbers_in_all_solutions(found: pl.Da
                 row[np.searchsorted(people, members)] = 1
                 row[people.size + release.values[entries]] = -release.counts[entries]
                 rows.append(row)
-        _, sizes, basis = np.linalg.svd(np.array(rows), full_matrices=True)
-        numbers = basis[np.count_nonzero(sizes > 1e-9) :, : people.size].T @ np.random.default_rng(3).standard_normal(
-            basis.shape[0] - np.count_nonzero(sizes > 1e-9)
-        )
+        # What is left of random numbers when all that the groups say is taken off: a random solution of all equations.
+        groups, drawn = np.array(rows), np.random.default_rng(3).standard_normal(people.size + len(view.values))
+        numbers = (drawn - np.linalg.lstsq(groups, groups @ drawn)[0])[: people.size]
         order = np.argsort(numbers)
         close = np.diff(numbers[order]) < 1e-9
         alone = people[order[np.append(close, False) | np.append(False, close)]]

@@ -241,6 +241,6 @@ def test_what_does_not_fit_is_refused() -> None:
     several = Published.from_groups([[(["x", "y"], ["a"])]], single=False)
     with pytest.raises(ParameterError, match="every member is known"):
         observed(several, truth, 0.1, rng)
-    with pytest.raises(ParameterError, match="parameters for a study of rates") as refused:
+    with pytest.raises(ParameterError, match="3 parameters of Rates do not fit") as refused:
         Rates(m=(1,), p=(0.0,), L=())
     assert len(refused.value.problems) == 3

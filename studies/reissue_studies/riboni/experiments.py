@@ -124,10 +124,15 @@ def releases(setting: Setting | None = None, *, progress: Progress = silent) -> 
     """
     setting = setting or Setting()
     progress("warming up")
-    for stream in setting.streams:
-        deque(islice(setting.rehearse(stream, setting.runs, silent), WARMED * len(setting.runs)), maxlen=0)
+    _warm_up(setting)
     found = [part for stream in setting.streams for part in _streamed(setting, stream, progress)]
     return pl.concat(found).select(*RUN, *COUNTS, "per_mille", "merged_share", *TIMES)
+
+
+def _warm_up(setting: Setting) -> None:
+    """Compile what has to be compiled, and load what is loaded once, before time is taken."""
+    for stream in setting.streams:
+        deque(islice(setting.rehearse(stream, setting.runs, silent), WARMED * len(setting.runs)), maxlen=0)
 
 
 def release_steps(setting: Setting) -> int:

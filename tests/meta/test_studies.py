@@ -25,7 +25,8 @@ PAPERS = sorted(path.name for path in STUDIES.iterdir() if (path / "__init__.py"
 
 def imported(path: Path) -> set[str]:
     """Every module of the studies that a file imports, for type checkers or not."""
-    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    text = path.read_text(encoding="utf-8")
+    nodes = list(ast.walk(ast.parse(text))) if "reissue_studies" in text else []
     found = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
     for node in nodes:
         if isinstance(node, ast.ImportFrom):

@@ -101,13 +101,15 @@ Each is a frozen value with the parameters below, for `Mondrian(constraints=[...
 [the table of constraints](../explanation/methods/mondrian.md#constraints).""",
     "Check what holds of each release": """\
 What [AlphaK](../explanation/methods/alpha-k.md) and [Mask](../explanation/methods/mask.md) promise beside those. The
-second needs to know who has the same quasi-identifiers: `ri.guarantees.MConfidential(2).check(series.published(classes=True))`.
+second needs to know who has the same quasi-identifiers:
+`ri.guarantees.MConfidential(2).check(series.published(classes=True))`.
 """,
     "Check what holds over a series": """\
 What [m-invariance](../explanation/methods/m-invariance.md), [e-equivalence](../explanation/methods/e-equivalence.md),
 [Cor-Split](../explanation/methods/cor-split.md) and
 [the methods for growing tables](../explanation/methods/incremental.md) promise. Each is checked before every release,
-and can be checked on any series: `ri.guarantees.MInvariant(4).check(series.published())`. `RoleBased` and `CohortBased`, which
+and can be checked on any series: `ri.guarantees.MInvariant(4).check(series.published())`. `RoleBased` and
+`CohortBased`, which
 [HD-composition](../explanation/methods/hd-composition.md) promises with `LScarce`, must be told the roles.
 """,
     "Attack what went out, here or elsewhere": """\

@@ -162,7 +162,7 @@ STORED: dict[str, Stored] = {
     "mondrian": Stored(once(ri.Mondrian(k=4, l=2), schema=rich()), rich_in_and_out),
     "mondrian-constraints": Stored(
         once(
-            ri.Mondrian(k=3, constraints=[ri.TClose(0.7), ri.EntropyDiverse(2)], split="relaxed"),
+            ri.Mondrian(k=3, constraints=[ri.guarantees.TClose(0.7), ri.guarantees.EntropyDiverse(2)], split="relaxed"),
             schema=basic(),
             form="anatomised",
         ),

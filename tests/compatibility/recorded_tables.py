@@ -187,17 +187,25 @@ def _single() -> Iterator[tuple[str, Case]]:
     yield "Mask binomial", once(basic(protect=PROTECT), ri.Mask(k=8, l=2, draw="binomial"))
     yield "AlphaK full domain", once(labels(), ri.AlphaK(alpha=0.5, k=3, recoding="full-domain"))
     constraints = {
-        "entropy": [ri.EntropyDiverse(3)],
-        "recursive": [ri.RecursiveDiverse(c=2, l=3)],
-        "share": [ri.ShareDiverse(3)],
-        "t-closeness": [ri.TClose(0.6)],
-        "several": [ri.KAnonymous(6), ri.LDiverse(4), ri.EntropyDiverse(2.5), ri.TClose(0.7)],
+        "entropy": [ri.guarantees.EntropyDiverse(3)],
+        "recursive": [ri.guarantees.RecursiveDiverse(c=2, l=3)],
+        "share": [ri.guarantees.ShareDiverse(3)],
+        "t-closeness": [ri.guarantees.TClose(0.6)],
+        "several": [
+            ri.guarantees.KAnonymous(6),
+            ri.guarantees.LDiverse(4),
+            ri.guarantees.EntropyDiverse(2.5),
+            ri.guarantees.TClose(0.7),
+        ],
     }
     for name, asked in constraints.items():
         yield f"Mondrian {name}", once(basic(), ri.Mondrian(constraints=asked))
-    yield "Mondrian share protected", once(basic(protect=PROTECT), ri.Mondrian(constraints=[ri.ShareDiverse(3)]))
-    yield "Mondrian numbers", once(numbers(), ri.Mondrian(constraints=[ri.KEAnonymous(k=3, e=1000)]))
-    ordered = [ri.TClose(0.3, distance="ordered")]
+    yield (
+        "Mondrian share protected",
+        once(basic(protect=PROTECT), ri.Mondrian(constraints=[ri.guarantees.ShareDiverse(3)])),
+    )
+    yield "Mondrian numbers", once(numbers(), ri.Mondrian(constraints=[ri.guarantees.KEAnonymous(k=3, e=1000)]))
+    ordered = [ri.guarantees.TClose(0.3, distance="ordered")]
     yield "Mondrian ordered", once(numbers(), ri.Mondrian(k=3, constraints=ordered))
     yield "Mondrian labels", once(labels(), ri.Mondrian(k=4, l=2))
     yield "Mondrian whole numbers as ids", once(basic(), ri.Mondrian(k=5), with_whole_numbers)

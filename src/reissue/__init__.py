@@ -1,4 +1,4 @@
-"""Reissue publishes a table about people again and again, without the releases betraying anyone together.
+"""Reissue publishes a table about people again and again, and keeps the releases from exposing anyone together.
 
 Say what is in the table:
     Schema, Numeric, Categorical, Hierarchy, Policy, Ids, Gate

@@ -101,7 +101,7 @@ def test_compromised_people_from_a_file(run: Run, elsewhere: Path, tmp_path: Pat
     (tmp_path / "known.csv").write_text("person,value\nCatCANARY,flu\n")
     options = (*OPTIONS, "--limit", "1/2", "--attacks", "Worlds", "--json")
     before, after = run("audit", "releases", *options), run("audit", "releases", *options, "--compromised", "known.csv")
-    assert "He knows the value of 1 person beforehand." in after.data["adversary"]
+    assert "They know the value of 1 person beforehand." in after.data["adversary"]
     assert after.data["disclosure"]["people"] == before.data["disclosure"]["people"] - 1
     (tmp_path / "known.csv").write_text("person,value\nZoeCANARY,flu\n")
     ran = run("audit", "releases", *options[:-1], "--compromised", "known.csv")

@@ -344,8 +344,8 @@ def test_people_held_back_are_shown_on_request(run: Run, files: Path) -> None:
     table.write_csv(files / "one.csv")
     table.vstack(table[:1].with_columns(patient=pl.lit("e"))).write_csv(files / "two.csv")
     assert run("publish", "ward", "one.csv", "--policy", "protected.toml").code == 0
-    assert "nobody was held back" in run("show", "ward", "--held-back").out
+    assert "nobody was withheld" in run("show", "ward", "--held-back").out
     assert run("publish", "ward", "two.csv").code == 0
     logged = run("log", "ward").out
-    assert "rows made up" in logged
+    assert "counterfeits" in logged
     assert run("show", "ward", "--held-back", "--json").data == {"number": 2, "held_back": []}

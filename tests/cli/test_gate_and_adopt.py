@@ -126,7 +126,7 @@ def test_adopt_and_go_on(run: Run, elsewhere: Path, patients: pl.DataFrame) -> N
     ran = run("adopt", "clinic", "2024.csv", "2025.csv", "--members", "members.csv", "--policy", "adopting.toml")
     assert ran.code == 0, ran.err
     assert "2 people can be published again" in ran.out
-    assert "3 people will be held back from every later release" in ran.out
+    assert "3 people will be withheld from every later release" in ran.out
     assert run("publish", "clinic", "now.csv").code == 0
     held = run("show", "clinic", "--held-back", "--json").data["held_back"]
     assert [row["person"] for row in held] == ["p02"]

@@ -310,7 +310,7 @@ def test_one_release_is_all_that_some_methods_make_unless_told_otherwise() -> No
 
 
 def test_how_many_are_held_back() -> None:
-    (_, *columns), *rows = table_of_the_page("held back")
+    (_, *columns), *rows = table_of_the_page("withheld")
     for row, *told in rows:
         assert told == [str(published(ROWS[row][0], column).held_back[-1]) for column in columns]
     for column in columns:

@@ -299,7 +299,7 @@ def test_made_up_rows_are_seen_in_the_published_table_only() -> None:
     numbers = dict(made.new_people.select("id", "number").iter_rows())
     registry = table.select(pl.col("who").replace_strict(numbers), "x")
     given: dict[str, Any] = {"form": "anatomised", "truthful": True, "seeds": 24}
-    with pytest.raises(ri.errors.ParameterError, match="1 made-up row"):
+    with pytest.raises(ri.errors.ParameterError, match="1 counterfeit"):
         Mechanism(ri.MInvariance(2), registry, SCHEMA, **given).run(made.published())
     found = Mechanism(ri.MInvariance(2), registry, SCHEMA, quasi=made.tables["quasi"], **given).run(made.published())
     # Three people in four rows of aabb: who has the value of which there are two is not known, nor which it is.

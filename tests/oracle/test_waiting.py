@@ -95,7 +95,8 @@ def test_five_waited_and_one_joined() -> None:
     found = Channels(l=2).run(published, knowing({1: five}))
     assert found.certain == {**dict.fromkeys(five, "a"), "Finn": "b"}
     assert found.searched[1] == (
-        "what the waiting of 5 people tells who knows the method; those who come into one group are taken for one list"
+        "what the waiting of 5 people tells somebody who knows the method; those who come into one group "
+        "are taken for one list"
     )
     assert found.undecided == ()
     assert found.channels.rows()[1:] == [
@@ -138,7 +139,7 @@ def test_l_must_be_known() -> None:
     published = Published.from_groups([[(["p", "q"], ["a", "b"])], [(["p", "q", "x", "y"], ["a", "b", "a", "b"])]])
     found = Channels().run(published, knowing({1: ["x"]}))
     assert found.undecided == (
-        "what the waiting of 1 person tells who knows the method: it follows only from the method's l, as in "
+        "what the waiting of 1 person tells somebody who knows the method: it follows only from the method's l, as in "
         "Channels(l=5)",
     )
     assert len(found.searched) == 1 and found.judge(Limits(diversity=2)).status == "undecided"

@@ -270,7 +270,7 @@ def test_the_retired_are_listed_with_a_reason_and_not_in_public(folder: Path) ->
         assert sorted(series.held_back(2)["person"]) == ["p0", "p1", "p2", "p3"]
         assert set(series.held_back(2)["reason"]) == {RETIRED}
         assert RETIRED not in str(series.releases[1].manifest)
-        with pytest.raises(Infeasible, match="Nobody can be published: 8 rows would all be held back"):
+        with pytest.raises(Infeasible, match="Nobody can be published: 8 rows would all be withheld"):
             series.publish(people(evenly(8, "ab")))
         assert series.verify() == []
 

@@ -175,7 +175,7 @@ def test_a_holder_who_moves_is_shown_where_he_was() -> None:
         members = view.members[view.member_starts[group] : view.member_starts[group + 1]]
         assert _number(story, 2) not in members and _number(story, 1) in members
         assert draft.summary["elsewhere"] == 1 and story.replaced() == set()
-        assert any("not where he is now" in note for note in draft.notes)
+        assert any("not where they are now" in note for note in draft.notes)
         assert draft.facts is not None and draft.facts.height == 25
 
 

@@ -70,7 +70,7 @@ def held(series: Any) -> set[str]:
         (lambda: ri.Incremental(2, waiting=float("nan")), "'waiting' parameter of Incremental"),
         (lambda: ri.Incremental(2, waiting=True), "'waiting' parameter of Incremental"),
         (lambda: ri.Incremental(2, waiting="all"), "'waiting' parameter of Incremental"),
-        (lambda: ri.Incremental(0, strict=None, waiting=2), "Incremental has 3 parameters out of their range."),
+        (lambda: ri.Incremental(0, strict=None, waiting=2), "3 parameters of Incremental do not fit."),
     ],
 )
 def test_parameters_out_of_range(make: Any, words: str) -> None:

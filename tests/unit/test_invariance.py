@@ -128,7 +128,7 @@ def test_a_shortage_may_be_refused_and_says_how_many(chain):
 
 def test_nobody_left_to_publish(chain):
     series = chain(policy(ri.MInvariance(2, shortage="withhold")))
-    with pytest.raises(Infeasible, match="Nobody can be published: 3 rows would all be held back"):
+    with pytest.raises(Infeasible, match="Nobody can be published: 3 rows would all be withheld"):
         series.publish(people({0: "flu", 1: "flu", 2: "asthma"}))
 
 
@@ -137,7 +137,7 @@ def test_a_shortage_is_filled_up_with_as_few_counterfeits_as_can_be(chain):
     draft = series.publish(people({0: "flu", 1: "flu", 2: "flu", 3: "asthma"}))
     assert draft.counterfeits["illness"].to_list() == ["asthma", "asthma"]
     assert draft.summary["counterfeits"] == 2
-    assert "2 counterfeit rows made up in place of values that were missing" in draft.notes
+    assert "2 counterfeits in place of values that were missing" in draft.notes
     assert "counterfeits" not in draft.manifest
 
 

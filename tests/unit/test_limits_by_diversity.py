@@ -411,7 +411,9 @@ def test_what_pairs_promise_is_proven_by_channels_and_worlds_stands_beside(tmp_p
         alone = audit(THREE, promises=IN_PAIRS, attacks=names)
         assert not alone.passed
         assert alone.criteria[2].verdict == "undecided"
-        assert any("any two releases leave was not proven, for Channels was not run" in note for note in alone.notes)
+        assert any(
+            "any two releases leave was not proven, because Channels was not run" in note for note in alone.notes
+        )
     # A probability that is given is judged as ever.
     assert not audit(THREE, limit=1 / 3, promises=IN_PAIRS).passed
 
@@ -423,7 +425,7 @@ def test_the_whole_history_needs_worlds() -> None:
         report = audit(calm, promises=[one], attacks=["Channels"])
         assert report.judgements["Channels"].status == "within"
         assert not report.passed
-        assert "how many values are possible for everybody was not proven, for Worlds was not run" in report.verdict
+        assert "how many values are possible for everybody was not proven, because Worlds was not run" in report.verdict
         assert report.criteria[2].verdict == "undecided"
         accepted = audit(calm, promises=[one], attacks=["Channels"], accept=["undecided"])
         assert accepted.passed and "it was accepted that how many values" in accepted.verdict
@@ -496,7 +498,7 @@ def test_an_attack_that_declares_nothing_proves_nothing() -> None:
     report = audit(calm, limit=1 / 2, attacks=[Elsewhere()])
     assert not report.passed
     assert report.judgements["Elsewhere"].status == "within"
-    assert report.verdict.endswith("but the probability of a value was not bounded, for Worlds was not run.")
+    assert report.verdict.endswith("but the probability of a value was not bounded, because Worlds was not run.")
     assert audit(calm, limit=1 / 2, attacks=[Prover()]).passed
 
 

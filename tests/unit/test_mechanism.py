@@ -71,7 +71,7 @@ def test_priors_and_further_values() -> None:
     assert found.weight == Fraction(4, 64)
     with pytest.raises(ri.errors.ParameterError, match="lacks 1 value"):
         Mechanism(Together(), registry(3), SCHEMA, prior={"a": 1}).run(view)
-    with pytest.raises(ri.errors.ParameterError, match="none leads"):
+    with pytest.raises(ri.errors.ParameterError, match="leads to this release"):
         Mechanism(Together(), registry(3), SCHEMA, prior={"a": 1, "b": 0}).run(view)
 
 
@@ -86,7 +86,7 @@ def test_refused_tables_never_lead_anywhere() -> None:
     view = together(["a", "b", "b"])
     found = Mechanism(Together("c"), registry(3), SCHEMA, values=["c"]).run(view)
     assert found.tried.refused == 27 - 8
-    with pytest.raises(ri.errors.ParameterError, match="8 tables there may be none leads") as error:
+    with pytest.raises(ri.errors.ParameterError, match="None of the 8 tables that there may be leads") as error:
         Mechanism(Together("b"), registry(3), SCHEMA).run(view)
     assert "7 tables of 8 were refused" in str(error.value)
 
@@ -121,8 +121,8 @@ def test_judgements_and_words() -> None:
     assert found.judge(Limits()).status == "not asked"
     told = equal.findings[0].witness.text(view)
     assert told == (
-        "Who knows Together and everybody's quasi-identifiers can try it on all 16 tables that there may have been. "
-        "2 of them lead to this very release. In every one of them p0 and p1 have the same value."
+        "Somebody who knows Together and everybody's quasi-identifiers can try it on all 16 tables that there may have "
+        "been. 2 of them lead to this very release. In every one of them p0 and p1 have the same value."
     )
     found = Mechanism(Together(), registry(3), SCHEMA).run(together(["a", "a", "b"]))
     few = found.judge(Limits(history_diversity=2))
@@ -186,7 +186,7 @@ def test_a_method_that_is_not_truthful_is_caught() -> None:
             changed = Changed(np.array([0]), codes[1:2].copy())
             return Grouping(np.zeros(codes.size, dtype=np.int32), 1, changed=changed), {}
 
-    with pytest.raises(ri.errors.ParameterError, match="held somebody back or published a changed value"):
+    with pytest.raises(ri.errors.ParameterError, match="withheld somebody or published a changed value"):
         Mechanism(Liar(), registry(3), SCHEMA, truthful=True).run(together(["a", "a", "b"]))
 
 
@@ -237,8 +237,8 @@ def test_what_it_cannot_attack() -> None:
         (attack, two, "one release at a time"),
         (attack, strangers, "not in the registry"),
         (Mechanism(Together(), registry(3), SCHEMA, tables=7), together(values), "There are 8 tables"),
-        (Mechanism(Together(), registry(3), SCHEMA, seconds=1e-9), together(values), "time was over"),
-        (Mechanism(Together(CANARY), registry(3), SCHEMA), together(values), "none leads"),
+        (Mechanism(Together(), registry(3), SCHEMA, seconds=1e-9), together(values), "time ran out"),
+        (Mechanism(Together(CANARY), registry(3), SCHEMA), together(values), "leads to this release"),
     ]:
         with pytest.raises(ri.errors.ParameterError, match=message) as error:
             broken.run(view)

@@ -138,7 +138,7 @@ def test_releases_that_cannot_be_looked_at(table_1: Published) -> None:
     assert found.undecided == ("release 1: it is not known who shares quasi-identifiers with whom",)
     assert found.judge(HALF).status == "undecided"
     made_up = replace(release, members=np.array([-1, 1, 2, 3, 4, 5, 6]))
-    assert "made-up" in attack.run(replace(table_1, releases=(made_up,))).undecided[0]
+    assert "counterfeits" in attack.run(replace(table_1, releases=(made_up,))).undecided[0]
     several = attack.run(replace(table_1, single=False))
     assert "several values" in several.undecided[0]
     twice = replace(release, members=np.array([0, 0, 2, 3, 4, 5, 6]))
@@ -188,7 +188,7 @@ def test_parameters() -> None:
         Minimality(l=0, k=0, protect="HIV", recoding="everywhere", seconds=-1)  # type: ignore[arg-type]
     assert len(error.value.problems) == 5
     assert "HIV" not in str(error.value)
-    with pytest.raises(ParameterError, match="no parameters"):
+    with pytest.raises(ParameterError, match="Minimality"):
         Minimality(k=3)
     with pytest.raises(ParameterError, match="no requirement to argue from"):
         Minimality().credibility({"q1": 2, "q2": 2}, sensitive=2)
@@ -203,7 +203,7 @@ def test_parameters() -> None:
     "given", [{"requirement": 3}, {"requirement": [3]}, {"protect": [[[1]]]}, {"seconds": True}, {"l": "2"}]
 )
 def test_what_is_no_parameter(given: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError, match="no parameters for Minimality"):
+    with pytest.raises(ParameterError, match="Minimality"):
         Minimality(**{"l": 2, **given})
 
 

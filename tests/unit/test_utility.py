@@ -225,7 +225,7 @@ def test_a_broken_grouping_is_our_own_mistake() -> None:
     for wrong in (NOBODY, np.array([0, 1, 0, 0, 0])):
         with pytest.raises(InternalError, match="one flag for each row"):
             discernibility(GROUPING, counterfeit=wrong)
-    with pytest.raises(InternalError, match="a counterfeit is held back"):
+    with pytest.raises(InternalError, match="a counterfeit is withheld"):
         discernibility(MIXED, counterfeit=~NOBODY)
 
 
@@ -279,10 +279,10 @@ def test_report_with_counterfeits_and_people_held_back() -> None:
     assert utility.query_error is not None
     assert set(utility.query_error.queries.iter_rows()) == {(6, 5.0, 1 / 6)}
     shown = dict(utility.frame().select("measure", "value").iter_rows())
-    assert (shown["counterfeits"], shown["held back"]) == (1, 2)
+    assert (shown["counterfeits"], shown["withheld"]) == (1, 2)
     read = json.loads(json.dumps(utility.to_dict(), allow_nan=False))
     assert (read["rows"], read["counterfeits"], read["held_back"]) == (5, 1, 2)
-    assert repr(utility).startswith("Utility(generalised: 5 rows in 2 groups, 1 counterfeit, 2 held back, certainty")
+    assert repr(utility).startswith("Utility(generalised: 5 rows in 2 groups, 1 counterfeit, 2 withheld, certainty")
 
 
 def test_report_checks_its_parameters() -> None:

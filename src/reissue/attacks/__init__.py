@@ -5,7 +5,7 @@
     Correlation    groups that differ in few people only, followed to the end (Riboni & Bettini 2009)
     Channels       groups of two releases held against each other (Byun et al. 2006)
     Minimality     why people were grouped at all (Wong et al. 2007)
-    Permanence     values that nobody gets rid of, while all others may change (Bu et al. 2008)
+    Permanence     values that nobody ever loses, while all others may change (Bu et al. 2008)
     Mechanism      the method itself, run on every table there may have been; for tiny tables, by hand
 
 `build` makes one from its name in a policy file. Other packages add their own under the entry point group

@@ -107,7 +107,7 @@ class Witness:
 def _called(published: Published) -> Callable[[int], str]:
     def called(number: int) -> str:
         if number < 0:
-            return f"made-up row {-number}"
+            return f"counterfeit {-number}"
         return f"person {number}" if published.people is None else published.people[number]
 
     return called

@@ -77,7 +77,7 @@ def _singling_out(risks: Risks, threshold: float, anatomised: bool) -> Criterion
     elif risks.alone:
         verdict = "not met"
         who = count_of(risks.alone, "row stands", "rows stand")
-        evidence = f"{who} alone in a group, so that whoever knows the quasi-identifiers finds the row."
+        evidence = f"{who} alone in a group, so that somebody who knows the quasi-identifiers finds the row."
     elif table["rows"].sum() == 0:
         verdict, evidence = "undecided", "The releases hold no rows."
     elif table["smallest_group"].count() and not table["prosecutor_at_risk"].count():
@@ -117,8 +117,8 @@ def _linkability(risks: Risks, anatomised: bool) -> Criterion:
     people = count_of(several, "person in several releases", "people in several releases")
     if alone:
         evidence = (
-            f"Of {people} {alone:,} went through a sequence of groups that nobody else went through: whoever knows "
-            "when they were there can follow them from release to release."
+            f"Of {people} {alone:,} went through a sequence of groups that nobody else went through: somebody "
+            "who knows when they were there can follow them from release to release."
         )
         return Criterion("linkability", question, "not met", evidence)
     evidence = f"Of {people} everybody shares the sequence of groups with somebody else."

@@ -54,9 +54,9 @@ def _header(report: AuditReport, naming: Naming) -> str:
     privacy = (
         f"This report names {' and '.join(shown)}: it is private."
         if shown
-        else "This report is for the publisher's own house. People are called by number and values by letters given "
-        "anew in each finding, but beside the public files it tells where the releases are weak, and how many rows "
-        "were made up."
+        else "This report is for the publisher only. People are numbered and values lettered, with new letters "
+        "in each finding. But together with the public files it tells where the releases are weak, and how many rows "
+        "are counterfeits."
     )
     return (
         "<header><h1>Audit of a series of releases</h1>"
@@ -187,7 +187,7 @@ def _figures(report: AuditReport) -> list[str]:
             left=(),
         ),
         "<h3>Re-identification, all releases so far</h3>",
-        "<p>Who went through the same groups cannot be told apart by someone who knows when they were there.</p>",
+        "<p>People who went through the same groups look alike, even to somebody who knows when they were there.</p>",
         _table(
             ("release", "people so far", "highest", "at risk", "success rate"),
             [(row[0], row[1], *map(_percent, row[2:])) for row in together.iter_rows()],

@@ -94,5 +94,5 @@ _OPEN = {
 
 def what_is_open(unproven: Iterable[str], *, permanent: bool = False) -> str:
     """What is not proven for want of attacks, in words."""
-    told = [f"{_OPEN[limit]}, for {proving(limit, permanent=permanent)} was not run" for limit in unproven]
+    told = [f"{_OPEN[limit]}, because {proving(limit, permanent=permanent)} was not run" for limit in unproven]
     return ", and ".join(told)

@@ -26,7 +26,7 @@ class Naming:
     def person(self, number: int) -> str:
         """How a person is called."""
         if number < 0:
-            return f"made-up row {-number:,}"
+            return f"counterfeit {-number:,}"
         if not self.show_people:
             return f"person {number}"
         if self.called is not None:

@@ -43,7 +43,7 @@ def audit(
     accept: Iterable[str] = (),
     progress: Callable[[str], None] | None = None,
 ) -> AuditReport:
-    """Attack a series as an outsider would, and say whether what he learns is within limits.
+    """Attack a series as an outsider would, and say whether what they learn is within limits.
 
     `limit` is the largest probability with which anybody may be tied to a value; without it the limits follow from
     `promises`, what the method gave: a probability, or else how many values must be possible. `attacks` are names or

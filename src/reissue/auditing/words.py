@@ -32,8 +32,8 @@ WHAT = {
 }
 
 STATIC = (
-    "Values are taken to be static: who is in several releases has the same value in all of them. Values that change, "
-    "and values that nobody gets rid of, are attacked where it is said which ones are permanent."
+    "Values are taken to be static: somebody in several releases has the same value in all. Values that change, "
+    "and values that nobody ever loses, are attacked where it is said which ones are permanent."
 )
 CHANGING = (
     "All values but the permanent ones are taken to change freely: what one release tells about them tells nothing "
@@ -43,7 +43,7 @@ NOT_COVERED = (
     "The probability is that of one value. A group of similar values, each within the limit, can still tell something.",
     "All worlds that agree with the releases count as equally likely. An adversary with other beliefs, or with other "
     "tables about the same people, can know more.",
-    "Someone who knows the program that made the releases, and runs it backwards, is modelled only in so far as "
+    "Somebody who knows the program that made the releases, and runs it backwards, is modelled only in so far as "
     "Minimality argues from why groups were formed; attacks.Mechanism does it in full, for tiny tables.",
 )
 
@@ -120,37 +120,37 @@ def adversary(published: Published, knowledge: Knowledge | None) -> list[str]:
     told = [f"An outsider who kept {'the' if len(published.releases) == 1 else 'all'} {releases}."]
     if published.exact:
         told.append(
-            "He knows the quasi-identifiers of everybody and who was there when, so he knows who is in which group."
+            "They know the quasi-identifiers of everybody and who was there when, so they know who is in which group."
         )
     elif any(release.sure is not None for release in published.releases):
-        told.append("He has a register of people, and knows for some of them only in which group they may be.")
+        told.append("They have a register of people, and know for some of them only in which group they may be.")
     if any(release.space is not None for release in published.releases):
-        told.append("He has no register of people; he compares what the groups may stand for.")
+        told.append("They have no register of people; they compare what the groups may stand for.")
     if knowledge is None:
         knowledge = Knowledge()
     if knowledge.compromised:
         who = count_of(len(knowledge.compromised), "person", "people")
-        told.append(f"He knows the value of {who} beforehand.")
+        told.append(f"They know the value of {who} beforehand.")
     else:
-        told.append("He knows nobody's value beforehand.")
+        told.append("They know nobody's value beforehand.")
     waiting = sum(len(people) for people in knowledge.waiting.values())
     if waiting:
-        told.append(f"He knows of {count_of(waiting, 'case')} of somebody who was in the table and not in a release.")
+        told.append(f"They know of {count_of(waiting, 'case')} of somebody who was in the table and not in a release.")
     if knowledge.growing:
-        told.append("He knows that nobody who is in a release is missing from a later one.")
+        told.append("They know that nobody who is in a release is missing from a later one.")
     if knowledge.minimal:
         releases = count_of(len(knowledge.minimal), "release")
-        told.append(f"He knows of {releases} what had to be kept, and that no group is larger than that asks.")
+        told.append(f"They know of {releases} what had to be kept, and that no group is larger than that asks.")
     if knowledge.permanent:
-        told.append(f"He knows that nobody gets rid of {count_of(len(knowledge.permanent), 'value')}.")
+        told.append(f"They know that nobody ever loses {count_of(len(knowledge.permanent), 'value')}.")
     if knowledge.present:
         who = count_of(len(knowledge.present), "person", "people")
-        told.append(f"He knows of {who} in which releases they are.")
+        told.append(f"They know of {who} in which releases they are.")
     if knowledge.cohorts:
-        told.append(f"He knows that HD-composition made the releases, with {knowledge.cohorts} cohorts.")
+        told.append(f"They know that HD-composition made the releases, with {knowledge.cohorts} cohorts.")
     if knowledge.method:
         told.append(
-            "He knows the method that made the releases; of these attacks only Channels makes something of that, where "
+            "They know the method that made the releases; of these attacks only Channels uses that, where "
             "it is known who waited."
         )
     return told

@@ -30,7 +30,7 @@ from reissue.errors import InternalError, ReissueError, StorageError
 
 app = typer.Typer(
     name="reissue",
-    help="Publish a table about people again and again, without the releases betraying anyone together.",
+    help="Publish a table about people again and again, and keep the releases from exposing anyone together.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -46,7 +46,7 @@ app.command(context_settings=HANDED_OVER)(study)
 def options(
     version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
 ) -> None:
-    """Publish a table about people again and again, without the releases betraying anyone together."""
+    """Publish a table about people again and again, and keep the releases from exposing anyone together."""
     if version:
         from reissue import __version__
 

@@ -37,7 +37,7 @@ def adopt(
 ) -> None:
     """Start a series with releases that were made elsewhere, so that the next one is safe against those too.
 
-    People who were in groups that the method cannot go on from are held back from every later release.
+    People who were in groups that the method cannot go on from are withheld from every later release.
 
     Example:
 

@@ -32,10 +32,12 @@ def audit(
     ],
     limit: Annotated[
         str | None,
-        typer.Option(help="How likely anybody may be tied to a value at most: 0.5 or 1/2; a series has its promise."),
+        typer.Option(
+            help="The largest probability of a value for anybody: 0.5 or 1/2; by default what a series promises."
+        ),
     ] = None,
     attacks: Annotated[
-        str | None, typer.Option(help="The attacks to run, separated by commas; all that there are by default.")
+        str | None, typer.Option(help="The attacks to run, separated by commas; by default all of them.")
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.001, help="How long each attack may take.")] = 60.0,
     compromised: Annotated[
@@ -49,13 +51,15 @@ def audit(
     participation: Annotated[
         float,
         typer.Option(
-            min=0.0, max=1.0, help="A series with a registry: of which share of people it is known when they are in it."
+            min=0.0,
+            max=1.0,
+            help="A series with a registry: for what share of people the adversary knows when they are in it.",
         ),
     ] = 0.0,
     permanent: Annotated[
         list[str] | None,
         typer.Option(
-            help="Values that nobody gets rid of, separated by commas; all others may then change. May be repeated."
+            help="Values that nobody ever loses, separated by commas; all others may then change. May be repeated."
         ),
     ] = None,
     waiting: Annotated[
@@ -117,7 +121,7 @@ def audit(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Attack a series of releases as an outsider would, and say what the releases betray together.
+    """Attack a series of releases as an outsider would, and say what the releases reveal together.
 
     Exit code 0: everything asked is proven to be within the limits. 1: it is not.
 
@@ -193,7 +197,7 @@ def _series(
     from reissue.publishing.series import open as open_series
 
     if len(target) > 1:
-        raise _elsewhere(f"{len(target)} files or folders are no series")
+        raise _elsewhere(f"{len(target)} files or folders are not a series")
     try:
         opened = open_series(target[0])
     except NotASeries:
@@ -262,7 +266,7 @@ def _foreign(
     if asked["limit"] is None:
         raise ParameterError(
             "--limit is needed for releases made elsewhere: nobody said what they promise.",
-            hint="say how likely anybody may be tied to a value at most: --limit 1/2",
+            hint="say with what probability anybody may be tied to a value at most: --limit 1/2",
         )
     if knows["protect"] and knows["minimal"] is None:
         raise ParameterError("--protect needs --minimal: what had to be kept for these values.")

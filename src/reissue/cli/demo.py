@@ -22,8 +22,8 @@ def demo(
 ) -> None:
     """Publish a small hospital over several months; show what each release reveals and costs.
 
-    The hospital is made up. It is published twice: with Mondrian, which protects each release alone, so that you can
-    watch what the releases betray together; and with MInvariance, which protects the series. Everything stays in
+    The hospital is invented. It is published twice: with Mondrian, which protects each release alone, so that you can
+    watch what the releases reveal together; and with MInvariance, which protects the series. Everything stays in
     FOLDER for you to look at.
 
     Example:
@@ -147,7 +147,7 @@ def _print(told: dict[str, Any], folder: Path) -> None:
             say(f"  release {group['release']}, group {group['group']}: {', '.join(group['diagnoses'])}")
         say(f"Only {story['diagnosis']} is in all of them: that is the diagnosis.\n")
     protected = {
-        "release": "release", "counterfeits": "rows made up",
+        "release": "release", "counterfeits": "counterfeits",
         "protected_information_loss": "detail lost", "protected_exposed": "people exposed so far",
     }  # fmt: skip
     _print_releases("With MInvariance: everybody keeps one set of four diagnoses", protected, told["releases"])

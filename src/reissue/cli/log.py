@@ -59,8 +59,8 @@ def log(
     besides = [(r.number, *_besides(r.summary)) for r in releases]
     if any(made or held for _, made, held, _ in besides):
         print_table(
-            "What was made up or held back (private)",
-            ("no.", "rows made up", "people held back", "longest wait (releases)"),
+            "Counterfeits and withheld people (private)",
+            ("no.", "counterfeits", "people withheld", "longest wait (releases)"),
             besides,
         )
     gates = [(r.number, f"{r.time:%Y-%m-%d %H:%M}", *_gate(r.summary)) for r in releases if "gate" in r.summary]
@@ -84,7 +84,7 @@ def log(
 
 
 def _besides(summary: Any) -> tuple[int, int, int]:
-    """How many rows were made up, how many people held back, and for how many releases at most."""
+    """How many counterfeits there are, how many people were withheld, and for how many releases at most."""
     held = summary.get("held_back", {}).values()
     waits = [reason["longest_wait"] for reason in held]
     return summary.get("counterfeits", 0), sum(reason["people"] for reason in held), max(waits, default=0)

@@ -28,7 +28,7 @@ def publish(
         Path | None,
         typer.Option(
             "--registry",
-            help="A CSV or Parquet file: everybody with his quasi-identifiers as they are now, in the table or not. "
+            help="A CSV or Parquet file: everybody with their quasi-identifiers as they are now, in the table or not. "
             "For HDComposition; without it everybody ever seen counts.",
         ),
     ] = None,
@@ -154,9 +154,9 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
         ("people in the table", summary["people"]),
         *([("people registered", summary["registered"])] if "registered" in summary else []),
         ("rows published", summary["rows"]),
-        ("of them made up", summary["counterfeits"]),
+        ("counterfeits", summary["counterfeits"]),
         *([("values replaced", summary["replaced"])] if summary["replaced"] else []),
-        ("people held back", sum(held["people"] for held in summary["held_back"].values())),
+        ("people withheld", sum(held["people"] for held in summary["held_back"].values())),
         ("groups", summary["groups"]),
         ("rows in a group", _sizes(summary)),
     ]

@@ -45,7 +45,7 @@ def show(
     with open_series(series) as opened:
         release = chosen(opened, number)
         if held_back:
-            _show_private(opened.held_back(release.number), "held back from", release.number, as_json, name="held_back")
+            _show_private(opened.held_back(release.number), "withheld from", release.number, as_json, name="held_back")
             return
         if replaced:
             people = opened.replaced(release.number)

@@ -170,7 +170,7 @@ def _counted(
     often = sensitive["count"].cast(pl.Int64, strict=False)
     wrong = int((often.is_null() | (often < 1)).sum())
     if wrong:
-        return [f"'count' in release '{files.name}': {count_of(wrong, 'cell')} that are no whole number of at least 1"]
+        return [f"'count' in release '{files.name}': {count_of(wrong, 'cell')} without a whole number of at least 1"]
     place = pl.DataFrame({GROUP: quasi[GROUP], "place": group}).unique(GROUP)
     found = sensitive.select(GROUP).join(place, on=GROUP, how="left", maintain_order="left")["place"]
     strange, bare = found.null_count(), place.height - found.drop_nulls().n_unique()

@@ -23,7 +23,7 @@
 
 From MInvariant on, they judge the releases of a series together, the others every group by itself. LDiverse,
 InferenceFree and HistoryDiverse count values, which does not bound a probability by 1/l; ShareDiverse and
-HistoryDiverse(l, diversity="share") do bound it. RestrictionSafe is a formula that is no bound.
+HistoryDiverse(l, diversity="share") do bound it. RestrictionSafe is a formula that is not a bound.
 
 `build` makes one from its name in a policy file. Other packages add their own under the entry point group
 `reissue.guarantees`, with the name in a policy file as the entry point's name.

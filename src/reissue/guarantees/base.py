@@ -217,7 +217,7 @@ class SeriesGuarantee(Guarantee):
     def secret_of(self) -> Literal["anew", "values", "roles"]:
         """What the private side passes as `secret` when it follows a series.
 
-        `anew`: a mapping from the number of the release to the numbers of the people who may begin anew there.
+        `anew`: a mapping from the number of the release to the numbers of the people who may be published as new there.
         `values`: people, ascending, and the positions of their true values in `Published.values`, as two arrays.
         `roles`: a mapping from the number of the release to its `Roles`.
         """

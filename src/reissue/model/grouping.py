@@ -20,7 +20,7 @@ HELD_BACK = -1
 
 @dataclass(frozen=True, repr=False)
 class Counterfeits:
-    """Made-up rows that are published among the others. They describe nobody."""
+    """Counterfeits: rows that are published among the others, and describe nobody."""
 
     number: Ints
     """A number above 0 for each, the same in every release as long as it lives, and never given again."""
@@ -78,17 +78,17 @@ class Elsewhere:
 
 @dataclass(frozen=True, repr=False)
 class Grouping:
-    """Who is published with whom: a group for every row of the snapshot, and the rows made up, held back or changed."""
+    """Who is published with whom: a group for every row of the snapshot, and the rows added, withheld or changed."""
 
     group: npt.NDArray[np.int32]
     """For each row of the snapshot the number of its group, 0 to `count` - 1, in no particular order; -1 for a
-    row that is held back."""
+    row that is withheld."""
     count: int
     """How many groups there are; none is empty."""
     counterfeits: Counterfeits | None = None
-    """The made-up rows; None where there are none."""
+    """The counterfeits; None where there are none."""
     held_back: Mapping[str, Ints] = field(default_factory=dict)
-    """The rows of the snapshot that are held back, by the reason in a few words."""
+    """The rows of the snapshot that are withheld, by the reason in a few words."""
     anew: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     """The rows of people who are published as if they were new, because what held for them before no longer can."""
     changed: Changed | None = None
@@ -105,9 +105,9 @@ class Grouping:
             raise InternalError("a grouping numbers a group that does not exist")
         held = sum(rows.size for rows in self.held_back.values())
         if int(np.count_nonzero(self.group == HELD_BACK)) != held:
-            raise InternalError("a grouping holds back rows without a reason")
+            raise InternalError("a grouping withholds rows without a reason")
         if held and self.changed is not None and (self.group[self.changed.rows] == HELD_BACK).any():
-            raise InternalError("a grouping changes the value of a row that it holds back")
+            raise InternalError("a grouping changes the value of a row that it withholds")
 
     def __repr__(self) -> str:
         return f"Grouping({self.group.size:,} rows in {self.count:,} groups)"

@@ -3,8 +3,8 @@
 knowledge = ri.Knowledge(compromised={"Bob": "flu"})
 
 Values are taken to be static: who is in several releases has the same value in all of them, as in the papers
-of He, Riboni and Byun. Where he is told which values are `permanent`, as in the paper of Bu, only those stay, and all
-others may change from release to release.
+of He, Riboni and Byun. Where they are told which values are `permanent`, as in the paper of Bu, only those stay, and
+all others may change from release to release.
 """
 
 from __future__ import annotations
@@ -62,38 +62,38 @@ class Minimal:
 
 @dataclass(frozen=True, repr=False)
 class Knowledge:
-    """What the adversary knows before he looks at the releases.
+    """What the adversary knows before looking at the releases.
 
     People are given as they are called in the view: by name where it was built from names, else by number.
     """
 
     compromised: Mapping[str | int, object] = field(default_factory=dict)
-    """People whose value he knows already, with their values."""
+    """People whose value is known already, with their values."""
     waiting: Mapping[int, Collection[str | int]] = field(default_factory=dict)
-    """For releases by number: people known to be in the table and not in the release (waiting, held back). With
+    """For releases by number: people known to be in the table and not in the release (waiting, withheld). With
     `method="Incremental"` those of them who come into one group of the next release are known to have waited in one
-    list, which he can tell by quasi-identifiers."""
+    list, which quasi-identifiers tell."""
     growing: bool | None = None
-    """Whether nobody who is in a release is missing from a later one; None: he does not know. It matters where it is
+    """Whether nobody who is in a release is missing from a later one; None: it is not known. It matters where it is
     not known who is in which release."""
     method: str | None = None
-    """The name of the method that made the releases, where he knows it, such as "Incremental". What follows from it
-    only `Channels` uses yet, together with who waited."""
+    """The name of the method that made the releases, where it is known, such as "Incremental". Only `Channels` uses
+    it yet, together with who waited."""
 
     minimal: Mapping[int, Minimal] = field(default_factory=dict)
-    """For releases by number what they had to satisfy, where he knows that they are generalised no more than that
-    asks. `Minimality` argues from it."""
+    """For releases by number what they had to satisfy, where it is known that they are generalised no more than
+    that asks. `Minimality` argues from it."""
     permanent: Collection[object] = ()
-    """Values that nobody gets rid of: who has one has it in every later release he is in. `Permanence` argues from
-    them; all other values may change."""
+    """Values that nobody ever loses: people who have one have it in every later release they are in. `Permanence`
+    argues from them; all other values may change."""
     present: Mapping[str | int, Collection[int]] = field(default_factory=dict)
-    """People whose participation he knows, with the numbers of the releases they are in: those and no others. It
+    """People whose participation is known, with the numbers of the releases they are in: those and no others. It
     matters where the releases do not tell who is in them."""
     cohorts: int | None = None
-    """How many cohorts there are, where he knows that HD-composition made the releases (its l)."""
+    """How many cohorts there are, where it is known that HD-composition made the releases (its l)."""
     elsewhere: bool = False
-    """Whether somebody with a permanent value may be shown with it in a group where he is not, or with another value,
-    as HD-composition does. What anybody's participation tells is then not worked out."""
+    """Whether somebody with a permanent value may be shown with it in a group where they are not, or with another
+    value, as HD-composition does. What anybody's participation tells is then not worked out."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -147,7 +147,7 @@ class Knowledge:
         return numbers[order], values[order]
 
     def permanent_values(self, published: Published) -> Ints:
-        """The positions in the view of the values that nobody gets rid of, ascending; those it never shows left out."""
+        """The positions in the view of the values that nobody ever loses, ascending; those it never shows left out."""
         wanted = {value for value in self.permanent if isinstance(value, Hashable)}
         return np.array([at for at, value in enumerate(published.values) if value in wanted], dtype=np.int64)
 

@@ -90,6 +90,6 @@ class Validation:
             raise ParameterError(self._problems[0])
         if self._problems:
             raise ParameterError(
-                f"{type(self._owner).__name__} has {len(self._problems)} parameters out of their range.",
+                f"{len(self._problems)} parameters of {type(self._owner).__name__} do not fit.",
                 problems=self._problems,
             )

@@ -1,4 +1,4 @@
-"""Release: what was published; Published: what an outsider sees of a series, at his worst.
+"""Release: what was published; Published: what an outsider sees of a series, at worst.
 
 Guarantees and attacks read nothing else. It speaks in person numbers that only the private side of a
 series can resolve, and it says who is in which group, because the papers' adversary knows the

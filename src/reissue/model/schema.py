@@ -99,7 +99,7 @@ class Schema:
     drop: tuple[str, ...]
     """Columns that are not published and not kept."""
     permanent: tuple[str, ...]
-    """Sensitive values nobody gets rid of."""
+    """Sensitive values that nobody ever loses."""
     protect: tuple[tuple[str, ...], ...]
     """Sets of sensitive values to protect together; empty: every value alone."""
 

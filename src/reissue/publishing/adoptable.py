@@ -285,5 +285,5 @@ def check_members(given: Iterable[Given]) -> None:
             "It is not known of everybody in these releases who it is.",
             problems=problems,
             hint="name everybody who was in a release once, in one group of it, and all members of every group: "
-            "whoever is not named could be published as somebody new.",
+            "somebody who is not named could be published as a new person.",
         )

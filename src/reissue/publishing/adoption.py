@@ -284,7 +284,7 @@ def _with_memory(entry: Entry, memory: Remembered, checks: Remembered, lost: Int
         f"made elsewhere and adopted: {count_of(everybody - lost.size, 'person', 'people')} can be published again"
     ]
     if lost.size:
-        notes.append(f"{count_of(lost.size, 'person', 'people')} will be held back from every later release")
+        notes.append(f"{count_of(lost.size, 'person', 'people')} will be withheld from every later release")
     return replace(
         entry,
         private=private,

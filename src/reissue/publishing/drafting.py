@@ -102,15 +102,15 @@ class Draft:
     new_people: pl.DataFrame
     """Those who are in the series for the first time: `number`, `id`."""
     rows: pl.DataFrame
-    """The snapshot with person numbers and public group numbers, as it is kept; no group for those held back."""
+    """The snapshot with person numbers and public group numbers, as it is kept; no group for those withheld."""
     facts: pl.DataFrame | None
     """The values with person numbers, where people may have several or none and the rows are everybody registered."""
     extinct: pl.DataFrame | None
     """Those who have died or left for ever: `person` (a number)."""
     counterfeits: pl.DataFrame | None
-    """The made-up rows with their numbers and public group numbers."""
+    """The counterfeits with their numbers and public group numbers."""
     held_back: pl.DataFrame | None
-    """Who is held back: `person` (a number), `reason`, `since` (a release)."""
+    """Who is withheld: `person` (a number), `reason`, `since` (a release)."""
     changed: pl.DataFrame | None
     """Who is published with another value: `person` (a number) and the sensitive column as published; where people may
     have several values, also which one is meant (`own`)."""
@@ -129,7 +129,7 @@ class Draft:
     passage: Passage | None = None
     """What the policy's gate said; None where there is none, or it was not asked."""
     anew: bool = False
-    """Whether method and checkers began anew, without what they knew of earlier releases."""
+    """Whether method and checkers started again, without what they knew of earlier releases."""
 
     @property
     def number(self) -> int:

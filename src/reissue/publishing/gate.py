@@ -47,7 +47,7 @@ class Gate:
         if len(problems) == 1:
             raise ParameterError(problems[0])
         if problems:
-            raise ParameterError(f"Gate has {len(problems)} parameters out of their range.", problems=problems)
+            raise ParameterError(f"{len(problems)} parameters of Gate do not fit.", problems=problems)
 
     def _attack_problems(self) -> list[str]:
         if not _is_names(self.attacks) or not self.attacks:

@@ -413,7 +413,7 @@ def knowing_who_waited(
     lists = past.waiting_lists(method.parameters.get("l", 0))
     if not lists:
         raise ParameterError(
-            "What waiting gives away is not measured here: the 'waiting' parameter of audit is for series made by "
+            "What waiting reveals is not measured here: the 'waiting' parameter of audit is for series made by "
             'Incremental with diversity = "distinct".'
         )
     waiting: dict[int, list[str | int]] = {}

@@ -37,9 +37,9 @@ def notes_of(
     """What a draft costs, what looks like a mistake in the table or the policy, and what the method has to say."""
     notes = []
     if delta.since and not protected:
-        betrayed = "betray people"
+        betrayed = "expose people"
         if anew:
-            betrayed = "betray very many people, for nothing of the earlier ones was taken into account"
+            betrayed = "expose very many people, because nothing of the earlier ones was taken into account"
         notes.append(f"the series is unprotected: comparing releases may {betrayed}; the public record says so")
     if unregistered:
         notes.append("no registry was given: everybody ever seen in the series counts as registered")
@@ -48,23 +48,25 @@ def notes_of(
         people = f"of {before:,} people {left:,} {'is' if left == 1 else 'are'} no longer registered, as if extinct"
         notes.append(f"{people}; check that the registry is complete" if left > MANY_GONE * before else people)
     if counterfeits is not None:
-        notes.append(f"{count_of(counterfeits.height, 'counterfeit row')} made up in place of values that were missing")
+        notes.append(f"{count_of(counterfeits.height, 'counterfeit')} in place of values that were missing")
         published = len(snapshot) - (0 if held_back is None else held_back.height)
         share = counterfeits.height / (counterfeits.height + published)
         if share > MANY_MADE_UP:
             given = method.parameters
             levers = [f"a smaller {name}" for name in ("m", "n", "e") if name in given]
             levers += ["a larger L"] if "L" in given else []
-            notes.append(f"{share:.0%} of the rows are made up: {', '.join(levers)}, or more people, would need fewer")
+            notes.append(
+                f"{share:.0%} of the rows are counterfeits: {', '.join(levers)}, or more people, would need fewer"
+            )
     if changed is not None:
         values = f"{count_of(changed.height, 'value')} ({changed.height / snapshot.values.codes.size:.2%} of all)"
         notes.append(f"{values} replaced by another; nothing that is published marks them")
     if grouping.elsewhere is not None:
         values = count_of(len(grouping.elsewhere), "permanent value")
-        notes.append(f"{values} shown where the holder was when he was first seen with it, not where he is now")
+        notes.append(f"{values} shown where the holder was first seen with it, not where they are now")
     if held_back is not None:
         for reason, people in held_back["reason"].value_counts().sort("reason").iter_rows():
-            notes.append(f"{count_of(people, 'person', 'people')} held back: {reason}")
+            notes.append(f"{count_of(people, 'person', 'people')} withheld: {reason}")
     if (
         delta.since
         and not left

@@ -2,7 +2,7 @@
 
 series = "protected"            # or "unprotected": a static method may publish again
 form = "generalised"            # or "anatomised"
-disclose = []                   # ["counterfeits"]: publish how many made-up rows each group has
+disclose = []                   # ["counterfeits"]: publish how many counterfeits each group has
 
 [people]
 ids = "plain"                   # or "hashed", with key_file = "/somewhere/else/clinic.key"
@@ -95,7 +95,7 @@ class Policy:
     people: Ids = Ids()
     """How ids are kept."""
     disclose: Sequence[str] = ()
-    """What is published beside the tables: `"counterfeits"`, how many rows of each group are made up."""
+    """What is published beside the tables: `"counterfeits"`, how many counterfeits each group has."""
     gate: Gate | None = None
     """The attacks that every release must withstand, together with those before; None: the method's promises are
     checked, and no more."""

@@ -79,8 +79,8 @@ def propose_policy(frame: pl.DataFrame, source: str, labels: Collection[str] = (
     (person,), (sensitive,) = by_role["person"], by_role["sensitive"]
     lines = [
         f"# A policy for {source}, proposed by `reissue init`.",
-        "# Every line marked GUESS was guessed from names and types. Confirm or correct each one: whoever",
-        "# publishes under this file answers for it. Roles: person, quasi, sensitive, as_is, drop.",
+        "# Every line marked GUESS was guessed from names and types. Confirm or correct each one: the person",
+        "# who publishes under this file answers for it. Roles: person, quasi, sensitive, as_is, drop.",
         "",
         'series = "protected"  # a method that protects single releases only may then publish just once',
         'form = "generalised"  # or "anatomised": exact quasi-identifiers, sensitive values by group',

@@ -46,15 +46,15 @@ def check_protection(policy: Policy, history: History, protected: bool, obstacle
     if not policy.method.protects_series:
         problem = (
             f"{policy.method.name} protects each release alone, not the series, and release {history.number} is out "
-            "already: whoever is in both could be betrayed by comparing them."
+            "already: comparing them could expose the people who are in both."
         )
         hint = "choose a method that protects a series, or accept the risk:"
     else:
         problem = (
             f"{policy.method.name} protects a series from its first release on, and under this policy it cannot: "
-            "whoever is in earlier releases too could be betrayed by comparing them."
+            "comparing releases could expose the people who are in earlier ones too."
         )
-        hint = "go back to the method and parameters of before, or accept the risk:"
+        hint = "go back to the earlier method and parameters, or accept the risk:"
     raise Unprotected(
         problem,
         problems=obstacles if policy.method.protects_series else [],
@@ -67,7 +67,7 @@ def check_registry(method: Method, given: bool) -> None:
     """Not every method knows of people who are not in the table."""
     if given and not method.takes.registry:
         raise ParameterError(
-            f"{method.name} takes no registry: whoever is not in the table is nobody to it.",
+            f"{method.name} takes no registry: it does not consider people who are not in the table.",
             hint="leave 'registry' and 'extinct' out.",
         )
 
@@ -134,9 +134,9 @@ def _instead(happened: list[str], history: History) -> str:
         )
     names = _joined([kind.name for kind in able if kind.protects_series])
     return (
-        f"{correct} {names} take {what}, but they protect a series from its first release on: begin a new series "
-        'under one of them, or go on here with series = "unprotected" and `reissue amend`. Either way whoever was '
-        "published before could be betrayed by comparing releases; no method prevents that."
+        f"{correct} {names} take {what}, but they protect a series from its first release on: start a new series "
+        'under one of them, or go on here with series = "unprotected" and `reissue amend`. Either way comparing '
+        "releases could expose the people who were published before; no method prevents that."
     )
 
 

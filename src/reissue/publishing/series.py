@@ -140,7 +140,7 @@ class Series:
         The draft is private: it holds the table. `seed` makes the method's random choices repeatable; by
         default they come from the operating system, which is what you want for a real release. Where the policy has a
         gate, GateClosed is raised for a draft that it does not let pass; with `gate=False` it is not asked.
-        Methods for permanent values take a `registry`, a table of everybody with his quasi-identifiers as they are now,
+        Methods for permanent values take a `registry`, a table of everybody with their present quasi-identifiers,
         in the table or not, and the ids of those who are `extinct`: dead, or gone for ever.
         """
         policy = self._current_policy()
@@ -259,8 +259,8 @@ class Series:
 
         `limit` is by default what has been promised about all releases together. At the rate `compromised` people are
         drawn, with `seed`, whose true values the adversary knows; at the rate `participation` people registered of whom
-        he knows in which releases they are. With `waiting` he also knows the method, and who waited in its lists. With
-        a `draft`: together with it, without what the gate leaves out.
+        it is known in which releases they are. With `waiting` the method is known too, and who waited in its lists.
+        With a `draft`: together with it, without what the gate leaves out.
         """
         if draft is not None:
             self._check_continues(draft)
@@ -316,8 +316,8 @@ class Series:
     def members(self, number: int) -> Any:
         """Private: who was published in which group of a release.
 
-        `person` is null for someone forgotten and for a made-up row; `counterfeit` is the number of such a row, the
-        same in every release as long as it lives, and null for people. Who was held back is not in it.
+        `person` is null for somebody forgotten and for a counterfeit; `counterfeit` is the number of such a row, the
+        same in every release as long as it lives, and null for people. Who was withheld is not in it.
         """
         self._record(number)
         rows, made = archive.members(self._ledger, number)
@@ -332,7 +332,7 @@ class Series:
     def held_back(self, number: int) -> Any:
         """Private: who was in the table of a release and not in the release.
 
-        `reason` says why, `since` is the release from which on the person has been held back without a break.
+        `reason` says why, `since` is the release from which on the person has been withheld without a break.
         """
         self._record(number)
         held = archive.held_back(self._ledger, number)

@@ -42,7 +42,7 @@ class Recoded:
     group: npt.NDArray[np.uint32]
     """The public group number of each row of the snapshot, counted from 1."""
     groups: PublishedGroups
-    """The release as the outsider sees it at his worst, with person numbers."""
+    """The release as an outsider sees it at worst, with person numbers."""
 
 
 def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classes: bool = False) -> Recoded:

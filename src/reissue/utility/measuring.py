@@ -93,7 +93,7 @@ class Utility:
     def _sorts(self) -> list[tuple[str, float, str]]:
         sorts = [
             ("counterfeits", self.counterfeits, f"of {self.rows:,} rows published; nobody's"),
-            ("held back", self.held_back, "people of the table who were not published"),
+            ("withheld", self.held_back, "people of the table who were not published"),
             ("values replaced", self.replaced, "published with another sensitive value"),
         ]
         return [line for line in sorts if line[1]]
@@ -118,7 +118,7 @@ class Utility:
         if self.counterfeits:
             figures.append(count_of(self.counterfeits, "counterfeit"))
         if self.held_back:
-            figures.append(f"{self.held_back:,} held back")
+            figures.append(f"{self.held_back:,} withheld")
         if self.replaced:
             figures.append(f"{count_of(self.replaced, 'value')} replaced")
         if self.certainty_penalty is not None:

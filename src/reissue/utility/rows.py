@@ -56,7 +56,7 @@ class Tally:
             if counterfeit.shape != grouping.group.shape or counterfeit.dtype != np.bool_:
                 raise InternalError("counterfeits need one flag for each row of the grouping")
             if held_back and bool((grouping.group[counterfeit] == HELD_BACK).any()):
-                raise InternalError("a counterfeit is held back")
+                raise InternalError("a counterfeit is withheld")
             made = int(np.count_nonzero(counterfeit))
         return cls(grouping.group.size - held_back, made, held_back)
 

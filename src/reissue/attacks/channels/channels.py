@@ -61,7 +61,7 @@ class Channels(Attack):
 
     name: ClassVar[str] = "Channels"
     words: ClassVar[str] = (
-        "Groups of two releases that may hold the same people, held against each other (Byun et al. 2006)."
+        "Groups of two releases that may hold the same people, compared with each other (Byun et al. 2006)."
     )
     judges: ClassVar[tuple[str, ...]] = ("diversity",)
     proves: ClassVar[tuple[str, ...]] = ("diversity",)
@@ -154,15 +154,15 @@ class Channels(Attack):
         if exposure.waiting_told:
             who = count_of(exposure.waiting_told, "person", "people")
             searched.append(
-                f"what the waiting of {who} tells who knows the method; those who come into one group are taken for "
-                "one list"
+                f"what the waiting of {who} tells somebody who knows the method; those who come into one group "
+                "are taken for one list"
             )
         if exposure.waiting_unknown:
             why = "it is not exactly known which values came in with them"
             if self.l is None:
                 why = "it follows only from the method's l, as in Channels(l=5)"
             who = count_of(exposure.waiting_unknown, "person", "people")
-            undecided.append(f"what the waiting of {who} tells who knows the method: {why}")
+            undecided.append(f"what the waiting of {who} tells somebody who knows the method: {why}")
         if exposure.waiting_refuted:
             who = count_of(exposure.waiting_refuted, "person", "people")
             undecided.append(f"what the waiting of {who} tells: they did not wait in one list, or not for this l")

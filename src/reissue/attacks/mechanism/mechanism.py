@@ -110,7 +110,7 @@ class Mechanism(Attack):
         if self.prior != "uniform" and weights_of(self.prior) is None:
             wrong("prior", "'uniform', or a mapping from values to weights of at least 0 that are not all 0")
         if problems:
-            raise ParameterError("These are no parameters for Mechanism.", problems=problems)
+            raise ParameterError("The parameters of Mechanism do not fit.", problems=problems)
         frame, _ = read_table(self.registry)
         _check_registry(frame, self.schema)
         object.__setattr__(self, "registry", frame)
@@ -124,7 +124,7 @@ class Mechanism(Attack):
     @property
     def _registry(self) -> pl.DataFrame:
         if not isinstance(self.registry, pl.DataFrame):
-            raise ParameterError("The registry is no table.")
+            raise ParameterError("The registry is not a table.")
         return self.registry
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> MechanismFindings:
@@ -218,7 +218,7 @@ class Mechanism(Attack):
         first = self._pass(runs, observed, tables, 0, deadline)
         if first is None:
             raise ParameterError(
-                f"The time was over before each of {count_of(len(tables), 'table')} had been tried once.",
+                f"The time ran out before each of {count_of(len(tables), 'table')} had been tried once.",
                 hint="give Mechanism more 'seconds', or a smaller table.",
             )
         # What draws nothing does the same with every seed.
@@ -252,7 +252,7 @@ class Mechanism(Attack):
             outcome = runs.run(table, seed)
             if self.truthful and not outcome.truthful:
                 raise ParameterError(
-                    "A run held somebody back or published a changed value, and the method is said to do neither.",
+                    "A run withheld somebody or published a changed value, and the method is said to do neither.",
                     hint="leave 'truthful' out.",
                 )
             led[at], drew[at] = outcome.shown == observed, outcome.drew
@@ -308,7 +308,7 @@ def _no_table(tables: int, refused: int, seeds: int | None) -> ParameterError:
     if seeds is not None:
         problems.append(f"the method draws random numbers, and {count_of(seeds, 'seed')} may be too few")
     return ParameterError(
-        f"Of {count_of(tables, 'table')} there may be none leads to this release.",
+        f"None of the {count_of(tables, 'table')} that there may be leads to this release.",
         problems=problems,
         hint="check the method with its parameters, the schema, the form and the registry; add 'values' that nobody "
         "was published with, or give more 'seeds'.",

@@ -37,7 +37,7 @@ class Tried(NamedTuple):
     seeds: int | None
     """How many seeds were tried where the method draws; None where it never did."""
     cut_short: bool
-    """Whether the time was over before all seeds had been tried."""
+    """Whether the time ran out before all seeds had been tried."""
 
 
 class MechanismFindings(Findings):
@@ -70,7 +70,7 @@ class MechanismFindings(Findings):
         if tried.seeds is not None:
             self.undecided = (f"{method} draws random numbers: probabilities are estimates",)
         if tried.cut_short:
-            self.undecided += ("the time was over before all seeds had been tried",)
+            self.undecided += ("the time ran out before all seeds had been tried",)
 
     def __repr__(self) -> str:
         return f"MechanismFindings({len(self._people):,} people, {self.worlds:,} of {self.tried.tables:,} tables left)"
@@ -290,7 +290,7 @@ class MechanismFindings(Findings):
             lead = f"{'was' if one else 'were'} seen to lead to this very release {some}"
         return (
             (
-                f"Who knows {self._method} and everybody's quasi-identifiers can try it on all "
+                f"Somebody who knows {self._method} and everybody's quasi-identifiers can try it on all "
                 f"{count_of(self.tried.tables, 'table')} that there may have been.",
             ),
             (f"{self.worlds:,} of them {lead}.",),

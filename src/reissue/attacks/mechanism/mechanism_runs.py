@@ -220,7 +220,7 @@ class Runs:
         made = int(np.count_nonzero(release.members < 0))
         if made:
             raise ParameterError(
-                f"The view has {count_of(made, 'made-up row')} and does not say what was published of them.",
+                f"The view has {count_of(made, 'counterfeit')} and does not say what was published of them.",
                 hint="give the published table of quasi-identifiers to Mechanism as 'quasi', or a view with regions.",
             )
         place = {person: row for row, person in enumerate(self._base.people.tolist())}

@@ -51,7 +51,7 @@ class Minimality(Attack):
 
     name: ClassVar[str] = "Minimality"
     words: ClassVar[str] = (
-        "Why people were grouped at all: had nobody's own class broken the rule, they would not have been "
+        "Why people were grouped at all: if nobody's own class had broken the rule, they would not have been "
         "(Wong et al. 2007)."
     )
     judges: ClassVar[tuple[str, ...]] = ("credibility", "probability")

@@ -263,7 +263,7 @@ class MinimalityFindings(Findings):
         if limit is None:
             return Judgement("not asked", "No limit for credibilities or probabilities was given.")
         if not self.attacked and not self.refused:
-            return Judgement("not asked", "Of no release it is known what it had to satisfy.")
+            return Judgement("not asked", "It is not known of any release what it had to satisfy.")
         hits: list[tuple[float, int, int, int]] = []
         concerned, everybody, unsettled, estimated = ([np.zeros(0, dtype=np.int64)] for _ in range(4))
         highest = 0.0
@@ -296,8 +296,8 @@ class MinimalityFindings(Findings):
             classes = count_of(len(hits), "class", "classes")
             words = (
                 f"{_number(concerned):,} of {who}, in {classes} of equal quasi-identifiers, "
-                f"have a credibility above {bar} for who knows that nothing was generalised needlessly; the highest "
-                f"is {highest:.3g}."
+                f"have a credibility above {bar} for somebody who knows that nothing was generalised needlessly; "
+                f"the highest is {highest:.3g}."
             )
             return Judgement("beyond", words, findings, len(hits))
         open_people = _number(unsettled)

@@ -103,7 +103,7 @@ def _examine(
         problems.append("A group was generalised only if it has rows of two classes or more.")
     unknown = len(set(left).difference(sizes))
     if unknown:
-        problems.append(f"'left' has {count_of(unknown, 'class', 'classes')} that 'sizes' has not.")
+        problems.append(f"'left' has {count_of(unknown, 'class', 'classes')} that 'sizes' does not have.")
     if min(counts, default=0) < 0:
         what = "'sensitive' is more than the group has rows, or below 0." if by_number else "'values' are counts."
         problems.append(what)

@@ -41,7 +41,7 @@ class Permanence(Attack):
 
     name: ClassVar[str] = "Permanence"
     words: ClassVar[str] = (
-        "All ways in which people may have had the values that nobody gets rid of; all other values may change from "
+        "All ways in which people may have had the values that nobody ever loses; all other values may change from "
         "release to release (Bu et al. 2008)."
     )
     judges: ClassVar[tuple[str, ...]] = ("probability",)

@@ -324,7 +324,7 @@ class PermanenceFindings(Findings):
             sampled = bool((np.concatenate(kinds) == SAMPLED).all())
             status: Literal["sampled", "undecided"] = "sampled" if sampled else "undecided"
             words = (
-                f"Nobody is proven to be beyond {_told(limit)}, but for {count:,} of {of_all} it is not proven that "
+                f"Nobody is proven to be beyond {_told(limit)}. For {count:,} of {of_all} it is not proven that "
                 "they are within it."
             )
             return Judgement(status, words + aside)

@@ -117,7 +117,7 @@ class Explainer:
         return Witness(
             (
                 *self._told_groups(value, (group,)),
-                ("Nobody gets rid of ", Value(value), "."),
+                ("Nobody loses ", Value(value), "."),
                 (f"{what} give it to ", Person(int(one.people[at])), f" in release {number}."),
             )
         )
@@ -192,7 +192,7 @@ class Explainer:
         if len({int(self._of(value).release[home]) for home in core}) == 1:
             return (f"Then no way is left to say who else has it that agrees with {where}.",)
         return (
-            f"Then no way is left to say who else has it that agrees with {where}, for whoever has ",
+            f"Then no way is left to say who else has it that agrees with {where}, because everybody who has ",
             Value(value),
             " keeps it.",
         )

@@ -327,7 +327,7 @@ class WorldsFindings(Findings):
         sampled = worst.kind[unit[unproven]] == SAMPLED
         status: Literal["sampled", "undecided"] = "sampled" if sampled.all() else "undecided"
         words = (
-            f"Nobody is proven to be beyond {_told(limit)}, but for {int(unproven.sum()):,} of {everybody} it is not "
+            f"Nobody is proven to be beyond {_told(limit)}. For {int(unproven.sum()):,} of {everybody} it is not "
             f"proven that they are within it ({int(sampled.sum()):,} of them are by estimate)."
         )
         return Judgement(status, words)

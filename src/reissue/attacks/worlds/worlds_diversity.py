@@ -133,7 +133,7 @@ def judged_by_values(possible: PossibleValues, l: int, findings: list[Finding], 
     if not unproven:
         return Judgement("within", f"Nobody of {everybody} has fewer than {values}{together}.")
     words = (
-        f"Nobody is proven to have fewer than {values}{together}, but for {unproven:,} of {everybody} it is not "
+        f"Nobody is proven to have fewer than {values}{together}. For {unproven:,} of {everybody} it is not "
         "proven that so many are possible."
     )
     return Judgement("undecided", words)

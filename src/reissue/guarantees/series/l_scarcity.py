@@ -75,7 +75,7 @@ class LScarce(SeriesGuarantee):
     known: int = 0
     """How many people's participation somebody may know, in all releases."""
     permanent: tuple[Hashable, ...] = ()
-    """The values that nobody gets rid of; all others may change from release to release."""
+    """The values that nobody ever loses; all others may change from release to release."""
 
     def __post_init__(self) -> None:
         validation = Validation(self)

@@ -51,7 +51,7 @@ class SameSignature(SeriesGuarantee):
     per: Literal["person", "record"] = "person"
     """`person`: everybody keeps one signature for ever. `record`: those whose value changed to one outside
     their signature may begin anew. Only the private side knows who they are: it passes, as `secret`, a
-    mapping from the number of a release to the numbers of the people who may begin anew there."""
+    mapping from the number of a release to the numbers of the people who may be published as new there."""
 
     def __post_init__(self) -> None:
         validation = Validation(self)
@@ -98,7 +98,7 @@ class SameSignature(SeriesGuarantee):
         before = int(state[ANEW]["people"][0]) if ANEW in state else 0
         if before and self.per == "person":
             people = count_of(before, "person", "people")
-            words = f"{people} began anew in earlier releases: the promise holds per record."
+            words = f"{people} came back as new records in earlier releases: the promise holds per record."
             verdict = replace(verdict, holds=False, explanation=words)
         remembered = dict(stays.tables())
         least = min(self.m, int(state[LEAST]["m"][0])) if LEAST in state else self.m
@@ -160,7 +160,7 @@ class SameSignature(SeriesGuarantee):
         if not isinstance(secret, Mapping):
             raise ParameterError(
                 f"The 'secret' of {type(self).__name__} must be a mapping from the number of a release to the numbers "
-                f"of the people who may begin anew there. Got a {type(secret).__name__} instead."
+                f"of the people who may be published as new there. Got a {type(secret).__name__} instead."
             )
         return np.asarray(secret.get(number, nobody), dtype=np.int64)
 

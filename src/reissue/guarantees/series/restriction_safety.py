@@ -61,7 +61,7 @@ class _Extremes(NamedTuple):
 
 @dataclass(frozen=True)
 class RestrictionSafe(SeriesGuarantee):
-    """A formula for the probability that somebody's value is found stays below h; it is no upper bound.
+    """A formula for the probability that somebody's value is found stays below h; it is not an upper bound.
 
     The figure of a verdict is the probability that the formula gives, and 1 where it does not apply. It assumes that
     values are known independently of each other, and ruled out independently of each other.

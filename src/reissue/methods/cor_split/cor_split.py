@@ -80,7 +80,7 @@ class CorSplit(Method):
     p: float | None = None
     """How likely it is that somebody's value is known to an attacker, as the publisher estimates it."""
     L: int | None = None
-    """Nobody is published more often than this; whoever has been is held back from then on."""
+    """Nobody is published more often than this; people who have been are withheld from then on."""
     h: float | None = None
     """The probability of a breach, by the paper's formula, stays below this."""
     combinations: bool = False

@@ -70,15 +70,15 @@ class HDComposition(Method):
     """
 
     l: int  # noqa: E741
-    """How many people stand together for each holder: he and l - 1 decoys."""
+    """How many people stand together for each holder: the holder and l - 1 decoys."""
     container: int = 5
     """How many people who are present a container has at least, when it is made."""
     known: int = 0
     """The participation of how many people the adversary may know (the paper's K)."""
     heirs: bool = True
-    """Whether somebody inherits the role of a holder who dies, so that his death does not show: one of the heir's
-    values is then published as the permanent one. Without, the value is not seen again, and whoever notices suspects
-    the dead."""
+    """Whether somebody inherits the role of a holder who dies, so that the death does not show: one of the heir's
+    values is then published as the permanent one. Without, the value is not seen again, and anyone who notices
+    suspects the dead."""
 
     name: ClassVar[str] = "HDComposition"
     words: ClassVar[str] = "for tables in which people and values change, and some values stay for ever"
@@ -243,7 +243,7 @@ class _Round:
         """Everybody who ever had a permanent value; refuse a table in which somebody lost one."""
         if ROLES in self.memory and not set(self.memory[ROLES]["value"].unique()) <= self.permanent.keys():
             raise Refused(
-                "A value that was permanent is no longer called so: whoever has it would lose his decoys.",
+                "A value that was permanent is no longer declared so: the people who have it would lose their decoys.",
                 hint="put it back into 'permanent'.",
             )
         before = (

@@ -9,7 +9,7 @@ For tables that only grow: nobody leaves, nothing changes.
 
 What it does not protect against. Without `strict` or shares: what follows from more than the sets of two releases. Cuts
 are counted through (`kernels.past`), and we know of no series of ours in which all releases together leave somebody
-fewer than l values; but that is no proof. Someone who knows values already. Someone who knows the program and who
+fewer than l values; but that is no proof. Someone who knows values already. Somebody who knows the program and who
 waits: those who wait in one list have fewer than l distinct values; with `waiting=0` nobody waits. Someone who argues
 from why a class was or was not cut (the minimality attack).
 

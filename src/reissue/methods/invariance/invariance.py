@@ -200,7 +200,7 @@ class Round:
         self.anew = self.anew[signature[self.anew] != HELD_BACK]
         if (signature == HELD_BACK).all():
             raise Infeasible(
-                f"Nobody can be published: {count_of(len(self.snapshot), 'row')} would all be held back.",
+                f"Nobody can be published: {count_of(len(self.snapshot), 'row')} would all be withheld.",
                 hint='publish when more people have arrived, lower m, or set shortage = "counterfeit".',
             )
         return Settled(self, signature, *self._counterfeits(buckets, signature))

@@ -6,7 +6,7 @@ probability exceeds 1/m.
 
 What it does not protect against. An *equivalence attack*: comparing releases can show that two people have the same
 value, without showing which; whoever learns one then knows the other (`EEquivalence` bounds this). Someone who knows
-some values already. Someone who knows the program and argues from what it did: how the groups of the split came about
+some values already. Somebody who knows the program and argues from what it did: how the groups of the split came about
 (with `split=False` there is no split), which arrivals came together (with `choice="near"`), and above all why there is
 a counterfeit: one is made only where no arrival would do. And whoever is known to be in the table and is missing in a
 release, with `shortage="withhold"` or `changed="withhold"`, is known to be held back.
@@ -96,7 +96,7 @@ class MInvariance(Method):
         if not self.split or form != "anatomised":
             return ()
         return (
-            "in the anatomised form split = false tells analysts as much, and gives less away about who has the same "
+            "in the anatomised form split = false tells analysts as much, and reveals less about who has the same "
             "value as whom",
         )
 

@@ -123,7 +123,7 @@ def _buckets(runs: Ints, starts: Ints) -> Parts:
     values = np.diff(first_run)
     height = np.diff(runs)[first_run[:-1]]
     if np.any(np.repeat(height, values) != np.diff(runs)):
-        raise InternalError("a bucket that is to be split has not the same number of rows of each value")
+        raise InternalError("a bucket that is to be split does not have the same number of rows of each value")
     return Parts(starts[:-1], values, height, np.zeros_like(height), height)
 
 

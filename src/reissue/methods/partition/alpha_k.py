@@ -101,7 +101,7 @@ class AlphaK(Method):
     def remarks(self, form: str) -> tuple[str, ...]:
         """Whom the bound does not hold against."""
         return (
-            "no more is generalised than alpha and k ask for, and whoever knows that may be surer of a value than "
+            "no more is generalised than alpha and k ask for, and somebody who knows that may be surer of a value than "
             "alpha: the audit's minimality attack says how sure, and Mask is made against it",
         )
 

@@ -194,7 +194,7 @@ class Mask(Method):
             return shown, None
         return shown, (
             f"{count_of(violating.size, 'group')} repaired, and only {count_of(reference.size, 'other group')} to "
-            f"disguise them, where {wanted:,} are wanted: whoever knows Mask is surer than usual; a larger k helps"
+            f"disguise them, where {wanted:,} are wanted: somebody who knows Mask is surer than usual; a larger k helps"
         )
 
     def _binomial(self, size: int, rng: np.random.Generator) -> int:

@@ -54,7 +54,7 @@ WAITING = "new records with too few distinct values"
 
 @dataclass(frozen=True)
 class StaticI(Method):
-    """Group the whole table anew each time, and forget the past: Mondrian, as the baseline for growing tables."""
+    """Mondrian, from the start each time and without memory: the baseline for growing tables."""
 
     l: int  # noqa: E741  (the papers' letter)
     """Every group has at least l distinct sensitive values. This does not bound a probability by 1/l."""

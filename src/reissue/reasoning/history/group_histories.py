@@ -196,7 +196,7 @@ class GroupHistories:
         others = people[at < 0]
         back = self._seen.holds(others)
         if self.forgotten(others).any():
-            raise InternalError("a made-up member that was gone is in a release again")
+            raise InternalError("a counterfeit that was gone is in a release again")
         starts, old = self.of(people)
         starts = starts + np.arange(starts.size)
         groups = np.empty(old.size + people.size, dtype=np.uint32)

@@ -1,4 +1,4 @@
-"""Credibility: how likely a protected value is for somebody, for who knows that nothing was generalised needlessly.
+"""Credibility: how likely a protected value is, for somebody who knows that nothing was generalised needlessly.
 
 Wong, Fu, Wang & Pei 2007, section 4. A group of several classes (people with equal quasi-identifiers) was generalised,
 so at least one of its classes would have violated the requirement (`minimality_groups`). Groups follow each other's
@@ -166,7 +166,7 @@ def _obstacle(release: PublishedGroups, sets: tuple[tuple[int, ...], ...]) -> st
     if release.classes is None or release.space is not None:
         return "it is not known who shares quasi-identifiers with whom"
     if (release.members < 0).any():
-        return "it has made-up rows"
+        return "it has counterfeits"
     if release.members.size * max(len(sets), 1) > ENTRIES:
         return "there are too many people and values at once; name protected sets"
     return None

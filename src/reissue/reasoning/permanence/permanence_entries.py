@@ -83,7 +83,7 @@ class Presence:
             raise ParameterError(
                 "What is said to be known of who is present contradicts the releases.",
                 problems=contradictions,
-                hint="give for each person the numbers of all releases he is in, and no others.",
+                hint="give for each person the numbers of all releases they are in, and no others.",
             )
         return cls(numbers, low, size, places, tuple(status))
 

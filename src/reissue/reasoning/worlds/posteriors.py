@@ -435,7 +435,7 @@ def contradiction() -> ParameterError:
     """What to say where there is no world at all."""
     return ParameterError(
         "No world agrees with all releases: the groups contradict each other.",
-        hint="somebody's value changed, or somebody is listed in a group he is not in.",
+        hint="somebody's value changed, or somebody is listed in a group they are not in.",
     )
 
 

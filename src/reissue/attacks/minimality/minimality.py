@@ -82,7 +82,7 @@ class Minimality(Attack):
             validation.wrong("k", "given together with 'l' or 'requirement': alone it says nothing of values")
         sets = _as_sets(self.protect)
         if sets is None:
-            validation.wrong("protect", "a list of lists of values, none empty")
+            validation.wrong("protect", "a list of lists of values, none empty", f"a {type(self.protect).__name__}")
         else:
             validation.replace("protect", sets)
         try:

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from reissue.arrays.types import Bools
 from reissue.kernels.query_counts import LANES
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.snapshot import Column, Labels, Leaves, Levels, Numbers
 from reissue.utility import Workload, certainty_penalty, discernibility, distortion, information_loss, query_error
 from reissue.utility.queries import Form
-from reissue.utility.rows import Flags
 from reissue.utility.workload import Batch, Queries
 
 TREE_CHILDREN = {"*": ["left", "right", "g"], "left": ["a", "b"], "right": ["inner", "f"], "inner": ["c", "d", "e"]}
@@ -83,7 +83,7 @@ def mixed_tables(draw: st.DrawFn) -> tuple[list[Column], Column, Grouping, set[i
     return quasi, values, Grouping(group, used.size, held_back=reasons), {n for n, s in enumerate(sorts) if s == "c"}
 
 
-def flags(nobody: set[int], grouping: Grouping) -> Flags:
+def flags(nobody: set[int], grouping: Grouping) -> Bools:
     return np.isin(np.arange(grouping.group.size), list(nobody))
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.kernels.grouped import order_by_group
-
-Ints = npt.NDArray[np.int64]
 
 ROOM, MOST = 64, 1 << 28
 """A table may have so many places for each number in it, and in all; sparser numbers are sorted."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from reissue.arrays.types import Ints
 
 
 def runs(first: Ints, lengths: Ints) -> Ints:

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Floats, Ints
 from reissue.attacks.base import Findings
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.history import diversity
-
-Ints = npt.NDArray[np.int64]
 
 TOLERANCE = 1e-12
 """Probabilities come as floats here; one that cannot be told from the limit is on it. The attacks judge exactly."""
@@ -131,7 +129,7 @@ def exposed_groups(
     return worst if limit is not None else worst.with_columns(pl.lit(None, pl.Int64).alias("above"))
 
 
-def _by_number(published: Published, people: pl.DataFrame) -> npt.NDArray[np.float64]:
+def _by_number(published: Published, people: pl.DataFrame) -> Floats:
     """The largest probability for each person number, not a number where there is none."""
     size = max((int(release.members.max(initial=0)) for release in published.releases), default=0) + 1
     chances = np.full(size, np.nan)
@@ -139,7 +137,7 @@ def _by_number(published: Published, people: pl.DataFrame) -> npt.NDArray[np.flo
     return chances
 
 
-def _of_members(release: PublishedGroups, chances: npt.NDArray[np.float64], limit: Fraction | None) -> pl.DataFrame:
+def _of_members(release: PublishedGroups, chances: Floats, limit: Fraction | None) -> pl.DataFrame:
     real = release.members >= 0
     chance = np.full(release.members.size, np.nan)
     chance[real] = chances[release.members[real]]

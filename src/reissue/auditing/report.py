@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits, Witness
-from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of
+from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of, lacking, what_is_open
 from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed_groups, worst_of
 from reissue.auditing.limits import lacking, what_is_open
 from reissue.auditing.naming import Called, Naming
@@ -383,7 +383,7 @@ class AuditReport:
         return "\n".join(lines)
 
     @cached_property
-    def _known(self) -> npt.NDArray[np.int64]:
+    def _known(self) -> Ints:
         """The people whose value was known beforehand, by number."""
         if self.knowledge is None or not self.knowledge.compromised:
             return np.zeros(0, dtype=np.int64)

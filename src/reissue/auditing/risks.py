@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.auditing.same_histories import Histories, distinct, histories, one_place_each
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.history import diversity
 from reissue.reasoning.worlds.candidates import candidates
-
-Ints = npt.NDArray[np.int64]
 
 RISKS = pl.Schema(
     {

@@ -25,9 +25,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import count_of
 from reissue.foreign.intervals import (
     Interval,
@@ -41,9 +41,6 @@ from reissue.foreign.intervals import (
 from reissue.model.attributes import EVERYTHING, Attribute, Intervals, Patterns, Sets
 from reissue.model.hierarchy import Hierarchy
 from reissue.tables.recode import set_labels
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 SUPPRESSED = frozenset({"*", "", "NULL", "null", "NA", "NaN", "nan"})
 """What tools write where they leave a cell out."""

@@ -6,14 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import TableError, count_of, listed
 from reissue.foreign.files import ReleaseFiles, read_cells
-
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)

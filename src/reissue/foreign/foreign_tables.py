@@ -6,14 +6,12 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import count_of, listed
 from reissue.foreign.files import ReleaseFiles
 from reissue.foreign.foreign_cells import SUPPRESSED
-
-Ints = npt.NDArray[np.int64]
 
 GROUP = "group"
 
@@ -37,7 +35,7 @@ class Grouped:
     name: str
     cells: pl.DataFrame
     """The quasi-identifiers of every row, as text; pairs of `_low` and `_high` are one column."""
-    missing: dict[str, npt.NDArray[np.bool_]]
+    missing: dict[str, Bools]
     """For pairs with a `_missing` column whether a row's value may be missing."""
     shown: pl.DataFrame | None
     """The quasi-identifiers of every group as published; None where they differ within groups."""
@@ -199,7 +197,7 @@ def _made_up(files: ReleaseFiles, frame: pl.DataFrame, label: str | None, group:
     return made_up
 
 
-def _cells(frame: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, dict[str, npt.NDArray[np.bool_]]]:
+def _cells(frame: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, dict[str, Bools]]:
     columns: list[pl.Series] = []
     missing = {}
     for name in names:
@@ -214,7 +212,7 @@ def _cells(frame: pl.DataFrame, names: Sequence[str]) -> tuple[pl.DataFrame, dic
     return pl.DataFrame(columns), missing
 
 
-def _flags(missing: dict[str, npt.NDArray[np.bool_]]) -> list[pl.Series]:
+def _flags(missing: dict[str, Bools]) -> list[pl.Series]:
     return [pl.Series(f" missing {name}", flags) for name, flags in missing.items()]
 
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import TableError, count_of
 from reissue.foreign.foreign_registry import Registry
 from reissue.foreign.foreign_tables import Grouped
@@ -17,8 +17,6 @@ from reissue.foreign.matching import Candidates, candidates, match
 from reissue.model.regions import Regions
 from reissue.model.release import Published, PublishedGroups
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Unmatched = list[tuple[int, str, int]]
 
 UNMATCHED = pl.Schema({"release": pl.Int64, "what": pl.String, "count": pl.Int64})
@@ -140,7 +138,7 @@ class _Values:
         texts = [table.values.str.strip_chars().alias("text") for table in tables]
         distinct = sorted(pl.concat(texts).unique().to_list())
         self.names: tuple[object, ...] = tuple(distinct)
-        self.magnitudes: npt.NDArray[np.float64] | None = None
+        self.magnitudes: Floats | None = None
         if all(map(_is_number, distinct)):
             distinct.sort(key=float)
             self.names = tuple(float(text) if "." in text else int(text) for text in distinct)

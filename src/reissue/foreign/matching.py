@@ -13,12 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Ints
 from reissue.model.regions import Regions
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Report = tuple[tuple[str, int], ...]
 
 ROUNDS = 100

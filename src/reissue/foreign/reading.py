@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.errors import ParameterError, TableError, count_of, listed
@@ -29,8 +28,6 @@ from reissue.model.attributes import Attribute
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.regions import Regions
 from reissue.model.release import Published
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)

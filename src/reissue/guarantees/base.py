@@ -15,8 +15,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Floats
 from reissue.errors import ParameterError, count_of
 from reissue.model.memory import Memory, Remembered
 from reissue.model.promise import Bounds, Promise
@@ -53,8 +53,8 @@ class Verdict:
 class Measure:
     """One figure for each group of a release, and whether the group keeps the promise."""
 
-    figure: npt.NDArray[np.float64]
-    kept: npt.NDArray[np.bool_]
+    figure: Floats
+    kept: Bools
     words: Callable[[int], str]
     """What there is to say of the group at a position: `has 4 members, at least 10 are needed`."""
 

@@ -32,9 +32,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from reissue.arrays.dense import places
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError
 from reissue.methods.base import Method, Takes
 from reissue.methods.invariance.adopting import adopted_cuts
@@ -48,9 +48,6 @@ from reissue.model.release import Published
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Delta, Snapshot
 from reissue.reasoning.equality.cut_graphs import Counts, CutGraphs, Turnover
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 RETURN = "return that could not be certified"
 

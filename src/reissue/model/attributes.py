@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError, count_of
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 
 EVERYTHING = -1
 """In place of a set or a text: every value, also those that are named nowhere."""

@@ -9,10 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.errors import InternalError
 from reissue.model.roles import Roles
-
-Ints = npt.NDArray[np.int64]
 
 HELD_BACK = -1
 """The group of a row that is not published."""

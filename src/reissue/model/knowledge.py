@@ -14,15 +14,12 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of, listed
 from reissue.model.promise import Promise, Promising, promise_of, rules_of
 from reissue.model.release import Published
 from reissue.model.rules import Rule
-
-Ints = npt.NDArray[np.int64]
-
 
 Recoding = Literal["local", "global", "full-domain"]
 RECODINGS: tuple[Recoding, ...] = get_args(Recoding)

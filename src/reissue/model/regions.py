@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.errors import InternalError, count_of, listed
 from reissue.kernels import boxes as kernels
 from reissue.kernels import warm_up
@@ -23,7 +23,6 @@ from reissue.model.attributes import EVERYTHING, Attribute, Intervals, Line, Pat
 
 __all__ = ["EVERYTHING", "Attribute", "Intervals", "Patterns", "Regions", "Sets"]
 
-Ints = npt.NDArray[np.int64]
 Pairs = tuple[Ints, Ints]
 
 LEAF = 8

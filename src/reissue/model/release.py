@@ -14,15 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError
 
 if TYPE_CHECKING:
     from reissue.model.regions import Regions
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +71,7 @@ class PublishedGroups:
     """Where each group begins in `values` and `counts`."""
     region: pl.DataFrame | None = None
     """One row for each group: the quasi-identifiers as published. None where there are none."""
-    sure: npt.NDArray[np.bool_] | None = None
+    sure: Bools | None = None
     """Which entries of `members` are certainly in their group. The others may be in it: they can be listed in
     several groups of the release, and may be absent from it altogether. None: all are certain."""
     present: Ints | None = None
@@ -110,7 +108,7 @@ class Published:
     releases: tuple[PublishedGroups, ...]
     values: tuple[object, ...]
     """The sensitive values, in their order: numbers ascending, labels as declared or alphabetical."""
-    magnitudes: npt.NDArray[np.float64] | None = None
+    magnitudes: Floats | None = None
     """The values as numbers, where the sensitive column is numeric."""
     single: bool = True
     """Each present member has exactly one value, so a group holds as many values as members."""

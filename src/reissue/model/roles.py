@@ -11,10 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-Ints = npt.NDArray[np.int64]
+from reissue.arrays.types import Ints
 
 HOLDERS = 1
 """The cohort of those who have the value."""

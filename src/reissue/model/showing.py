@@ -7,7 +7,8 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from reissue.model.grouping import HELD_BACK, Changed, Counterfeits, Grouping, Ints
+from reissue.arrays.types import Ints
+from reissue.model.grouping import HELD_BACK, Changed, Counterfeits, Grouping
 from reissue.model.snapshot import Codes, Column, Labels, Levels, Numbers, Snapshot, smallest_unsigned
 
 

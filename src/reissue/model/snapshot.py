@@ -12,19 +12,20 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.model.domain import PERSON
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.schema import Schema
 
 Codes = npt.NDArray[np.unsignedinteger]
-People = npt.NDArray[np.int64]
+People = Ints
 
 
 @dataclass(frozen=True, repr=False)
 class Numbers:
     """Levels of a numeric column, ascending. Code 0 stands for a missing value where `missing` is set."""
 
-    values: npt.NDArray[np.float64]
+    values: Floats
     """The number behind each code, as a float; NaN for the missing value at code 0."""
     dtype: pl.DataType
     """The type of the column in the table: integers, floats, dates or datetimes."""
@@ -200,7 +201,7 @@ class Delta:
         )
 
 
-def strata(snapshot: Snapshot) -> npt.NDArray[np.int64]:
+def strata(snapshot: Snapshot) -> Ints:
     """For each row a number that is the same for rows equal in all columns published as they are."""
     numbers = np.zeros(len(snapshot), dtype=np.int64)
     for column in snapshot.as_is:
@@ -219,7 +220,7 @@ def smallest_unsigned(size: int) -> type[np.unsignedinteger]:
     return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.uint32
 
 
-def _different(one: pl.Series, other: pl.Series) -> npt.NDArray[np.bool_]:
+def _different(one: pl.Series, other: pl.Series) -> Bools:
     """Where two columns differ; labels are compared as codes, after the few labels have been matched."""
     if isinstance(one.dtype, pl.Enum) and isinstance(other.dtype, pl.Enum):
         code_of = {label: code for code, label in enumerate(other.dtype.categories)}

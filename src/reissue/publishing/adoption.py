@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.errors import GuaranteeBroken, ParameterError, TableError, count_of, listed
 from reissue.foreign.reading import Foreign
 from reissue.guarantees import SeriesGuarantee
@@ -40,8 +40,6 @@ from reissue.tables.coding import code_table
 from reissue.tables.frames import Library
 from reissue.tables.people import KnownPeople
 from reissue.tables.views import published_view
-
-Ints = npt.NDArray[np.int64]
 
 ADOPTED = "adopted"
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.errors import Infeasible, count_of
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.showing import shown
@@ -60,7 +60,7 @@ def all_rows(grouping: Grouping, snapshot: Snapshot, eligible: Snapshot) -> Grou
     return replace(grouping, group=group, held_back=held_back, anew=rows[grouping.anew], changed=changed)
 
 
-def forgotten_barred(forgotten: Sequence[int], barred: npt.NDArray[np.int64]) -> tuple[str, ...]:
+def forgotten_barred(forgotten: Sequence[int], barred: Ints) -> tuple[str, ...]:
     """What to say when ids are forgotten of people who are never to be published again; nothing if there are none."""
     count = int(np.isin(forgotten, barred).sum())
     if not count:
@@ -71,5 +71,5 @@ def forgotten_barred(forgotten: Sequence[int], barred: npt.NDArray[np.int64]) ->
     )
 
 
-def _others(people: npt.NDArray[np.int64], barred: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def _others(people: Ints, barred: Ints) -> Ints:
     return people[~np.isin(people, barred)]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import ascending
+from reissue.arrays.types import Ints
 from reissue.guarantees import Guarantee, SeriesGuarantee, Verdict
 from reissue.model.memory import Kept, Memory, Prefixed, Remembered
 from reissue.model.release import Published
@@ -21,7 +20,7 @@ from reissue.model.snapshot import Snapshot
 class Secrets:
     """What checkers may be told of the private side."""
 
-    anew: Mapping[int, npt.NDArray[np.int64]]
+    anew: Mapping[int, Ints]
     released: Snapshot
     roles: Roles | None
 

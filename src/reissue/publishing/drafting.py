@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.errors import GuaranteeBroken, ParameterError, Unprotected, count_of
 from reissue.guarantees import Guarantee, SeriesGuarantee, Verdict
 from reissue.methods.base import Method
@@ -378,7 +378,7 @@ def _left_registry(history: History, snapshot: Snapshot) -> tuple[int, int]:
     return int(np.count_nonzero(~np.isin(before, snapshot.people))), before.size
 
 
-def _public_numbers(grouping: Grouping, recoded: Recoded) -> npt.NDArray[np.int64]:
+def _public_numbers(grouping: Grouping, recoded: Recoded) -> Ints:
     """The place that each group of the grouping has among those published."""
     places = np.zeros(grouping.count, dtype=np.int64)
     places[grouping.group] = recoded.group[: grouping.group.size].astype(np.int64) - 1

@@ -8,10 +8,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.runs import runs
+from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees import GroupGuarantee
 from reissue.methods.incremental.arrivals import NO_LIST
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from reissue.model.schema import Schema
     from reissue.publishing.drafting import Draft, Progress
     from reissue.publishing.policy import Policy
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)

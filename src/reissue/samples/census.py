@@ -30,14 +30,12 @@ from numbers import Integral
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Floats, Ints
 from reissue.errors import ParameterError, listed
 
 Nested: TypeAlias = "Mapping[str, Nested] | Sequence[str]"
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 SENSITIVE = ("occupation", "salary")
 GENDERS = ("female", "male")

@@ -19,13 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, TableError, count_of, listed
 from reissue.samples.census import whole_numbers
-
-Ints = npt.NDArray[np.int64]
 
 
 def updates(

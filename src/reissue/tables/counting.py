@@ -9,11 +9,11 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import ascending
+from reissue.arrays.types import Ints, Words
 from reissue.kernels import grouped
 from reissue.model.grouping import Grouping
 from reissue.model.release import PublishedGroups
 
-Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.unsignedinteger]
 
 
@@ -44,7 +44,7 @@ class Counted:
         runs = grouped.count_runs(in_order, starts, distinct, counts, run_starts)
         return cls(grouping, starts, in_order, distinct[:runs].copy(), counts[:runs].copy(), run_starts)
 
-    def content_hash(self) -> npt.NDArray[np.uint64]:
+    def content_hash(self) -> Words:
         """A number for each group that depends on nothing but its values and their counts."""
         used = np.unique(self.codes)
         numbers = mixed(np.searchsorted(used, self.codes) * 2 + 1) * self.counts.astype(np.uint64)
@@ -84,7 +84,7 @@ class Counted:
         )
 
 
-def mixed(numbers: npt.NDArray[np.integer]) -> npt.NDArray[np.uint64]:
+def mixed(numbers: npt.NDArray[np.integer]) -> Words:
     """Scatter numbers over 64 bits (the finaliser of splitmix64), so that sums tell multisets apart."""
     scattered = (numbers.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     scattered = (scattered ^ (scattered >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints, Words
 from reissue.errors import ParameterError, count_of
 
-Numbers = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.uint64]
+Numbers = Ints
+Codes = Words
 
 _BITS = range(10, 27)
 """How large the table of bits for the pass over everybody may be, as a power of two."""

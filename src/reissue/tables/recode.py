@@ -17,14 +17,13 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import in_order
+from reissue.arrays.types import Ints, Words
 from reissue.errors import InternalError
 from reissue.kernels import grouped, warm_up
 from reissue.model.grouping import Grouping
 from reissue.model.release import Published, PublishedGroups
 from reissue.model.snapshot import Column, Labels, Leaves, Numbers, Snapshot, enum_of
 from reissue.tables.counting import Counted, mixed
-
-Ints = npt.NDArray[np.int64]
 
 DENSE = 1 << 22
 """Combinations of codes are ranked by a table of so many places, or four for each row; beyond, by sorting."""
@@ -96,7 +95,7 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classe
     row_rank, distinct = _row_rank(snapshot)
     first_row, _ = _extents(grouping, row_rank.astype(np.uint32))
 
-    def content() -> npt.NDArray[np.uint64]:
+    def content() -> Words:
         rows = np.zeros(grouping.count, dtype=np.uint64)
         np.add.at(rows, grouping.group, mixed(row_rank))
         return rows ^ Counted.of(snapshot.values.codes, grouping).content_hash()
@@ -163,7 +162,7 @@ def _row_rank(snapshot: Snapshot, further: tuple[Column, ...] = ()) -> tuple[Int
     return places[rank], int(places[-1]) + 1
 
 
-def whole(snapshot: Snapshot, stratum: npt.NDArray[np.int64], number: int = 1) -> Published:
+def whole(snapshot: Snapshot, stratum: Ints, number: int = 1) -> Published:
     """The coarsest release there is: one group for each stratum. What fails here fails everywhere."""
     group = stratum.astype(np.int32)
     counted = Counted.of(snapshot.values.codes, Grouping(group, int(group.max()) + 1))
@@ -198,9 +197,7 @@ class _GroupColumn:
         return enum_of(codes, self.levels).alias(self.name)
 
 
-def _extents(
-    grouping: Grouping, codes: npt.NDArray[np.unsignedinteger]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _extents(grouping: Grouping, codes: npt.NDArray[np.unsignedinteger]) -> tuple[Ints, Ints]:
     least = np.full(grouping.count, codes.max(initial=0), dtype=codes.dtype)
     most = np.zeros(grouping.count, dtype=codes.dtype)
     grouped.extents(grouping.group, codes, least, most)
@@ -333,7 +330,7 @@ def _used(series: pl.Series) -> pl.Series:
     return enum_of(table[physical.to_numpy()], tuple(labels.to_list()))
 
 
-def _rank(keys: list[npt.NDArray[np.integer]], content: Callable[[], npt.NDArray[np.uint64]]) -> npt.NDArray[np.int32]:
+def _rank(keys: list[npt.NDArray[np.integer]], content: Callable[[], Words]) -> npt.NDArray[np.int32]:
     """The place of each group when groups are sorted by the keys, the first counting most.
 
     `content` tells groups apart that agree in all keys; it is asked for only when there are such.

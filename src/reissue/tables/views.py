@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.model.domain import COUNTERFEIT, GROUP, PERSON, in_order
 from reissue.model.grouping import Grouping
 from reissue.model.release import Published, Release
@@ -61,7 +62,7 @@ def _region(release: Release, sensitive: str) -> pl.DataFrame | None:
     return table.unique("group", keep="first").sort("group").drop("group", sensitive)
 
 
-def _classes(rows: pl.DataFrame, made: pl.DataFrame | None, sensitive: str) -> npt.NDArray[np.int64]:
+def _classes(rows: pl.DataFrame, made: pl.DataFrame | None, sensitive: str) -> Ints:
     """The number of the quasi-identifiers of each row that is shown; below 0 for counterfeits."""
     shown = rows.drop_nulls(GROUP).drop(PERSON, GROUP, sensitive)
     numbers: npt.NDArray[np.int64] = (

@@ -16,13 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import InternalError, ParameterError, listed
 from reissue.kernels.query_counts import distinct_codes
 from reissue.model.grouping import Grouping
 from reissue.model.snapshot import Codes, Column, Labels, Leaves, Numbers
-from reissue.utility.rows import Flags, Ints, Rows
-
-Floats = npt.NDArray[np.float64]
+from reissue.utility.rows import Rows
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +33,7 @@ class Intervals:
     """NaN where all members are missing."""
     high: Floats
     """NaN where all members are missing."""
-    mixed: Flags
+    mixed: Bools
     """Where a group holds numbers and missing values, which makes it cover the whole domain."""
 
     def amounts(self) -> Floats:
@@ -72,7 +71,7 @@ class Nodes:
     """An attribute with a hierarchy: the nearest common ancestor of each group."""
 
     levels: Leaves
-    node: npt.NDArray[np.int64]
+    node: Ints
     """A node of the hierarchy for each group."""
 
     def amounts(self) -> Floats:
@@ -100,7 +99,7 @@ class Extents:
     rows: Rows
 
     @classmethod
-    def of(cls, quasi: Sequence[Column], grouping: Grouping, counterfeit: Flags | None = None) -> Extents:
+    def of(cls, quasi: Sequence[Column], grouping: Grouping, counterfeit: Bools | None = None) -> Extents:
         """Measure the members of each group."""
         check_lengths(quasi, grouping)
         rows = Rows.of(grouping, counterfeit)

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from reissue.arrays.types import Bools
 from reissue.errors import ParameterError
 from reissue.model.grouping import Grouping
-from reissue.utility.rows import Flags, Tally
+from reissue.utility.rows import Tally
 
 
-def discernibility(grouping: Grouping, *, counterfeit: Flags | None = None) -> int:
+def discernibility(grouping: Grouping, *, counterfeit: Bools | None = None) -> int:
     """How many rows each row cannot be told from, itself included, summed over all rows.
 
     A row of a group of n costs n, so a group costs n squared; nobody can tell counterfeits from people, so they

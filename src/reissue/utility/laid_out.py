@@ -7,13 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.kernels.query_counts import INTERVAL, LANES, NODE, SET, generalised, node_shares
 from reissue.model.hierarchy import Hierarchy
 from reissue.utility.extents import Extents, Intervals, Nodes, Sets
 from reissue.utility.workload import Batch, is_whole
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Small = npt.NDArray[np.uint32]
 
 
@@ -72,7 +71,7 @@ class Regions:
         self,
         cells: Small,
         starts: Ints,
-        ranged: npt.NDArray[np.bool_],
+        ranged: Bools,
         batch: Batch,
         actual: Ints,
         estimated: Floats,

@@ -28,11 +28,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from reissue.arrays.types import Bools
 from reissue.errors import ParameterError, listed
 from reissue.model.grouping import Grouping
 from reissue.model.snapshot import Column
 from reissue.utility.extents import Extents
-from reissue.utility.rows import Flags
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class CertaintyPenalty:
 
 
 def information_loss(
-    quasi: Sequence[Column], grouping: Grouping, *, counterfeit: Flags | None = None
+    quasi: Sequence[Column], grouping: Grouping, *, counterfeit: Bools | None = None
 ) -> InformationLoss:
     """The information loss of a generalisation by Byun et al., Definition 7.
 
@@ -82,7 +82,7 @@ def distortion(
     grouping: Grouping,
     weights: Mapping[str, float] | None = None,
     *,
-    counterfeit: Flags | None = None,
+    counterfeit: Bools | None = None,
 ) -> float:
     """The information loss Dist(T, T*) by Wong et al., Definitions 5 and 6: between 0 and 1.
 
@@ -105,7 +105,7 @@ def distortion_of(extents: Extents, weights: Mapping[str, float] | None = None) 
 
 
 def certainty_penalty(
-    quasi: Sequence[Column], grouping: Grouping, *, counterfeit: Flags | None = None
+    quasi: Sequence[Column], grouping: Grouping, *, counterfeit: Bools | None = None
 ) -> CertaintyPenalty:
     """The normalised certainty penalty of each attribute (NCP) and of the whole table (GCP)."""
     return certainty_penalty_of(Extents.of(quasi, grouping, counterfeit))

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.grouping import Grouping
 from reissue.model.snapshot import Column
@@ -22,7 +23,7 @@ from reissue.utility.loss import (
     information_loss_of,
 )
 from reissue.utility.queries import Form, Progress, QueryError, check_form, query_error
-from reissue.utility.rows import Flags, Ints, Rows, Tally, of_values
+from reissue.utility.rows import Rows, Tally, of_values
 from reissue.utility.workload import Workload
 
 
@@ -138,7 +139,7 @@ def measure(
     k: int | None = None,
     weights: Mapping[str, float] | None = None,
     workload: Workload | None = None,
-    counterfeit: Flags | None = None,
+    counterfeit: Bools | None = None,
     owner: Ints | None = None,
     progress: Progress | None = None,
 ) -> Utility:

@@ -36,6 +36,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError
 from reissue.kernels import query_counts as kernels
 from reissue.kernels import warm_up
@@ -44,12 +45,12 @@ from reissue.model.showing import with_changed
 from reissue.model.snapshot import Column
 from reissue.utility.extents import Extents, check_lengths
 from reissue.utility.laid_out import Regions
-from reissue.utility.rows import Flags, Rows
+from reissue.utility.rows import Rows
 from reissue.utility.workload import Batch, Queries, Workload
 
 Form = Literal["generalised", "anatomised"]
 Progress = Callable[[int, int], None]
-Answers = tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]
+Answers = tuple[Ints, Floats]
 
 MOST_DRAWS = 10
 """At most so many queries are drawn for each one asked for, before those that nobody matches are given up."""
@@ -104,7 +105,7 @@ def query_error(
     form: Form = "generalised",
     progress: Progress | None = None,
     *,
-    counterfeit: Flags | None = None,
+    counterfeit: Bools | None = None,
     extents: Extents | None = None,
 ) -> QueryError:
     """Ask the queries of a workload of the table and of its release in this form.
@@ -162,7 +163,7 @@ def _answerer(
     quasi: Sequence[Column],
     grouping: Grouping,
     form: Form,
-    counterfeit: Flags | None,
+    counterfeit: Bools | None,
     extents: Extents | None,
 ) -> Callable[..., Answers]:
     """A function from a batch to what the table and the release say; safe to call from several threads."""
@@ -203,7 +204,7 @@ def _answerer(
     return answer
 
 
-def _cells(queries: Queries, columns: Sequence[Column], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint32]:
+def _cells(queries: Queries, columns: Sequence[Column], rows: Ints) -> npt.NDArray[np.uint32]:
     """The cells of some rows, as the kernels take them."""
     cells = np.empty((rows.size, len(columns)), dtype=np.uint32)
     for position, column in enumerate(columns):

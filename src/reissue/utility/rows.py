@@ -10,20 +10,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError, ParameterError
 from reissue.kernels.grouped import order_by_group
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.snapshot import Column
 
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
-
 
 def of_values(
     quasi: Sequence[Column], grouping: Grouping, owner: Ints
-) -> tuple[tuple[Column, ...], Grouping, Flags | None]:
+) -> tuple[tuple[Column, ...], Grouping, Bools | None]:
     """Columns and groups of people as those of values, `owner` being the row of the person who has each."""
     columns = tuple(replace(column, codes=column.codes[owner]) for column in quasi)
     return columns, grouping.of_values(owner), None
@@ -46,7 +43,7 @@ class Tally:
         return self.published - self.counterfeits + self.held_back
 
     @classmethod
-    def of(cls, grouping: Grouping, counterfeit: Flags | None = None) -> Tally:
+    def of(cls, grouping: Grouping, counterfeit: Bools | None = None) -> Tally:
         """Count the rows of a grouping, where the counterfeits stand among the others."""
         if grouping.counterfeits is not None:
             raise InternalError("counterfeits are to be measured as rows among the others")
@@ -77,7 +74,7 @@ class Rows:
     """Row numbers of the people who are in no group."""
 
     @classmethod
-    def of(cls, grouping: Grouping, counterfeit: Flags | None = None) -> Rows:
+    def of(cls, grouping: Grouping, counterfeit: Bools | None = None) -> Rows:
         """Put the rows of a grouping in order."""
         tally = Tally.of(grouping, counterfeit)
         sizes = grouping.sizes()

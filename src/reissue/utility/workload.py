@@ -26,12 +26,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Floats
 from reissue.errors import ParameterError, count_of
 from reissue.kernels.query_counts import LANES
 from reissue.model.snapshot import Column, Labels, Levels, Numbers
 from reissue.utility.group_sizes import check_whole
-
-Floats = npt.NDArray[np.float64]
 
 _EVERYTHING = np.iinfo(np.uint32).max
 
@@ -185,7 +184,7 @@ class Queries:
                 table[base : base + codes, lanes] = lines
         return Batch(begin, width, lower, upper, table)
 
-    def _choose(self, rng: np.random.Generator) -> npt.NDArray[np.bool_]:
+    def _choose(self, rng: np.random.Generator) -> Bools:
         """Which attributes (lines) each query (columns) restricts."""
         restricted = np.zeros((len(self.columns), LANES), dtype=np.bool_)
         draw = rng.random((len(self.columns) - 1, LANES))

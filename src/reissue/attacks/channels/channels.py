@@ -22,10 +22,10 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.elimination import passed
+from reissue.arrays.types import Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, Witness
 from reissue.attacks.channels.channels_witness import of_channel, of_person
 from reissue.errors import ParameterError, count_of
@@ -44,8 +44,6 @@ from reissue.reasoning.channels.channel_sets import (
 from reissue.reasoning.channels.waiting_lists import Batches
 from reissue.reasoning.correlation.correlations import bits
 from reissue.reasoning.history.trajectories import need_one_place_each
-
-Ints = npt.NDArray[np.int64]
 
 EXPLAINED = 100
 """So many people at most have their derivation among the witnesses."""

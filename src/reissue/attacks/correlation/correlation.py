@@ -18,10 +18,10 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.elimination import OutOfTime
+from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, Witness
 from reissue.attacks.correlation.correlation_witness import Derivations, correlation
 from reissue.errors import InternalError, ParameterError, count_of
@@ -33,7 +33,6 @@ from reissue.reasoning.correlation.restriction import n_choose, p_ct, p_hc, p_pb
 
 __all__ = ["Correlation", "CorrelationFindings", "n_choose", "p_ct", "p_hc", "p_pb"]
 
-Ints = npt.NDArray[np.int64]
 Names = list[str | int]
 
 LISTED = 1_000
@@ -190,7 +189,7 @@ class CorrelationFindings(Findings):
         return before, after
 
     @cached_property
-    def _at_risk(self) -> npt.NDArray[np.bool_]:
+    def _at_risk(self) -> Bools:
         """Real people who were not known beforehand, among the members."""
         people = self.found.where.people
         return (people >= 0) & ~np.isin(people, self._known_people)

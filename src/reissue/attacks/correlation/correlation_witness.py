@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.attacks.base import Part, Person, Place, Secret, Value, Witness, enumeration
 from reissue.kernels.correlated_groups import BY_COMPROMISED
 from reissue.reasoning.correlation.correlations import Correlated, Correlations, Restrictions, bits
 
-Ints = npt.NDArray[np.int64]
 Sentence = tuple[Part, ...]
 
 LONGEST = 12

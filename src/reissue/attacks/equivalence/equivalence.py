@@ -17,9 +17,9 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, Witness
 from reissue.attacks.equivalence.equivalence_witness import Witnesses
 from reissue.errors import ParameterError, count_of
@@ -34,7 +34,6 @@ from reissue.reasoning.history.overlaps import Memberships
 
 __all__ = ["Equivalence", "EquivalenceFindings"]
 
-Ints = npt.NDArray[np.int64]
 Names = list[str | int]
 
 REACH = 1_000

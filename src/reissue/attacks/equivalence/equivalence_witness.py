@@ -7,14 +7,12 @@ from fractions import Fraction
 from math import lcm
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.attacks.base import Part, Person, Place, Witness, enumeration
 from reissue.errors import count_of
 from reissue.reasoning.equality.equal_sets_search import Equalities, Source
 from reissue.reasoning.history.overlaps import Memberships
-
-Ints = npt.NDArray[np.int64]
 
 SHOWN = 8
 """So many people or groups of a kind are enumerated at most."""

@@ -24,9 +24,9 @@ from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import Attack
 from reissue.attacks.mechanism.mechanism_domain import Domain, weights_of
 from reissue.attacks.mechanism.mechanism_findings import MechanismFindings, Tried
@@ -38,9 +38,6 @@ from reissue.model.release import Published, PublishedGroups
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Snapshot
 from reissue.tables.frames import read_table
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -9,17 +9,15 @@ from itertools import combinations
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, Part, Person, Value, Witness
 from reissue.attacks.mechanism.mechanism_domain import Domain
 from reissue.attacks.mechanism.mechanism_tables import Chance, Weighed
 from reissue.attacks.worlds.worlds_diversity import together
 from reissue.errors import ParameterError, count_of
 from reissue.model.release import Published
-
-Ints = npt.NDArray[np.int64]
 
 SURE = 4
 """An estimate counts as beyond a limit when it is so many standard errors beyond it."""

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.errors import InternalError, ParameterError, ReissueError, count_of
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.hierarchy import MISSING
@@ -28,8 +29,6 @@ from reissue.model.showing import shown
 from reissue.model.snapshot import Codes, Column, Delta, Labels, Levels, Numbers, Snapshot
 from reissue.tables.coding import code_table
 from reissue.tables.recode import anatomise, generalise
-
-Ints = npt.NDArray[np.int64]
 
 Shown = tuple[tuple[int, tuple[int, ...], tuple[int, ...]], ...]
 """What is public of a release, in an order of its own: for each group the number of its place (its region, or the

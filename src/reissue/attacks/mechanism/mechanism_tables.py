@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import InternalError
 
-Tables = npt.NDArray[np.int64]
+Tables = Ints
 """A row for each table, a column for each person: numbers of values in the domain."""
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Weighed:
             return Fraction(sum(self._weight), self._everything)
         return float(self._total_per_seed.mean())
 
-    def _per_seed(self, event: Bools) -> npt.NDArray[np.float64]:
+    def _per_seed(self, event: Bools) -> Floats:
         """The prior probability of those of the tables that led to the release, for each seed."""
         if self.hits is None:
             raise InternalError("what does not depend on the seed was asked for by seed")
@@ -141,9 +141,9 @@ class Weighed:
         return found
 
     @cached_property
-    def _prior(self) -> npt.NDArray[np.float64]:
+    def _prior(self) -> Floats:
         return np.array([float(Fraction(weight, self._everything)) for weight in self._weight])
 
     @cached_property
-    def _total_per_seed(self) -> npt.NDArray[np.float64]:
+    def _total_per_seed(self) -> Floats:
         return self._per_seed(np.ones(len(self.tables), dtype=np.bool_))

@@ -8,18 +8,15 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, Witness
 from reissue.attacks.minimality.minimality_witness import of_class
 from reissue.errors import ParameterError, count_of
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.minimality.credibility import Credibility
 from reissue.reasoning.minimality.minimality_work import EXACT, SAMPLED, UNDECIDED
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 SURE = 4
 """An estimate counts as beyond a limit when it is so many standard errors beyond it."""

@@ -11,9 +11,9 @@ from math import factorial
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, Witness
 from reissue.attacks.permanence.permanence_passing import Passing
 from reissue.attacks.permanence.permanence_witness import Explainer
@@ -22,9 +22,6 @@ from reissue.model.knowledge import Knowledge
 from reissue.model.release import Published
 from reissue.reasoning.permanence.permanence_cells import BOUNDED, EXACT, KINDS, SAMPLED
 from reissue.reasoning.permanence.permanence_figures import Chances, Presence
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 SURE = 4
 """An estimate counts as beyond a limit when it is so many standard errors beyond it."""

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.attacks.base import Finding, Person, Place, Value, Witness, enumeration
 from reissue.model.release import Published
-
-Ints = npt.NDArray[np.int64]
 
 SHOWN = 5
 """So many people are named of a group."""

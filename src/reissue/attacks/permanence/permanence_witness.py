@@ -10,7 +10,6 @@ import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from reissue.attacks.base import Part as Told
 from reissue.attacks.base import Person, Place, Secret, Value, Witness, enumeration
@@ -21,8 +20,6 @@ from reissue.reasoning.permanence.permanence_entries import PRESENT, Entries
 from reissue.reasoning.permanence.permanence_figures import Chances, Presence
 from reissue.reasoning.permanence.permanence_parts import Class, Part
 from reissue.reasoning.permanence.permanence_solving import WHOLE, Programme
-
-Ints = npt.NDArray[np.int64]
 
 MOST_GROUPS = 60
 MOST_ENTRIES = 2_000

@@ -20,10 +20,10 @@ from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.runs import runs
+from reissue.arrays.types import Bools, Bytes, Floats, Ints
 from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Kind, Limits, Witness
 from reissue.attacks.worlds.worlds_diversity import (
     PossibleValues,
@@ -42,9 +42,6 @@ from reissue.reasoning.history.trajectories import need_one_place_each
 from reissue.reasoning.worlds.candidates import candidates
 from reissue.reasoning.worlds.posteriors import EXACT, KINDS, SAMPLED, Effort, Posteriors, posteriors
 from reissue.reasoning.worlds.unsure import unsure_posteriors
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 NEAR = 1e-9
 """Closer to a limit than this, probabilities are compared as fractions."""
@@ -378,7 +375,7 @@ class _Worst:
     low: Floats
     high: Floats
     probability: Floats
-    kind: npt.NDArray[np.int8]
+    kind: Bytes
     told: Floats
     """What a finding says: the exact figure, the estimate, or what it is at least."""
 
@@ -406,7 +403,7 @@ class _Worst:
             told[used] = np.where(found.kind[at] == SAMPLED, figure[at], low[at])
         return cls(entry, lows, highs, figures, kinds, told)
 
-    def beyond(self, found: Posteriors, limit: Fraction) -> npt.NDArray[np.bool_]:
+    def beyond(self, found: Posteriors, limit: Fraction) -> Bools:
         """The units with a value that is proven to be beyond the limit, or estimated to be far beyond it."""
         bar = float(limit)
         proven = self.low > bar
@@ -418,7 +415,7 @@ class _Worst:
         far = sampled & (np.nan_to_num(found.estimate) - SURE * np.nan_to_num(found.error) > bar)
         return proven | (np.bincount(found.owner, far, minlength=proven.size) > 0)
 
-    def within(self, found: Posteriors, limit: Fraction) -> npt.NDArray[np.bool_]:
+    def within(self, found: Posteriors, limit: Fraction) -> Bools:
         """The units that are proven to be within the limit."""
         bar = float(limit)
         proven = self.high <= bar

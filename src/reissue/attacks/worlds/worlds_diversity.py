@@ -14,15 +14,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import Finding, Judgement, Part, Person, Value, Witness, enumeration
 from reissue.attacks.worlds.worlds_witness import SHOWN, Explainer
 from reissue.errors import ParameterError, count_of
 from reissue.reasoning.worlds.posteriors import EXACT, SAMPLED, Posteriors
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,13 +13,12 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.attacks.base import Kind, Part, Person, Place, Secret, Value, Witness, enumeration
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.worlds.posteriors import Effort, posteriors
 
-Ints = npt.NDArray[np.int64]
 Spot = tuple[int, int]
 """A release by its place in the view, and a group of it counted from 0."""
 

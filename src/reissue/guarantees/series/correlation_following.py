@@ -14,10 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import ascending
+from reissue.arrays.types import Floats, Ints
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.guarantees.base import Measure
 from reissue.guarantees.series.weak_m_invariance import WeakMInvariant
@@ -30,9 +30,6 @@ from reissue.reasoning.correlation.correlations import Correlations
 from reissue.reasoning.history.group_histories import MADE_UP, GroupHistories
 from reissue.reasoning.history.group_kinds import GroupKinds
 from reissue.reasoning.history.stays import Stays
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 WEAK = "weak_"
 """How the names of the tables of weak m-invariance begin."""

@@ -11,18 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import ascending
+from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.memory import Memory, Remembered
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.equality.cut_graphs import Counts, CutGraphs, Turnover
 from reissue.reasoning.history.signatures import signatures_of
 from reissue.reasoning.history.stays import Stays, Step
-
-Ints = npt.NDArray[np.int64]
 
 UNCERTIFIED = "uncertified"
 COUNTERFEITS = 2**31

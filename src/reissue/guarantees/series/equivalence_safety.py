@@ -34,8 +34,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import SeriesGuarantee, Verdict
 from reissue.guarantees.series.equivalence_following import follow_cuts
@@ -49,8 +49,6 @@ from reissue.reasoning.equality.minimum_equivalence import Attack, Search, minim
 from reissue.reasoning.history import diversity
 from reissue.reasoning.history.signatures import independent, signatures_of
 from reissue.reasoning.history.trajectories import Bucket, Trajectories
-
-Ints = npt.NDArray[np.int64]
 
 CELLS = 2_000_000
 """The exact search is tried where groups by trajectories are at most this many."""

@@ -28,6 +28,7 @@ import polars as pl
 
 from reissue.arrays.dense import places
 from reissue.arrays.runs import runs
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import EXACT, Measure, SeriesGuarantee, Verdict
 from reissue.guarantees.series.inference_freedom import PlacesTally
@@ -39,17 +40,15 @@ from reissue.reasoning.channels.families import comparisons
 from reissue.reasoning.channels.histories import (
     PEOPLE,
     VALUES,
-    Bools,
     Cells,
     Histories,
-    Ints,
     lasting_values,
     need_histories,
     need_order,
     people_table,
     values_table,
 )
-from reissue.reasoning.history.diversity import TOLERANCE, Floats
+from reissue.reasoning.history.diversity import TOLERANCE
 from reissue.reasoning.history.states import NOWHERE, ints
 
 LEAST, SEEN, SHARES = "least", "seen", "shares"

@@ -22,6 +22,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.errors import count_of
 from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Verdict
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
@@ -32,7 +33,6 @@ from reissue.reasoning.channels.channel_sets import NEVER, Comparison, compare
 from reissue.reasoning.channels.families import comparisons
 from reissue.reasoning.channels.histories import Histories, Step, need_histories
 from reissue.reasoning.history import diversity
-from reissue.reasoning.history.diversity import Ints
 
 LEAST, SETS, GONE = "least", "sets", "gone"
 """The tables with the smallest l so far, with the smallest sets of the groups of the last release, and of those that

@@ -43,14 +43,13 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.dense import ascending
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import EXACT, Measure, SeriesGuarantee, Tally, Verdict
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
 from reissue.model.release import Published, PublishedGroups
-from reissue.reasoning.channels.histories import Bools
-from reissue.reasoning.history.diversity import Floats, Ints
 from reissue.reasoning.permanence.scarcity import odds_if_present
 
 LEAST, PERMANENT = "least", "permanent"

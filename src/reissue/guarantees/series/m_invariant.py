@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.dense import ascending
+from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Verdict
 from reissue.guarantees.single.m_uniqueness import MUnique, need_one_value_each
@@ -28,7 +29,6 @@ from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
 from reissue.model.release import Published, PublishedGroups
-from reissue.reasoning.history.diversity import Ints
 from reissue.reasoning.history.signatures import signatures_of
 from reissue.reasoning.history.stays import Stays
 

@@ -10,16 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from reissue.arrays.dense import Ints, ascending, places
+from reissue.arrays.dense import ascending, places
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import Verdict
 from reissue.model.release import Published, PublishedGroups
 from reissue.model.roles import Roles
-
-Bools = npt.NDArray[np.bool_]
 
 NOWHERE = -1
 """Stands for no group, no owner, no container and no value."""

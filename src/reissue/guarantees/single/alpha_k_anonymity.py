@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.exact import probability_of
+from reissue.arrays.types import Ints
 from reissue.errors import InternalError, count_of
 from reissue.guarantees.base import GroupGuarantee, Measure, rounded_up
 from reissue.guarantees.single.protected_sets import AboutSets, Sets

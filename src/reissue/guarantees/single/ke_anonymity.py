@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from reissue.arrays.types import Floats
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import GroupGuarantee, Measure
 from reissue.model.parameters import Validation
@@ -19,7 +20,7 @@ from reissue.model.release import Published, PublishedGroups
 from reissue.model.rules import Rule, Spread
 from reissue.model.schema import Numeric, Schema
 from reissue.reasoning.history import diversity
-from reissue.reasoning.history.diversity import TOLERANCE, Floats
+from reissue.reasoning.history.diversity import TOLERANCE
 
 
 @dataclass(frozen=True)

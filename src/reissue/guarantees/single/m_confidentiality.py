@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Floats
 from reissue.errors import ParameterError
 from reissue.guarantees.base import Groupwise, Measure
 from reissue.guarantees.single.protected_sets import AboutSets, Sets
@@ -89,7 +89,7 @@ class MConfidential(AboutSets, Groupwise):
             ),
         )
 
-    def _of_classes(self, found: Credibility) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    def _of_classes(self, found: Credibility) -> tuple[Floats, Bools]:
         """The largest credibility of each class, and whether it is proven to be at most 1/m."""
         if not found.sets:
             return np.zeros(found.classes.size), np.ones(found.classes.size, dtype=np.bool_)

@@ -6,13 +6,13 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
+from reissue.arrays.types import Ints
 from reissue.errors import count_of
 from reissue.guarantees.base import Guarantee
 from reissue.model.parameters import Validation
 from reissue.model.release import Published, PublishedGroups
 from reissue.model.schema import Categorical, Numeric, Schema
 from reissue.reasoning.history import diversity
-from reissue.reasoning.history.diversity import Ints
 
 Sets = tuple[tuple[Hashable, ...], ...]
 

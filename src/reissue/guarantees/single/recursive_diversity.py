@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import count_of
 from reissue.guarantees.base import EXACT, GroupGuarantee, Measure, rounded_up
 from reissue.model.parameters import Validation
 from reissue.model.release import Published, PublishedGroups
 from reissue.model.rules import Recursive, Rule
 from reissue.reasoning.history import diversity
-from reissue.reasoning.history.diversity import TOLERANCE, Ints
+from reissue.reasoning.history.diversity import TOLERANCE
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class RecursiveDiverse(GroupGuarantee):
             f"{', or '.join(ways)} would be satisfied"
         )
 
-    def _kept(self, head: Ints, tail: Ints) -> npt.NDArray[np.bool_]:
+    def _kept(self, head: Ints, tail: Ints) -> Bools:
         if isinstance(self.c, int) and self.c <= EXACT:
             return head < self.c * tail
         return head < float(self.c) * tail * (1 - TOLERANCE)

@@ -31,8 +31,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints, Words
 from reissue.methods.invariance.invariance import Parts, Settled
 from reissue.methods.invariance.splitting import PARALLEL_FROM, Cells
 from reissue.model.grouping import HELD_BACK, Grouping
@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from reissue.kernels.halving import Lines
     from reissue.kernels.safe_partition import Buckets
 
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 Degree = Callable[[int], int]
 """The n that a signature of so many values needs."""
 

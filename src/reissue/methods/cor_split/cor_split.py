@@ -39,8 +39,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.errors import Infeasible, InternalError, ParameterError, listed
 from reissue.methods.base import Method, Takes
 from reissue.methods.cor_split.cor_partition import cor_partition
@@ -57,8 +57,6 @@ from reissue.model.snapshot import Delta, Snapshot
 from reissue.reasoning.correlation.restriction import n_choose, p_pb
 from reissue.reasoning.equality.cut_graphs import CutGraphs
 from reissue.reasoning.history.group_histories import MADE_UP, GroupHistories
-
-Ints = npt.NDArray[np.int64]
 
 RETIRED = "published as often as allowed"
 GROUPS = "groups_"

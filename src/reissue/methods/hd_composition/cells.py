@@ -16,13 +16,12 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import in_order
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import Refused, count_of
 from reissue.kernels.cell_cuts import descend
 from reissue.methods.partition.axes import axis
 from reissue.model.snapshot import Column, Labels, Leaves, Numbers
 
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int32]
 
 LEAF = -1
@@ -114,7 +113,7 @@ class Cells:
         descend(codes, self.attribute, self.bound, self.left, node)
         return node
 
-    def up(self, amounts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    def up(self, amounts: Ints) -> Ints:
         """What each node has in all of its cells together, from what each cell has (its first axis)."""
         total = amounts.copy()
         # Children come after their parents.
@@ -173,7 +172,7 @@ def codes_of(quasi: Sequence[Column]) -> Codes:
 
 
 def grow(
-    cells: Cells, quasi: Sequence[Column], codes: Codes, cell: Ints, least: Sequence[tuple[Flags, int]], fixed: Ints
+    cells: Cells, quasi: Sequence[Column], codes: Codes, cell: Ints, least: Sequence[tuple[Bools, int]], fixed: Ints
 ) -> tuple[Cells, Ints]:
     """Cut cells further, each at the middle of the people in it, across the attribute they are spread over widest.
 
@@ -213,7 +212,7 @@ def grow(
     return Cells(attribute, bound, lowest, left, parent), cell
 
 
-def prune(cells: Cells, cell: Ints, present: Flags, least: int, fixed: Ints) -> tuple[Cells, Ints]:
+def prune(cells: Cells, cell: Ints, present: Bools, least: int, fixed: Ints) -> tuple[Cells, Ints]:
     """Put cells together again that have become too empty to be two, unless a role lives in one of them.
 
     So the tree does not grow with everybody who ever was somewhere. `cell` is where everybody is, returned anew.
@@ -250,7 +249,7 @@ def dense(cell: Ints, nodes: int) -> tuple[Ints, Ints]:
     return np.flatnonzero(occurs), (np.cumsum(occurs) - 1)[cell]
 
 
-def _divisible(rows: Ints, cell: Ints, nodes: int, least: Sequence[tuple[Flags, int]]) -> Ints:
+def _divisible(rows: Ints, cell: Ints, nodes: int, least: Sequence[tuple[Bools, int]]) -> Ints:
     """The rows of cells that have enough people of each sort for two."""
     enough = np.ones(nodes, dtype=np.bool_)
     for flags, number in least:
@@ -263,8 +262,8 @@ def _cuts(
     node: Ints,
     rows: Ints,
     codes: Codes,
-    positions: Sequence[npt.NDArray[np.float64]],
-    sorts: Sequence[tuple[Flags, int]],
+    positions: Sequence[Floats],
+    sorts: Sequence[tuple[Bools, int]],
 ) -> tuple[Ints, Ints]:
     """For each node the attribute it is cut by, and the lowest code of the right half; -1 where it is not cut."""
     spread = np.zeros((len(positions), nodes))
@@ -291,7 +290,7 @@ def _cuts(
     return cut_by, cut_at
 
 
-def _middles(nodes: int, node: Ints, codes: Ints, rows: Ints, sorts: Sequence[tuple[Flags, int]]) -> Ints:
+def _middles(nodes: int, node: Ints, codes: Ints, rows: Ints, sorts: Sequence[tuple[Bools, int]]) -> Ints:
     """For each node the code at which its people fall most evenly into halves that have enough; -1 for none."""
     width = int(codes.max(initial=0)) + 1
     # Two counting sorts, the less important key first.
@@ -316,7 +315,7 @@ def _middles(nodes: int, node: Ints, codes: Ints, rows: Ints, sorts: Sequence[tu
     return bounds
 
 
-def _positions(column: Column) -> npt.NDArray[np.float64]:
+def _positions(column: Column) -> Floats:
     """Where each code lies, on a line of length 1 for the whole domain."""
     positions, width = axis(column.levels)
     return (positions - positions[0]) / width if width > 0 else np.zeros(positions.size)

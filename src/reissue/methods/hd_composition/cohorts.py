@@ -28,15 +28,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import in_order
+from reissue.arrays.types import Bools, Ints
 from reissue.methods.hd_composition.cells import LEAF, Cells
 from reissue.model.roles import BUDDIES, HOLDERS, INSTANCES
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 NOBODY = -1
 
@@ -54,14 +51,14 @@ class Ground:
     cells: Cells
     cell: Ints
     """The cell of each row (a person registered)."""
-    present: Flags
+    present: Bools
     order: Ints
     """Rows along the cells from left to right."""
     starts: Ints
     """Where each cell's rows begin in `order`, by the place of the cell; one entry more than there are cells."""
 
     @classmethod
-    def of(cls, cells: Cells, cell: Ints, present: Flags) -> Ground:
+    def of(cls, cells: Cells, cell: Ints, present: Bools) -> Ground:
         """Put everybody in order."""
         place = cells.span[0][cell]
         count = cells.leaves.size
@@ -73,7 +70,7 @@ class Ground:
         first, last = self.cells.span
         return self.order[self.starts[first[node]] : self.starts[last[node]]]
 
-    def per_cell(self, flags: Flags) -> Ints:
+    def per_cell(self, flags: Bools) -> Ints:
         """How many of the rows flagged each cell has, by node."""
         return np.bincount(self.cell[flags], minlength=len(self.cells)).astype(np.int64)
 
@@ -94,11 +91,11 @@ class Cohorts:
     """The row of the owner; -1 where there is none."""
     created: Ints
     deaths: Ints
-    pinned: Flags
-    inherited: Flags
+    pinned: Bools
+    inherited: Bools
     could: list[Ints]
     """The rows of those who could own each: in its container when it was created, and registered ever since."""
-    awake: Flags = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
+    awake: Bools = field(default_factory=lambda: np.empty(0, dtype=np.bool_))
     suppressed: list[int] = field(default_factory=list)
     """Rows of holders whose value is not shown in this release."""
     new_cliques: list[tuple[Ints, Ints]] = field(default_factory=list)
@@ -134,7 +131,7 @@ class Cohorts:
 
     # From the release before to this one
 
-    def update(self, ground: Ground, has: Flags, rng: np.random.Generator, *, able: Flags, heirs: bool) -> None:
+    def update(self, ground: Ground, has: Bools, rng: np.random.Generator, *, able: Bools, heirs: bool) -> None:
         """Let owners take over from each other, cliques sleep, wake and end; `has` is who ever had the value.
 
         With `heirs` somebody inherits from a holder who died; `able` are those who have another value to show as this
@@ -163,12 +160,12 @@ class Cohorts:
         still = self.clique[self.deaths < often[which.reshape(-1)]]
         self._only(~np.isin(self.clique, np.setdiff1d(lost, still)))
 
-    def _only(self, chosen: Flags) -> None:
+    def _only(self, chosen: Bools) -> None:
         for name in ("instance", "cohort", "clique", "cell", "owner", "created", "deaths", "pinned", "inherited"):
             setattr(self, name, getattr(self, name)[chosen])
         self.could = [rows for rows, stays in zip(self.could, chosen.tolist(), strict=True) if stays]
 
-    def _inherit(self, has: Flags, clean: Flags, rng: np.random.Generator) -> None:
+    def _inherit(self, has: Bools, clean: Bools, rng: np.random.Generator) -> None:
         """Where the holder has died, or the last heir, a buddy inherits; an heir who falls ill becomes the holder."""
         mine = np.flatnonzero((self.cohort == HOLDERS) & self.inherited & (self.owner >= 0))
         self.inherited[mine[has[self.owner[mine]]]] = False
@@ -179,13 +176,13 @@ class Cohorts:
                 clean[heir] = False
                 self.owner[at], self.inherited[at] = heir, True
 
-    def _holder_present(self, members: Ints, ground: Ground, able: Flags) -> bool:
+    def _holder_present(self, members: Ints, ground: Ground, able: Bools) -> bool:
         at = members[self.cohort[members] == HOLDERS][0]
         holder = self.owner[at]
         return bool(holder >= 0 and ground.present[holder] and (able[holder] or not self.inherited[at]))
 
     def _settle(
-        self, members: Ints, ground: Ground, has: Flags, clean: Flags, rng: np.random.Generator, *, awake: bool
+        self, members: Ints, ground: Ground, has: Bools, clean: Bools, rng: np.random.Generator, *, awake: bool
     ) -> None:
         """Give every decoy instance of a clique an owner who is present, or absent if it sleeps."""
         holder = members[self.cohort[members] == HOLDERS][0]
@@ -198,7 +195,7 @@ class Cohorts:
             # Even where nobody is left who could own one of them: a new clique would tell that it was not the holder's.
             self.suppressed.append(int(self.owner[holder]))
 
-    def _enough(self, at: int, ground: Ground, clean: Flags) -> bool:
+    def _enough(self, at: int, ground: Ground, clean: Bools) -> bool:
         """Whether more people are present who could own the instance than the adversary may know."""
         if not self.known:
             return True
@@ -207,7 +204,7 @@ class Cohorts:
         return int((ground.present[rows] & (clean[rows] | own)).sum()) > self.known
 
     def _pass_on(
-        self, at: int, ground: Ground, has: Flags, clean: Flags, rng: np.random.Generator, *, awake: bool
+        self, at: int, ground: Ground, has: Bools, clean: Bools, rng: np.random.Generator, *, awake: bool
     ) -> bool:
         """See to the owner of a decoy instance; whether it can be as it should, awake or asleep."""
         owner = int(self.owner[at])
@@ -234,7 +231,7 @@ class Cohorts:
 
     # New holders
 
-    def welcome(self, holders: Ints, ground: Ground, has: Flags, rng: np.random.Generator) -> None:
+    def welcome(self, holders: Ints, ground: Ground, has: Bools, rng: np.random.Generator) -> None:
         """Make a clique for everybody who has the value and no instance; who finds no room stays unseen."""
         holders = rng.permutation(np.sort(holders))
         if not holders.size:
@@ -261,7 +258,7 @@ class Cohorts:
                 self.new_cliques.append((chosen, ground.cell[chosen]))
 
     def _clique(
-        self, row: int, ground: Ground, home: int, room: Ints, clean: Flags, rng: np.random.Generator
+        self, row: int, ground: Ground, home: int, room: Ints, clean: Bools, rng: np.random.Generator
     ) -> Ints | None:
         """A holder and l - 1 decoys of his neighbourhood, drawn uniformly; None where there is no room for them."""
         if room[ground.cell[row]] < 1:
@@ -316,7 +313,7 @@ class Cohorts:
             return instance + size, clique + made
         return instance, clique
 
-    def unseen(self, ground: Ground, has: Flags) -> Ints:
+    def unseen(self, ground: Ground, has: Bools) -> Ints:
         """Rows of those who have the value in the table and are published with another."""
         pinned = self.owner[self.pinned]
         shown_not = np.concatenate([np.array(self.suppressed, dtype=np.int64), pinned[has[pinned]]])

@@ -34,6 +34,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, InternalError, Refused, count_of
 from reissue.kernels import warm_up
 from reissue.methods.base import Method, Takes, nothing_for_protected_sets
@@ -48,9 +49,6 @@ from reissue.model.roles import BUDDIES, HOLDERS, INSTANCES, Roles
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Delta, Labels, Leaves, Snapshot
 from reissue.reasoning.permanence.scarcity import odds_if_present
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 TREE = "cells"
 ROLES = "instances"
@@ -233,7 +231,7 @@ class _Round:
         first, last = np.searchsorted(self.owner, [row, row + 1], sorter=self._by_owner)
         return self._by_owner[first:last]
 
-    def _has(self, code: int) -> Flags:
+    def _has(self, code: int) -> Bools:
         """Who has a value in the table."""
         has = np.zeros(len(self.snapshot), dtype=np.bool_)
         has[self.owner[self.snapshot.values.codes == code]] = True
@@ -274,7 +272,7 @@ class _Round:
             lived_in = np.unique(self.memory[ROLES]["container"].to_numpy().astype(np.int64))
         codes = codes_of(quasi)
         warm_up(lambda: cells.locate(codes[:, :0]))
-        least: list[tuple[Flags, int]] = [(self.present, max(self.method.container, self.method.known + 2))]
+        least: list[tuple[Bools, int]] = [(self.present, max(self.method.container, self.method.known + 2))]
         if self.method.known:
             least.append((~self.present, self.method.known + 1))
         cells, cell = prune(cells, cells.locate(codes), self.present, self.method.container, lived_in)

@@ -11,14 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
 from reissue.methods.hd_composition.cells import LEAF, Cells
 from reissue.reasoning.permanence.scarcity import odds_if_present
-
-Ints = npt.NDArray[np.int64]
-Flags = npt.NDArray[np.bool_]
 
 
 def fine_groups(cells: Cells, present: Ints, facts: tuple[Ints, Ints], least: int) -> Ints:
@@ -48,7 +45,7 @@ def fine_groups(cells: Cells, present: Ints, facts: tuple[Ints, Ints], least: in
     return _mended(cells, group, fits, present, facts, least)
 
 
-def _mended(cells: Cells, group: Ints, fits: Flags, present: Ints, facts: tuple[Ints, Ints], least: int) -> Ints:
+def _mended(cells: Cells, group: Ints, fits: Bools, present: Ints, facts: tuple[Ints, Ints], least: int) -> Ints:
     """Groups that do not fit join a neighbour along the tree, across the cut that was made last, until all fit."""
     leaves = cells.leaves
     at = group[leaves]

@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.methods.partition.cutting import cut
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Floats = npt.NDArray[np.float64]
 
 CUT_WITH_CARE = 20_000
 """Up to so many rows the cut is looked for that loses least; it takes a little longer, and gives narrower classes."""

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import ascending, places
 from reissue.arrays.runs import runs
+from reissue.arrays.types import Ints
 from reissue.errors import InternalError
 from reissue.methods.invariance.value_space import ValueSpace
 from reissue.model.memory import Memory
@@ -24,7 +24,6 @@ from reissue.model.snapshot import Column, Snapshot
 if TYPE_CHECKING:
     from reissue.kernels.past import Past
 
-Ints = npt.NDArray[np.int64]
 
 MEMBERS, STATES, VALUES = "members", "states", "values"
 NOBODY = -1

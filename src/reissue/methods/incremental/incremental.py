@@ -42,12 +42,12 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import places
+from reissue.arrays.types import Ints
 from reissue.errors import Infeasible, Refused, count_of, listed
-from reissue.methods.base import COUNTS_ONLY, Method, Takes, nothing_for_protected_sets
+from reissue.methods.base import COUNTS_ONLY, Method, Promise, Takes, nothing_for_protected_sets
 from reissue.methods.incremental.arrivals import CUT_WITH_CARE, NO_LIST, Placed, Space, place
 from reissue.methods.incremental.classes import Classes
 from reissue.methods.partition.cutting import attributes_of, cells_of, cut, kernel_rules
@@ -58,8 +58,6 @@ from reissue.model.promise import Promise
 from reissue.model.rules import Distinct, Share
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Delta, Snapshot, strata
-
-Ints = npt.NDArray[np.int64]
 
 WAITING = "waiting: too few values among the new records near by"
 ALL_WAITING = "waiting: too few values among all new records"

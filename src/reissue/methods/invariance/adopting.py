@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Ints
 from reissue.methods.invariance.counterfeits import Made
 from reissue.model.memory import Remembered
 from reissue.model.release import Published, PublishedGroups
@@ -24,9 +24,6 @@ from reissue.reasoning.history import diversity
 from reissue.reasoning.history.group_histories import GroupHistories
 from reissue.reasoning.history.stays import Stays, Step
 from reissue.reasoning.worlds.symmetry import symmetry
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 def adopted_signatures(published: Published, m: int, *, most: int | None) -> tuple[Remembered, Ints]:

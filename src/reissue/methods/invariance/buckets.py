@@ -29,6 +29,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Ints
 from reissue.methods.invariance.counts import (
     Share,
     assignment,
@@ -40,7 +41,6 @@ from reissue.methods.invariance.counts import (
 )
 from reissue.methods.invariance.signature_space import Signatures
 
-Ints = npt.NDArray[np.int64]
 Number = TypeVar("Number", bound=np.generic)
 
 MANY, MOST = 64, 320
@@ -101,7 +101,7 @@ class Buckets:
         """The first slot of each bucket, by signature."""
         return dict(zip(self.signature[self.starts].tolist(), self.starts.tolist(), strict=True))
 
-    def balance(self, unchanged: npt.NDArray[np.bool_] | None = None) -> None:
+    def balance(self, unchanged: Bools | None = None) -> None:
         """Fill every slot up to the fullest of its bucket; buckets marked as unchanged stay as they were."""
         if not self.real.size:
             return
@@ -116,7 +116,7 @@ class Buckets:
             missing[still] = 0
         self._fill(missing, self.before)
 
-    def replace_kept(self, which: npt.NDArray[np.bool_]) -> None:
+    def replace_kept(self, which: Bools) -> None:
         """In these buckets let new counterfeits take the place of old ones: as many rows, but more that change."""
         there = self.spread(which.astype(np.int64)) > 0
         self.made[there] += self.kept[there]
@@ -172,7 +172,7 @@ class Buckets:
         if partly or (each @ existing >= self.arrivals).all():
             self._add(self.spread(each))
 
-    def _existing(self) -> npt.NDArray[np.bool_]:
+    def _existing(self) -> Bools:
         """For each bucket which values are in its signature."""
         existing = np.zeros((self.starts.size, self.values), dtype=np.bool_)
         existing[self.spread(np.arange(self.starts.size)), self.value] = True

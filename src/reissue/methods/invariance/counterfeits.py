@@ -9,15 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.model.hierarchy import MISSING
 from reissue.model.memory import Memory
 from reissue.model.schema import Kind, Numeric
 from reissue.model.snapshot import Column, Leaves, Numbers, Snapshot
-
-Ints = npt.NDArray[np.int64]
 
 REDRAWS = 30
 """So often a row is drawn again while it is of the counterfeit's own bucket; there may be no other bucket."""

@@ -11,12 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 _CELLS = 1 << 16
 """Totals are tried by so many counts at once."""

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
 from reissue.methods.invariance.buckets import Buckets
 from reissue.methods.invariance.counterfeits import Made
@@ -28,8 +29,6 @@ from reissue.reasoning.history.stays import Stays
 if TYPE_CHECKING:
     from reissue.kernels.halving import Lines
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 Shortage = Literal["counterfeit", "withhold", "refuse"]
 Changed = Literal["withhold", "reinsert"]

@@ -33,9 +33,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from reissue.methods.base import Method, Takes
+from reissue.arrays.types import Ints
+from reissue.methods.base import Method, Promise, Takes
 from reissue.methods.invariance.adopting import adopted_signatures
 from reissue.methods.invariance.invariance import Changed, Choice, Round, Settled, Shortage
 from reissue.model.grouping import Grouping
@@ -111,7 +111,7 @@ class MInvariance(Method):
         settled = self._settled(Round.begin(snapshot, delta.since + 1, memory, self.m, rng))
         return settled.split() if self.split else settled.merged(), settled.memory()
 
-    def adopt(self, published: Published) -> tuple[Remembered, npt.NDArray[np.int64]]:
+    def adopt(self, published: Published) -> tuple[Remembered, Ints]:
         """Go on from releases made elsewhere: what to remember of them, and the people who cannot go on.
 
         Where buckets are split, a group must hold each value once, as in those made here.

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.methods.invariance.value_space import ValueSpace
 from reissue.reasoning.history.stays import Stays, in_order
-
-Ints = npt.NDArray[np.int64]
 
 
 class Signatures:

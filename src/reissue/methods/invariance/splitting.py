@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Floats, Ints
 from reissue.errors import InternalError
 from reissue.methods.partition.axes import axis, ordered, places
 
@@ -39,7 +40,6 @@ PARALLEL_FROM = 20_000
 
 Cells = npt.NDArray[np.unsignedinteger]
 Codes = npt.NDArray[np.integer]
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,7 +73,7 @@ class Space:
         return cells
 
 
-def lines_of(positions: Sequence[npt.NDArray[np.float64]], widths: Sequence[float]) -> Lines:
+def lines_of(positions: Sequence[Floats], widths: Sequence[float]) -> Lines:
     """Lines from the positions of each attribute's codes, ascending, and the width of its domain."""
     from reissue.kernels.halving import Lines
 

@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.errors import Refused, count_of
 from reissue.model.snapshot import Column, Labels, Levels, Numbers
-
-Ints = npt.NDArray[np.int64]
 
 _MISSING = -np.inf
 """Stands for a missing number while numbers are ordered: unlike NaN it equals itself."""

@@ -34,11 +34,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reissue.arrays.exact import probability_of
+from reissue.arrays.types import Ints
 from reissue.errors import InternalError
-from reissue.methods.base import Method, Takes
+from reissue.methods.base import Method, Promise, Takes
 from reissue.methods.partition.full_domain import Lattice, search
 from reissue.methods.partition.taxonomies import Lineages
 from reissue.model.grouping import Grouping
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from reissue.model.knowledge import Recoding
     from reissue.model.schema import Schema
 
-Ints = npt.NDArray[np.int64]
 
 RECODINGS = ("local", "full-domain")
 

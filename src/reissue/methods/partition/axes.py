@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Floats
 from reissue.model.schema import Categorical, Schema
 from reissue.model.snapshot import Column, Labels, Leaves, Levels
 
@@ -29,7 +30,7 @@ def ordered(codes: npt.NDArray[np.integer], place: npt.NDArray[np.uint32] | None
     return codes if place is None else place[codes]
 
 
-def axis(levels: Levels) -> tuple[npt.NDArray[np.float64], float]:
+def axis(levels: Levels) -> tuple[Floats, float]:
     """Where the places lie on the attribute's axis, ascending, and how wide the domain is."""
     if isinstance(levels, Labels):
         return np.arange(len(levels.labels), dtype=np.float64), float(len(levels.labels) - 1)

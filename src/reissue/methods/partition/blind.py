@@ -11,9 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from reissue.arrays.types import Ints
 from reissue.methods.partition.alpha_k import AlphaK
 from reissue.methods.partition.mondrian import Mondrian
-from reissue.model.grouping import Grouping, Ints
+from reissue.model.grouping import Grouping
 from reissue.model.memory import Memory
 from reissue.model.snapshot import Column, Delta, Labels, Snapshot
 from reissue.utility.extents import Extents

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
+from reissue.methods.base import Promise
 from reissue.methods.partition.axes import axis, ordered, places
 from reissue.model.promise import Promise
 from reissue.model.rules import Close, Distinct, Entropy, Recursive, Rows, Rule, Share, Spread
@@ -38,7 +40,7 @@ def cells_of(snapshot: Snapshot, values: npt.NDArray[np.uint32]) -> npt.NDArray[
     return cells
 
 
-def present(codes: npt.NDArray[np.unsignedinteger]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+def present(codes: npt.NDArray[np.unsignedinteger]) -> tuple[Ints, npt.NDArray[np.uint32]]:
     """The codes that occur, and the column in places among them: distances count present values only."""
     used = np.flatnonzero(np.bincount(codes))
     place = np.zeros(int(used[-1]) + 1, dtype=np.uint32)
@@ -46,9 +48,7 @@ def present(codes: npt.NDArray[np.unsignedinteger]) -> tuple[npt.NDArray[np.int6
     return used, place[codes]
 
 
-def by_strata(
-    snapshot: Snapshot, cells: npt.NDArray[np.unsignedinteger], index: npt.NDArray[np.int32]
-) -> npt.NDArray[np.int64]:
+def by_strata(snapshot: Snapshot, cells: npt.NDArray[np.unsignedinteger], index: npt.NDArray[np.int32]) -> Ints:
     """Bring rows that agree in all columns published as they are together; return where strata end."""
     if not snapshot.as_is:
         return np.array([len(snapshot)], dtype=np.int64)
@@ -62,14 +62,14 @@ def by_strata(
 def cut(
     cells: npt.NDArray[np.unsignedinteger],
     index: npt.NDArray[np.int32],
-    strata_ends: npt.NDArray[np.int64],
+    strata_ends: Ints,
     attributes: Any,
     rules: Any,
     past: Any = None,
     *,
     relaxed: bool = False,
     near: int | None = None,
-) -> npt.NDArray[np.int64]:
+) -> Ints:
     """Cut segments of rows, which end as given, as long as every part keeps the rules; return where parts end.
 
     `past` are the earlier states of the classes that segments are, to which no part may open a channel. Segments of at
@@ -83,7 +83,7 @@ def cut(
     past = no_past() if past is None else past
     near = NEAR * rules.smallest if near is None else near
 
-    def run(given: npt.NDArray[np.int64], low: int, limit: int) -> npt.NDArray[np.int64]:
+    def run(given: Ints, low: int, limit: int) -> Ints:
         """Cut the segments that begin at `low` and end as given."""
         high = int(given[-1])
         ends = np.empty((high - low) // max(rules.smallest, 1) + given.size + 1, dtype=np.int64)
@@ -189,9 +189,7 @@ def enforceable(constraint: object) -> bool:
     return bool(promise.rules) and not any(isinstance(one, Share) and one.one_in is None for one in promise.rules)
 
 
-def kernel_rules(
-    rules: Iterable[Rule], levels: Levels, used: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]
-) -> Any:
+def kernel_rules(rules: Iterable[Rule], levels: Levels, used: Ints, counts: Ints) -> Any:
     """The rules as the kernel wants them; several of a kind become the strictest, or a list.
 
     `used` are the codes of the sensitive values that occur, `counts` how often each does.
@@ -204,7 +202,7 @@ def kernel_rules(
     entropy = share = extent = 0.0
     variation = ordered = 1.0
     recursive: list[tuple[float, int]] = []
-    protected: list[npt.NDArray[np.bool_]] = []
+    protected: list[Bools] = []
     protected_share: list[float] = []
     for rule in rules:
         match rule:

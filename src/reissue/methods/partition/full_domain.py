@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Floats, Ints
 from reissue.errors import Refused
 from reissue.methods.partition.taxonomies import ABSENT, BITS, lineages, positions
 from reissue.model.snapshot import Column, Leaves, Levels, Numbers
@@ -36,8 +36,6 @@ from reissue.model.snapshot import Column, Leaves, Levels, Numbers
 if TYPE_CHECKING:
     from reissue.methods.partition.alpha_k import Bounds, Cells
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 FINEST = 6
 """Numbers are grouped into 2**6 parts of their domain at most."""

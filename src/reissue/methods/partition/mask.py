@@ -44,8 +44,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
-from reissue.methods.base import Method, Takes
+from reissue.methods.base import Method, Promise, Takes
 from reissue.methods.partition.blind import k_anonymous
 from reissue.model.grouping import Changed, Grouping
 from reissue.model.memory import Memory, Remembered
@@ -57,8 +58,6 @@ if TYPE_CHECKING:
     from reissue.model.knowledge import Recoding
     from reissue.model.schema import Schema
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 DRAWS = ("reference", "binomial")
 RARE, MANY_RARE = 20, 0.05

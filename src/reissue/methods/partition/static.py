@@ -27,12 +27,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import ascending, places
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, InternalError, count_of
-from reissue.methods.base import COUNTS_ONLY, Method, Takes, nothing_for_protected_sets
+from reissue.methods.base import COUNTS_ONLY, Method, Promise, Takes, nothing_for_protected_sets
 from reissue.methods.partition.mondrian import Mondrian
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.memory import KEPT, Memory, Remembered
@@ -45,8 +45,6 @@ from reissue.model.snapshot import Delta, Snapshot, strata
 if TYPE_CHECKING:
     from reissue.model.knowledge import Recoding
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 CLASSES = "classes"
 WAITING = "new records with too few distinct values"

@@ -18,13 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Ints
 from reissue.model.snapshot import Column, Leaves, Levels, Numbers
 
 BITS = 52
 """So many halvings at most: finer than floats tell apart in most of the domain."""
 ABSENT = -1
 
-Ints = npt.NDArray[np.int64]
 Nodes = npt.NDArray[np.int32]
 
 
@@ -40,7 +40,7 @@ class Lineages:
     """Where the codes of each column begin."""
     depth: Nodes
     """The depth of each node."""
-    leaf: npt.NDArray[np.bool_]
+    leaf: Bools
     """Whether a node is a leaf."""
     root: Nodes
     """The root of each column."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Words
 from reissue.errors import HierarchyError, ParameterError, count_of, listed
 from reissue.model.hierarchy.builders import Taxonomy, graph_problems, shortened, taxonomy_of_rows
 
@@ -290,7 +291,7 @@ def reach(start: int, edges: Lists) -> set[int]:
     return reached
 
 
-def ancestor_words(inner: Ints, depth: Ints, leaf_nodes: Ints, full_parents: Lists) -> npt.NDArray[np.uint64]:
+def ancestor_words(inner: Ints, depth: Ints, leaf_nodes: Ints, full_parents: Lists) -> Words:
     """The ancestors of every leaf as a set of bits, a row for every 64 of the `inner` nodes."""
     bit = {node: 1 << rank for rank, node in enumerate(inner.tolist())}
     above: dict[int, int] = {}

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Words
 from reissue.errors import HierarchyError, InternalError, ParameterError, count_of
 from reissue.model.hierarchy import builders
 from reissue.model.hierarchy import sources as reading
@@ -339,12 +340,12 @@ class Hierarchy:
         return self._preference[~leaf]
 
     @cached_property
-    def _ancestor_words(self) -> npt.NDArray[np.uint64]:
+    def _ancestor_words(self) -> Words:
         """Row w, bit b: whether `_inner[64 * w + b]` is above the leaf of the column."""
         return reading.ancestor_words(self._inner, self.depth, self.leaf_nodes, self.full_parents)
 
 
-def _kept(codes: Codes, starts: Positions, keep: npt.NDArray[np.bool_]) -> tuple[Codes, Positions]:
+def _kept(codes: Codes, starts: Positions, keep: Bools) -> tuple[Codes, Positions]:
     """The codes of some of the groups, and where those begin."""
     if keep.all():
         return codes, starts

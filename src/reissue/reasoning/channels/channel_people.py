@@ -7,17 +7,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from reissue.arrays.dense import places
+from reissue.arrays.types import Bools, Ints, Words
 from reissue.errors import ParameterError, count_of
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.channels.channel_sets import NEVER, Comparison, Newcomers
 from reissue.reasoning.channels.waiting_lists import Batches, batches
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Words = npt.NDArray[np.uint64]
 Kind = Literal["both", "new", "gone", "waited", "joined"]
 
 MOST_WORDS = 1 << 28

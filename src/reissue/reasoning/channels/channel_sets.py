@@ -21,15 +21,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from reissue.arrays.dense import places
+from reissue.arrays.types import Ints
 from reissue.kernels.newcomers import COMPONENT, ITSELF, newcomer_sets, shared_values
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.history.overlaps import overlaps_between
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 NEVER = np.iinfo(np.int64).max
 

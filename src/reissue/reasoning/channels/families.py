@@ -15,9 +15,10 @@ from itertools import pairwise
 import numpy as np
 
 from reissue.arrays.runs import runs
+from reissue.arrays.types import Ints
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.channels.channel_sets import Comparison, compare
-from reissue.reasoning.channels.histories import Histories, Ints, Step
+from reissue.reasoning.channels.histories import Histories, Step
 from reissue.reasoning.history.states import NOWHERE, States, bounds_of
 
 ROOM = 1 << 20

@@ -30,10 +30,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import ascending, places
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.kernels.components import connect
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
@@ -41,9 +41,6 @@ from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.channels.channel_sets import known_members
 from reissue.reasoning.history.states import NOWHERE, States, bounds_of, ints, same_groups
 from reissue.reasoning.history.stays import in_order
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 RELEASES, PEOPLE, CELLS, VALUES, GROUPS, ENTRIES = "releases", "people", "cells", "values", "groups", "entries"
 LARGER = 4

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.arrays.elimination import OutOfTime, passed
+from reissue.arrays.types import Bools, Ints, Words
 from reissue.errors import ParameterError, count_of
 from reissue.kernels.correlated_groups import (
     apart,
@@ -34,9 +35,6 @@ from reissue.kernels.correlated_groups import (
 )
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.history.overlaps import Memberships
-
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 GROUPS_AT_A_TIME = 50_000
 """How many groups are looked at together when correlations are listed."""
@@ -181,7 +179,7 @@ class Correlations:
         one, other = sorted(self.apart(first, second), key=np.ndarray.tolist)
         return Correlated(one, other, first, second)
 
-    def _first_of_each(self, pairs: npt.NDArray[np.int32], keys: Words) -> npt.NDArray[np.bool_]:
+    def _first_of_each(self, pairs: npt.NDArray[np.int32], keys: Words) -> Bools:
         order = np.argsort(keys, kind="stable")
         new: npt.NDArray[np.bool_] = first_of_each(keys, order, pairs, self.where.member, self.where.starts)
         return new

@@ -14,13 +14,12 @@ from __future__ import annotations
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Floats, Ints
 from reissue.errors import ParameterError
 
-Floats = npt.NDArray[np.float64]
 Reals = float | Floats
-Wholes = int | npt.NDArray[np.int64]
+Wholes = int | Ints
 
 
 @overload

@@ -14,16 +14,13 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
 from reissue.model.memory import Memory
 from reissue.reasoning.equality.cut_graph import OUTSIDE, CutGraph
 from reissue.reasoning.equality.cut_tables import EDGES, NODES, TUPLES, from_rows, to_rows, to_tables
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 CUTS = "cuts"
 """The table with the e that graphs are kept for."""

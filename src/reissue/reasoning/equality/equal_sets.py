@@ -27,15 +27,13 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.kernels import near_sets as kernels
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.equality.equal_sets_vectors import Vectors
 from reissue.reasoning.history.overlaps import Memberships
 from reissue.reasoning.history.signatures import signatures_of
-
-Ints = npt.NDArray[np.int64]
 
 FAR = np.iinfo(np.int64).max
 """The size of the smallest set of somebody who is in none."""

@@ -10,13 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from reissue.arrays.elimination import OutOfTime, Whole
+from reissue.arrays.types import Ints
 from reissue.reasoning.equality.equivalence_branching import Branching
 from reissue.reasoning.equality.minimum_equivalence import Space
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections import Counter, deque
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.errors import ParameterError
 from reissue.reasoning.equality.equal_sets_search import Equalities
-
-Ints = npt.NDArray[np.int64]
 
 
 def certain_values(found: Equalities, members: Ints, values: Ints) -> dict[int, int]:

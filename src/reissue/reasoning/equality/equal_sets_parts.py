@@ -14,15 +14,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.errors import count_of
 from reissue.reasoning.equality.equal_sets_exact import ExactSets, smallest_sets
 from reissue.reasoning.history import diversity
 from reissue.reasoning.history.signatures import Signatures, independent, signatures_of
 from reissue.reasoning.history.trajectories import Bucket, Trajectories
-
-Ints = npt.NDArray[np.int64]
 
 CELLS = 100_000
 """The exact search is tried where groups by trajectories are at most this many."""

@@ -17,13 +17,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Floats, Ints
 from reissue.kernels.equal_sets_products import connected, product
 from reissue.reasoning.equality.equal_sets_vectors import Vectors
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 DRAWS = 2
 """So many random vectors are projected."""

@@ -16,8 +16,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.kernels.near_sets import holds_another
 from reissue.model.release import Published
 from reissue.reasoning.equality.equal_sets import FAR, EqualSets, equal_sets
@@ -27,8 +27,6 @@ from reissue.reasoning.equality.equal_sets_projection import EqualPairs, equal_p
 from reissue.reasoning.equality.equal_sets_vectors import Vectors
 from reissue.reasoning.equality.minimum_equivalence import minimum_attack_of_matrices, verified
 from reissue.reasoning.history.trajectories import Trajectories
-
-Ints = npt.NDArray[np.int64]
 
 WHOLE = 20_000
 """A series of at most so many groups by trajectories is searched exactly as a whole."""

@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.kernels import near_sets as kernels
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,12 +12,9 @@ import time
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from reissue.arrays.elimination import Whole, passed
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from reissue.arrays.types import Floats, Ints
 
 UNIT = 2**20
 """Multipliers are rounded to this fraction of 1 before a bound is evaluated with them."""

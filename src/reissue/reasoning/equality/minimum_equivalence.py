@@ -35,10 +35,9 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.arrays.elimination import ROOM, OutOfTime, Whole, echelon
+from reissue.arrays.types import Ints
 from reissue.errors import InternalError, ParameterError
 from reissue.reasoning.equality.equivalence_branching import Branching
-
-Ints = npt.NDArray[np.int64]
 
 MOST = 2**31
 """Attacks that cost more than this are not told apart: nobody fears them, and smaller ones fit into 64 bits."""

@@ -16,8 +16,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from reissue.arrays.types import Floats, Ints
 
 Number = TypeVar("Number", np.int64, np.float64)
 

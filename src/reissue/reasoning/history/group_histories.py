@@ -27,11 +27,11 @@ import polars as pl
 
 from reissue.arrays.dense import ascending, places
 from reissue.arrays.runs import runs
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
 from reissue.model.memory import KEPT, Kept, Memory, Prefixed, Remembered
 from reissue.reasoning.history.past_parts import Part, Parts, Ranges
 
-Ints = npt.NDArray[np.int64]
 Groups = npt.NDArray[np.uint32]
 
 GROUPS, HISTORIES, MEMBERSHIPS, SEEN, LEFT = "groups", "histories", "memberships", "seen", "left-"
@@ -181,7 +181,7 @@ class GroupHistories:
             times[gone[found]] = part.lengths[place]
         return times
 
-    def forgotten(self, people: Ints) -> npt.NDArray[np.bool_]:
+    def forgotten(self, people: Ints) -> Bools:
         """Which of these are made-up members that went: their lists were dropped, and they cannot come back."""
         forgotten = (people >= MADE_UP) & (places(self.person, people) < 0)
         forgotten[forgotten] = self._seen.holds(people[forgotten])
@@ -223,7 +223,7 @@ class GroupHistories:
     def _lengths(self) -> Ints:
         return np.diff(self.starts)
 
-    def _gone(self, people: Ints, lives: npt.NDArray[np.bool_]) -> Ints:
+    def _gone(self, people: Ints, lives: Bools) -> Ints:
         """The positions of those who left."""
         others = np.flatnonzero(~lives & (people < MADE_UP))
         return others[self._seen.holds(people[others])]

@@ -19,15 +19,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
 from reissue.model.release import PublishedGroups
 from reissue.reasoning.history.signatures import signatures_of
 from reissue.reasoning.history.stays import Value, in_order, value_type
 
-Ints = npt.NDArray[np.int64]
 Multiset = tuple[tuple[Value, int], ...]
 """Values in their order, nulls first, and how often each."""
 

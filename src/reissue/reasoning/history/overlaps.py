@@ -10,14 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from reissue.arrays.dense import places
+from reissue.arrays.types import Ints
 from reissue.errors import ParameterError
 from reissue.kernels.shared_members import shared_with_later
 from reissue.model.release import Published, PublishedGroups
-
-Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)

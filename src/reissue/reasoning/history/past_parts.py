@@ -17,15 +17,12 @@ from itertools import count
 from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import places
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError, count_of
 from reissue.model.memory import KEPT, Kept, Memory
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 TOGETHER = 8
 """So many parts of a size become one, so that there are never many."""

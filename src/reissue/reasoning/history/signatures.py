@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from reissue.arrays.elimination import echelon
-from reissue.reasoning.history.diversity import CountTable, Ints
+from reissue.arrays.types import Ints, Words
+from reissue.reasoning.history.diversity import CountTable
 
 
 class Signatures(NamedTuple):
@@ -56,7 +56,7 @@ def independent(sets: Sequence[Ints]) -> bool:
     return len(echelon(matrix)[1]) == len(used)
 
 
-def _mixed(values: Ints, salt: int) -> npt.NDArray[np.uint64]:
+def _mixed(values: Ints, salt: int) -> Words:
     """64 bits for each value that look random (two rounds of multiplying and folding)."""
     bits = values.astype(np.uint64) + np.uint64((0x9E3779B97F4A7C15 * (salt + 1)) % 2**64)
     for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):

@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.runs import runs
+from reissue.arrays.types import Ints
 from reissue.model.release import PublishedGroups
-
-Ints = npt.NDArray[np.int64]
 
 NOWHERE = -1
 """The group of somebody who is not in a release."""

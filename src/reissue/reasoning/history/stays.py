@@ -27,16 +27,14 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import places
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
 from reissue.reasoning.history.past_parts import Part, Parts, Ranges
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Value = str | float | None
 Signature = tuple[Value, ...]
 

@@ -24,8 +24,8 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Bytes, Floats, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.release import PublishedGroups
 from reissue.reasoning.minimality.minimality_counts import Class, Group, Ruler
@@ -34,9 +34,6 @@ from reissue.reasoning.minimality.minimality_layout import read
 from reissue.reasoning.minimality.minimality_work import EXACT, SAMPLED, UNDECIDED, Recoding, Story, Work, summed
 from reissue.reasoning.minimality.requirements import Requirement
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 ENTRIES = 40_000_000
 """Tables of so many figures are made at most."""
 NEAR = 1e-12
@@ -66,7 +63,7 @@ class Credibility:
     high: Floats
     standard_error: Floats
     """NaN where nothing was estimated."""
-    kind: npt.NDArray[np.int8]
+    kind: Bytes
     """A position in `KINDS` for each class."""
     row_of_entry: Ints
     """For each entry of the release's members the row of its class here."""
@@ -112,7 +109,7 @@ class Credibility:
             figures[place] = found[figure]
         return figures
 
-    def above(self, limit: Fraction, at: int) -> npt.NDArray[np.int8]:
+    def above(self, limit: Fraction, at: int) -> Bytes:
         """For each class whether its figure for a set is above a limit: 1 yes, 0 no, -1 not proven.
 
         Figures that floats cannot tell from the limit are compared as fractions; estimates prove nothing.

@@ -27,13 +27,10 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.reasoning.minimality.requirements import Requirement
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 Number = Fraction | float
 
 WAYS = 20_000

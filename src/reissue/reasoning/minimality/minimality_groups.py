@@ -17,8 +17,8 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Floats
 from reissue.reasoning.minimality.minimality_counts import (
     WAYS,
     Class,
@@ -34,8 +34,6 @@ from reissue.reasoning.minimality.minimality_counts import (
 )
 from reissue.reasoning.minimality.minimality_sampling import sample
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Outcome = Literal["nothing excluded", "contrary", "excluded"]
 
 SMALL = 20_000
@@ -147,7 +145,7 @@ def _outcome(group: Group, ruler: Ruler) -> tuple[Outcome, list[bool]]:
     """What is plain without counting, and which classes can violate."""
     can, free, room = [], len(group.target) == 2 and group.absent is None, [0, 0]
     for one, often in zip(group.classes, group.often, strict=True):
-        bad: npt.NDArray[np.bool_] | None = None
+        bad: Bools | None = None
         if free:
             # One variable: 0, 1, 2, ... rows with a value of the first lump.
             low = max(0, one.rows - group.counts[1])

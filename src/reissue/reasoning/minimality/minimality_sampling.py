@@ -13,12 +13,9 @@ import time
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Floats
 from reissue.reasoning.minimality.minimality_counts import Group, Ruler
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 DRAWS, FEWEST = 4_000, 400
 """So many deals are made of a group at most, and of a very large one at least."""
@@ -93,7 +90,7 @@ class _Sums:
         self._squares = np.zeros((2, classes, values))
         self._largest = np.zeros((classes, values))
 
-    def add(self, off: Floats, violated: npt.NDArray[np.bool_]) -> None:
+    def add(self, off: Floats, violated: Bools) -> None:
         """Take in some deals."""
         self.violated += int(np.count_nonzero(violated))
         for sort, which in enumerate((~violated, violated)):

@@ -9,17 +9,14 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Floats, Ints
 from reissue.model.release import PublishedGroups
 from reissue.reasoning.minimality.minimality_counts import Class, Counted, Group, Number, Ruler
 from reissue.reasoning.minimality.minimality_groups import Settled, exactly, settle
 from reissue.reasoning.minimality.minimality_layout import Layout
 from reissue.reasoning.minimality.requirements import Requirement
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
 Recoding = Literal["local", "global", "full-domain"]
 
 KINDS = ("exact", "sampled", "undecided")

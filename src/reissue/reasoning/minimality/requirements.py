@@ -14,15 +14,12 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError
 from reissue.model.release import Published, PublishedGroups
 from reissue.model.rules import Close, Distinct, Entropy, Recursive, Rows, Rule, Share, Spread
 from reissue.reasoning.history.diversity import TOLERANCE
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 EXACT = 2**31
 """Up to here a whole number times a count of rows stays within 64 bits."""

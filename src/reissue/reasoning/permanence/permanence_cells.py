@@ -8,13 +8,9 @@ from fractions import Fraction
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bytes, Floats, Ints
 from reissue.reasoning.permanence.permanence_entries import Entries
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bytes = npt.NDArray[np.int8]
 
 EXACT, BOUNDED, SAMPLED, UNDECIDED = range(4)
 KINDS: tuple[Literal["exact", "bounded", "sampled", "undecided"], ...] = ("exact", "bounded", "sampled", "undecided")

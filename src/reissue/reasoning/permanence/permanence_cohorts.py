@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Ints
 from reissue.reasoning.permanence.permanence_entries import Entries
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 def dealt(entries: Entries, live: Bools, groups: Ints, cohorts: int, places: int) -> bool:

@@ -10,15 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from reissue.arrays.runs import runs
+from reissue.arrays.types import Bools, Bytes, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.release import Published, PublishedGroups
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Bytes = npt.NDArray[np.int8]
 
 ABSENT, UNKNOWN, PRESENT = -1, 0, 1
 ZERO, OPEN, ONE = -1, 0, 1

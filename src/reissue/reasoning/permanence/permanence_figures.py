@@ -16,17 +16,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Ints
 from reissue.model.release import Published
 from reissue.reasoning.permanence.permanence_cells import EXACT, UNDECIDED, Largest
 from reissue.reasoning.permanence.permanence_entries import ABSENT, ONE, Entries, Presence
 from reissue.reasoning.permanence.permanence_work import Effort, Work
 
 __all__ = ["Chances", "Effort", "Presence", "chances"]
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, repr=False)

@@ -11,15 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from reissue.arrays.runs import runs
+from reissue.arrays.types import Bools, Bytes, Ints
 from reissue.kernels.components import connect, number
 from reissue.reasoning.permanence.permanence_entries import ONE, OPEN, ZERO, Entries
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Bytes = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,11 @@ from math import comb, exp, inf, log
 from random import Random
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Floats
 from reissue.reasoning.permanence.permanence_counting import Choosing, Closing, Outlook, Program, State, Taking
 from reissue.reasoning.permanence.permanence_parts import Part
 
-Floats = npt.NDArray[np.float64]
 Weights = dict[State, float]
 
 STATES = 600

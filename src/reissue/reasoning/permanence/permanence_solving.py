@@ -13,13 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import InternalError
 from reissue.reasoning.permanence.permanence_parts import Part
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 GAP = 0.3
 """A world that has this much less than could be is good enough: it is asked again for what is still open."""
@@ -93,9 +90,7 @@ class Programme:
         self._build()
         self._solver = self._passed()
 
-    def best(
-        self, worth: npt.NDArray[np.float64], deadline: float | None, offset: float = 0.0
-    ) -> tuple[Ints | None, float | None]:
+    def best(self, worth: Floats, deadline: float | None, offset: float = 0.0) -> tuple[Ints | None, float | None]:
         """A world with nearly as much worth as can be, by cell, and what no world is above; None where not known.
 
         Without a world a bound of minus infinity says that there is none.

@@ -10,6 +10,7 @@ from math import comb, factorial
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Bytes, Ints
 from reissue.reasoning.permanence.permanence_cells import (
     ALWAYS,
     BOUNDED,
@@ -25,10 +26,6 @@ from reissue.reasoning.permanence.permanence_entries import ONE, ZERO, Entries, 
 from reissue.reasoning.permanence.permanence_parts import Linked, Part, linked, parts_of
 from reissue.reasoning.permanence.permanence_sampling import sample
 from reissue.reasoning.permanence.permanence_solving import Decided, decide
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
-Bytes = npt.NDArray[np.int8]
 
 LARGE = 60_000
 """With the mechanism known, more entries than these are not taken apart into classes."""

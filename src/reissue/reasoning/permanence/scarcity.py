@@ -14,10 +14,8 @@ series is below 1/(l - 1), and the probability that he ever has it below 1/l.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+from reissue.arrays.types import Floats, Ints
 
 
 def odds_if_present(sizes: Ints, group: Ints, counts: Ints, known: int) -> Floats:

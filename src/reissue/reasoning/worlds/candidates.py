@@ -15,11 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.types import Ints, Words
 from reissue.errors import ParameterError, count_of
 from reissue.model.release import Published, PublishedGroups
-
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint64]
 
 ABSENT = -1
 WORD = 64

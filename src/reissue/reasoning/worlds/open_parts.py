@@ -9,16 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from reissue.arrays.runs import runs
+from reissue.arrays.types import Bools, Ints
 from reissue.kernels import components
 from reissue.reasoning.history.trajectories import Trajectories
 from reissue.reasoning.worlds.possible import Possible
 from reissue.reasoning.worlds.worlds_model import Model, State
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, repr=False)

@@ -26,15 +26,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from reissue.arrays.elimination import passed
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.kernels import transport, warm_up
 from reissue.reasoning.history.trajectories import Trajectories
 
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 Progress = Callable[[str], None]
 
 SMALL = 1_024

@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.arrays.runs import runs
+from reissue.arrays.types import Bools, Bytes, Floats, Ints
 from reissue.errors import ParameterError
 from reissue.model.release import Published
 from reissue.reasoning.history import diversity
@@ -38,8 +39,6 @@ from reissue.reasoning.worlds.worlds_model import Model
 from reissue.reasoning.worlds.worlds_sampling import sample
 from reissue.reasoning.worlds.worlds_search import find_world
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Progress = Callable[[str], None]
 
 EXACT, BOUNDED, SAMPLED = 0, 1, 2
@@ -84,7 +83,7 @@ class Posteriors:
     """For each unit."""
     alike: Ints
     """A value is at most as likely as 1 over this (by symmetry)."""
-    kind: npt.NDArray[np.int8]
+    kind: Bytes
     estimate: Floats
     error: Floats
     """The standard error of an estimate; not a number where there is none."""
@@ -107,7 +106,7 @@ class Posteriors:
         return np.repeat(np.arange(self.size.size), np.diff(self.starts))
 
     @property
-    def even(self) -> npt.NDArray[np.bool_]:
+    def even(self) -> Bools:
         """The entries of units all of whose values are equally likely."""
         if not self.present:
             return np.zeros(self.values.size, dtype=np.bool_)
@@ -143,7 +142,7 @@ class Posteriors:
         return Fraction(1, int(self.alike[entry]))
 
     @cached_property
-    def certain(self) -> npt.NDArray[np.bool_]:
+    def certain(self) -> Bools:
         """The units with a value that is certain: proven."""
         certain = self.low == 1.0
         # A fraction just below 1 can look like it.
@@ -190,7 +189,7 @@ def posteriors(
 
 
 def _without_contradictions(
-    residual: Published, parts: Symmetry, groups: npt.NDArray[np.bool_], deadline: float | None
+    residual: Published, parts: Symmetry, groups: Bools, deadline: float | None
 ) -> tuple[Trajectories, Possible, Ints]:
     """What is possible in some groups, and the parts that contradict themselves, which are left out of it.
 
@@ -251,7 +250,7 @@ class _Units:
         self._add_block(one, np.arange(self._values), one, one, one, one)
         self._told["known"] = people.size
 
-    def add_even(self, parts: Symmetry, which: npt.NDArray[np.bool_]) -> None:
+    def add_even(self, parts: Symmetry, which: Bools) -> None:
         """People in parts whose values are all equally likely."""
         used, unit = np.unique(parts.part[parts.last[which]], return_inverse=True)
         self._add_people(parts.numbers[which], unit)
@@ -261,7 +260,7 @@ class _Units:
         self._add_block(lengths, parts.values[entries], one, one, lengths, parts.alike[entries])
         self._told["by symmetry"] = int(which.sum())
 
-    def add_broken(self, parts: Symmetry, which: npt.NDArray[np.bool_], residual: Published) -> None:
+    def add_broken(self, parts: Symmetry, which: Bools, residual: Published) -> None:
         """People in parts that contradict themselves: what their worst release tells alone, and no upper bound."""
         if not which.any():
             return

@@ -12,13 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.kernels import components, warm_up
 from reissue.model.release import Published
-
-Ints = npt.NDArray[np.int64]
-Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, repr=False)
@@ -152,7 +149,7 @@ def _runs_even(key: Ints, counts: Ints, size: Ints) -> bool:
     )
 
 
-def _mixed(numbers: Ints, salt: int) -> npt.NDArray[np.float64]:
+def _mixed(numbers: Ints, salt: int) -> Floats:
     """26 bits for each number that look random (two rounds of multiplying and folding)."""
     bits = numbers.astype(np.uint64) + np.uint64((0x9E3779B97F4A7C15 * (salt + 1)) % 2**64)
     for factor in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB):

@@ -10,15 +10,13 @@ import time
 from fractions import Fraction
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.model.release import Published
 from reissue.reasoning.worlds.posteriors import BOUNDED, EXACT, SAMPLED, Effort, Posteriors, contradiction
 from reissue.reasoning.worlds.worlds_counting import count
 from reissue.reasoning.worlds.worlds_model import Model, components, model_of
 from reissue.reasoning.worlds.worlds_sampling import sample
-
-Ints = npt.NDArray[np.int64]
 
 LARGEST = 100_000
 """Views with more states, people told apart by them, are refused: counting them would take too long."""

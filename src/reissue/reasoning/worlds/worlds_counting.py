@@ -22,15 +22,13 @@ from math import prod
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from reissue.arrays.elimination import OutOfTime
+from reissue.arrays.types import Ints
 from reissue.reasoning.worlds.worlds_equations import Equations, need_time
 from reissue.reasoning.worlds.worlds_model import Model, State
 from reissue.reasoning.worlds.worlds_order import order_of_unknowns, promise
-
-Ints = npt.NDArray[np.int64]
 
 WORD = 62
 """How many bits of a machine number hold amounts."""

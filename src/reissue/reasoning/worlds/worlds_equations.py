@@ -16,11 +16,11 @@ import numpy.typing as npt
 from numba import njit
 
 from reissue.arrays.elimination import OutOfTime, passed
+from reissue.arrays.types import Ints
 
 if TYPE_CHECKING:
     from reissue.reasoning.worlds.worlds_model import Model
 
-Ints = npt.NDArray[np.int64]
 
 AGREED, CUT = -1, -2
 """What `tighten` says if all equations can be met as far as bounds tell, and if the work ran out before."""

@@ -20,13 +20,12 @@ from dataclasses import dataclass
 from itertools import chain, count, pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.release import Published
 from reissue.reasoning.worlds.worlds_equations import Equations, need_time, starts_of
 
-Ints = npt.NDArray[np.int64]
 Left = list[list[tuple[int, tuple[int, ...]]]]
 """For each class which of its states are left, and to which counters each of them adds."""
 

@@ -22,16 +22,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from reissue.arrays.elimination import OutOfTime, passed
+from reissue.arrays.types import Floats, Ints
 from reissue.reasoning.worlds.worlds_equations import CUT, WORK, Equations, tighten
 from reissue.reasoning.worlds.worlds_model import Model
 from reissue.reasoning.worlds.worlds_order import order_of_unknowns
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 PREPARED = 0.25
 """This part of the time at most goes into the guide, and this part of the rest into the order."""

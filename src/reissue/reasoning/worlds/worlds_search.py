@@ -18,16 +18,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from reissue.arrays.elimination import OutOfTime, passed
+from reissue.arrays.types import Ints
 from reissue.errors import InternalError, ParameterError
 from reissue.reasoning.worlds.worlds_equations import CUT, WORK, Equations, tighten
 from reissue.reasoning.worlds.worlds_model import Model, State, parts
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 
 AGAIN = 500
 """After so many numbers the search begins anew for the first time, then each time after half as many again."""

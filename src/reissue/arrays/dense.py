@@ -29,6 +29,19 @@ def ascending(numbers: Ints) -> Ints:
     return table[table >= 0].astype(np.int64)
 
 
+def numbered(numbers: Ints) -> tuple[Ints, Ints]:
+    """Each number once, ascending, and the place of each entry among them."""
+    if not numbers.size:
+        return numbers, numbers
+    low, high = int(numbers.min()), int(numbers.max())
+    if high - low > 16 * numbers.size + 1024:
+        distinct, place = np.unique(numbers, return_inverse=True)
+        return distinct, place
+    there = np.zeros(high - low + 1, dtype=np.bool_)
+    there[numbers - low] = True
+    return np.flatnonzero(there) + low, (np.cumsum(there) - 1)[numbers - low]
+
+
 def in_order(keys: Ints, count: int) -> Ints:
     """Row numbers in the order of keys from 0 to count - 1; rows of equal keys stay in order."""
     starts = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=count))]).astype(np.int64)

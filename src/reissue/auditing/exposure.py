@@ -11,6 +11,7 @@ import polars as pl
 
 from reissue.arrays.types import Floats, Ints
 from reissue.attacks.base import Findings
+from reissue.model.memberships import Memberships
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.history import diversity
 
@@ -117,10 +118,11 @@ def exposed_groups(
     frequent. `above` is null where no limit bounds a probability.
     """
     told = published.exact and people.height > 0
-    chances = _by_number(published, people) if told else None
+    chances = _by_entry(published.index, people) if told else None
     frames = []
-    for release in published.releases:
-        frame = _alone(release) if chances is None else _of_members(release, chances, limit)
+    for at, release in enumerate(published.releases):
+        rated = None if chances is None else chances[published.index.entries(at)]
+        frame = _alone(release) if rated is None else _of_members(release, rated, limit)
         worst = frame.filter(pl.col("people") > 0).top_k(most, by=["above", "highest", "mean"])
         frames.append(worst.with_columns(pl.lit(release.number, pl.Int64).alias("release")).select(*GROUPS))
     ranked = pl.concat([pl.DataFrame(schema=GROUPS), *frames])
@@ -129,19 +131,16 @@ def exposed_groups(
     return worst if limit is not None else worst.with_columns(pl.lit(None, pl.Int64).alias("above"))
 
 
-def _by_number(published: Published, people: pl.DataFrame) -> Floats:
-    """The largest probability for each person number, not a number where there is none."""
-    size = max((int(release.members.max(initial=0)) for release in published.releases), default=0) + 1
-    chances = np.full(size, np.nan)
-    chances[people["person"].to_numpy()] = people["probability"].to_numpy()
-    return chances
+def _by_entry(where: Memberships, people: pl.DataFrame) -> Floats:
+    """The largest probability for each member of each group, not a number where there is none."""
+    chances = np.full(where.people.size, np.nan)
+    at = where.places(people["person"].to_numpy())
+    chances[at[at >= 0]] = people["probability"].to_numpy()[at >= 0]
+    return chances[where.member]
 
 
-def _of_members(release: PublishedGroups, chances: Floats, limit: Fraction | None) -> pl.DataFrame:
-    real = release.members >= 0
-    chance = np.full(release.members.size, np.nan)
-    chance[real] = chances[release.members[real]]
-    group = np.repeat(np.arange(1, release.group_count + 1), release.sizes)
+def _of_members(release: PublishedGroups, chance: Floats, limit: Fraction | None) -> pl.DataFrame:
+    group = release.member_groups + 1
     rated = ~np.isnan(chance)
     members = pl.DataFrame({"group": group[rated], "chance": chance[rated]})
     beyond = 1.0 if limit is None else float(limit) + TOLERANCE

@@ -13,8 +13,10 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 
-from reissue.arrays.types import Ints
-from reissue.auditing.same_histories import Histories, distinct, histories, one_place_each
+from reissue.arrays.runs import totals
+from reissue.arrays.types import Bools, Ints
+from reissue.auditing.same_histories import Histories, histories, one_place_each
+from reissue.model.memberships import Memberships
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.history import diversity
 from reissue.reasoning.worlds.candidates import candidates
@@ -79,16 +81,16 @@ def risks_of(published: Published, *, threshold: float, limit: Fraction | None, 
     so_far: list[Histories] = list(histories(published)) if placed else []
     left = candidates(published) if placed and published.single else None
     rows = []
-    ever = np.zeros(0, dtype=np.int64)
+    ever = np.zeros(published.index.people.size, dtype=np.bool_)
     for at, release in enumerate(published.releases):
         apart = not published.single and release.sure is not None and release.members.size > 0
         row = _registered(release, threshold, limit) if apart else _alone(release, threshold, limit, anatomised)
-        certain, possible = _present(release)
-        row["presence_certain"] = None if certain is None else certain.size
-        row["presence_possible"] = None if certain is None else possible
-        if certain is not None:
-            ever = distinct(np.concatenate([ever, certain]))
-            row["cumulative_presence"] = ever.size
+        certain, possible = _present(published.index, at)
+        if possible.any():
+            ever |= certain
+            row["presence_certain"] = int(np.count_nonzero(certain))
+            row["presence_possible"] = int(np.count_nonzero(possible))
+            row["cumulative_presence"] = int(np.count_nonzero(ever))
         if placed:
             row |= _together(so_far[at], threshold, anatomised)
         if left is not None:
@@ -183,20 +185,22 @@ def _sizes(release: PublishedGroups) -> Ints:
 
 def _people(release: PublishedGroups) -> Ints:
     """How many rows of each group may be somebody's: all but the counterfeits."""
-    made_up = np.add.reduceat(np.append(release.members < 0, False), release.member_starts[:-1], dtype=np.int64)
-    made_up[release.sizes == 0] = 0
-    return np.maximum(release.rows - made_up, 0)
+    made_up = totals(release.members < 0, release.member_starts)
+    people: Ints = np.maximum(release.rows - made_up, 0)
+    return people
 
 
-def _present(release: PublishedGroups) -> tuple[Ints | None, int]:
-    """Who is certainly in the release, and how many may be; None where no people are known at all."""
-    real = release.members >= 0
-    if not real.any():
-        return None, 0
-    people = distinct(release.members[real])
+def _present(where: Memberships, at: int) -> tuple[Bools, Bools]:
+    """Who of all members, by place, is certainly in a release, and who may be; counterfeits are nobody."""
+    release, members = where.releases[at], where.member[where.entries(at)]
+    possible = np.zeros(where.people.size, dtype=np.bool_)
+    possible[members] = True
+    possible[: where.made_up] = False
     if release.sure is None:
-        return people, people.size
-    certain = distinct(release.members[real & release.sure])
+        return possible, possible
+    certain = np.zeros(where.people.size, dtype=np.bool_)
+    certain[members[release.sure]] = True
     if release.present is not None:
-        certain = distinct(np.concatenate([certain, release.present]))
-    return certain, people.size
+        there = where.places(release.present)
+        certain[there[there >= 0]] = True
+    return certain & possible, possible

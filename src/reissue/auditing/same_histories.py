@@ -50,35 +50,18 @@ class Histories:
 
 def one_place_each(published: Published) -> bool:
     """Whether it is known where everybody is, and nobody is in two places of a release."""
-    return published.exact and all(
-        distinct(release.members).size == release.members.size for release in published.releases
-    )
-
-
-def distinct(numbers: Ints) -> Ints:
-    """Each number once, ascending. By sorting: `np.unique` alone hashes, which takes many times as long here."""
-    ordered = np.sort(numbers)
-    first = np.ones(ordered.size, dtype=np.bool_)
-    first[1:] = ordered[1:] != ordered[:-1]
-    return ordered[first]
+    return published.exact and not published.index.again[0].any()
 
 
 def histories(published: Published) -> Iterator[Histories]:
     """The histories up to each release, of a view in which everybody is known to be in one place."""
-    none = np.zeros(0, dtype=np.int64)
-    numbers, member = np.unique(
-        np.concatenate([none, *(release.members for release in published.releases)]), return_inverse=True
-    )
-    people = numbers >= 0
-    history = np.zeros(numbers.size, dtype=np.int64)
-    stays = np.zeros(numbers.size, dtype=np.int64)
-    known, start = 1, 0
-    for release in published.releases:
-        here = member[start : start + release.members.size]
-        group = np.repeat(np.arange(release.group_count), release.sizes)
-        steps, step = np.unique(history[here] * max(release.group_count, 1) + group, return_inverse=True)
-        history[here] = known + step
-        stays[here] += 1
-        known, start = known + steps.size, start + here.size
+    where, tree = published.index, published.index.histories
+    people = np.arange(where.people.size) >= where.made_up
+    history = np.zeros(where.people.size, dtype=np.int64)
+    stays = np.zeros(where.people.size, dtype=np.int64)
+    for at in range(len(published.releases)):
+        entries = where.entries(at)
+        history[where.member[entries]] = tree.after[entries]
+        stays[where.member[entries]] += 1
         seen = people & (history > 0)
-        yield Histories(np.bincount(history, minlength=known)[history[seen]], stays[seen])
+        yield Histories(np.bincount(history)[history[seen]], stays[seen])

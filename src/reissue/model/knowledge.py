@@ -167,11 +167,8 @@ def _numbers(published: Published, people: list[str | int], what: str) -> Ints:
     if published.people is None:
         wanted = np.array([person if isinstance(person, int | np.integer) else -1 for person in people], dtype=np.int64)
     else:
-        place = {name: number for number, name in enumerate(published.people)}
-        wanted = np.array([place.get(str(person), -1) for person in people], dtype=np.int64)
-    there = np.zeros(wanted.size, dtype=bool)
-    for release in published.releases:
-        there |= np.isin(wanted, release.members) & (wanted >= 0)
+        wanted = np.array([published.numbers.get(str(person), -1) for person in people], dtype=np.int64)
+    there = (published.index.places(wanted) >= 0) & (wanted >= 0)
     missing = int(np.count_nonzero(~there))
     if missing:
         raise ParameterError(

@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from reissue.arrays.runs import owners, totals
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError
 
 if TYPE_CHECKING:
+    from reissue.model.memberships import Memberships
     from reissue.model.regions import Regions
 
 
@@ -95,7 +98,26 @@ class PublishedGroups:
     @property
     def rows(self) -> Ints:
         """How many values each group publishes."""
-        return np.diff(np.concatenate([[0], np.cumsum(self.counts)])[self.value_starts])
+        return totals(self.counts, self.value_starts)
+
+    @property
+    def member_groups(self) -> Ints:
+        """For each entry of `members` its group, counted from 0."""
+        return owners(self.sizes)
+
+    @property
+    def value_groups(self) -> Ints:
+        """For each entry of `values` its group, counted from 0."""
+        return owners(np.diff(self.value_starts))
+
+    def members_of(self, group: int) -> Ints:
+        """The members of a group, counted from 0."""
+        return self.members[self.member_starts[group] : self.member_starts[group + 1]]
+
+    def values_of(self, group: int) -> tuple[Ints, Ints]:
+        """The values of a group, counted from 0, and how often each was published."""
+        entries = slice(int(self.value_starts[group]), int(self.value_starts[group + 1]))
+        return self.values[entries], self.counts[entries]
 
     def __repr__(self) -> str:
         return f"PublishedGroups(release {self.number}: {self.members.size:,} rows, {self.group_count:,} groups)"
@@ -124,7 +146,7 @@ class Published:
                 unequal = int(np.count_nonzero(held != release.sizes))
                 what = "publish a different number of values than they have members"
             else:
-                certain = np.diff(np.concatenate([[0], np.cumsum(release.sure)])[release.member_starts])
+                certain = totals(release.sure, release.member_starts)
                 unequal = int(np.count_nonzero((held > release.sizes) | (held < certain)))
                 what = "publish more values than may be their members, or fewer than are"
             if unequal:
@@ -137,6 +159,24 @@ class Published:
     def exact(self) -> bool:
         """Whether it is known for every row of every release who it is among the members of its group."""
         return all(release.sure is None and release.space is None for release in self.releases)
+
+    @cached_property
+    def index(self) -> Memberships:
+        """Who is in which groups, worked out once for everybody who asks."""
+        from reissue.model.memberships import Memberships  # loads compiled code, which most views never need
+
+        return Memberships(self.releases)
+
+    @cached_property
+    def numbers(self) -> Mapping[str, int]:
+        """The person number of each name; empty where the view was not built from names."""
+        return {name: number for number, name in enumerate(self.people or ())}
+
+    def number(self, person: str | int) -> int:
+        """The number of somebody who is called so in the view; -1 where it knows no such person."""
+        if self.people is not None:
+            return self.numbers.get(person, -1) if isinstance(person, str) else -1
+        return person if isinstance(person, int) else -1
 
     def name(self, person: int) -> str | int:
         """The name of a person, or the number where the view was not built from names."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.release import Published
 from reissue.reasoning.worlds.candidates import candidates
 
 
@@ -47,8 +47,7 @@ def exposure(published: Published) -> pl.DataFrame:
 def witness(published: Published) -> Witness | None:
     """The person exposed by the fewest releases taken together, or None when there is nobody."""
     found = candidates(published)
-    people, often = np.unique(np.concatenate([release.members for release in published.releases]), return_counts=True)
-    releases = often[np.searchsorted(people, found.people)]
+    releases = np.diff(published.index.group_starts)[published.index.made_up :]
     telling = np.flatnonzero((found.counts == 1) & (releases > 1))
     if not telling.size:
         return None
@@ -58,13 +57,6 @@ def witness(published: Published) -> Witness | None:
 
 
 def _groups_of(published: Published, person: int) -> Any:
-    for release in published.releases:
-        places = np.flatnonzero(release.members == person)
-        if places.size:
-            group = int(np.searchsorted(release.member_starts, places[0], side="right")) - 1
-            yield release.number, group + 1, _values_of(published, release, group)
-
-
-def _values_of(published: Published, release: PublishedGroups, group: int) -> tuple[object, ...]:
-    codes = release.values[release.value_starts[group] : release.value_starts[group + 1]]
-    return tuple(published.values[code] for code in codes)
+    for at, group in published.index.of_person(person):
+        release = published.releases[at]
+        yield release.number, group + 1, tuple(published.values[code] for code in release.values_of(group)[0])

@@ -87,7 +87,7 @@ class Channels(Attack):
                 "Channels needs a view in which every member has exactly one value, or one of regions without members.",
                 hint="give it who is in which group, or the groups' regions.",
             )
-        need_one_place_each(tuple(release for release in published.releases if known_members(release)))
+        need_one_place_each(published, [at for at, one in enumerate(published.releases) if known_members(one)])
         knowledge = knowledge or Knowledge()
         growing = knowledge.growing
         known = knowledge.known_values(published)[0] if knowledge.compromised else np.zeros(0, dtype=np.int64)

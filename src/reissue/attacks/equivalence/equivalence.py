@@ -30,7 +30,6 @@ from reissue.reasoning.equality.equal_sets_known import certain_values
 from reissue.reasoning.equality.equal_sets_parts import CELLS
 from reissue.reasoning.equality.equal_sets_search import Equalities, Source, find_equalities
 from reissue.reasoning.equality.minimum_equivalence import minimum_attack_of_matrices
-from reissue.reasoning.history.overlaps import Memberships
 
 __all__ = ["Equivalence", "EquivalenceFindings"]
 
@@ -203,7 +202,7 @@ class EquivalenceFindings(Findings):
     def _findings(self, below: int | None, most: int) -> list[Finding]:
         """What was found, the smallest sets first; sets of counterfeits alone are nobody's concern."""
         numbers, findings = self.found.ways.numbers, list[Finding]()
-        witnesses = Witnesses(self.found, self._where)
+        witnesses = Witnesses(self.found, self.published.index)
         if below is None or below > 1:
             for one, other, source in self.found.pairs:
                 if len(findings) >= most:
@@ -223,10 +222,6 @@ class EquivalenceFindings(Findings):
         witness, release = witnesses.witness(one, other, source)
         everybody = self._numbers(np.unique(np.concatenate([one, other]))).tolist()
         return Finding(Equivalence.name, "equivalence", tuple(everybody), release, None, None, "exact", witness)
-
-    @cached_property
-    def _where(self) -> Memberships:
-        return Memberships.of(self.published.releases)
 
     def _sides(self, at: int) -> tuple[Ints, Ints]:
         """Both sides of a set as members, each as often as it counts; the one with the first person first."""

@@ -11,8 +11,8 @@ import numpy as np
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Part, Person, Place, Witness, enumeration
 from reissue.errors import count_of
+from reissue.model.memberships import Memberships
 from reissue.reasoning.equality.equal_sets_search import Equalities, Source
-from reissue.reasoning.history.overlaps import Memberships
 
 SHOWN = 8
 """So many people or groups of a kind are enumerated at most."""

@@ -166,7 +166,7 @@ class Mechanism(Attack):
                     hint="put person numbers into the person column of the registry.",
                 )
             return ids.cast(pl.Int64).to_numpy()
-        place = {name: number for number, name in enumerate(published.people)}
+        place = dict(published.numbers)
         names = ids.cast(pl.String).to_list()
         for name in names:
             place.setdefault(name, len(place))

@@ -117,7 +117,7 @@ class Minimality(Attack):
         """Attack every release of which it is known what it had to satisfy, each by itself."""
         knowledge = knowledge or Knowledge()
         attacked, refused, unused = [], [], []
-        for release in published.releases:
+        for at, release in enumerate(published.releases):
             rules, recoding, protect = self.rules, self.recoding, self.protect
             if not rules:
                 minimal = knowledge.minimal.get(release.number)
@@ -129,7 +129,7 @@ class Minimality(Attack):
                 refused.append(f"release {release.number:,}: members may have several values or none")
                 continue
             if release.sure is None:
-                need_one_place_each((release,))
+                need_one_place_each(published, [at])
             requirement = requirement_of(rules, published, release)
             sets = positions(protect, published.values) if protect else list(requirement.sets)
             if not (sets or protect or any(isinstance(rule, Share) and rule.protect for rule in rules)):

@@ -205,10 +205,8 @@ class PermanenceFindings(Findings):
 
     def probability(self, person: str | int, value: object) -> Fraction | float:
         """How likely a permanent value is for a person: a fraction where that is exact, else as `posteriors` says."""
-        names = self.published.people
-        number = person if names is None else names.index(str(person)) if person in names else -1
-        listed = any(np.isin(number, release.members) for release in self.published.releases)
-        if not isinstance(number, int) or number < 0 or not listed:
+        number = self.published.number(person)
+        if number < 0 or not self.published.index.of_person(number):
             raise ParameterError("There is no such person in the view.", hint="people are called as in the view.")
         for one in self.chosen:
             if self._label(one) == value:

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from reissue.arrays.runs import totals
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Finding, Person, Place, Value, Witness, enumeration
 from reissue.model.release import Published
@@ -35,12 +36,11 @@ class Passing:
         """
         parts = []
         for at, release in enumerate(published.releases):
-            group = np.repeat(np.arange(release.group_count), np.diff(release.value_starts))
+            group = release.value_groups
             other = ~np.isin(release.values, permanent)
             group = group[other]
             absent = [person for person, releases in known.items() if release.number not in releases]
-            gone = np.add.reduceat(np.append(np.isin(release.members, absent), False), release.member_starts[:-1])
-            people = release.sizes - np.where(release.sizes > 0, gone, 0)
+            people = release.sizes - totals(np.isin(release.members, absent), release.member_starts)
             where = np.full(group.size, at)
             parts.append([where, group, release.values[other], release.counts[other], people[group]])
         columns = [np.concatenate([np.empty(0, dtype=np.int64), *some]) for some in zip(*parts, strict=True)]
@@ -62,7 +62,7 @@ class Passing:
         """An entry in words."""
         release = published.releases[int(self.release[entry])]
         group, count, people = int(self.group[entry]), int(self.count[entry]), int(self.people[entry])
-        members = release.members[release.member_starts[group] : release.member_starts[group + 1]]
+        members = release.members_of(group)
         named = [int(person) for person in members[members >= 0][:SHOWN]]
         place, value = Place(release.number, group + 1), Value(int(self.value[entry]))
         who = enumeration([Person(person) for person in named])

@@ -175,7 +175,7 @@ class Explainer:
         members = set()
         for home in core:
             release, group = self._published.releases[int(entries.release[home])], int(entries.group[home])
-            members |= {*release.members[release.member_starts[group] : release.member_starts[group + 1]].tolist()}
+            members |= {*release.members_of(group).tolist()}
         known = sorted(members & self._known.keys())
         return [(Person(number), " is known to have ", Secret(self._known[number]), ".") for number in known[:SHOWN]]
 
@@ -282,7 +282,7 @@ class Explainer:
         return bool(self._known) and self._known.get(self._number(place)) == value
 
     def _number(self, place: int) -> int:
-        return int(self._presence.people(np.array([place]))[0])
+        return int(self._presence.numbers[place])
 
     def _entry(self, value: int, place: int, release: int) -> int:
         entries = self._of(value)

@@ -98,7 +98,7 @@ class Worlds(Attack):
             return WorldsFindings(
                 published, unsure_posteriors(published, people, values, effort=effort), people, values
             )
-        need_one_place_each(published.releases)
+        need_one_place_each(published)
         found = posteriors(published, people, values, effort=effort, progress=progress)
         return WorldsFindings(published, found, people, values)
 
@@ -183,11 +183,9 @@ class WorldsFindings(Findings):
 
     def probability(self, person: str | int, value: object) -> Fraction | float:
         """How likely a value is for a person: a fraction where that is exact, else as `posteriors` says."""
-        names = self.published.people
-        known = names is None or person in names
-        number = person if names is None else names.index(str(person)) if known else -1
-        place = int(np.searchsorted(self.found.people, number)) if isinstance(number, int) else -1
-        if not 0 <= place < self.found.people.size or self.found.people[place] != number:
+        number = self.published.number(person)
+        place = int(np.searchsorted(self.found.people, number))
+        if place == self.found.people.size or self.found.people[place] != number:
             raise ParameterError("There is no such person in the view.", hint="people are called as in the view.")
         if value not in self.published.values:
             raise ParameterError("No release publishes such a value.", hint="spell values as they are published.")
@@ -345,9 +343,8 @@ class WorldsFindings(Findings):
         if not self.published.exact:
             return np.zeros(self.found.people.size, dtype=np.int64)
         left = candidates(self.published)
-        often = np.zeros(left.people.size, dtype=np.int64)
-        for release in self.published.releases:
-            often[np.searchsorted(left.people, release.members[release.members >= 0])] += 1
+        where = self.published.index
+        often = np.diff(where.group_starts)[where.made_up :]
         return np.where(left.counts == 1, often, len(self.published.releases) + 1)
 
     def _finding(self, person: int, unit: int) -> Finding:
@@ -458,7 +455,7 @@ def _shown(published: Published, people: Ints) -> pl.DataFrame:
     """Each person with each value that one of its groups shows."""
     frames = [pl.DataFrame(schema={"person": pl.Int64, "value": pl.Int64})]
     for release in published.releases:
-        group = np.repeat(np.arange(release.group_count), release.sizes)
+        group = release.member_groups
         lengths = np.diff(release.value_starts)[group]
         person = np.repeat(release.members, lengths)
         value = release.values[runs(release.value_starts[group], lengths)]

@@ -36,7 +36,6 @@ class Explainer:
     def __init__(self, published: Published, known_people: Ints, known_values: Ints) -> None:
         self._published = published
         self._known = dict(zip(known_people.tolist(), known_values.tolist(), strict=True))
-        self._orders: dict[int, Ints] = {}
         self._cores: dict[int, tuple[Spot, ...]] = {}
         self._deadline: float | None = None
 
@@ -80,10 +79,8 @@ class Explainer:
         """Why a value is likely for a person by one release alone, where releases contradict each other; and which."""
         shares = {}
         for at, group in self._spots(person):
-            release = self._published.releases[at]
-            entries = slice(int(release.value_starts[group]), int(release.value_starts[group + 1]))
-            counts = release.counts[entries]
-            shares[at, group] = float(counts[release.values[entries] == value].sum() / counts.sum())
+            values, counts = self._published.releases[at].values_of(group)
+            shares[at, group] = float(counts[values == value].sum() / counts.sum())
         spot = max(shares, key=lambda one: shares[one])
         sentence: tuple[Part, ...] = (
             "Together the releases contradict each other, so each is taken alone: of the rows of ",
@@ -155,9 +152,8 @@ class Explainer:
         return Place(self._published.releases[spot[0]].number, spot[1] + 1)
 
     def _value_parts(self, spot: Spot) -> tuple[Part, ...]:
-        release, group = self._published.releases[spot[0]], spot[1]
-        entries = slice(int(release.value_starts[group]), int(release.value_starts[group + 1]))
-        pairs = list(zip(release.values[entries].tolist(), release.counts[entries].tolist(), strict=True))
+        values, counts = self._published.releases[spot[0]].values_of(spot[1])
+        pairs = list(zip(values.tolist(), counts.tolist(), strict=True))
         parts: list[Part] = []
         for at, (value, often) in enumerate(pairs[:SHOWN]):
             last = at == len(pairs) - 1
@@ -277,24 +273,12 @@ class Explainer:
         return Published(tuple(releases), self._published.values), numbers
 
     def _members(self, spot: Spot) -> list[int]:
-        release, group = self._published.releases[spot[0]], spot[1]
-        members: list[int] = release.members[release.member_starts[group] : release.member_starts[group + 1]].tolist()
+        members: list[int] = self._published.releases[spot[0]].members_of(spot[1]).tolist()
         return members
 
     def _values(self, spot: Spot) -> set[int]:
-        release, group = self._published.releases[spot[0]], spot[1]
-        return set(release.values[release.value_starts[group] : release.value_starts[group + 1]].tolist())
+        return set(self._published.releases[spot[0]].values_of(spot[1])[0].tolist())
 
     def _spots(self, person: int) -> list[Spot]:
         """The groups of a person, release after release."""
-        spots = []
-        for at, release in enumerate(self._published.releases):
-            if at not in self._orders:
-                self._orders[at] = np.argsort(release.members, kind="stable")
-            order = self._orders[at]
-            place = int(np.searchsorted(release.members, person, sorter=order))
-            while place < order.size and release.members[order[place]] == person:
-                group = int(np.searchsorted(release.member_starts, order[place], side="right")) - 1
-                spots.append((at, group))
-                place += 1
-        return spots
+        return self._published.index.of_person(person)

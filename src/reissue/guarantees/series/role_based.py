@@ -17,9 +17,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from reissue.arrays.dense import Ints
 from reissue.arrays.types import Ints
-from reissue.guarantees.base import EXACT, Guarantee, Validation, Verdict
+from reissue.guarantees.base import EXACT, Guarantee, Verdict
 from reissue.guarantees.series.role_breaches import (
     NOWHERE,
     Breaches,

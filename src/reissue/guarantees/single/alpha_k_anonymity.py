@@ -21,7 +21,6 @@ from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds
 from reissue.model.release import Published, PublishedGroups
 from reissue.model.rules import Rows, Rule, Share
-from reissue.reasoning.history.diversity import Ints
 
 
 @dataclass(frozen=True, repr=False)

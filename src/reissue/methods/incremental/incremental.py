@@ -47,7 +47,7 @@ import polars as pl
 from reissue.arrays.dense import places
 from reissue.arrays.types import Ints
 from reissue.errors import Infeasible, Refused, count_of, listed
-from reissue.methods.base import COUNTS_ONLY, Method, Promise, Takes, nothing_for_protected_sets
+from reissue.methods.base import COUNTS_ONLY, Method, Takes, nothing_for_protected_sets
 from reissue.methods.incremental.arrivals import CUT_WITH_CARE, NO_LIST, Placed, Space, place
 from reissue.methods.incremental.classes import Classes
 from reissue.methods.partition.cutting import attributes_of, cells_of, cut, kernel_rules

@@ -60,7 +60,7 @@ def adopted_histories(
     histories = GroupHistories.read({}, prefix)
     for release, _, sound in past.releases():
         who = np.repeat(sound, release.sizes)
-        group = np.repeat(np.arange(release.group_count), release.sizes)
+        group = release.member_groups
         histories = histories.advance(release.number, release.members[who], group[who], release.group_count)
     return {**past.remembered(), **graphs, **histories.tables()}, past.lost()
 
@@ -80,13 +80,11 @@ def _correlated(published: Published, m: int, degree: Callable[[int], int]) -> B
 
 def _too_often(published: Published, most: int | None) -> Bools:
     """Which groups have somebody who is in more than so many releases."""
-    none = np.empty(0, dtype=np.int64)
-    members = np.concatenate([none, *(release.members for release in published.releases)])
-    sizes = np.concatenate([none, *(release.sizes for release in published.releases)])
-    spoilt = np.zeros(sizes.size, dtype=np.bool_)
-    if most is not None and members.size:
-        _, who, times = np.unique(members, return_inverse=True, return_counts=True)
-        spoilt[np.repeat(np.arange(sizes.size), sizes)[times[who] > most]] = True
+    where = published.index
+    spoilt = np.zeros(where.position.size, dtype=np.bool_)
+    if most is not None:
+        often = np.diff(where.group_starts)
+        spoilt[where.member_groups[often[where.member] > most]] = True
     return spoilt
 
 

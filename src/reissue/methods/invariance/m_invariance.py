@@ -35,7 +35,7 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.types import Ints
-from reissue.methods.base import Method, Promise, Takes
+from reissue.methods.base import Method, Takes
 from reissue.methods.invariance.adopting import adopted_signatures
 from reissue.methods.invariance.invariance import Changed, Choice, Round, Settled, Shortage
 from reissue.model.grouping import Grouping

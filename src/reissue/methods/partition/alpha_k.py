@@ -38,7 +38,7 @@ import numpy as np
 from reissue.arrays.exact import probability_of
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError
-from reissue.methods.base import Method, Promise, Takes
+from reissue.methods.base import Method, Takes
 from reissue.methods.partition.full_domain import Lattice, search
 from reissue.methods.partition.taxonomies import Lineages
 from reissue.model.grouping import Grouping

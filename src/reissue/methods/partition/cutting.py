@@ -13,7 +13,6 @@ import numpy.typing as npt
 
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
-from reissue.methods.base import Promise
 from reissue.methods.partition.axes import axis, ordered, places
 from reissue.model.promise import Promise
 from reissue.model.rules import Close, Distinct, Entropy, Recursive, Rows, Rule, Share, Spread

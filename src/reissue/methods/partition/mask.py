@@ -46,7 +46,7 @@ import numpy.typing as npt
 
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
-from reissue.methods.base import Method, Promise, Takes
+from reissue.methods.base import Method, Takes
 from reissue.methods.partition.blind import k_anonymous
 from reissue.model.grouping import Changed, Grouping
 from reissue.model.memory import Memory, Remembered

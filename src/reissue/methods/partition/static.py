@@ -32,7 +32,7 @@ import polars as pl
 from reissue.arrays.dense import ascending, places
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, InternalError, count_of
-from reissue.methods.base import COUNTS_ONLY, Method, Promise, Takes, nothing_for_protected_sets
+from reissue.methods.base import COUNTS_ONLY, Method, Takes, nothing_for_protected_sets
 from reissue.methods.partition.mondrian import Mondrian
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.memory import KEPT, Memory, Remembered

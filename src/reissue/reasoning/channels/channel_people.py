@@ -9,8 +9,10 @@ from typing import Literal
 import numpy as np
 
 from reissue.arrays.dense import places
+from reissue.arrays.runs import totals
 from reissue.arrays.types import Bools, Ints, Words
 from reissue.errors import ParameterError, count_of
+from reissue.model.memberships import NOWHERE
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.channels.channel_sets import NEVER, Comparison, Newcomers
 from reissue.reasoning.channels.waiting_lists import Batches, batches
@@ -41,18 +43,22 @@ class Exposure:
     def __init__(self, published: Published, waiting: Mapping[int, Ints]) -> None:
         self.published = published
         releases = published.releases
-        listed = [release.members for release in releases if release.space is None]
-        people = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *listed]))
-        self.people: Ints = people[people >= 0]
-        self.place = np.full((len(releases), self.people.size), -1, dtype=np.int32)
+        where = published.index
+        self.people: Ints = where.people[where.made_up :]
+        listed = where.place[:, where.made_up :]
+        self.place = listed if published.exact else listed.copy()
         """For each release the class that a person is certainly in, or -1."""
-        self.absent = np.zeros((len(releases), self.people.size), dtype=bool)
+        self.absent = listed == NOWHERE
         """For each release who is certainly not in it."""
         self.waited = np.zeros((len(releases), self.people.size), dtype=bool)
         """For each release who is known to have waited when it came out."""
         for at, release in enumerate(releases):
-            if release.space is None:
-                self._put(at, release)
+            if release.sure is not None:
+                self.place[at] = NOWHERE
+                sure = release.sure & (release.members >= 0)
+                self.place[at, self._at(release.members[sure])] = release.member_groups[sure]
+            if release.space is not None:
+                self.absent[at] = False
         self._wait(waiting)
         self.fewest = np.full((len(releases), self.people.size), np.iinfo(np.int32).max, dtype=np.int32)
         """For each release the smallest set that a person's value is in, by comparison with earlier ones."""
@@ -71,13 +77,8 @@ class Exposure:
     def __repr__(self) -> str:
         return f"Exposure({self.people.size:,} people)"
 
-    def _put(self, at: int, release: PublishedGroups) -> None:
-        members = places(self.people, release.members)
-        group = np.repeat(np.arange(release.group_count, dtype=np.int32), release.sizes)
-        sure = (members >= 0) if release.sure is None else (members >= 0) & release.sure
-        self.place[at, members[sure]] = group[sure]
-        self.absent[at] = True
-        self.absent[at, members[members >= 0]] = False
+    def _at(self, people: Ints) -> Ints:
+        return places(self.people, people)
 
     def _wait(self, waiting: Mapping[int, Ints]) -> None:
         position = {release.number: at for at, release in enumerate(self.published.releases)}
@@ -87,7 +88,7 @@ class Exposure:
                 problems.append(f"There is no release {number}.")
                 continue
             at = position[number]
-            who = places(self.people, people)
+            who = self._at(people)
             who = who[who >= 0]
             there = int(np.count_nonzero(self.place[at, who] >= 0))
             if there:
@@ -162,7 +163,7 @@ class Exposure:
     def distinct(self, found: Batches, values: Bools) -> Ints:
         """For each class of the later release how many of its values are among those chosen."""
         starts = self.published.releases[found.compared.later].value_starts
-        return np.diff(np.concatenate([[0], np.cumsum(values)])[starts])
+        return totals(values, starts)
 
     def _smaller(self, release: int, who: Ints, distinct: Ints) -> None:
         self.fewest[release, who] = np.minimum(self.fewest[release, who], distinct)
@@ -194,7 +195,7 @@ class Exposure:
 def _offered(release: PublishedGroups, which: Bools, words: int) -> Words:
     """For each class which values it has among the entries chosen, as bits."""
     bits = np.zeros((release.group_count, words), dtype=np.uint64)
-    group = np.repeat(np.arange(release.group_count), np.diff(release.value_starts))[which]
+    group = release.value_groups[which]
     values = release.values[which]
     np.bitwise_or.at(bits, (group, values // 64), np.uint64(1) << (values % 64).astype(np.uint64))
     return bits

@@ -22,9 +22,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.dense import places
+from reissue.arrays.runs import totals
 from reissue.arrays.types import Ints
 from reissue.kernels.newcomers import COMPONENT, ITSELF, newcomer_sets, shared_values
+from reissue.model.memberships import NOWHERE, Memberships
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.history.overlaps import overlaps_between
 
@@ -132,16 +133,16 @@ def compare(published: Published, earlier: int, later: int, growing: bool) -> Co
     """
     one, two = published.releases[earlier], published.releases[later]
     exact = known_members(one) and known_members(two)
-    links = _exact_links(one, two) if exact else _possible_links(one, two, growing)
+    links = _exact_links(published, earlier, later) if exact else _possible_links(published, earlier, later, growing)
     turned, pairs, values = links.turned(), links.first.size, len(published.values)
     distinct, amount = np.zeros(pairs, dtype=np.int64), np.zeros(pairs, dtype=np.int64)
     _shared(links, one, two, values, distinct, amount)
     new: Newcomers | None = None
     gone: Newcomers | None = None
     if exact:
-        least = most = links.weight - _made_up_in_both(one, two, links)
-        new = _newcomers(turned, links, two, one, values, _real_without(two, one))
-        gone = _newcomers(links, turned, one, two, values, _real_without(one, two))
+        least = most = links.weight - _made_up_in_both(published.index, earlier, later, links)
+        new = _newcomers(turned, links, two, one, values, _real_without(published.index, later, earlier))
+        gone = _newcomers(links, turned, one, two, values, _real_without(published.index, earlier, later))
     else:
         least, most = np.zeros(pairs, dtype=np.int64), amount
     if growing and not exact:
@@ -170,17 +171,18 @@ def shared_amounts(published: Published, compared: Comparison, below: int) -> In
     return exposed
 
 
-def _exact_links(one: PublishedGroups, two: PublishedGroups) -> _Links:
-    found = overlaps_between(one, two)
-    return _Links(found.first, found.second, found.shared, one.sizes, two.sizes)
+def _exact_links(published: Published, earlier: int, later: int) -> _Links:
+    found, releases = overlaps_between(published, earlier, later), published.releases
+    return _Links(found.first, found.second, found.shared, releases[earlier].sizes, releases[later].sizes)
 
 
-def _possible_links(one: PublishedGroups, two: PublishedGroups, growing: bool) -> _Links:
-    """Classes that may share people; somebody stays inside if all classes that may hold him are."""
+def _possible_links(published: Published, earlier: int, later: int, growing: bool) -> _Links:
+    """Classes that may share people; somebody stays inside if all classes that may hold them are."""
+    one, two = published.releases[earlier], published.releases[later]
     if one.space is not None and two.space is not None:
         first, second = one.space.meets(two.space)
     else:
-        found = overlaps_between(one, two)
+        found = overlaps_between(published, earlier, later)
         first, second = found.first, found.second
     never = np.full(two.group_count, NEVER, dtype=np.int64)
     totals = np.bincount(first, minlength=one.group_count) if growing else np.full(one.group_count, NEVER)
@@ -255,7 +257,7 @@ def _newcomers(
     known = np.zeros(into.group_count, dtype=np.int64) if people is None else people
     if people is not None:
         return Newcomers(distinct, why, amounts, known, known, known)
-    most = np.diff(np.concatenate([[0], np.cumsum(amounts)])[into.value_starts])
+    most = totals(amounts, into.value_starts)
     # A set without values says that nobody is new there.
     distinct = np.where(distinct == 0, NEVER, distinct)
     least = np.zeros(into.group_count, dtype=np.int64) if surely is None else np.minimum(surely, most)
@@ -266,22 +268,17 @@ def _starts(ascending: Ints, count: int) -> Ints:
     return np.searchsorted(ascending, np.arange(count + 1)).astype(np.int64)
 
 
-def _real_without(one: PublishedGroups, other: PublishedGroups) -> Ints:
-    """For each class how many real people are in it and not in the other release."""
-    absent = (one.members >= 0) & (places(np.sort(other.members), one.members) < 0)
-    return np.diff(np.concatenate([[0], np.cumsum(absent)])[one.member_starts])
+def _real_without(where: Memberships, one: int, other: int) -> Ints:
+    """For each class of a release, by position, how many real people are in it and not in the other release."""
+    who = where.member[where.entries(one)]
+    absent = (who >= where.made_up) & (where.place[other, who] == NOWHERE)
+    return totals(absent, where.releases[one].member_starts)
 
 
-def _made_up_in_both(one: PublishedGroups, two: PublishedGroups, links: _Links) -> Ints:
+def _made_up_in_both(where: Memberships, earlier: int, later: int, links: _Links) -> Ints:
     """For each pair of classes how many counterfeits they share."""
-    if (one.members >= 0).all() or (two.members >= 0).all():
-        return np.zeros(links.first.size, dtype=np.int64)
-    made_up = two.members < 0
-    group = np.repeat(np.arange(two.group_count), two.sizes)[made_up]
-    order = np.argsort(two.members[made_up])
-    at = places(two.members[made_up][order], one.members)
-    there = at >= 0
-    first = np.repeat(np.arange(one.group_count), one.sizes)[there]
-    keys = first * two.group_count + group[order][at[there]]
-    pairs = links.first * two.group_count + links.second
-    return np.bincount(np.searchsorted(pairs, keys), minlength=pairs.size)
+    first, second = where.place[[earlier, later], : where.made_up].astype(np.int64)
+    both = (first != NOWHERE) & (second != NOWHERE)
+    width = where.releases[later].group_count
+    pairs = links.first * width + links.second
+    return np.bincount(np.searchsorted(pairs, first[both] * width + second[both]), minlength=pairs.size)

@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.arrays.elimination import OutOfTime, passed
+from reissue.arrays.runs import kept, owners, totals
 from reissue.arrays.types import Bools, Ints, Words
 from reissue.errors import ParameterError, count_of
 from reissue.kernels.correlated_groups import (
@@ -33,8 +34,8 @@ from reissue.kernels.correlated_groups import (
     restrict,
     set_sizes,
 )
+from reissue.model.memberships import Memberships
 from reissue.model.release import Published, PublishedGroups
-from reissue.reasoning.history.overlaps import Memberships
 
 GROUPS_AT_A_TIME = 50_000
 """How many groups are looked at together when correlations are listed."""
@@ -82,25 +83,18 @@ class Correlations:
     @classmethod
     def of(cls, published: Published) -> Correlations:
         """Those of a view in which nobody is certainly in two groups of a release."""
-        known = [_certain(release) for release in published.releases]
-        where = Memberships.of(known)
-        _need_one_place_each(where, known)
-        none = np.zeros(0, dtype=np.int64)
-        values = np.concatenate([none, *(release.values for release in known)])
-        counts = np.concatenate([none, *(release.counts for release in known)])
-        sizes = np.concatenate([none, *(np.diff(release.value_starts) for release in known)])
-        starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
-        whole = np.concatenate([none, *(release.rows == release.sizes for release in known)]).astype(bool)
+        where = published.index if published.exact else Memberships(tuple(map(_certain, published.releases)))
+        _need_one_place_each(where)
+        whole = totals(where.counts, where.value_starts) == np.diff(where.starts)
+        number = signatures(where.values, where.counts, where.value_starts)
         return cls(
             where,
-            np.repeat([release.number for release in known], [release.group_count for release in known]).astype(
-                np.int64
-            ),
-            np.concatenate([none, *(np.arange(1, release.group_count + 1) for release in known)]),
-            values,
-            counts,
-            starts,
-            np.where(whole, signatures(values, counts, starts), -1),
+            where.release,
+            where.group,
+            where.values,
+            where.counts,
+            where.value_starts,
+            np.where(whole, number, -1),
         )
 
     @property
@@ -245,7 +239,7 @@ class Correlations:
             _need_time(deadline)
             sizes[rows] = np.bitwise_count(sets[rows]).sum(axis=1)
         distinct = np.diff(self.value_starts)
-        of = np.repeat(np.arange(people), np.diff(self.where.group_starts))
+        of = owners(np.diff(self.where.group_starts))
         fewer = np.bincount(of[sizes[of] < distinct[self.where.groups]], minlength=people) > 0
         start = np.flatnonzero(fewer | (sizes <= 1))
         waiting = np.zeros(people, dtype=np.int64)
@@ -299,11 +293,11 @@ def signatures(values: Ints, counts: Ints, starts: Ints) -> Ints:
     sizes = np.diff(starts)
     if not values.size:
         return np.zeros(sizes.size, dtype=np.int64)
-    order = np.lexsort((values, np.repeat(np.arange(sizes.size), sizes)))
+    order = np.lexsort((values, owners(sizes)))
     number = np.unique(values[order] * (int(counts.max()) + 1) + counts[order], return_inverse=True)[1]
     while sizes.max() > 1:
         halves = (sizes + 1) // 2
-        group = np.repeat(np.arange(sizes.size), halves)
+        group = owners(halves)
         place = np.arange(group.size) - (np.cumsum(halves) - halves)[group]
         left = (np.cumsum(sizes) - sizes)[group] + 2 * place
         alone = 2 * place + 1 == sizes[group]
@@ -321,20 +315,17 @@ def _certain(release: PublishedGroups) -> PublishedGroups:
         members, starts = np.zeros(0, dtype=np.int64), np.zeros(release.group_count + 1, dtype=np.int64)
     elif release.sure is not None:
         members = release.members[release.sure]
-        starts = np.concatenate([[0], np.cumsum(release.sure)])[release.member_starts].astype(np.int64)
+        starts = kept(release.sure, release.member_starts)
     else:
         return release
     return PublishedGroups(release.number, members, starts, release.values, release.counts, release.value_starts)
 
 
-def _need_one_place_each(where: Memberships, releases: list[PublishedGroups]) -> None:
-    release = np.searchsorted(where.bounds, where.groups, side="right") - 1
-    member = np.repeat(np.arange(where.people.size), np.diff(where.group_starts))
-    again = release[1:][(np.diff(member) == 0) & (np.diff(release) == 0)]
+def _need_one_place_each(where: Memberships) -> None:
     problems = [
-        f"Release {releases[at].number} has {count_of(twice, 'membership')} too many."
-        for at, twice in enumerate(np.bincount(again, minlength=len(releases)).tolist())
-        if twice
+        f"Release {release.number} has {count_of(too_many, 'membership')} too many."
+        for release, too_many in zip(where.releases, where.again[1].tolist(), strict=True)
+        if too_many
     ]
     if problems:
         raise ParameterError(

@@ -21,7 +21,6 @@ Cost: linear in the pairs of groups that share members, and in the pairs of vect
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
@@ -30,9 +29,9 @@ import numpy as np
 
 from reissue.arrays.types import Ints
 from reissue.kernels import near_sets as kernels
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.memberships import Memberships
+from reissue.model.release import Published
 from reissue.reasoning.equality.equal_sets_vectors import Vectors
-from reissue.reasoning.history.overlaps import Memberships
 from reissue.reasoning.history.signatures import signatures_of
 
 FAR = np.iinfo(np.int64).max
@@ -137,20 +136,18 @@ class Derivation:
 
 def equal_sets(published: Published, below: int, deadline: float | None = None) -> EqualSets:
     """Look for equal sets of fewer than `below` people, until a moment of the monotonic clock at the latest."""
-    search = _Search(published.releases, below, deadline)
+    search = _Search(published.index, below, deadline)
     search.run()
     return search.result()
 
 
 class _Search:
-    def __init__(self, releases: Sequence[PublishedGroups], below: int, deadline: float | None) -> None:
-        where = Memberships.of(releases)
+    def __init__(self, where: Memberships, below: int, deadline: float | None) -> None:
         groups, width = where.starts.size - 1, where.people.size
-        of_entry = np.repeat(np.arange(groups), np.diff(where.starts))
         ones = np.ones(where.member.size, dtype=np.int64)
         self.people, self.below, self.deadline = where.people, below, deadline
-        self.groups = Vectors.summed(of_entry, where.member, ones, groups, width)
-        self.kind = _equal_values(releases)
+        self.groups = Vectors.summed(where.member_groups, where.member, ones, groups, width)
+        self.kind = _equal_values(where)
         self.names = np.arange(width)
         self.edges: list[Edge] = []
         self.derivation = Derivation()
@@ -318,12 +315,7 @@ class _Entries:
     value_starts: Ints
 
 
-def _equal_values(releases: Sequence[PublishedGroups]) -> Ints:
+def _equal_values(where: Memberships) -> Ints:
     """Numbers for groups: equal where they publish the same values, each equally often."""
-    none = np.zeros(0, dtype=np.int64)
-    values = np.concatenate([none, *(release.values for release in releases)])
-    counts = np.concatenate([none, *(release.counts for release in releases)])
-    lengths = np.concatenate([none, *(np.diff(release.value_starts) for release in releases)])
-    starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    together = values * (int(counts.max(initial=0)) + 1) + counts
-    return signatures_of(_Entries(together, counts, starts)).number
+    together = where.values * (int(where.counts.max(initial=0)) + 1) + where.counts
+    return signatures_of(_Entries(together, where.counts, where.value_starts)).number

@@ -6,16 +6,16 @@ A series of r releases of n members has up to n r^2 / 2 overlaps when groups mix
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.dense import places
 from reissue.arrays.types import Ints
 from reissue.errors import ParameterError
 from reissue.kernels.shared_members import shared_with_later
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.memberships import Memberships
+from reissue.model.release import Published
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,59 +31,6 @@ class Overlaps:
 
     def __repr__(self) -> str:
         return f"Overlaps({self.first.size:,} pairs of groups)"
-
-
-@dataclass(frozen=True, repr=False)
-class Memberships:
-    """Who is in which groups of a series, both ways. Groups are numbered from 0 over all releases, in their order."""
-
-    people: Ints
-    """All members by number, ascending; counterfeits have negative numbers."""
-    member: Ints
-    """Positions in `people`, group after group."""
-    starts: Ints
-    """Where each group begins in `member`."""
-    groups: Ints
-    """The groups of each member, ascending, member after member."""
-    group_starts: Ints
-    """Where each member begins in `groups`."""
-    bounds: Ints
-    """Where each release begins among the groups, and where the last one ends."""
-
-    def __repr__(self) -> str:
-        return f"Memberships({self.people.size:,} members in {self.starts.size - 1:,} groups)"
-
-    @classmethod
-    def of(cls, releases: Sequence[PublishedGroups]) -> Memberships:
-        """Those of a series; somebody may be listed in several groups of a release."""
-        none = np.zeros(1, dtype=np.int64)
-        members = np.concatenate([none[:0], *(release.members for release in releases)])
-        people = _distinct(members)
-        member = places(people, members)
-        starts = np.concatenate([none, np.cumsum(np.concatenate([none[:0], *(r.sizes for r in releases)]))])
-        group = np.repeat(np.arange(starts.size - 1), np.diff(starts))
-        order = np.argsort(member, kind="stable")
-        group_starts = np.concatenate([none, np.cumsum(np.bincount(member, minlength=people.size))])
-        bounds = np.concatenate([none, np.cumsum([r.group_count for r in releases], dtype=np.int64)])
-        return cls(people, member, starts, group[order], group_starts, bounds)
-
-    def of_group(self, group: int) -> Ints:
-        """The members of a group by number, ascending."""
-        return np.sort(self.people[self.member[self.starts[group] : self.starts[group + 1]]])
-
-    def later(self, release: int, least: int = 1) -> Overlaps:
-        """The groups of a release, by its position in the series, with all groups of later ones."""
-        found = shared_with_later(
-            int(self.bounds[release]),
-            int(self.bounds[release + 1]),
-            self.member,
-            self.starts,
-            self.groups,
-            self.group_starts,
-            self.bounds[release + 1 :],
-            least,
-        )
-        return Overlaps(*found)
 
 
 def overlaps(published: Published, *, least: int = 1) -> Overlaps:
@@ -108,24 +55,21 @@ def overlaps_by_release(published: Published, *, least: int = 1) -> Iterator[Ove
         raise ParameterError(
             f"The 'least' parameter of overlaps must be a whole number of at least 1. Got {least} instead."
         )
-    where = Memberships.of(published.releases)
     for release in range(len(published.releases) - 1):
-        yield where.later(release, least)
+        yield Overlaps(*_shared(published.index, release, published.index.bounds[release + 1 :], least))
 
 
-def overlaps_between(earlier: PublishedGroups, later: PublishedGroups) -> Overlaps:
-    """The groups of two releases that share members, each counted from 0 in its own release."""
-    found = Memberships.of([earlier, later]).later(0)
-    return Overlaps(found.first, found.second - earlier.group_count, found.shared)
+def overlaps_between(published: Published, earlier: int, later: int) -> Overlaps:
+    """The groups of two releases, by position, that share members; each counted from 0 in its own release."""
+    bounds = published.index.bounds
+    first, second, shared = _shared(published.index, earlier, bounds[later : later + 2], 1)
+    return Overlaps(first - bounds[earlier], second - bounds[later], shared)
 
 
-def _distinct(members: Ints) -> Ints:
-    """Member numbers, ascending, once each; without sorting where they are dense."""
-    if not members.size:
-        return members
-    lowest, highest = int(members.min()), int(members.max())
-    if highest - lowest > 16 * members.size:
-        return np.unique(members)
-    seen = np.zeros(highest - lowest + 1, dtype=bool)
-    seen[members - lowest] = True
-    return np.flatnonzero(seen) + lowest
+def _shared(where: Memberships, release: int, later: Ints, least: int) -> Ints:
+    """The groups of a release with those of later ones, which begin and end as is said."""
+    begin, end = where.bounds[release : release + 2].tolist()
+    found: Ints = shared_with_later(
+        begin, end, where.member, where.starts, where.groups, where.group_starts, later, least
+    )
+    return found

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from reissue.arrays.runs import joined, owners, starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.memberships import Histories
+from reissue.model.release import Published
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,19 +49,20 @@ class Trajectories:
     @classmethod
     def of(cls, published: Published) -> Trajectories:
         """Follow everybody through a series in which nobody is in two places of a release."""
-        releases = published.releases
-        need_one_place_each(releases)
-        sizes = [release.group_count for release in releases]
-        ways = _ways(releases)
-        value_sizes = np.concatenate([np.zeros(1, dtype=np.int64), *(np.diff(r.value_starts) for r in releases)])
-        none = np.zeros(0, dtype=np.int64)
+        need_one_place_each(published)
+        where = published.index
+        people, groups, starts, of_member = _ways(where.histories)
         return cls(
-            np.repeat(np.array([release.number for release in releases], dtype=np.int64), sizes),
-            np.concatenate([none, *(np.arange(1, size + 1) for size in sizes)]),
-            np.concatenate([none, *(release.values for release in releases)]),
-            np.concatenate([none, *(release.counts for release in releases)]),
-            np.cumsum(value_sizes),
-            *ways,
+            where.release,
+            where.group,
+            where.values,
+            where.counts,
+            where.value_starts,
+            people,
+            groups,
+            starts,
+            where.people,
+            of_member,
         )
 
     def moves(self, signature: Ints) -> Bools:
@@ -86,7 +89,7 @@ class Trajectories:
 
     def _of_step(self) -> Ints:
         """The trajectory that each entry of `groups` belongs to."""
-        return np.repeat(np.arange(self.people.size), np.diff(self.starts))
+        return owners(np.diff(self.starts))
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,51 +146,31 @@ class Bucket:
         return -(-min(cuts) // 2)
 
 
-def _ways(releases: tuple[PublishedGroups, ...]) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """How many members have each trajectory, its groups, where each one begins; all members, and which one each has.
-
-    Histories are refined release by release: whoever is in a release goes on from the history he had to the one
-    that has his group in addition, so that equal histories have equal numbers and nothing is left to a hash.
-    """
-    none = np.zeros(0, dtype=np.int64)
-    members = np.concatenate([none, *(release.members for release in releases)])
-    numbers, member = np.unique(members, return_inverse=True)
-    history = np.zeros(numbers.size, dtype=np.int64)
-    before, added = [np.zeros(1, dtype=np.int64)], [np.full(1, -1, dtype=np.int64)]
-    known, offset, start = 1, 0, 0
-    for release in releases:
-        here = member[start : start + release.members.size]
-        group = np.repeat(np.arange(release.group_count), release.sizes)
-        steps, new = np.unique(history[here] * max(release.group_count, 1) + group, return_inverse=True)
-        history[here] = known + new
-        before.append(steps // max(release.group_count, 1))
-        added.append(offset + steps % max(release.group_count, 1))
-        known, offset, start = known + steps.size, offset + release.group_count, start + here.size
-    last, of_member, people = np.unique(history, return_inverse=True, return_counts=True)
-    parent, last_group = np.concatenate(before), np.concatenate(added)
-
-    trajectory, groups = [none], [none]
+def _ways(histories: Histories) -> tuple[Ints, Ints, Ints, Ints]:
+    """How many members have each trajectory, its groups, where each one begins; and which one each member has."""
+    last, of_member, people = np.unique(histories.last, return_inverse=True, return_counts=True)
+    trajectory, groups = [], []
     at, walking = last, np.arange(last.size)
     while walking.size:
         trajectory.append(walking)
-        groups.append(last_group[at])
-        at = parent[at]
+        groups.append(histories.group[at])
+        at = histories.parent[at]
         walking, at = walking[at > 0], at[at > 0]
-    passed, through = np.concatenate(trajectory), np.concatenate(groups)
+    passed, through = joined(trajectory), joined(groups)
     order = np.lexsort((through, passed))
-    starts = np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(passed, minlength=last.size))])
-    return people.astype(np.int64), through[order], starts, numbers, of_member
+    return people.astype(np.int64), through[order], starts_of(np.bincount(passed, minlength=last.size)), of_member
 
 
-def need_one_place_each(releases: tuple[PublishedGroups, ...]) -> None:
-    """Refuse releases that have somebody in two places."""
+def need_one_place_each(published: Published, which: Sequence[int] | None = None) -> None:
+    """Refuse releases that have somebody in two places: all of them, or some by position."""
+    where = published.index
     problems = []
-    for release in releases:
-        numbers, places = np.unique(release.members, return_counts=True)
-        twice = int(np.count_nonzero(places > 1))
+    for at in range(len(published.releases)) if which is None else which:
+        twice, too_many = int(where.again[0][at]), int(where.again[1][at])
         if twice:
-            who = count_of(twice, "member")
-            problems.append(f"Release {release.number} has {who} of {numbers.size:,} in more than one place.")
+            everybody = published.releases[at].members.size - too_many
+            who = f"{count_of(twice, 'member')} of {everybody:,}"
+            problems.append(f"Release {published.releases[at].number} has {who} in more than one place.")
     if problems:
         raise ParameterError(
             "Trajectories lead through one group of a release at most.",

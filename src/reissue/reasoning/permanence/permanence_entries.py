@@ -11,9 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.runs import runs
+from reissue.arrays.dense import places
+from reissue.arrays.runs import owners, runs
 from reissue.arrays.types import Bools, Bytes, Ints
 from reissue.errors import ParameterError, count_of
+from reissue.model.memberships import Memberships
 from reissue.model.release import Published, PublishedGroups
 
 ABSENT, UNKNOWN, PRESENT = -1, 0, 1
@@ -24,12 +26,8 @@ ZERO, OPEN, ONE = -1, 0, 1
 class Presence:
     """Everybody's place in dense arrays, and what is known of who is in which release; shared by all values."""
 
-    numbers: Ints | None
-    """The number of the person at each place, where numbers are too far apart to be places themselves."""
-    first: int
-    """Otherwise the number of the person at place 0."""
-    size: int
-    """How many places there are."""
+    numbers: Ints
+    """The number of the person at each place, ascending."""
     places: tuple[Ints, ...]
     """For each release the places of its members."""
     known: tuple[Bytes | None, ...]
@@ -40,27 +38,19 @@ class Presence:
         """Read a view, and what is known of people beside it (`Knowledge.participation`)."""
         releases = published.releases
         _examine(releases, participation)
-        listed = sum(release.members.size for release in releases)
-        low = min((int(r.members.min()) for r in releases if r.members.size), default=0)
-        high = max((int(r.members.max()) for r in releases if r.members.size), default=-1)
-        numbers: Ints | None = None
-        if high - low > 4 * listed + 1000:
-            numbers = np.unique(np.concatenate([release.members for release in releases]))
-            places = tuple(np.searchsorted(numbers, release.members) for release in releases)
-        else:
-            places = tuple(release.members - low for release in releases)
-        size = high - low + 1 if numbers is None else numbers.size
-        _need_one_place_each(releases, places, size)
+        where = published.index
+        _need_one_place_each(where)
+        homes = tuple(where.member[where.entries(at)] for at in range(len(releases)))
         people = np.fromiter(participation, dtype=np.int64, count=len(participation))
-        row = np.full(size, -1, dtype=np.int64)
-        row[people - low if numbers is None else np.searchsorted(numbers, people)] = np.arange(people.size)
+        row = np.full(where.people.size, -1, dtype=np.int64)
+        row[where.places(people)] = np.arange(people.size)
         status = [_status(release) for release in releases]
         contradictions = []
         for at, release in enumerate(releases):
             if not people.size:
                 break
             there = np.array([release.number in some for some in participation.values()], dtype=np.bool_)
-            said = row[places[at]]
+            said = row[homes[at]]
             mine = np.flatnonzero(said >= 0)
             listed_here = np.zeros(people.size, dtype=np.bool_)
             listed_here[said[mine]] = True
@@ -81,17 +71,16 @@ class Presence:
                 problems=contradictions,
                 hint="give for each person the numbers of all releases they are in, and no others.",
             )
-        return cls(numbers, low, size, places, tuple(status))
+        return cls(where.people, homes, tuple(status))
 
-    def people(self, places: Ints) -> Ints:
-        """The numbers of those at some places."""
-        found: Ints = places + self.first if self.numbers is None else self.numbers[places]
-        return found
+    @property
+    def size(self) -> int:
+        """How many places there are."""
+        return self.numbers.size
 
     def at(self, people: Ints) -> Ints:
         """The places of people by number."""
-        found: Ints = people - self.first if self.numbers is None else np.searchsorted(self.numbers, people)
-        return found
+        return places(self.numbers, people)
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,7 +124,7 @@ class Entries:
             counts = _counts(release, value)
             shown = np.flatnonzero(counts)
             where = runs(release.member_starts[shown], release.sizes[shown])
-            group = np.repeat(np.arange(shown.size), release.sizes[shown])
+            group = owners(release.sizes[shown])
             who = places[where]
             status = np.zeros(who.size, dtype=np.int8) if known is None else known[where]
             linkable[who[status != ABSENT]] = True
@@ -230,14 +219,12 @@ def _examine(releases: tuple[PublishedGroups, ...], participation: Mapping[int, 
         )
 
 
-def _need_one_place_each(releases: tuple[PublishedGroups, ...], places: tuple[Ints, ...], size: int) -> None:
-    problems = []
-    for release, where in zip(releases, places, strict=True):
-        seen = np.zeros(size, dtype=np.bool_)
-        seen[where] = True
-        twice = where.size - int(np.count_nonzero(seen))
-        if twice:
-            problems.append(f"Release {release.number}: {count_of(twice, 'membership')} too many.")
+def _need_one_place_each(where: Memberships) -> None:
+    problems = [
+        f"Release {release.number}: {count_of(too_many, 'membership')} too many."
+        for release, too_many in zip(where.releases, where.again[1].tolist(), strict=True)
+        if too_many
+    ]
     if problems:
         raise ParameterError(
             "Permanence needs everybody in one group of a release at most.",

@@ -102,7 +102,7 @@ def chances(
     linkable = entries.linkable.copy()
     linkable[has], linkable[has_not] = False, False
     place = np.flatnonzero(linkable)
-    people = presence.people(place)
+    people = presence.numbers[place]
     real = people >= 0
     largest = work.cells.largest(entries, work.cell, presence.size)
     for group in work.contradictory.tolist():

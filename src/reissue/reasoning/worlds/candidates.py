@@ -15,11 +15,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints, Words
 from reissue.errors import ParameterError, count_of
+from reissue.model.memberships import NOWHERE, Memberships
 from reissue.model.release import Published, PublishedGroups
 
-ABSENT = -1
 WORD = 64
 """Values are handled 64 at a time, one bit each."""
 
@@ -64,10 +65,9 @@ def candidates(published: Published) -> Candidates:
             "Groups can only be intersected in a view where each member has exactly one value.",
             hint="use a view with single=True.",
         )
-    people = _people(published)
-    group_of = np.full((len(published.releases), people.size), ABSENT, dtype=np.int32)
-    for row, release in zip(group_of, published.releases, strict=True):
-        _place(row, release, people)
+    where = published.index
+    _need_one_place_each(where)
+    people, group_of = where.people[where.made_up :], where.place[:, where.made_up :]
     newcomers = _newcomers(group_of)
     offers = [_Offers.of(release) for release in published.releases]
 
@@ -106,17 +106,17 @@ class _Offers:
 
     @classmethod
     def of(cls, release: PublishedGroups) -> _Offers:
-        group = np.repeat(np.arange(release.group_count), np.diff(release.value_starts))
+        group = release.value_groups
         word = release.values // WORD
         order = np.argsort(word, kind="stable")  # keeps the groups of a word in their order
         bit = np.uint64(1) << (release.values % WORD).astype(np.uint64)
-        starts = np.concatenate(([0], np.cumsum(np.bincount(word))))
+        starts = starts_of(np.bincount(word))
         return cls(release.group_count, group[order], bit[order], starts)
 
     def of_word(self, word: int) -> Words:
         """For each group which of the 64 values it has; all of them in the place behind, for the absent."""
         offered = np.zeros(self.group_count + 1, dtype=np.uint64)
-        offered[ABSENT] = ~np.uint64(0)
+        offered[NOWHERE] = ~np.uint64(0)
         if word + 1 < self.word_starts.size:
             entries = slice(self.word_starts[word], self.word_starts[word + 1])
             group, bit = self.group[entries], self.bit[entries]
@@ -126,24 +126,15 @@ class _Offers:
         return offered
 
 
-def _people(published: Published) -> Ints:
-    """Everybody who was ever a member, once each."""
-    members = [release.members for release in published.releases]
-    numbers = np.unique(np.concatenate(members)) if members else np.zeros(0, dtype=np.int64)
-    return numbers[numbers >= 0]
-
-
-def _place(row: npt.NDArray[np.int32], release: PublishedGroups, people: Ints) -> None:
-    """Write the group of each person into its place; who is not in the release stays absent."""
-    group = np.repeat(np.arange(release.group_count, dtype=np.int32), release.sizes)
-    real = release.members >= 0
-    row[np.searchsorted(people, release.members[real])] = group[real]
-    repeated = int(np.count_nonzero(real) - np.count_nonzero(row != ABSENT))
-    if repeated:
-        raise ParameterError(
-            f"Release {release.number} lists people more than once: {count_of(repeated, 'membership')} too many.",
-            hint="put every person into one group of a release.",
-        )
+def _need_one_place_each(where: Memberships) -> None:
+    for at, release in enumerate(where.releases):
+        listed = np.count_nonzero(release.members >= 0)
+        too_many = int(listed - np.count_nonzero(where.place[at, where.made_up :] != NOWHERE))
+        if too_many:
+            raise ParameterError(
+                f"Release {release.number} lists people more than once: {count_of(too_many, 'membership')} too many.",
+                hint="put every person into one group of a release.",
+            )
 
 
 def _newcomers(group_of: npt.NDArray[np.int32]) -> list[Ints]:
@@ -151,7 +142,7 @@ def _newcomers(group_of: npt.NDArray[np.int32]) -> list[Ints]:
     seen = np.zeros(group_of.shape[1], dtype=bool)
     arrived = []
     for row in group_of:
-        present = row != ABSENT
+        present = row != NOWHERE
         arrived.append(np.flatnonzero(present & ~seen))
         seen |= present
     return arrived

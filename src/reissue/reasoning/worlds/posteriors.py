@@ -270,7 +270,7 @@ class _Units:
         for release in residual.releases:
             at = np.searchsorted(people, release.members)
             inside = np.flatnonzero(people[np.minimum(at, people.size - 1)] == release.members)
-            group = np.repeat(np.arange(release.group_count), release.sizes)[inside]
+            group = release.member_groups[inside]
             here = (diversity.largest(release) / np.maximum(release.rows, 1))[group]
             better = here > share[at[inside]]
             share[at[inside[better]]], worst[at[inside[better]]] = here[better], offset + group[better]

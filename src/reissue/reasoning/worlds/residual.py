@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from reissue.arrays.runs import kept
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.release import Published, PublishedGroups
@@ -23,7 +24,7 @@ def without(published: Published, people: Ints, values: Ints) -> Published:
     for release in published.releases:
         at = np.minimum(np.searchsorted(people, release.members), people.size - 1)
         known = people[at] == release.members
-        group = np.repeat(np.arange(release.group_count), release.sizes)
+        group = release.member_groups
         counts = release.counts.copy()
         missing += _take(release, counts, group[known], values[at[known]], len(published.values))
         releases.append(_kept(release, ~known, counts))
@@ -50,7 +51,7 @@ def only(published: Published, groups: Bools) -> Published:
 def _take(release: PublishedGroups, counts: Ints, group: Ints, value: Ints, values: int) -> int:
     """Lower the counts by one for each pair; return for how many groups there were not enough."""
     wanted, often = np.unique(group * values + value, return_counts=True)
-    offered = np.repeat(np.arange(release.group_count), np.diff(release.value_starts)) * values + release.values
+    offered = release.value_groups * values + release.values
     # A last entry that fits nothing, so that whoever is not found has a place.
     order = np.argsort(np.append(offered, -1), kind="stable")
     offered = np.append(offered, -1)
@@ -67,13 +68,9 @@ def _kept(release: PublishedGroups, members: Bools, counts: Ints) -> PublishedGr
     return replace(
         release,
         members=release.members[members],
-        member_starts=_starts(members, release.member_starts),
+        member_starts=kept(members, release.member_starts),
         values=release.values[left],
         counts=counts[left],
-        value_starts=_starts(left, release.value_starts),
+        value_starts=kept(left, release.value_starts),
         sure=None if release.sure is None else release.sure[members],
     )
-
-
-def _starts(kept: Bools, starts: Ints) -> Ints:
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(kept)])[starts]

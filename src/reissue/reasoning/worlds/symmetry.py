@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reissue.arrays.dense import numbered
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.kernels import components, warm_up
 from reissue.model.release import Published
@@ -57,44 +59,20 @@ class Symmetry:
 
 def symmetry(published: Published) -> Symmetry:
     """Find the parts of a series whose members are known, and the classes of values in each."""
-    releases = published.releases
-    sizes = np.array([release.group_count for release in releases], dtype=np.int64)
-    offset = np.concatenate([[0], np.cumsum(sizes)])
+    where = published.index
     none = np.zeros(0, dtype=np.int64)
-    members = np.concatenate([none, *(release.members for release in releases)])
-    numbers, person = _numbered(members)
-    groups = [
-        start + np.repeat(np.arange(release.group_count), release.sizes)
-        for start, release in zip(offset.tolist(), releases, strict=False)
-    ]
-    parent, last = np.arange(int(offset[-1])), np.full(numbers.size, -1, dtype=np.int64)
+    parent, last = np.arange(where.position.size), np.full(where.people.size, -1, dtype=np.int64)
     warm_up(lambda: (components.connect(none, none, none.copy(), none.copy()), components.number(none.copy())))
-    components.connect(person, np.concatenate([none, *groups]), last, parent)
+    components.connect(where.member, where.member_groups, last, parent)
     parts = components.number(parent)
 
-    group = np.repeat(np.arange(parent.size), np.concatenate([none, *(np.diff(r.value_starts) for r in releases)]))
-    values = np.concatenate([none, *(release.values for release in releases)])
-    counts = np.concatenate([none, *(release.counts for release in releases)])
+    group, values, counts = owners(np.diff(where.value_starts)), where.values, where.counts
     width = max(len(published.values), 1)
-    kinds, kind = _numbered(parent[group] * width + values)
+    kinds, kind = numbered(parent[group] * width + values)
     part_of_kind = kinds // width
     starts = np.searchsorted(part_of_kind, np.arange(parts + 1))
     alike = _alike(group, counts, kind, part_of_kind, starts)
-    return Symmetry(parent, numbers, last, starts, kinds % width, alike)
-
-
-def _numbered(numbers: Ints) -> tuple[Ints, Ints]:
-    """All numbers once, ascending, and the place of each entry among them."""
-    if not numbers.size:
-        return numbers, numbers
-    low, high = int(numbers.min()), int(numbers.max())
-    if high - low > 16 * numbers.size + 1024:
-        distinct, place = np.unique(numbers, return_inverse=True)
-        return distinct, place
-    # Numbers that lie close together need no sorting.
-    there = np.zeros(high - low + 1, dtype=bool)
-    there[numbers - low] = True
-    return np.flatnonzero(there) + low, (np.cumsum(there) - 1)[numbers - low]
+    return Symmetry(parent, where.people, last, starts, kinds % width, alike)
 
 
 def _alike(group: Ints, counts: Ints, kind: Ints, part: Ints, starts: Ints) -> Ints:

@@ -21,6 +21,7 @@ from itertools import chain, count, pairwise
 
 import numpy as np
 
+from reissue.arrays.runs import joined
 from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.release import Published
@@ -197,21 +198,19 @@ def _described(published: Published, known: tuple[Ints, Ints] | None, offsets: I
     presence in release r, 2 G + R + v for a known value v.
     """
     presence, value = 2 * int(offsets[-1]), 2 * int(offsets[-1]) + len(published.releases)
-    who, what = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)]
+    where = published.index
+    unsure = [np.zeros(r.members.size, dtype=np.bool_) if r.sure is None else ~r.sure for r in published.releases]
+    who, what = [where.member], [2 * where.member_groups + joined(unsure)]
     for at, release in enumerate(published.releases):
-        group = offsets[at] + np.repeat(np.arange(release.group_count), release.sizes)
-        who.append(release.members)
-        what.append(2 * group + (0 if release.sure is None else ~release.sure))
         if release.present is not None:
-            who.append(release.present)
+            who.append(where.places(release.present))
             what.append(np.full(release.present.size, presence + at))
-    listed = np.unique(np.concatenate([release.members for release in published.releases] or who))
     if known is not None:
-        who.append(known[0])
+        who.append(where.places(known[0]))
         what.append(value + known[1])
-    said = np.concatenate(who)
-    pairs = np.unique(np.column_stack([said, np.concatenate(what)])[np.isin(said, listed)], axis=0)
-    person, code = np.searchsorted(listed, pairs[:, 0]), pairs[:, 1]
+    said = np.column_stack([joined(who), joined(what)])
+    person, code = np.unique(said[said[:, 0] >= 0], axis=0).T
+    listed = where.people
     begins = np.searchsorted(person, np.arange(listed.size + 1))
     of_class = np.zeros(listed.size, dtype=np.int64)
     rank = np.arange(person.size) - begins[person]

@@ -31,10 +31,14 @@ def runs(first: Ints, lengths: Ints) -> Ints:
     return np.repeat(first - np.cumsum(lengths) + lengths, lengths) + np.arange(int(lengths.sum()))
 
 
+def entries_of(starts: Ints, groups: Ints) -> Ints:
+    """The places of the entries of some groups, one group after the other."""
+    return runs(starts[groups], starts[groups + 1] - starts[groups])
+
+
 def chosen(starts: Ints, groups: Ints) -> tuple[Ints, Ints]:
-    """The entries of some groups, one group after the other, and where each begins among them."""
-    sizes = starts[groups + 1] - starts[groups]
-    return runs(starts[groups], sizes), starts_of(sizes)
+    """The same, and where each of the groups begins among them."""
+    return entries_of(starts, groups), starts_of(starts[groups + 1] - starts[groups])
 
 
 def kept(entries: Bools, starts: Ints) -> Ints:

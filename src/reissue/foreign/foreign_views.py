@@ -9,6 +9,7 @@ from decimal import Decimal
 import numpy as np
 import polars as pl
 
+from reissue.arrays.runs import owners, starts_of
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import TableError, count_of
 from reissue.foreign.foreign_registry import Registry
@@ -88,7 +89,7 @@ def by_registry(
     for at, table in enumerate(tables):
         matched = match(fitting[at], present[at])
         unmatched += [(at + 1, what, count) for what, count in matched.report]
-        made_up = np.repeat(np.arange(table.count), table.made_up)
+        made_up = owners(table.made_up)
         member = np.concatenate([matched.person, -(counterfeits + 1 + np.arange(made_up.size))])
         group = np.concatenate([matched.group, made_up])
         sure = np.concatenate([matched.sure, np.ones(made_up.size, dtype=np.bool_)])
@@ -169,7 +170,7 @@ class _Values:
         return PublishedGroups(
             number=at + 1,
             members=members,
-            member_starts=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+            member_starts=starts_of(sizes),
             values=keys % width,
             counts=counts,
             value_starts=np.searchsorted(keys // width, np.arange(table.count + 1)).astype(np.int64),

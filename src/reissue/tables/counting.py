@@ -9,6 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import ascending
+from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints, Words
 from reissue.kernels import grouped
 from reissue.model.grouping import Grouping
@@ -36,7 +37,7 @@ class Counted:
     @classmethod
     def of(cls, codes: Codes, grouping: Grouping) -> Counted:
         """Count the values of the rows of each group."""
-        starts = np.concatenate([[0], np.cumsum(grouping.sizes())]).astype(np.int64)
+        starts = starts_of(grouping.sizes())
         in_order, distinct = np.empty_like(codes), np.empty_like(codes)
         counts = np.empty(codes.size, dtype=np.int64)
         run_starts = np.empty(starts.size, dtype=np.int64)
@@ -66,7 +67,7 @@ class Counted:
         is in the release.
         """
         members = self.grouping if registered is None else registered
-        starts = self.starts if registered is None else np.concatenate([[0], np.cumsum(members.sizes())])
+        starts = self.starts if registered is None else starts_of(members.sizes())
         by_number = ascending(people)
         order = np.empty(people.size, dtype=np.int64)
         grouped.order_by_group(members.group[by_number], starts, order)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import in_order
+from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints, Words
 from reissue.errors import InternalError
 from reissue.kernels import grouped, warm_up
@@ -213,7 +214,7 @@ def _region(column: Column, grouping: Grouping, snapshot: Snapshot) -> list[_Gro
         if tree.is_tree:
             nodes = tree.lowest_common(*_extents(grouping, column.codes))
         else:
-            starts = np.concatenate([[0], np.cumsum(grouping.sizes())]).astype(np.int64)
+            starts = starts_of(grouping.sizes())
             order = np.empty(column.codes.size, dtype=np.int64)
             grouped.order_by_group(grouping.group, starts, order)
             nodes = tree.nearest(column.codes[order], starts)

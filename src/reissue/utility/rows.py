@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError, ParameterError
 from reissue.kernels.grouped import order_by_group
@@ -84,7 +85,7 @@ class Rows:
             )
         if not sizes.all():
             raise InternalError("a grouping has an empty group")
-        starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        starts = starts_of(sizes)
         order = np.empty(tally.published, dtype=np.int64)
         nobody = held_back = np.empty(0, dtype=np.int64)
         if tally.held_back:

@@ -178,14 +178,14 @@ class MechanismFindings(Findings):
         if not self.exact or not self.published.exact:
             return {}
         release = self.published.releases[0]
-        group = np.repeat(np.arange(release.group_count), release.sizes).tolist()
+        group = release.member_groups.tolist()
         home = dict(zip(release.members.tolist(), group, strict=True))
         ruled_out: dict[str | int, list[object]] = {}
         for row in self._unknown:
             at = home.get(self._people[row])
             if at is None:
                 continue
-            shown = release.values[release.value_starts[at] : release.value_starts[at + 1]].tolist()
+            shown = release.values_of(at)[0].tolist()
             gone = [one for one in shown if self._domain.number_of[one] not in self._possible[row]]
             if gone:
                 ruled_out[self._names[row]] = [self.published.values[position] for position in gone]

@@ -224,7 +224,7 @@ class Runs:
             )
         place = {person: row for row, person in enumerate(self._base.people.tolist())}
         group = np.full(len(self._base), HELD_BACK, dtype=np.int32)
-        numbers = np.repeat(np.arange(release.group_count), release.sizes)
+        numbers = release.member_groups
         group[[place[person] for person in release.members.tolist()]] = numbers
         absent = np.flatnonzero(group == HELD_BACK)
         held_back = {_ABSENT: absent} if absent.size else {}

@@ -297,7 +297,6 @@ class Explainer:
             if known is None or not where.size or known[where[0]] != PRESENT:
                 continue
             group = int(np.searchsorted(release.member_starts, where[0], side="right")) - 1
-            shown = release.values[release.value_starts[group] : release.value_starts[group + 1]]
-            if value not in shown:
+            if value not in release.values_of(group)[0]:
                 return at, group
         return None

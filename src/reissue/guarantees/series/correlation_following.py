@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.dense import ascending
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Floats, Ints
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.guarantees.base import Measure
@@ -132,7 +133,7 @@ def _follow_groups(published: Published, weak: Measure, state: Memory) -> tuple[
     nothing, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
     warm_up(lambda: smallest_apart(one, one, groups[:0], nothing, nothing, nothing, _NONE), "smallest_apart")
     smallest = smallest_apart(release.member_starts, starts, groups, numbered.kind, kinds.first, kinds.kind, _NONE)
-    group = np.repeat(np.arange(release.group_count), release.sizes)
+    group = release.member_groups
     after = histories.advance(release.number, members, numbered.place[group], release.group_count)
 
     def release_of(at: int) -> int:
@@ -164,7 +165,7 @@ def _partner_in_series(found: Correlations, smallest: Floats, begin: int) -> Cal
 def _longest(release: PublishedGroups, times: Ints) -> Ints:
     """The most of `times` over the people of each group; 0 for groups of counterfeits alone."""
     longest = np.zeros(release.group_count, dtype=np.int64)
-    group = np.repeat(np.arange(release.group_count), release.sizes)
+    group = release.member_groups
     people = release.members >= 0
     np.maximum.at(longest, group[people], times[people])
     return longest
@@ -196,7 +197,7 @@ def _need_known_members(guarantee: object, published: Published) -> None:
 def _need_made_up_to_stay_gone(published: Published) -> None:
     """Refuse a view in which a counterfeit is away for some releases, and one with members that cannot be told."""
     made = [members[members >= MADE_UP] for members in map(_members, published.releases)]
-    place = np.repeat(np.arange(len(made)), [some.size for some in made])
+    place = owners([some.size for some in made])
     number = np.concatenate([np.zeros(0, dtype=np.int64), *made])
     order = np.lexsort((place, number))
     place, number = place[order], number[order]

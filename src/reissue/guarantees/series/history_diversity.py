@@ -27,7 +27,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.dense import places
-from reissue.arrays.runs import runs
+from reissue.arrays.runs import owners, runs, starts_of
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import EXACT, Measure, SeriesGuarantee, Verdict
@@ -193,7 +193,7 @@ class HistoryDiverse(SeriesGuarantee):
 
     def _shared(self, known: _Shares) -> tuple[Floats, Bools, Callable[[int], str]]:
         people = known.cells.sizes
-        cell = np.repeat(np.arange(people.size), np.diff(known.starts))
+        cell = owners(np.diff(known.starts))
         counts = np.minimum(known.counts, people[cell])
         room = np.bincount(cell, counts, people.size)
         top = np.zeros(people.size, dtype=np.int64)
@@ -317,7 +317,7 @@ class _Shares:
 
     def tables(self) -> Remembered:
         """What to remember."""
-        cell = np.repeat(np.arange(self.starts.size - 1), np.diff(self.starts))
+        cell = owners(np.diff(self.starts))
         columns = {"cell": cell, "value": self.values, "count": self.counts}
         shares = pl.DataFrame({name: column.astype(np.uint32) for name, column in columns.items()})
         return {**self.histories.tables(), SEEN: _seen_table(self.release, self.group), SHARES: shares}
@@ -336,7 +336,7 @@ class _Shares:
         entries = runs(first, sizes)
         values = np.concatenate([self.values, last.values])[entries]
         counts = np.concatenate([self.counts, last.counts])[entries]
-        caps = _Caps(np.concatenate([[0], np.cumsum(sizes)]), values, counts, len(histories.values))
+        caps = _Caps(starts_of(sizes), values, counts, len(histories.values))
         real = ~cells.made_up
         here = np.flatnonzero(real & step.moved & (step.place >= 0))
         caps.add(here, step.place[here], last.keys, last.values, last.counts)
@@ -348,10 +348,10 @@ class _Shares:
                 if found is None:
                     continue
                 who = np.flatnonzero(real[compared.cell] & (theirs < 0) & (mine >= 0))
-                group = np.repeat(np.arange(groups.group_count), np.diff(groups.value_starts))
+                group = groups.value_groups
                 caps.add(compared.cell[who], mine[who], group, groups.values, found.amounts)
         some = np.flatnonzero(counts)
-        cell = np.repeat(np.arange(cells.count), sizes)[some]
+        cell = owners(sizes)[some]
         seen = _seen(self.release, self.group, cells.parent, step.place, release.number)
         return _Shares(histories, step.place, *seen, _starts(cell, cells.count), values[some], counts[some])
 
@@ -405,9 +405,9 @@ def _true_values(published: Published, release: PublishedGroups, secret: object)
         )
     # The argument begins with a true world that agrees with what was published.
     width = len(published.values)
-    group = np.repeat(np.arange(release.group_count), release.sizes)[real]
+    group = release.member_groups[real]
     keys, often = np.unique(group * width + codes, return_counts=True)
-    shown = np.repeat(np.arange(release.group_count), np.diff(release.value_starts)) * width + release.values
+    shown = release.value_groups * width + release.values
     at = places(np.sort(shown), keys)
     counts = release.counts[np.argsort(shown)]
     wrong = np.unique(keys[(at < 0) | (np.append(counts, 0)[at] < often)] // max(width, 1)).size
@@ -442,4 +442,4 @@ def _seen_table(release: Ints, group: Ints) -> pl.DataFrame:
 
 
 def _starts(cell: Ints, count: int) -> Ints:
-    return np.concatenate([[0], np.cumsum(np.bincount(cell, minlength=count))])
+    return starts_of(np.bincount(cell, minlength=count))

@@ -293,7 +293,7 @@ def _share(count: Ints, room: Ints) -> Floats:
 
 def _if_present(release: PublishedGroups, stays: Bools, known: int) -> tuple[Floats, Floats]:
     """The largest risk in each group of somebody known to be in the release, of passing values and of lasting ones."""
-    group = np.repeat(np.arange(release.group_count), np.diff(release.value_starts))
+    group = release.value_groups
     odds = odds_if_present(release.sizes, group, release.counts, known)
     lasts = stays[release.values]
     shares = np.where(np.isfinite(odds), odds / (1 + np.where(np.isfinite(odds), odds, 0)), 1.0)
@@ -311,7 +311,7 @@ def _within(count: Ints, room: Ints, l: int) -> Bools:  # noqa: E741
 
 def _most(release: PublishedGroups, among: Bools) -> Ints:
     """How often the most frequent value of each group occurs, of those marked."""
-    group = np.repeat(np.arange(release.group_count), np.diff(release.value_starts))
+    group = release.value_groups
     most = np.zeros(release.group_count, dtype=np.int64)
     np.maximum.at(most, group[among], release.counts[among])
     return most

@@ -184,7 +184,7 @@ class MInvariant(SameSignature):
 
 def _people_and_groups(release: PublishedGroups) -> tuple[Ints, Ints]:
     """The people of a release, ascending, and the group of each. Counterfeits are nobody."""
-    group = np.repeat(np.arange(release.group_count), release.sizes)
+    group = release.member_groups
     order = ascending(release.members)
     order = order[np.count_nonzero(release.members[order] < 0) :]
     people = release.members[order]

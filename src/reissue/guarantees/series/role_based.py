@@ -88,7 +88,7 @@ class RoleBased(Guarantee):
         holder = instances.cohort[counted] == HOLDERS
         holders = np.bincount(cell[holder], minlength=size)
         decoys = np.bincount(cell[~holder], minlength=size)
-        group = np.repeat(np.arange(release.group_count), np.diff(release.value_starts))
+        group = release.value_groups
         kind = permanent[release.values]
         stays = kind >= 0
         shown = np.zeros(size, dtype=np.int64)

@@ -56,7 +56,7 @@ class Membership:
     """
 
     def __init__(self, release: PublishedGroups) -> None:
-        group = np.repeat(np.arange(release.group_count), release.sizes)
+        group = release.member_groups
         real = release.members >= 0
         members, group = release.members[real], group[real]
         order = ascending(members)

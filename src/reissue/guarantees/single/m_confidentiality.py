@@ -76,7 +76,7 @@ class MConfidential(AboutSets, Groupwise):
                 lambda group: f"could not be judged: {found.refused}",
             )
         worst, kept = self._of_classes(found)
-        group = np.repeat(np.arange(release.group_count), release.sizes)
+        group = release.member_groups
         figure = np.zeros(release.group_count)
         np.maximum.at(figure, group, worst[found.row_of_entry])
         broken = np.bincount(group[~kept[found.row_of_entry]], minlength=release.group_count) > 0

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Ints, Words
 from reissue.methods.invariance.invariance import Parts, Settled
 from reissue.methods.invariance.splitting import PARALLEL_FROM, Cells
@@ -132,7 +133,7 @@ def _partitioned(
         wanted = np.concatenate(list(parts), axis=1)
     # What is drawn for them must not depend on how many hands there were.
     wanted = wanted[:, np.lexsort((wanted[1], wanted[2], wanted[0]))]
-    bucket = np.repeat(np.arange(arranged.base.size), arranged.values * arranged.height)
+    bucket = owners(arranged.values * arranged.height)
     return group + arranged.first[bucket], wanted
 
 

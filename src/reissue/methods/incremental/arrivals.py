@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.methods.partition.cutting import cut
 
@@ -90,7 +91,7 @@ class Space:
         ends = np.append(np.flatnonzero(np.diff(lists[order])) + 1, rows.size).astype(np.int64)
         cells, index = self.cells[rows], np.arange(rows.size, dtype=np.int32)
         ends = cut(cells, index, ends, self.attributes, self.rules, near=CUT_WITH_CARE)
-        return rows[index], np.repeat(np.arange(ends.size), np.diff(ends, prepend=0))
+        return rows[index], owners(np.diff(ends, prepend=0))
 
     def kept(self, rows: Ints, batch: Ints) -> Bools:
         """Whether each batch keeps the rules: enough distinct values, or none with too large a share."""

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.dense import ascending, places
-from reissue.arrays.runs import runs
+from reissue.arrays.runs import owners, runs
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError
 from reissue.methods.invariance.value_space import ValueSpace
@@ -169,7 +169,7 @@ class States:
         return States(
             owner,
             self.release[every],
-            np.repeat(np.arange(every.size), sizes),
+            owners(sizes),
             self.value[of],
             self.shown[of],
             self.fresh[of],

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Ints
 from reissue.methods.invariance.counterfeits import Made
 from reissue.model.memory import Remembered
@@ -180,7 +181,7 @@ def _signatures(published: Published) -> tuple[Ints, Stays]:
     """For each group of all releases the id of its signature, and stays that know these ids."""
     sizes = np.concatenate([np.empty(0, dtype=np.int64), *(np.diff(r.value_starts) for r in published.releases)])
     codes = np.concatenate([np.empty(0, dtype=np.int64), *(release.values for release in published.releases)])
-    entries = pl.DataFrame({"group": np.repeat(np.arange(sizes.size), sizes), "code": codes}).sort("group", "code")
+    entries = pl.DataFrame({"group": owners(sizes), "code": codes}).sort("group", "code")
     sets = entries.group_by("group", maintain_order=True).agg("code")
     distinct = sets.select("code").unique(maintain_order=True).with_row_index("set")
     numbers = sets.join(distinct, on="code", how="left", maintain_order="left")["set"].to_numpy()

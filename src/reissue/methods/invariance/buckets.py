@@ -29,6 +29,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.methods.invariance.counts import (
     Share,
@@ -219,7 +220,7 @@ class Buckets:
 def _first_served(value: Ints, wanted: Ints, available: Ints) -> Ints:
     """Hand out what is available of each value to those who want it, in their order."""
     order = np.argsort(value, kind="stable")
-    asked = np.concatenate([[0], np.cumsum(wanted[order])])
+    asked = starts_of(wanted[order])
     # What was asked for of smaller values does not count.
     first = np.searchsorted(value[order], np.arange(available.size))
     earlier = asked[:-1] - asked[first[value[order]]]

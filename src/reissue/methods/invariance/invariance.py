@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
 from reissue.methods.invariance.buckets import Buckets
@@ -253,7 +254,7 @@ class Round:
     def _counterfeits(self, buckets: Buckets, published: Ints) -> tuple[Made, Ints]:
         """The counterfeits of this release, and the value of each."""
         old, slot = self._kept(buckets)
-        fresh = np.repeat(np.arange(buckets.signature.size), buckets.made)
+        fresh = owners(buckets.made)
         place = np.arange(buckets.signature.size) - buckets.spread(buckets.starts)
         made = self.made.only(old).and_new(
             buckets.signature[fresh], place[fresh], self.number, self.snapshot, published, self.rng

@@ -36,6 +36,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from reissue.arrays.exact import probability_of
+from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError
 from reissue.methods.base import Method, Takes
@@ -176,8 +177,8 @@ def _kinds(snapshot: Snapshot) -> tuple[Ints, Ints, Ints]:
     labels = levels.labels if isinstance(levels, Labels) else ()
     inside = np.array([[label in one for one in snapshot.schema.protect] for label in labels], dtype=np.bool_)
     patterns, kind_of = np.unique(inside, axis=0, return_inverse=True)
-    starts = np.concatenate([[0], np.cumsum(patterns.sum(axis=1))])
-    return kind_of.ravel()[codes].astype(np.int64), starts.astype(np.int64), np.nonzero(patterns)[1].astype(np.int64)
+    starts = starts_of(patterns.sum(axis=1))
+    return kind_of.ravel()[codes].astype(np.int64), starts, np.nonzero(patterns)[1].astype(np.int64)
 
 
 class Bounds(NamedTuple):

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Floats, Ints
 from reissue.errors import Refused
 from reissue.methods.partition.taxonomies import ABSENT, BITS, lineages, positions
@@ -168,7 +169,7 @@ class _Trial:
         self._lattice, self._cells, self._bounds, self._rows = lattice, cells, bounds, rows
         # Rows of each set by class.
         inside = np.diff(cells.set_start)[cells.kind]
-        entry = np.repeat(np.arange(cells.kind.size), inside)
+        entry = owners(inside)
         first = np.repeat(cells.set_start[cells.kind] - np.cumsum(inside) + inside, inside)
         self._set = cells.set_of[first + np.arange(entry.size)]
         self._owner = cells.owner[entry]

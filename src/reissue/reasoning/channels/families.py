@@ -14,12 +14,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from reissue.arrays.runs import runs
+from reissue.arrays.runs import owners, runs, starts_of
 from reissue.arrays.types import Ints
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.channels.channel_sets import Comparison, compare
 from reissue.reasoning.channels.histories import Histories, Step
-from reissue.reasoning.history.states import NOWHERE, States, bounds_of
+from reissue.reasoning.history.states import NOWHERE, States
 
 ROOM = 1 << 20
 """So many cells, with those of one copy more, are compared at once."""
@@ -120,12 +120,12 @@ class _Families:
         histories = self._histories
         family = self._family[low:high]
         sizes = self._sizes[family]
-        starts, first = bounds_of(self._sizes)[family], bounds_of(sizes)[:-1]
+        starts, first = starts_of(self._sizes)[family], starts_of(sizes)[:-1]
         cell = self._cells[runs(starts, sizes)]
         shift = first - starts
 
-        copy = np.repeat(np.arange(high - low), self._groups[family])
-        which = runs(bounds_of(self._groups)[family], self._groups[family])
+        copy = owners(self._groups[family])
+        which = runs(starts_of(self._groups)[family], self._groups[family])
         later = self._now.chosen(which)
 
         alive = np.flatnonzero((self._from < high) & (self._to > low))
@@ -133,7 +133,7 @@ class _Families:
         their_copy = runs(begin, end - begin)
         order = np.argsort(their_copy, kind="stable")
         their_copy = their_copy[order]
-        earlier = self._today(self._past.chosen(alive)).chosen(np.repeat(np.arange(alive.size), end - begin)[order])
+        earlier = self._today(self._past.chosen(alive)).chosen(owners(end - begin)[order])
 
         made_up = histories.cells.made_up[cell]
         member = np.where(made_up, -1 - np.arange(cell.size), np.arange(cell.size))
@@ -142,7 +142,7 @@ class _Families:
         for states, copies in ((earlier, their_copy), (later, copy)):
             at = self._rank[states.cells] + np.repeat(shift[copies], np.diff(states.starts))
             place = np.full(cell.size, NOWHERE)
-            place[at] = np.repeat(np.arange(states.count), np.diff(states.starts))
+            place[at] = owners(np.diff(states.starts))
             places.append(place)
             releases.append(states.published(len(releases) + 1, member[at]))
         one, two = releases
@@ -159,12 +159,12 @@ class _Families:
         ancestor, rank, until = self._ancestors
         low = np.searchsorted(ancestor, states.cells)
         found = np.searchsorted(ancestor, states.cells, side="right") - low
-        state = np.repeat(np.repeat(np.arange(states.count), np.diff(states.starts)), found)
+        state = np.repeat(owners(np.diff(states.starts)), found)
         rows = runs(low, found)
         # Later on somebody's ancestor was a cell that had split off this one.
         then = np.array(self._histories.bounds)[states.last][state] <= until[rows]
         cells, state = self._cells[rank[rows[then]]], state[then]
-        return replace(states, cells=cells, starts=bounds_of(np.bincount(state, minlength=states.count)))
+        return replace(states, cells=cells, starts=starts_of(np.bincount(state, minlength=states.count)))
 
 
 def _lineage(cells: Ints, parent: Ints) -> tuple[Ints, Ints, Ints]:

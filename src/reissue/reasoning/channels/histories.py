@@ -33,13 +33,14 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.dense import ascending, places
+from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.kernels.components import connect
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.channels.channel_sets import known_members
-from reissue.reasoning.history.states import NOWHERE, States, bounds_of, ints, same_groups
+from reissue.reasoning.history.states import NOWHERE, States, ints, same_groups
 from reissue.reasoning.history.stays import in_order
 
 RELEASES, PEOPLE, CELLS, VALUES, GROUPS, ENTRIES = "releases", "people", "cells", "values", "groups", "entries"
@@ -115,7 +116,7 @@ class Cells:
     def split(self, release: PublishedGroups) -> tuple[Cells, Ints, Bools]:
         """The cells after one more release; for each its group there, and whether it is not what it was before."""
         members, groups = release.members, release.group_count
-        group = np.repeat(np.arange(groups), release.sizes)
+        group = release.member_groups
         at = places(self.person, members)
         known = at >= 0
         cell, into = self.cell[at[known]], group[known]
@@ -344,7 +345,7 @@ def values_table(values: tuple[object, ...]) -> pl.DataFrame:
 def _groups(release: PublishedGroups, place: Ints, codes: Ints, position: int) -> States:
     """The groups of a release; `place` is the group of each cell, `codes` the lasting positions of its values."""
     here = np.flatnonzero(place >= 0)
-    group = np.repeat(np.arange(release.group_count), np.diff(release.value_starts))
+    group = release.value_groups
     counts = release.counts
     if ((np.diff(codes) <= 0) & (np.diff(group) == 0)).any():  # lasting positions have another order than those here
         order = np.lexsort((codes, group))
@@ -354,7 +355,7 @@ def _groups(release: PublishedGroups, place: Ints, codes: Ints, position: int) -
         np.full(release.group_count, position),
         np.arange(release.group_count),
         here[np.argsort(place[here], kind="stable")],
-        bounds_of(np.bincount(place[here], minlength=release.group_count)),
+        starts_of(np.bincount(place[here], minlength=release.group_count)),
         codes,
         counts,
         release.value_starts,

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reissue.arrays.runs import totals
 from reissue.arrays.types import Bools, Ints
 from reissue.model.release import Published, PublishedGroups
 from reissue.reasoning.channels.channel_sets import Comparison, known_members
@@ -59,7 +60,7 @@ def batches(published: Published, compared: Comparison, waited: Ints, l: int) ->
     arrived = two.sizes - stayed
     # What newcomers can have at most is what they have if it is not more than they are.
     amounts = compared.new.amounts
-    exact = listed & (np.diff(np.concatenate([[0], np.cumsum(amounts)])[two.value_starts]) == arrived)
+    exact = listed & (totals(amounts, two.value_starts) == arrived)
     enough, by_waited, by_joined = _possible(two, np.where(exact, waited, 0), amounts, l)
     said = exact & enough
     return Batches(
@@ -69,7 +70,7 @@ def batches(published: Published, compared: Comparison, waited: Ints, l: int) ->
 
 def _possible(release: PublishedGroups, waited: Ints, amounts: Ints, l: int) -> tuple[Bools, Bools, Bools]:  # noqa: E741
     """For each class whether those who waited can have had fewer than l values; for each value who can have it."""
-    group = np.repeat(np.arange(release.group_count), np.diff(release.value_starts))
+    group = release.value_groups
     entries = np.flatnonzero((waited[group] > 0) & (amounts > 0))
     entries = entries[np.lexsort((-amounts[entries], group[entries]))]
     group, amount = group[entries], amounts[entries]

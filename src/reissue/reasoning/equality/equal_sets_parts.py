@@ -15,6 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
+from reissue.arrays.runs import owners, runs, starts_of
 from reissue.arrays.types import Ints
 from reissue.errors import count_of
 from reissue.reasoning.equality.equal_sets_exact import ExactSets, smallest_sets
@@ -64,14 +65,14 @@ class Parts:
     def whole(self) -> Part:
         """Everything as one part."""
         ways = self.ways
-        steps = np.repeat(np.arange(ways.people.size), np.diff(ways.starts))
+        steps = owners(np.diff(ways.starts))
         stays = np.zeros(ways.people.size, dtype=bool)
         groups, passing = np.arange(ways.release.size), np.arange(ways.people.size)
         return Part(groups, passing, Bucket(groups, ways.people, stays, ways.groups, steps))
 
     def _buckets(self) -> Iterator[Part]:
         number, ways = self.signatures.number, self.ways
-        steps = np.repeat(np.arange(ways.people.size), np.diff(ways.starts))
+        steps = owners(np.diff(ways.starts))
         of_step, moves = number[ways.groups], ways.moves(number)
         order = np.argsort(of_step, kind="stable")
         for part in np.split(order, np.flatnonzero(np.diff(of_step[order])) + 1) if order.size else ():
@@ -120,10 +121,10 @@ class Parts:
         """Groups by values, how often each was published."""
         ways = self.ways
         lengths = np.diff(ways.value_starts)[part.groups]
-        at = np.concatenate([np.arange(ways.value_starts[g], ways.value_starts[g + 1]) for g in part.groups.tolist()])
+        at = runs(ways.value_starts[part.groups], lengths)
         _, place = np.unique(ways.values[at], return_inverse=True)
         table = np.zeros((part.groups.size, int(place.max(initial=-1)) + 1), dtype=np.int64)
-        table[np.repeat(np.arange(part.groups.size), lengths), place] = ways.counts[at]
+        table[owners(lengths), place] = ways.counts[at]
         return table
 
     def search(self, part: Part, below: int, best: Ints, deadline: float) -> ExactSets | None:
@@ -145,7 +146,7 @@ class Parts:
     @cached_property
     def _by_trajectory(self) -> tuple[Ints, Ints]:
         order = np.argsort(self.ways.of_member, kind="stable")
-        return order, np.concatenate([[0], np.cumsum(self.ways.people)]).astype(np.int64)
+        return order, starts_of(self.ways.people)
 
     def members(self, trajectories: Ints) -> list[Ints]:
         """For each trajectory the positions of its members among all, ascending."""

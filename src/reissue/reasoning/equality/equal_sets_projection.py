@@ -18,6 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from reissue.arrays.runs import owners, starts_of
 from reissue.arrays.types import Floats, Ints
 from reissue.kernels.equal_sets_products import connected, product
 from reissue.reasoning.equality.equal_sets_vectors import Vectors
@@ -73,7 +74,7 @@ def equal_pairs(groups: Vectors, values: Vectors, deadline: float, seed: int = 1
 def _side_by_side(groups: Vectors, values: Vectors) -> Vectors:
     """Groups with their people, then minus their values, in places behind those of all people."""
     lengths = np.diff(groups.starts), np.diff(values.starts)
-    starts = np.concatenate([[0], np.cumsum(lengths[0] + lengths[1])]).astype(np.int64)
+    starts = starts_of(lengths[0] + lengths[1])
     places, counts = np.empty(starts[-1], dtype=np.int64), np.empty(starts[-1], dtype=np.int64)
     for part, begin, shift, sign in ((groups, starts[:-1], 0, 1), (values, starts[:-1] + lengths[0], groups.width, -1)):
         at = np.arange(part.places.size) + np.repeat(begin - part.starts[:-1], np.diff(part.starts))
@@ -93,7 +94,7 @@ class _System:
         self.row = (1 / np.where(lengths > 0, lengths, 1)).reshape(-1, 1)
         self._entries = scaled * self.row[rows.which, 0]
         self._across, counts, self._across_starts = rows.across
-        turned = counts * self.column[np.repeat(np.arange(rows.width), np.diff(self._across_starts)), 0]
+        turned = counts * self.column[owners(np.diff(self._across_starts)), 0]
         self._across_entries = turned * self.row[self._across, 0]
 
     def steps(self, numbers: Floats) -> Iterator[tuple[Floats, Floats]]:

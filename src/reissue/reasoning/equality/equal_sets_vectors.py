@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from reissue.arrays.runs import chosen, owners, totals
 from reissue.arrays.types import Ints
 from reissue.kernels import near_sets as kernels
 
@@ -41,21 +42,21 @@ class Vectors:
         order = np.argsort(key, kind="stable")
         key, counts = key[order], counts[order]
         first = np.flatnonzero(np.diff(key, prepend=-1))
-        totals = np.add.reduceat(counts, first) if first.size else counts
-        kept = np.flatnonzero(totals)
+        sums = np.add.reduceat(counts, first) if first.size else counts
+        kept = np.flatnonzero(sums)
         key = key[first[kept]]
         starts = np.searchsorted(key, np.arange(number + 1) * width)
-        return cls(key % max(width, 1), totals[kept], starts.astype(np.int64), width)
+        return cls(key % max(width, 1), sums[kept], starts.astype(np.int64), width)
 
     @property
     def which(self) -> Ints:
         """The vector that each entry belongs to."""
-        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+        return owners(np.diff(self.starts))
 
     @cached_property
     def norms(self) -> Ints:
         """The sum of |count| of each vector."""
-        return np.diff(np.concatenate([[0], np.cumsum(np.abs(self.counts))])[self.starts])
+        return totals(np.abs(self.counts), self.starts)
 
     @cached_property
     def across(self) -> tuple[Ints, Ints, Ints]:
@@ -81,9 +82,7 @@ class Vectors:
 
     def chosen(self, which: Ints) -> Vectors:
         """Some of them, in the order given."""
-        lengths = np.diff(self.starts)[which]
-        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        at = np.arange(starts[-1]) + np.repeat(self.starts[which] - starts[:-1], lengths)
+        at, starts = chosen(self.starts, which)
         return Vectors(self.places[at], self.counts[at], starts, self.width)
 
     def followed_by(self, others: Vectors) -> Vectors:

@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Floats, Ints
 
 Number = TypeVar("Number", np.int64, np.float64)
@@ -98,7 +99,7 @@ def head_and_tail(table: CountTable, l: int) -> tuple[Ints, Ints]:  # noqa: E741
     for groups, block in _blocks(table):
         # One key orders by group, then by falling count: a single sort of integers does all groups.
         span = int(block.counts.max()) + 1
-        group = _group_of_entry(block.value_starts)
+        group = owners(np.diff(block.value_starts))
         first = group * span
         keys = first + (span - 1 - block.counts)
         keys.sort()
@@ -150,7 +151,7 @@ def _staircase_distance(table: CountTable, position: Ints, cumulative: Floats) -
     """
     m = cumulative.size
     starts = table.value_starts
-    group = _group_of_entry(starts)
+    group = owners(np.diff(starts))
     place, counts = _ascending(position[table.values], table.counts, group)
     below = np.concatenate(([0.0], np.cumsum(cumulative)))
 
@@ -213,10 +214,6 @@ def _blocks(table: CountTable) -> Iterator[tuple[slice, _Block]]:
             block = _Block(table.values[entries], table.counts[entries], starts[first : after + 1] - low)
             yield slice(first, after), block
         first = after
-
-
-def _group_of_entry(starts: Ints) -> Ints:
-    return np.repeat(np.arange(starts.size - 1, dtype=np.int64), np.diff(starts))
 
 
 def _domain(table: CountTable) -> int:

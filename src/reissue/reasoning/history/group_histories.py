@@ -26,7 +26,7 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import ascending, places
-from reissue.arrays.runs import runs
+from reissue.arrays.runs import runs, starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
 from reissue.model.memory import KEPT, Kept, Memory, Prefixed, Remembered
@@ -72,7 +72,7 @@ class _Lists(Part):
         order = np.argsort(person, kind="stable")
         last = order[np.diff(person[order], append=-1) != 0]
         pool = np.cumsum(lengths) - lengths
-        return cls(person[last], _starts(lengths[last]), groups[runs(pool[last], lengths[last])])
+        return cls(person[last], starts_of(lengths[last]), groups[runs(pool[last], lengths[last])])
 
     def table(self) -> pl.DataFrame:
         person = np.repeat(self.person.astype(np.uint32), self.lengths)
@@ -118,7 +118,7 @@ class GroupHistories:
             int(last["number"][0]),
             int(last["next_group"][0]),
             living["person"].to_numpy().astype(np.int64),
-            _starts(living["length"].to_numpy()),
+            starts_of(living["length"].to_numpy()),
             memory[MEMBERSHIPS]["group"].to_numpy(),
             Ranges.read(memory[SEEN]),
             Parts.read(_Lists, LEFT, memory),
@@ -157,7 +157,7 @@ class GroupHistories:
         length = np.zeros(people.size, dtype=np.int64)
         length[lives] = self._lengths[living]
         if not gone.size and (living[1:] > living[:-1]).all():
-            return _starts(length), self._chosen(living)
+            return starts_of(length), self._chosen(living)
         first = np.zeros(people.size, dtype=np.int64)
         first[lives] = self.starts[living]
         pool, filled = [self.groups], self.groups.size
@@ -168,7 +168,7 @@ class GroupHistories:
             length[gone[found]] = chosen
             filled += pool[-1].size
         groups = pool[0] if len(pool) == 1 else np.concatenate(pool)
-        return _starts(length), groups[runs(first, length)]
+        return starts_of(length), groups[runs(first, length)]
 
     def times(self, people: Ints) -> Ints:
         """How often each of these was published so far."""
@@ -205,7 +205,7 @@ class GroupHistories:
         groups[is_old] = old
         groups[starts[1:] - 1] = self.next_group + group
         leaving = np.flatnonzero(~stays & (self.person < MADE_UP))
-        left = _Lists(self.person[leaving], _starts(self._lengths[leaving]), self._chosen(leaving))
+        left = _Lists(self.person[leaving], starts_of(self._lengths[leaving]), self._chosen(leaving))
         unchanged = frozenset({SEEN} & self._unchanged) if back.all() else frozenset[str]()
         return GroupHistories(
             number,
@@ -254,10 +254,3 @@ class GroupHistories:
         if self.next_group + count > 2**32:
             raise InternalError("a series has more groups than 32 bits can number")
         return people, group
-
-
-def _starts(lengths: npt.NDArray[np.integer]) -> Ints:
-    """Where lists of these lengths begin, one after the other, and where the last one ends."""
-    starts = np.zeros(lengths.size + 1, dtype=np.int64)
-    np.cumsum(lengths, out=starts[1:])
-    return starts

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from reissue.arrays.elimination import echelon
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Ints, Words
 from reissue.reasoning.history.diversity import CountTable
 
@@ -52,7 +53,7 @@ def independent(sets: Sequence[Ints]) -> bool:
     if distinct.size < len(used):
         return False
     matrix = np.zeros((len(used), distinct.size), dtype=np.int64)
-    matrix[np.repeat(np.arange(len(used)), [values.size for values in used]), place] = 1
+    matrix[owners([values.size for values in used]), place] = 1
     return len(echelon(matrix)[1]) == len(used)
 
 
@@ -66,7 +67,7 @@ def _mixed(values: Ints, salt: int) -> Words:
 
 def _ascending(values: Ints, sizes: Ints) -> Ints:
     """The values of each group in ascending order; most tables are stored like that already."""
-    group = np.repeat(np.arange(sizes.size), sizes)
+    group = owners(sizes)
     if ((values[1:] > values[:-1]) | (group[1:] != group[:-1])).all():
         return values
     return values[np.lexsort((values, group))]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from reissue.arrays.runs import runs
+from reissue.arrays.runs import chosen, owners, runs, starts_of
 from reissue.arrays.types import Ints
 from reissue.model.release import PublishedGroups
 
@@ -44,7 +44,7 @@ class States:
     @property
     def keys(self) -> Ints:
         """The group of each entry of `values`."""
-        return np.repeat(np.arange(self.count), np.diff(self.value_starts))
+        return owners(np.diff(self.value_starts))
 
     @classmethod
     def none(cls) -> States:
@@ -60,10 +60,10 @@ class States:
             np.concatenate([part.last for part in parts]),
             np.concatenate([part.number for part in parts]),
             np.concatenate([part.cells for part in parts]),
-            bounds_of(np.concatenate([np.diff(part.starts) for part in parts])),
+            starts_of(np.concatenate([np.diff(part.starts) for part in parts])),
             np.concatenate([part.values for part in parts]),
             np.concatenate([part.counts for part in parts]),
-            bounds_of(np.concatenate([np.diff(part.value_starts) for part in parts])),
+            starts_of(np.concatenate([np.diff(part.value_starts) for part in parts])),
         )
 
     @classmethod
@@ -72,7 +72,7 @@ class States:
         first, number, cells, values = (ints(groups[name]) for name in ("first", "number", "cells", "values"))
         entry, counts, own = ints(entries["entry"]), ints(entries["count"]), int(cells.sum())
         over = ints(groups["last"]) if "last" in groups.columns else np.full(first.size, last)
-        return cls(first, over, number, entry[:own], bounds_of(cells), entry[own:], counts[own:], bounds_of(values))
+        return cls(first, over, number, entry[:own], starts_of(cells), entry[own:], counts[own:], starts_of(values))
 
     def tables(self, *, over: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
         """The groups, and their cells and values."""
@@ -92,22 +92,22 @@ class States:
     def places(self, cells: int) -> Ints:
         """For each of the cells of its time the group that it is in."""
         found = np.full(cells, NOWHERE, dtype=np.int64)
-        found[self.cells] = np.repeat(np.arange(self.count), np.diff(self.starts))
+        found[self.cells] = owners(np.diff(self.starts))
         return found
 
     def chosen(self, which: Ints) -> States:
         """Some of the groups, in this order; one may be there several times."""
-        sizes, lengths = np.diff(self.starts)[which], np.diff(self.value_starts)[which]
-        entries = runs(self.value_starts[which], lengths)
+        cells, starts = chosen(self.starts, which)
+        entries, value_starts = chosen(self.value_starts, which)
         return States(
             self.first[which],
             self.last[which],
             self.number[which],
-            self.cells[runs(self.starts[which], sizes)],
-            bounds_of(sizes),
+            self.cells[cells],
+            starts,
             self.values[entries],
             self.counts[entries],
-            bounds_of(lengths),
+            value_starts,
         )
 
     def published(self, release: int, member: Ints) -> PublishedGroups:
@@ -137,11 +137,6 @@ def same_groups(last: States, now: States, before: Ints, place: Ints) -> Ints:
     same[group] = partner[group]
     same[np.repeat(group, sizes[group])[differs]] = -1
     return same
-
-
-def bounds_of(sizes: Ints) -> Ints:
-    """Where each one begins among things of these sizes, and where the last one ends."""
-    return np.concatenate([[0], np.cumsum(sizes)])
 
 
 def ints(column: pl.Series) -> Ints:

@@ -30,6 +30,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.dense import places
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
@@ -318,7 +319,7 @@ def _signature_table(signatures: tuple[Signature, ...]) -> pl.DataFrame:
     starts = np.cumsum(sizes) - sizes
     return pl.DataFrame(
         {
-            "signature": np.repeat(np.arange(sizes.size), sizes).astype(np.uint32),
+            "signature": owners(sizes).astype(np.uint32),
             "place": (np.arange(sizes.sum()) - np.repeat(starts, sizes)).astype(np.uint32),
             "value": pl.Series([v for values in signatures for v in values], dtype=value_type(signatures)),
         }

@@ -28,6 +28,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.reasoning.minimality.requirements import Requirement
 
@@ -172,7 +173,7 @@ def _listed(one: Class, group: Group) -> Ints:
         after -= limit
         least = np.maximum(rest - after, 0)
         many = np.maximum(np.minimum(rest, limit) - least + 1, 0)
-        source = np.repeat(np.arange(rest.size), many)
+        source = owners(many)
         count = least[source] + np.arange(source.size) - np.repeat(np.cumsum(many) - many, many)
         taken = taken[source]
         taken[:, at] = count

@@ -50,7 +50,7 @@ class Layout:
 def read(release: PublishedGroups) -> Layout:
     """Find the cells of a release; it must have classes and no made-up rows."""
     assert release.classes is not None
-    group = np.repeat(np.arange(release.group_count), release.sizes)
+    group = release.member_groups
     numbers, row = np.unique(release.classes, return_inverse=True)
     row = row.reshape(-1).astype(np.int64)
     if release.sure is None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Floats
 from reissue.reasoning.minimality.minimality_counts import Group, Ruler
 
@@ -44,9 +45,9 @@ def sample(
     """Deal the values of a group out to its rows; None where too few deals let a class violate, or time ran out."""
     rows, values = group.rows, len(group.counts)
     sizes = np.repeat([one.rows for one in group.classes], group.often)
-    kind = np.repeat(np.arange(len(group.classes)), group.often)
-    held = np.repeat(np.arange(values), group.counts)
-    owner = np.repeat(np.arange(sizes.size), sizes)
+    kind = owners(group.often)
+    held = owners(group.counts)
+    owner = owners(sizes)
     share = np.array(group.counts) / rows
     expected = np.array([one.rows for one in group.classes])[:, None] * share
     sums = _Sums(len(group.classes), values)

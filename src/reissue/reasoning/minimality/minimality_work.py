@@ -96,7 +96,7 @@ class Work:
         self._lump, self._requirement = requirement.lumped()
         self._ruler = Ruler(self._requirement)
         self._values, self._counts = release.values, release.counts
-        self._group_of_value = np.repeat(np.arange(release.group_count), np.diff(release.value_starts))
+        self._group_of_value = release.value_groups
         self._rows = release.rows
         groups, lumps = release.group_count, max(self._requirement.width, 1)
         self._lumps = self._tallied(self._lump[self._values], lumps, groups)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.runs import runs
+from reissue.arrays.runs import owners, runs, starts_of
 from reissue.arrays.types import Bools, Bytes, Ints
 from reissue.kernels.components import connect, number
 from reissue.reasoning.permanence.permanence_entries import ONE, OPEN, ZERO, Entries
@@ -136,7 +136,7 @@ def linked(entries: Entries, places: int, cohorts: int, state: Bytes) -> Linked:
     rank = np.empty(order.size, dtype=np.int64)
     rank[order] = np.arange(order.size) - np.repeat(begins, lengths)
     # Entries are ordered by person, and `present` is ascending, so `begins` and `present` run side by side.
-    starts = np.concatenate([[0], np.cumsum(lengths[first])])
+    starts = starts_of(lengths[first])
     of_class = order[runs(begins[first], lengths[first])]
     group = home[of_class]
     return Linked(
@@ -149,7 +149,7 @@ def linked(entries: Entries, places: int, cohorts: int, state: Bytes) -> Linked:
         starts,
         group,
         sure[of_class],
-        _hang_together(np.repeat(np.arange(size.size), np.diff(starts)), group, size.size, groups),
+        _hang_together(owners(np.diff(starts)), group, size.size, groups),
     )
 
 

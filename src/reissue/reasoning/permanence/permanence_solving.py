@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import InternalError
 from reissue.reasoning.permanence.permanence_parts import Part
@@ -172,7 +173,7 @@ class Programme:
         model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
         self._index = np.array([column for row in self._rows for column in row[0]], dtype=np.int32)
         self._value = np.array([value for row in self._rows for value in row[1]], dtype=np.float64)
-        self._row = np.repeat(np.arange(len(self._rows)), [len(row[0]) for row in self._rows])
+        self._row = owners([len(row[0]) for row in self._rows])
         model.a_matrix_.start_ = np.cumsum([0, *(len(row[0]) for row in self._rows)]).astype(np.int32)
         model.a_matrix_.index_, model.a_matrix_.value_ = self._index, self._value
         model.integrality_ = [highspy.HighsVarType.kInteger] * len(self._upper)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.runs import runs
+from reissue.arrays.runs import owners, runs
 from reissue.arrays.types import Bools, Ints
 from reissue.kernels import components
 from reissue.reasoning.history.trajectories import Trajectories
@@ -36,7 +36,7 @@ class OpenParts:
 
     def __init__(self, ways: Trajectories, found: Possible) -> None:
         self._ways, self._found = ways, found
-        entry_class = np.repeat(np.arange(ways.people.size), np.diff(found.starts))
+        entry_class = owners(np.diff(found.starts))
         undecided = np.bincount(entry_class[found.low < found.high], minlength=ways.people.size) > 0
         self.open = undecided
         """Which classes are not settled."""
@@ -44,7 +44,7 @@ class OpenParts:
 
     def __iter__(self) -> Iterator[OpenPart]:
         ways = self._ways
-        step_class = np.repeat(np.arange(ways.people.size), np.diff(ways.starts))
+        step_class = owners(np.diff(ways.starts))
         steps = self.open[step_class]
         parent = np.arange(ways.release.size)
         last = np.full(ways.people.size, -1, dtype=np.int64)
@@ -97,13 +97,13 @@ class OpenParts:
 def _rows_left(ways: Trajectories, found: Possible, settled: Bools) -> Ints:
     """How many rows of each value of each group belong to classes that are not settled."""
     width = int(ways.values.max(initial=0)) + 1
-    group = np.repeat(np.arange(ways.release.size), np.diff(ways.value_starts))
+    group = owners(np.diff(ways.value_starts))
     offered = group * width + ways.values
     order = np.argsort(offered, kind="stable")
     left = ways.counts.copy()
     # Every step of a settled class, with every value of the class.
     lengths = np.diff(found.starts)
-    step_class = np.repeat(np.arange(ways.people.size), np.diff(ways.starts))
+    step_class = owners(np.diff(ways.starts))
     keep = settled[step_class]
     step_class, step_group = step_class[keep], ways.groups[keep]
     repeated = lengths[step_class]

@@ -28,6 +28,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from reissue.arrays.elimination import passed
+from reissue.arrays.runs import entries_of, owners, starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.kernels import transport, warm_up
@@ -108,11 +109,11 @@ class _Family:
     @classmethod
     def of(cls, ways: Trajectories) -> _Family:
         """The groups as they were published."""
-        of_step = np.repeat(np.arange(ways.people.size), np.diff(ways.starts))
+        of_step = owners(np.diff(ways.starts))
         order = np.argsort(ways.groups, kind="stable")
-        starts = _starts(np.bincount(ways.groups, minlength=ways.release.size))
-        people = np.concatenate([[0], np.cumsum(ways.people[of_step[order]])])[starts]
-        held = np.concatenate([[0], np.cumsum(ways.counts)])[ways.value_starts]
+        starts = starts_of(np.bincount(ways.groups, minlength=ways.release.size))
+        people = starts_of(ways.people[of_step[order]])[starts]
+        held = starts_of(ways.counts)[ways.value_starts]
         unequal = int(np.count_nonzero(np.diff(people) != np.diff(held)))
         if unequal:
             raise ParameterError(
@@ -130,18 +131,18 @@ class _Family:
     def by_class(self) -> tuple[Ints, Ints]:
         """The groups of each class, ascending: where each class begins, and the groups."""
         order = np.argsort(self.classes, kind="stable")
-        starts = _starts(np.bincount(self.classes, minlength=self.class_count))
-        return starts, np.repeat(np.arange(self.layer.size), self.sizes)[order]
+        starts = starts_of(np.bincount(self.classes, minlength=self.class_count))
+        return starts, owners(self.sizes)[order]
 
     def only(self, which: Bools) -> _Family:
         """Some of the groups."""
         chosen = np.flatnonzero(which)
-        entries, values = _entries(self.group_starts, chosen), _entries(self.value_starts, chosen)
+        entries, values = entries_of(self.group_starts, chosen), entries_of(self.value_starts, chosen)
         return replace(
             self,
-            group_starts=_starts(self.sizes[chosen]),
+            group_starts=starts_of(self.sizes[chosen]),
             classes=self.classes[entries],
-            value_starts=_starts(np.diff(self.value_starts)[chosen]),
+            value_starts=starts_of(np.diff(self.value_starts)[chosen]),
             values=self.values[values],
             counts=self.counts[values],
             layer=self.layer[chosen],
@@ -158,16 +159,6 @@ class _Family:
             counts=np.append(self.counts, other.counts),
             layer=np.append(self.layer, other.layer),
         )
-
-
-def _starts(sizes: Ints) -> Ints:
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
-
-
-def _entries(starts: Ints, chosen: Ints) -> Ints:
-    """The places of all entries of some lists, one list after the other."""
-    sizes = starts[chosen + 1] - starts[chosen]
-    return np.repeat(starts[chosen] - _starts(sizes)[:-1], sizes) + np.arange(sizes.sum())
 
 
 def _with_differences(family: _Family, deadline: float | None) -> _Family:
@@ -210,8 +201,8 @@ def _inside(family: _Family, distinct: Bools) -> tuple[Ints, Ints]:
     # Whatever has all classes of a group is among the groups of each of them, so one with few groups is looked at.
     rarity = np.diff(starts)[family.classes] * family.class_count + family.classes
     rarest = (np.minimum.reduceat(rarity, family.group_starts[:-1]) % family.class_count)[distinct]
-    inner, outer = np.repeat(np.flatnonzero(distinct), np.diff(starts)[rarest]), groups[_entries(starts, rarest)]
-    known = np.repeat(np.arange(family.class_count), np.diff(starts)) * family.layer.size + groups
+    inner, outer = np.repeat(np.flatnonzero(distinct), np.diff(starts)[rarest]), groups[entries_of(starts, rarest)]
+    known = owners(np.diff(starts)) * family.layer.size + groups
     sizes = family.sizes
     first, last = family.classes[family.group_starts[:-1]], family.classes[family.group_starts[1:] - 1]
     fits = (first[outer] <= first[inner]) & (last[outer] >= last[inner]) & (sizes[outer] >= sizes[inner])
@@ -236,10 +227,10 @@ def _inside(family: _Family, distinct: Bools) -> tuple[Ints, Ints]:
 def _closest(inner: Ints, outer: Ints, group_count: int) -> Bools:
     """Which pairs have no group between them: through one that has, the difference comes about in two steps."""
     order = np.argsort(inner, kind="stable")
-    starts = _starts(np.bincount(inner, minlength=group_count))
+    starts = starts_of(np.bincount(inner, minlength=group_count))
     if np.diff(starts)[outer].sum() > PAIRS:
         return np.ones(inner.size, dtype=bool)
-    beyond = outer[order][_entries(starts, outer)]
+    beyond = outer[order][entries_of(starts, outer)]
     through = np.repeat(inner, np.diff(starts)[outer]) * group_count + beyond
     return ~np.isin(inner * group_count + outer, through)
 
@@ -252,14 +243,14 @@ def _differences(family: _Family, inner: Ints, outer: Ints) -> tuple[_Family, In
     width = int(family.values.max()) + 1
 
     count = family.class_count
-    ours = np.repeat(np.arange(of.size), family.sizes[of]) * count + family.classes[_entries(family.group_starts, of)]
-    gone = np.repeat(number, family.sizes[inner]) * count + family.classes[_entries(family.group_starts, inner)]
+    ours = owners(family.sizes[of]) * count + family.classes[entries_of(family.group_starts, of)]
+    gone = np.repeat(number, family.sizes[inner]) * count + family.classes[entries_of(family.group_starts, inner)]
     left = np.setdiff1d(ours, gone, assume_unique=True)
 
     spread = np.diff(family.value_starts)
-    had, went = _entries(family.value_starts, of), _entries(family.value_starts, inner)
+    had, went = entries_of(family.value_starts, of), entries_of(family.value_starts, inner)
     keys = np.append(
-        np.repeat(np.arange(of.size), spread[of]) * width + family.values[had],
+        owners(spread[of]) * width + family.values[had],
         np.repeat(number, spread[inner]) * width + family.values[went],
     )
     keys, place = np.unique(keys, return_inverse=True)
@@ -269,9 +260,9 @@ def _differences(family: _Family, inner: Ints, outer: Ints) -> tuple[_Family, In
     return (
         replace(
             family,
-            group_starts=_starts(np.bincount(left // count, minlength=of.size)),
+            group_starts=starts_of(np.bincount(left // count, minlength=of.size)),
             classes=left % count,
-            value_starts=_starts(np.bincount(keys[stays] // width, minlength=of.size)),
+            value_starts=starts_of(np.bincount(keys[stays] // width, minlength=of.size)),
             values=keys[stays] % width,
             counts=counts[stays],
             layer=layers + np.unique(family.layer[of] * layers + unit % layers, return_inverse=True)[1],
@@ -311,9 +302,9 @@ class _Narrowing:
         spread = np.diff(groups.value_starts)
         order = spread[groups.class_groups] * self.size.size + groups.class_groups
         chosen = np.minimum.reduceat(order, groups.class_starts[:-1]) % self.size.size
-        entries = _entries(groups.value_starts, chosen)
+        entries = entries_of(groups.value_starts, chosen)
         high = np.minimum(groups.counts[entries], np.repeat(groups.people, spread[chosen]))
-        return transport.Cells(_starts(spread[chosen]), groups.values[entries], np.zeros_like(high), high)
+        return transport.Cells(starts_of(spread[chosen]), groups.values[entries], np.zeros_like(high), high)
 
     def _work(self) -> transport.Work:
         groups, long, small = self.groups, np.int64, np.int32
@@ -370,5 +361,5 @@ class _Narrowing:
     def result(self) -> Possible:
         """What was found, in whole numbers of the usual width."""
         starts, values, low, high = (part.astype(np.int64) for part in self._still_possible())
-        order = np.lexsort((values, np.repeat(np.arange(starts.size - 1), np.diff(starts))))
+        order = np.lexsort((values, owners(np.diff(starts))))
         return Possible(starts, values[order], low[order], high[order], self.contradictory, self.complete, self.rounds)

@@ -24,7 +24,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from reissue.arrays.runs import runs
+from reissue.arrays.runs import owners, runs, starts_of
 from reissue.arrays.types import Bools, Bytes, Floats, Ints
 from reissue.errors import ParameterError
 from reissue.model.release import Published
@@ -103,7 +103,7 @@ class Posteriors:
     @property
     def owner(self) -> Ints:
         """The unit of each entry."""
-        return np.repeat(np.arange(self.size.size), np.diff(self.starts))
+        return owners(np.diff(self.starts))
 
     @property
     def even(self) -> Bools:
@@ -222,7 +222,7 @@ def _without_contradictions(
 def _alike(parts: Symmetry, ways: Trajectories, found: Possible) -> Ints:
     """How many values are equally likely as each entry, itself included."""
     width = int(max(parts.values.max(initial=0), found.values.max(initial=0))) + 1
-    offered = np.repeat(np.arange(parts.part_count), np.diff(parts.starts)) * width + parts.values
+    offered = owners(np.diff(parts.starts)) * width + parts.values
     home = parts.part[ways.groups[ways.starts[:-1]]]
     wanted = np.repeat(home, np.diff(found.starts)) * width + found.values
     return parts.alike[np.searchsorted(offered, wanted)]
@@ -372,7 +372,7 @@ class _Units:
         lengths, values, least, most, size, alike = (
             np.concatenate([block[at] for block in self._blocks]) for at in range(6)
         )
-        owner = np.repeat(np.arange(lengths.size), lengths)
+        owner = owners(lengths)
         kind = np.full(values.size, BOUNDED, dtype=np.int8)
         kind[(least == most) & ~np.isin(owner, np.array(self._doubted, dtype=np.int64))] = EXACT
         estimate, error = np.full(values.size, np.nan), np.full(values.size, np.nan)
@@ -391,7 +391,7 @@ class _Units:
         built = Posteriors(
             people[order],
             unit[order],
-            np.concatenate([[0], np.cumsum(new_lengths)]),
+            starts_of(new_lengths),
             values[kept],
             least[kept],
             most[kept],
@@ -422,7 +422,7 @@ def _tidied(found: Posteriors) -> Posteriors:
 def _shown(published: Published, groups: Ints, values: Ints, width: int) -> Ints:
     """How often groups, numbered over all releases, show values."""
     lengths = np.concatenate([np.diff(release.value_starts) for release in published.releases])
-    shown = np.repeat(np.arange(lengths.size), lengths) * width
+    shown = owners(lengths) * width
     shown += np.concatenate([release.values for release in published.releases])
     order = np.argsort(shown, kind="stable")
     at = order[np.minimum(np.searchsorted(shown[order], groups * width + values), order.size - 1)]

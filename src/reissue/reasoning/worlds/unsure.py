@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints
 from reissue.model.release import Published
 from reissue.reasoning.worlds.posteriors import BOUNDED, EXACT, SAMPLED, Effort, Posteriors, contradiction
@@ -94,7 +95,7 @@ class _Gathered:
         return Posteriors(
             people[real],
             class_of[real],
-            np.concatenate([[0], np.cumsum(lengths)]),
+            starts_of(lengths),
             np.array([value for _, value, _ in entries], dtype=np.int64),
             np.zeros(len(entries), dtype=np.int64),
             ones,

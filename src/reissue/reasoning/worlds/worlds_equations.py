@@ -12,10 +12,10 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from numba import njit
 
 from reissue.arrays.elimination import OutOfTime, passed
+from reissue.arrays.runs import owners, starts_of
 from reissue.arrays.types import Ints
 
 if TYPE_CHECKING:
@@ -57,10 +57,10 @@ class Equations:
         of = np.zeros(of_starts[-1], dtype=np.int64)
         own = np.zeros(of.size, dtype=np.bool_)
         own[of_starts[:-1]] = True
-        of[own] = np.repeat(np.arange(classes), np.diff(class_starts))
+        of[own] = owners(np.diff(class_starts))
         of[~own] = classes + np.fromiter(chain.from_iterable(added), dtype=np.int64)
         targets = np.array(model.sizes + model.targets, dtype=np.int64)
-        unknown = np.repeat(np.arange(length.size), length + 1)
+        unknown = owners(length + 1)
         terms, starts = unknown[np.argsort(of, kind="stable")], starts_of(np.bincount(of, minlength=targets.size))
         return cls(targets, starts, terms, of_starts, of, class_starts)
 
@@ -158,11 +158,6 @@ def tighten(targets: Any, arrays: Any, low: Any, high: Any, queue: Any, waiting:
                         queue[(head + count) % room] = again
                         count += 1
     return AGREED
-
-
-def starts_of(lengths: npt.ArrayLike) -> Ints:
-    """Where each begins of things that lie one after the other, and where the last ends."""
-    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(np.asarray(lengths, dtype=np.int64))])
 
 
 def need_time(deadline: float | None) -> None:

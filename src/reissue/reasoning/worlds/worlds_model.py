@@ -25,7 +25,7 @@ from reissue.arrays.runs import joined
 from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.release import Published
-from reissue.reasoning.worlds.worlds_equations import Equations, need_time, starts_of
+from reissue.reasoning.worlds.worlds_equations import Equations, need_time
 
 Left = list[list[tuple[int, tuple[int, ...]]]]
 """For each class which of its states are left, and to which counters each of them adds."""
@@ -179,7 +179,7 @@ def model_of(
     than `limit` states is refused.
     """
     _need_certain_places(published)
-    offsets = starts_of([release.group_count for release in published.releases])
+    offsets = published.index.bounds
     people, of_class, codes = _described(published, known, offsets)
     counters = _counters(published)
     states: list[tuple[State, ...]] = []

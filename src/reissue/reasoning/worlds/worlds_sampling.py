@@ -25,6 +25,7 @@ import numpy as np
 from numba import njit
 
 from reissue.arrays.elimination import OutOfTime, passed
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Floats, Ints
 from reissue.reasoning.worlds.worlds_equations import CUT, WORK, Equations, tighten
 from reissue.reasoning.worlds.worlds_model import Model
@@ -162,7 +163,7 @@ def _fitted(equations: Equations, high: Ints, deadline: float | None) -> Floats:
     After the deadline they are met less well: a guide may be a bad one, the weights make up for it.
     """
     lengths = _lengths(equations)
-    unknown = np.repeat(np.arange(equations.unknowns), lengths)
+    unknown = owners(lengths)
     in_class = equations.of < equations.classes
     counter, of_counter = equations.of[~in_class], unknown[~in_class]
     of_class = equations.of[in_class]

@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 
 from reissue.arrays.elimination import OutOfTime, passed
+from reissue.arrays.runs import owners
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError, ParameterError
 from reissue.reasoning.worlds.worlds_equations import CUT, WORK, Equations, tighten
@@ -376,7 +377,7 @@ def _relaxed(equations: Equations, low: Ints, high: Ints, deadline: float | None
     if not (solution.value_valid and solution.dual_valid):
         return None
     found = np.rint(np.asarray(solution.col_value)[:unknowns]).astype(np.int64)
-    unknown = np.repeat(np.arange(unknowns), np.diff(equations.of_starts))
+    unknown = owners(np.diff(equations.of_starts))
     met = np.bincount(equations.of, found[unknown], minlength=rows)
     if (met == equations.targets).all() and (found >= low).all() and (found <= high).all():
         return [int(number) for number in found]

@@ -15,6 +15,7 @@ from functools import cache
 
 import numpy as np
 
+from reissue.arrays.dense import distinct
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError, count_of, listed
 from reissue.kernels import boxes as kernels
@@ -60,8 +61,8 @@ class Regions:
         """All pairs of a group here and one there that have a point in common, in order."""
         found = [np.zeros(0, dtype=np.int64)]
         for mine, theirs, _ in self._meeting(other):
-            found.append(_distinct(self._groups(mine) * other.count + other._groups(theirs)))
-        return unpacked(_distinct(np.concatenate(found)), other.count)
+            found.append(distinct(self._groups(mine) * other.count + other._groups(theirs)))
+        return unpacked(distinct(np.concatenate(found)), other.count)
 
     def inside(self, other: Regions) -> Pairs:
         """Pairs of a group here and one there that it lies wholly inside of, in order.
@@ -74,8 +75,8 @@ class Regions:
             within = np.ones(mine.size, dtype=np.bool_)
             for line in lines:
                 within[within] = line.inside(mine[within], theirs[within])
-            found.append(_distinct(mine[within] * other.count + other._groups(theirs[within])))
-        mine, theirs = unpacked(_distinct(np.concatenate(found)), other.count)
+            found.append(distinct(mine[within] * other.count + other._groups(theirs[within])))
+        mine, theirs = unpacked(distinct(np.concatenate(found)), other.count)
         if self.owner is None:
             return mine, theirs
         keys = np.sort(self.owner[mine] * other.count + theirs)
@@ -101,10 +102,10 @@ class Regions:
     def _holding(self, people: Regions) -> Iterator[Ints]:
         """Keys of pairs; all those of a region of somebody come together, so whoever has one region has none twice."""
         for person, mine, _ in people._meeting(self):
-            yield _distinct(self._groups(mine) * people.count + people._groups(person))
+            yield distinct(self._groups(mine) * people.count + people._groups(person))
 
     def _pairs_with(self, people: Regions, keys: list[Ints]) -> Pairs:
-        return unpacked(_distinct(np.concatenate([np.zeros(0, dtype=np.int64), *keys])), people.count)
+        return unpacked(distinct(np.concatenate([np.zeros(0, dtype=np.int64), *keys])), people.count)
 
     def _groups(self, boxes: Ints) -> Ints:
         return boxes if self.owner is None else self.owner[boxes]
@@ -160,12 +161,6 @@ def _warm_up() -> None:
         kernels.search(box, box, box, box, 0, place, nodes, box, box, place.copy(), place.copy())
 
     warm_up(run)
-
-
-def _distinct(keys: Ints) -> Ints:
-    """Keys in order, once each: for long arrays by sorting, which is faster than np.unique."""
-    keys = np.sort(keys)
-    return keys[np.flatnonzero(np.diff(keys, prepend=-1))]
 
 
 def _stacked(columns: list[Ints], rows: int) -> Ints:

@@ -1,0 +1,47 @@
+"""Flat runs and dense numbers, against plain lists."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from reissue.arrays.dense import distinct, numbered
+from reissue.arrays.runs import chosen, entries_of, joined, kept, owners, starts_of, totals
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_runs_are_those_of_nested_lists(seed: int) -> None:
+    rng = random.Random(seed)
+    groups = [[rng.randint(0, 9) for _ in range(rng.randint(0, 4))] for _ in range(rng.randint(0, 6))]
+    flat = np.array([one for group in groups for one in group], dtype=np.int64)
+    sizes = np.array([len(group) for group in groups], dtype=np.int64)
+    starts = starts_of(sizes)
+    assert [flat[a:b].tolist() for a, b in zip(starts[:-1], starts[1:], strict=True)] == groups
+    assert owners(sizes).tolist() == [at for at, group in enumerate(groups) for _ in group]
+    assert totals(flat, starts).tolist() == [sum(group) for group in groups]
+    odd = flat % 2 == 1
+    assert totals(odd, starts).tolist() == np.diff(kept(odd, starts)).tolist()
+    assert np.diff(kept(odd, starts)).tolist() == [sum(one % 2 for one in group) for group in groups]
+    some = np.array([rng.randrange(len(groups)) for _ in range(5) if groups], dtype=np.int64)
+    places, begins = chosen(starts, some)
+    assert places.tolist() == entries_of(starts, some).tolist()
+    assert [flat[places][a:b].tolist() for a, b in zip(begins[:-1], begins[1:], strict=True)] == [
+        groups[at] for at in some
+    ]
+
+
+@pytest.mark.parametrize("kind", [np.bool_, np.uint8, np.uint32, np.int32, np.int64])
+def test_starts_are_wide_whatever_the_sizes_are(kind: type[np.generic]) -> None:
+    starts = starts_of(np.ones(300, dtype=kind))
+    assert starts.dtype == np.int64 and starts[-1] == 300
+    assert starts_of([]).tolist() == [0] and joined([]).dtype == np.int64
+
+
+@pytest.mark.parametrize(("low", "high", "size"), [(0, 5, 0), (-9, 9, 50), (-(10**12), 10**12, 500), (0, 1, 3)])
+def test_distinct_numbers(low: int, high: int, size: int) -> None:
+    numbers = np.random.default_rng(1).integers(low, high, size)
+    assert distinct(numbers).tolist() == sorted(set(numbers.tolist()))
+    once, place = numbered(numbers)
+    assert once.tolist() == sorted(set(numbers.tolist())) and (once[place] == numbers).all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ def test_runs_are_those_of_nested_lists(seed: int) -> None:
     flat = np.array([one for group in groups for one in group], dtype=np.int64)
     sizes = np.array([len(group) for group in groups], dtype=np.int64)
     starts = starts_of(sizes)
-    assert [flat[a:b].tolist() for a, b in zip(starts[:-1], starts[1:], strict=True)] == groups
+    assert [flat[a:b].tolist() for a, b in pairwise(starts)] == groups
     assert owners(sizes).tolist() == [at for at, group in enumerate(groups) for _ in group]
     assert totals(flat, starts).tolist() == [sum(group) for group in groups]
     odd = flat % 2 == 1
@@ -27,9 +28,7 @@ def test_runs_are_those_of_nested_lists(seed: int) -> None:
     some = np.array([rng.randrange(len(groups)) for _ in range(5) if groups], dtype=np.int64)
     places, begins = chosen(starts, some)
     assert places.tolist() == entries_of(starts, some).tolist()
-    assert [flat[places][a:b].tolist() for a, b in zip(begins[:-1], begins[1:], strict=True)] == [
-        groups[at] for at in some
-    ]
+    assert [flat[places][a:b].tolist() for a, b in pairwise(begins)] == [groups[at] for at in some]
 
 
 @pytest.mark.parametrize("kind", [np.bool_, np.uint8, np.uint32, np.int32, np.int64])

@@ -10,7 +10,7 @@ import polars as pl
 
 from reissue.guarantees.base import SeriesGuarantee, Verdict
 from reissue.model.memory import Kept, Memory
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.roles import BUDDIES, INSTANCES, Roles
 
 VALUES = ("A", "B", "flu", "fever")

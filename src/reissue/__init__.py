@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     )
     from reissue.model.hierarchy import Hierarchy
     from reissue.model.knowledge import Knowledge, Minimal
-    from reissue.model.release import Published, Release
+    from reissue.model.published import Published
+    from reissue.model.release import Release
     from reissue.model.schema import Categorical, Numeric, Schema
     from reissue.publishing.adoption import adopt
     from reissue.publishing.drafting import Draft
@@ -75,7 +76,7 @@ _HOMES = {
     "Mondrian": "methods",
     "Numeric": "model.schema",
     "Policy": "publishing.policy",
-    "Published": "model.release",
+    "Published": "model.published",
     "Release": "model.release",
     "Schema": "model.schema",
     "Series": "publishing.series",

@@ -11,7 +11,7 @@ from worked_examples import worked_examples
 from reissue.attacks.base import Limits
 from reissue.attacks.permanence.permanence import Permanence
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 THIRD = Limits(probability=Fraction(1, 3))
 OTHERS = ["Flu", "Fever", "Ulcer", "Angina", "Asthma"]

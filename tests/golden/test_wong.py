@@ -17,7 +17,7 @@ from reissue.attacks.minimality.minimality import Minimality
 from reissue.attacks.minimality.minimality_findings import MinimalityFindings
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge, Minimal
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from worked_examples import worked_examples
 
 from reissue.errors import ParameterError
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.worlds.candidates import Candidates, candidates
 
 Releases = list[list[tuple[list[str], list[object]]]]

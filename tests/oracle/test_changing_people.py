@@ -25,7 +25,7 @@ from reissue.errors import Refused, Unprotected
 from reissue.methods import METHODS
 from reissue.methods.base import Method
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.publishing.drafting import Draft
 from reissue.publishing.rehearsal import Rehearsal
 

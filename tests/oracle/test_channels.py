@@ -19,8 +19,8 @@ from reissue.attacks.channels import channels
 from reissue.attacks.channels.channels import Channels, ChannelsFindings
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.regions import Intervals, Regions, Sets
-from reissue.model.release import Published, PublishedGroups
 
 Group = tuple[list[str], list[str]]
 Releases = list[list[Group]]

@@ -18,7 +18,7 @@ from reissue.attacks.correlation import correlation
 from reissue.attacks.correlation.correlation import Correlation, n_choose, p_ct, p_hc, p_pb
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.correlation import correlations
 
 Releases = list[list[tuple[list[str], list[str]]]]

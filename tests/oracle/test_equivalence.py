@@ -24,7 +24,7 @@ from reissue.guarantees.base import Verdict
 from reissue.guarantees.series import equivalence_safety
 from reissue.guarantees.series.equivalence_safety import EquivalenceSafe
 from reissue.model.memory import Kept
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.equality.minimum_equivalence import minimum_attack, minimum_attack_of_matrices
 from reissue.reasoning.history.trajectories import Trajectories
 

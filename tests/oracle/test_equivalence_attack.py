@@ -18,7 +18,7 @@ from reissue.attacks.base import Limits
 from reissue.attacks.equivalence.equivalence import Equivalence, EquivalenceFindings
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.equality import equal_sets_parts, equal_sets_search
 from reissue.reasoning.equality.equal_sets import FAR, equal_sets
 from reissue.reasoning.equality.equal_sets_projection import equal_pairs as projected_pairs

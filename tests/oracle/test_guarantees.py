@@ -23,7 +23,7 @@ from reissue.guarantees import (
     TClose,
 )
 from reissue.guarantees.base import GroupGuarantee
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.history import diversity
 
 Groups = list[list[int]]

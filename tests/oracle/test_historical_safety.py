@@ -13,7 +13,7 @@ import pytest
 
 from reissue.guarantees import HistoricallySafe, RestrictionSafe, SeriesGuarantee, Verdict
 from reissue.model.memory import Kept
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 
 Group = tuple[frozenset[int], tuple[str, ...]]
 Series = list[list[Group]]

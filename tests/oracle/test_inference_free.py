@@ -14,7 +14,7 @@ import pytest
 from reissue.attacks.channels.channels import Channels
 from reissue.guarantees import HistoryDiverse, InferenceFree, LDiverse, SeriesGuarantee, Verdict
 from reissue.model.memory import Kept, Memory
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 
 Group = tuple[list[int], list[str]]
 """Members (negative: counterfeits) and their values."""

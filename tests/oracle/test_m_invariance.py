@@ -15,7 +15,7 @@ from reissue.errors import ParameterError
 from reissue.guarantees import GroupGuarantee, MInvariant, MUnique, SeriesGuarantee, WeakMInvariant, build
 from reissue.guarantees.series.m_invariant import SameSignature
 from reissue.model.memory import Kept, Memory, Remembered
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.history import signatures
 from reissue.reasoning.history.signatures import signatures_of
 

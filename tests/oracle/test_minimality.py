@@ -17,7 +17,7 @@ import pytest
 from promises import promise
 
 from reissue.model.promise import Promise, rules_of
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.minimality.credibility import Credibility, credibility
 from reissue.reasoning.minimality.requirements import requirement_of
 

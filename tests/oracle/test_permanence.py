@@ -21,7 +21,7 @@ import pytest
 
 from reissue.attacks.permanence.permanence import Permanence
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.permanence.permanence_counting import count
 from reissue.reasoning.permanence.permanence_figures import Chances, Effort, Presence, chances
 from reissue.reasoning.permanence.permanence_parts import Class, Part

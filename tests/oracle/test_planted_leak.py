@@ -10,7 +10,7 @@ import pytest
 
 from reissue.attacks.base import Limits
 from reissue.attacks.worlds.worlds import Worlds
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 
 PEOPLE, VALUES, BUCKETS, RELEASES = 100_000, 50, 25, 4
 M = 4

@@ -13,7 +13,7 @@ from worked_examples import worked_examples
 
 from reissue.errors import ParameterError
 from reissue.kernels import transport
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.history.trajectories import Trajectories
 from reissue.reasoning.worlds.possible import Possible, _Family, _Narrowing, possible
 

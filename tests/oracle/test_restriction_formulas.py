@@ -22,7 +22,7 @@ from reissue_studies.riboni.rates_counting import Secrets
 
 from reissue.attacks import Worlds
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.correlation.restriction import n_choose, p_ct, p_hc, p_pb
 
 Series = list[list[tuple[str, ...]]]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from reissue.errors import ParameterError
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.worlds import symmetry as module
 from reissue.reasoning.worlds.residual import only, without
 from reissue.reasoning.worlds.symmetry import symmetry

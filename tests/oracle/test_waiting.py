@@ -13,7 +13,7 @@ from reissue.attacks.base import Limits
 from reissue.attacks.channels.channels import Channels, ChannelsFindings
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 
 Group = tuple[list[str], list[str]]
 Releases = list[list[Group]]

@@ -16,7 +16,7 @@ import pytest
 from worked_examples import worked_examples
 
 from reissue.errors import ParameterError
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.worlds import worlds_equations, worlds_sampling, worlds_search
 from reissue.reasoning.worlds.worlds_counting import count
 from reissue.reasoning.worlds.worlds_model import Model, State, components, model_of

@@ -16,7 +16,7 @@ from reissue.attacks.base import Limits
 from reissue.attacks.worlds.worlds import Worlds, WorldsFindings
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 
 Releases = list[list[tuple[list[str], list[object]]]]
 

@@ -16,7 +16,7 @@ from reissue.attacks.permanence.permanence import Permanence
 from reissue.errors import Infeasible
 from reissue.guarantees import CohortBased, LScarce, RoleBased
 from reissue.model.domain import OWN
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.publishing.drafting import Draft
 from reissue.publishing.rehearsal import Rehearsal
 

@@ -15,7 +15,7 @@ from reissue_studies.he.setting import Setting
 
 import reissue as ri
 from reissue.attacks.equivalence.equivalence import Equivalence
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.publishing.rehearsal import Rehearsal
 
 TINY = Setting(rows=1_200, initial=400, turnover=80, releases=4, m=4, e=(2, 3), seed=7)

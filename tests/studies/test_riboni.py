@@ -21,7 +21,7 @@ from reissue_studies.riboni.setting import domains
 from reissue.errors import ParameterError
 from reissue.methods import CorSplit, MInvariance
 from reissue.model.grouping import Counterfeits
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.publishing.drafting import Draft
 from reissue.utility import Workload
 

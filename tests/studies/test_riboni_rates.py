@@ -13,7 +13,7 @@ import reissue as ri
 from reissue.attacks import Correlation, Worlds
 from reissue.errors import ParameterError
 from reissue.methods import CorSplit, MInvariance
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.correlation.restriction import p_ct, p_hc, p_pb
 from reissue.samples.census import census
 

@@ -24,7 +24,7 @@ from reissue.auditing.running import audit
 from reissue.auditing.same_histories import histories
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.history.trajectories import Trajectories
 
 Series = list[list[tuple[list[str], list[str]]]]

@@ -19,7 +19,7 @@ from reissue.auditing.report import AuditReport
 from reissue.auditing.running import audit
 from reissue.errors import MissingExtra, ParameterError, StorageError
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 PEOPLE = [f"NAME<{n}>&CANARY" for n in range(6)]
 VALUES = ["VALUE<x>&CANARY", "VALUE<y>&CANARY"]

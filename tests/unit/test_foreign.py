@@ -21,8 +21,8 @@ from reissue.foreign import read_releases
 from reissue.foreign.files import natural
 from reissue.foreign.matching import candidates, match
 from reissue.model.attributes import Intervals
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.regions import Regions
-from reissue.model.release import Published, PublishedGroups
 
 FIRST = """age;gender;disease
 [21-25];Male;Asthma

@@ -17,7 +17,7 @@ from reissue.foreign import foreign_views as views
 from reissue.foreign import read_releases
 from reissue.foreign.matching import _kinds
 from reissue.foreign.separated import separator_of
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 LACKING = "the registry lacks people; groups are compared by their regions, and nobody's place is concluded"
 

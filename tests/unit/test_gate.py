@@ -19,7 +19,7 @@ from reissue import attacks
 from reissue.attacks.base import Attack, Findings, Judgement, Limits, Witness
 from reissue.errors import GateClosed, GuaranteeBroken, ParameterError, PolicyError, StaleDraft
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.publishing.gate import Gate
 from reissue.publishing.series import draft as first_draft
 

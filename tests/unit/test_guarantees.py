@@ -35,7 +35,7 @@ from reissue.guarantees import (
     WeakMInvariant,
     build,
 )
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.history import diversity
 
 # Machanavajjhala et al. 2006, Figure 2: four of a kind in the third group.

@@ -21,7 +21,7 @@ from reissue.guarantees import (
     WeakMInvariant,
 )
 from reissue.model.memory import KEPT, Kept
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 
 Names = list[tuple[str, str]]
 

@@ -15,7 +15,7 @@ import reissue as ri
 from reissue.errors import ParameterError
 from reissue.guarantees import GUARANTEES, HistoryDiverse, InferenceFree, MInvariant, SeriesGuarantee, Verdict, build
 from reissue.model.memory import Kept, Memory
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.publishing.checking import Secrets, checked
 
 NOTE = "counts values, does not bound a probability by 1/l"

@@ -15,7 +15,7 @@ from role_formations import Group, follow, view
 
 from reissue.errors import ParameterError
 from reissue.guarantees.series.l_scarcity import LScarce
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 

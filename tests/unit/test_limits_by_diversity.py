@@ -27,7 +27,7 @@ from reissue.auditing.limits import lacking, limits_of
 from reissue.auditing.running import audit
 from reissue.errors import GateClosed, ParameterError, PolicyError
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.publishing.gate import Gate
 
 ALONE = promise("distinct-l-diversity", {"l": 3})

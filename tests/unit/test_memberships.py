@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reissue.model.memberships import NOWHERE, Memberships
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 
 Groups = list[list[int]]
 

@@ -14,7 +14,7 @@ from reissue.attacks.base import Limits
 from reissue.attacks.minimality.minimality import Minimality
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge, Minimal
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 HALF = Limits(probability=Fraction(1, 2))
 

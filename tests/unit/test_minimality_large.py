@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reissue.model.release import PublishedGroups
+from reissue.model.published import PublishedGroups
 from reissue.reasoning.minimality import minimality_counts, minimality_groups
 from reissue.reasoning.minimality.credibility import credibility
 from reissue.reasoning.minimality.minimality_counts import Class, Group, Ruler, count, estimate, number_of_ways, ways_of

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reissue.errors import ParameterError
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.history.overlaps import overlaps, overlaps_between, overlaps_by_release
 
 Groups = list[list[int]]

@@ -16,7 +16,7 @@ from reissue.attacks.base import POSTERIORS, Limits
 from reissue.attacks.permanence.permanence import Permanence
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.permanence.permanence_figures import Effort, Presence, chances
 
 HALF = Limits(probability=Fraction(1, 2))

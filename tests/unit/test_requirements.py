@@ -20,7 +20,7 @@ from reissue.guarantees.single.recursive_diversity import RecursiveDiverse
 from reissue.guarantees.single.share_diversity import ShareDiverse
 from reissue.guarantees.single.t_closeness import TClose
 from reissue.model.promise import rules_of
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.minimality.requirements import requirement_of
 
 NUMBERS = (10.0, 12.0, 17.0, 20.5, 30.0)

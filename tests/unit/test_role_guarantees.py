@@ -18,7 +18,7 @@ from reissue.guarantees.series.cohort_based import CohortBased
 from reissue.guarantees.series.l_scarcity import LScarce
 from reissue.guarantees.series.role_based import RoleBased
 from reissue.model.memory import Kept
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.model.roles import Roles
 
 # The paper's example

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 import polars as pl
 
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 Kind = Literal["exact", "bounded", "sampled", "undecided"]
 """How sure a number is: computed exactly, a proven bound, an estimate with a standard error, or not known."""

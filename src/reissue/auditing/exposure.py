@@ -12,7 +12,7 @@ import polars as pl
 from reissue.arrays.types import Floats, Ints
 from reissue.attacks.base import Findings
 from reissue.model.memberships import Memberships
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.history import diversity
 
 TOLERANCE = 1e-12

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from reissue.attacks.base import Finding, Witness
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 Called = Callable[[int], str]
 

@@ -24,7 +24,7 @@ from reissue.auditing.words import COUNTED, KINDS, STATUSES, adversary, joined, 
 from reissue.errors import StorageError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.promise import Promise
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 TABLE = ("person", "release", "attack", "what", "probability", "kind", "witness")
 UNASKED = 5

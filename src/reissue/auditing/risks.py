@@ -17,7 +17,7 @@ from reissue.arrays.runs import totals
 from reissue.arrays.types import Bools, Ints
 from reissue.auditing.same_histories import Histories, histories, one_place_each
 from reissue.model.memberships import Memberships
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.history import diversity
 from reissue.reasoning.worlds.candidates import candidates
 

@@ -21,7 +21,7 @@ from reissue.auditing.report import AuditReport, Run, runs_of
 from reissue.errors import ParameterError, listed
 from reissue.model.knowledge import Knowledge
 from reissue.model.promise import Promise, Promising, promise_of
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 MOST = 100
 """How many findings of an attack are kept; all are counted."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.types import Ints
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,7 +8,7 @@ from reissue.attacks.base import Limits
 from reissue.auditing.exposure import Disclosure
 from reissue.errors import count_of
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 KINDS = {
     "exact": "computed exactly",

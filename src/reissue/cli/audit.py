@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reissue.auditing.report import AuditReport
     from reissue.model.hierarchy import Hierarchy
     from reissue.model.knowledge import Knowledge, Minimal
-    from reissue.model.release import Published
+    from reissue.model.published import Published
 
 MOST = 10
 """How many findings are told in the terminal."""

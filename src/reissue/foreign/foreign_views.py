@@ -15,8 +15,8 @@ from reissue.errors import TableError, count_of
 from reissue.foreign.foreign_registry import Registry
 from reissue.foreign.foreign_tables import Grouped
 from reissue.foreign.matching import Candidates, candidates, match
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.regions import Regions
-from reissue.model.release import Published, PublishedGroups
 
 Unmatched = list[tuple[int, str, int]]
 

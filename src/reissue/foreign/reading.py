@@ -26,8 +26,8 @@ from reissue.foreign.foreign_tables import Grouped, Roles, attribute_names, grou
 from reissue.foreign.foreign_views import UNMATCHED, by_name, by_region, by_registry, value_notes
 from reissue.model.attributes import Attribute
 from reissue.model.hierarchy import Hierarchy
+from reissue.model.published import Published
 from reissue.model.regions import Regions
-from reissue.model.release import Published
 
 
 @dataclass(frozen=True, repr=False)

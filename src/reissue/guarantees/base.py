@@ -20,7 +20,7 @@ from reissue.arrays.types import Bools, Floats
 from reissue.errors import ParameterError, count_of
 from reissue.model.memory import Memory, Remembered
 from reissue.model.promise import Bounds, Promise
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.rules import Rule
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ from reissue.methods.invariance.m_invariance import check_parameters, problems
 from reissue.model.grouping import Grouping
 from reissue.model.memory import Memory, Remembered
 from reissue.model.promise import Promise
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Delta, Snapshot
 from reissue.reasoning.equality.cut_graphs import Counts, CutGraphs, Turnover

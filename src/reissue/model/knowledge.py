@@ -18,7 +18,7 @@ import numpy as np
 from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of, listed
 from reissue.model.promise import Promise, Promising, promise_of, rules_of
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.model.rules import Rule
 
 Recoding = Literal["local", "global", "full-domain"]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from reissue.arrays.dense import in_order, numbered, places
 from reissue.arrays.runs import joined, owners, starts_of
 from reissue.arrays.types import Ints
-from reissue.model.release import PublishedGroups
+from reissue.model.published import PublishedGroups
 
 NOWHERE = -1
 

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from reissue.errors import ParameterError, TableError, count_of, listed
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.model.schema import Numeric, Schema
 from reissue.tables.frames import read_table
 

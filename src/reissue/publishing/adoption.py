@@ -26,7 +26,8 @@ from reissue.ledger import Entry, Ledger
 from reissue.methods import METHODS
 from reissue.model.domain import GROUP, PERSON, Domain
 from reissue.model.memory import Kept, Memory, Remembered
-from reissue.model.release import Published, Release
+from reissue.model.published import Published
+from reissue.model.release import Release
 from reissue.model.schema import Numeric, Schema
 from reissue.model.snapshot import Delta
 from reissue.publishing import archive

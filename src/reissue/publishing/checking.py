@@ -11,7 +11,7 @@ from reissue.arrays.dense import ascending
 from reissue.arrays.types import Ints
 from reissue.guarantees import Guarantee, SeriesGuarantee, Verdict
 from reissue.model.memory import Kept, Memory, Prefixed, Remembered
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.model.roles import Roles
 from reissue.model.snapshot import Snapshot
 

@@ -19,7 +19,7 @@ from reissue.methods.base import Method
 from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON, Domain, sort_of
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.memory import Memory, Prefixed, Remembered
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.model.schema import Schema
 from reissue.model.showing import shown
 from reissue.model.snapshot import Delta, Snapshot

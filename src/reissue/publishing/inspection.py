@@ -17,7 +17,8 @@ from reissue.guarantees import GroupGuarantee
 from reissue.methods.incremental.arrivals import NO_LIST
 from reissue.model.domain import GROUP, PERSON
 from reissue.model.knowledge import Knowledge, Minimal
-from reissue.model.release import Published, PublishedGroups, Release
+from reissue.model.published import Published, PublishedGroups
+from reissue.model.release import Release
 from reissue.publishing import archive
 from reissue.publishing.gate import Passage, another_draft, closed, never_shown, unchecked_tables
 from reissue.publishing.seal import seal_of

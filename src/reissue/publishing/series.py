@@ -20,7 +20,8 @@ import polars as pl
 from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, count_of, listed
 from reissue.ledger import Finding, Ledger, PolicyVersion, Record
 from reissue.model.domain import COUNTERFEIT, GROUP, PERSON
-from reissue.model.release import Published, Release
+from reissue.model.published import Published
+from reissue.model.release import Release
 from reissue.model.rules import Rows
 from reissue.publishing import archive
 from reissue.publishing.barred import forgotten_barred

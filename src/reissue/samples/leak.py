@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.worlds.candidates import candidates
 
 

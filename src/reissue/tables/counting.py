@@ -13,7 +13,7 @@ from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints, Words
 from reissue.kernels import grouped
 from reissue.model.grouping import Grouping
-from reissue.model.release import PublishedGroups
+from reissue.model.published import PublishedGroups
 
 Codes = npt.NDArray[np.unsignedinteger]
 

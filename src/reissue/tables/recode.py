@@ -22,7 +22,7 @@ from reissue.arrays.types import Ints, Words
 from reissue.errors import InternalError
 from reissue.kernels import grouped, warm_up
 from reissue.model.grouping import Grouping
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.snapshot import Column, Labels, Leaves, Numbers, Snapshot, enum_of
 from reissue.tables.counting import Counted, mixed
 

@@ -11,7 +11,8 @@ import polars as pl
 from reissue.arrays.types import Ints
 from reissue.model.domain import COUNTERFEIT, GROUP, PERSON, in_order
 from reissue.model.grouping import Grouping
-from reissue.model.release import Published, Release
+from reissue.model.published import Published
+from reissue.model.release import Release
 from reissue.model.schema import Numeric, Schema
 from reissue.tables.counting import Counted
 from reissue.tables.frames import read_table

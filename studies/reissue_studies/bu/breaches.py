@@ -27,7 +27,7 @@ import polars as pl
 from reissue.attacks.permanence.permanence import Permanence
 from reissue.model.domain import COUNTERFEIT, GROUP, PERSON
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.publishing.archive import as_published
 from reissue.publishing.drafting import Draft
 from reissue_studies.bu.experiments import DIVERSITY, INVARIANCE, OURS, diverse

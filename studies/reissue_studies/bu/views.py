@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.model.release import PublishedGroups
+from reissue.model.published import PublishedGroups
 from reissue_studies.bu.people import PERMANENT
 
 Ints = npt.NDArray[np.int64]

@@ -29,7 +29,7 @@ import polars as pl
 from reissue.attacks.channels.channels import Channels, ChannelsFindings
 from reissue.attacks.worlds.worlds import Worlds
 from reissue.methods import Incremental
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.publishing.drafting import Draft
 from reissue.reasoning.worlds.candidates import candidates
 from reissue.utility import information_loss

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.methods import EEquivalence, MInvariance
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.equality.equal_sets_search import find_equalities
 from reissue_studies.he.experiments import RUN
 from reissue_studies.he.setting import RUN_COLUMNS, Run, Setting

@@ -31,7 +31,7 @@ import polars as pl
 from reissue.errors import ParameterError
 from reissue.methods import CorSplit, MInvariance
 from reissue.methods.base import Method
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.publishing.policy import Policy
 from reissue.publishing.rehearsal import Rehearsal
 from reissue.reasoning.correlation.restriction import p_ct, p_hc, p_pb

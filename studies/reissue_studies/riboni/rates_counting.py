@@ -23,7 +23,7 @@ import numpy.typing as npt
 from reissue.attacks.worlds.worlds import Worlds
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.correlation.correlations import Correlations
 from reissue_studies.riboni.restriction_passes import by_compromised, by_correlation, linked, published_values
 

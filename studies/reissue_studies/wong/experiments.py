@@ -28,7 +28,7 @@ import polars as pl
 
 from reissue.attacks.minimality.minimality import Minimality
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import PublishedGroups
+from reissue.model.published import PublishedGroups
 from reissue.model.snapshot import Codes
 from reissue.publishing.drafting import Draft
 from reissue.publishing.inspection import Sight

@@ -31,7 +31,7 @@ from reissue.attacks.channels.channels_witness import of_channel, of_person
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.channels.channel_people import Exposure
 from reissue.reasoning.channels.channel_sets import (
     NEVER,

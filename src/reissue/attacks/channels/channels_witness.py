@@ -7,7 +7,7 @@ from typing import Any
 
 from reissue.attacks.base import Part, Person, Place, Value, Witness, enumeration
 from reissue.errors import count_of
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.channels.channel_people import Exposure, Step
 from reissue.reasoning.channels.channel_sets import Comparison, Newcomers
 from reissue.reasoning.channels.waiting_lists import Batches

@@ -27,7 +27,7 @@ from reissue.attacks.correlation.correlation_witness import Derivations, correla
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.correlation.correlations import Correlations, Restrictions, bits
 from reissue.reasoning.correlation.restriction import n_choose, p_ct, p_hc, p_pb
 

@@ -25,7 +25,7 @@ from reissue.attacks.equivalence.equivalence_witness import Witnesses
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.equality.equal_sets_known import certain_values
 from reissue.reasoning.equality.equal_sets_parts import CELLS
 from reissue.reasoning.equality.equal_sets_search import Equalities, Source, find_equalities

@@ -34,7 +34,7 @@ from reissue.attacks.mechanism.mechanism_runs import GroupsPeople, Runs, Shown
 from reissue.attacks.mechanism.mechanism_tables import Possible, Tables, Weighed
 from reissue.errors import ParameterError, count_of, listed
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Snapshot
 from reissue.tables.frames import read_table

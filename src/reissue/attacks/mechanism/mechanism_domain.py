@@ -11,7 +11,7 @@ import numpy as np
 
 from reissue.attacks.mechanism.mechanism_runs import cell_of
 from reissue.errors import ParameterError, count_of
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.schema import Schema
 
 

@@ -17,7 +17,7 @@ from reissue.attacks.mechanism.mechanism_domain import Domain
 from reissue.attacks.mechanism.mechanism_tables import Chance, Weighed
 from reissue.attacks.worlds.worlds_diversity import together
 from reissue.errors import ParameterError, count_of
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 SURE = 4
 """An estimate counts as beyond a limit when it is so many standard errors beyond it."""

@@ -23,7 +23,7 @@ from reissue.errors import InternalError, ParameterError, ReissueError, count_of
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.hierarchy import MISSING
 from reissue.model.memory import Memory
-from reissue.model.release import PublishedGroups
+from reissue.model.published import PublishedGroups
 from reissue.model.schema import Numeric, Schema
 from reissue.model.showing import shown
 from reissue.model.snapshot import Codes, Column, Delta, Labels, Levels, Numbers, Snapshot

@@ -31,7 +31,7 @@ from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import RECODINGS, Knowledge, Recoding
 from reissue.model.parameters import Validation
 from reissue.model.promise import Promise, Promising, promise_of, rules_of
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.model.rules import Rows, Rule, Share
 from reissue.reasoning.history.trajectories import need_one_place_each
 from reissue.reasoning.minimality.credibility import credibility

@@ -14,7 +14,7 @@ from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, Witness
 from reissue.attacks.minimality.minimality_witness import of_class
 from reissue.errors import ParameterError, count_of
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.minimality.credibility import Credibility
 from reissue.reasoning.minimality.minimality_work import EXACT, SAMPLED, UNDECIDED
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from reissue.attacks.base import Part, Person, Place, Value, Witness, enumeration
 from reissue.errors import count_of
-from reissue.model.release import PublishedGroups
+from reissue.model.published import PublishedGroups
 from reissue.reasoning.minimality.credibility import Credibility
 from reissue.reasoning.minimality.minimality_work import EXACT, SAMPLED, Story
 

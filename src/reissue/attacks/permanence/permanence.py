@@ -31,7 +31,7 @@ from reissue.attacks.base import Attack
 from reissue.attacks.permanence.permanence_findings import PermanenceFindings
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.permanence.permanence_figures import Chances, Effort, Presence, chances
 
 

@@ -19,7 +19,7 @@ from reissue.attacks.permanence.permanence_passing import Passing
 from reissue.attacks.permanence.permanence_witness import Explainer
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.permanence.permanence_cells import BOUNDED, EXACT, KINDS, SAMPLED
 from reissue.reasoning.permanence.permanence_figures import Chances, Presence
 

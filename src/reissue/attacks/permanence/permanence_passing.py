@@ -11,7 +11,7 @@ import numpy as np
 from reissue.arrays.runs import totals
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Finding, Person, Place, Value, Witness, enumeration
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 SHOWN = 5
 """So many people are named of a group."""

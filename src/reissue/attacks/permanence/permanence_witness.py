@@ -14,7 +14,7 @@ import numpy as np
 from reissue.attacks.base import Part as Told
 from reissue.attacks.base import Person, Place, Secret, Value, Witness, enumeration
 from reissue.errors import count_of
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.permanence.permanence_cells import EXACT, SAMPLED
 from reissue.reasoning.permanence.permanence_entries import PRESENT, Entries
 from reissue.reasoning.permanence.permanence_figures import Chances, Presence

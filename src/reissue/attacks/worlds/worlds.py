@@ -37,7 +37,7 @@ from reissue.attacks.worlds.worlds_witness import Explainer
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.history.trajectories import need_one_place_each
 from reissue.reasoning.worlds.candidates import candidates
 from reissue.reasoning.worlds.posteriors import EXACT, KINDS, SAMPLED, Effort, Posteriors, posteriors

@@ -16,7 +16,7 @@ import numpy as np
 
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Kind, Part, Person, Place, Secret, Value, Witness, enumeration
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.worlds.posteriors import Effort, posteriors
 
 Spot = tuple[int, int]

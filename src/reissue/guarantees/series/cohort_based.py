@@ -40,7 +40,7 @@ from reissue.guarantees.series.role_breaches import (
 )
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
 from reissue.model.parameters import Validation
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.roles import BUDDIES, HOLDERS, INSTANCES, Roles
 
 LASTING = ("value", "cohort", "clique", "container", "created")

@@ -26,7 +26,7 @@ from reissue.guarantees.single.m_uniqueness import need_one_value_each
 from reissue.kernels import warm_up
 from reissue.kernels.group_overlaps import smallest_apart
 from reissue.model.memory import Kept, Memory, Prefixed, Remembered
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.correlation.correlations import Correlations
 from reissue.reasoning.history.group_histories import MADE_UP, GroupHistories
 from reissue.reasoning.history.group_kinds import GroupKinds

@@ -17,7 +17,7 @@ from reissue.arrays.dense import ascending
 from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.memory import Memory, Remembered
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.equality.cut_graphs import Counts, CutGraphs, Turnover
 from reissue.reasoning.history.signatures import signatures_of
 from reissue.reasoning.history.stays import Stays, Step

@@ -43,7 +43,7 @@ from reissue.guarantees.single.m_uniqueness import need_one_value_each
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.equality.cut_graphs import CUTS
 from reissue.reasoning.equality.minimum_equivalence import Attack, Search, minimum_attack, minimum_attack_of_matrices
 from reissue.reasoning.history import diversity

@@ -31,7 +31,7 @@ from reissue.guarantees.series.weak_m_invariance import WeakMInvariant
 from reissue.model.memory import Memory, Prefixed, Remembered
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 DEGREE = "degree"
 """The table with the smallest n so far: the promise cannot be larger than that any more."""

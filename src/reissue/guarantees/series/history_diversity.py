@@ -35,7 +35,7 @@ from reissue.guarantees.series.inference_freedom import PlacesTally
 from reissue.model.memory import KEPT, Memory, Remembered
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.channels.families import comparisons
 from reissue.reasoning.channels.histories import (
     PEOPLE,

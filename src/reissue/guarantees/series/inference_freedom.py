@@ -28,7 +28,7 @@ from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Verdict
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.channels.channel_sets import NEVER, Comparison, compare
 from reissue.reasoning.channels.families import comparisons
 from reissue.reasoning.channels.histories import Histories, Step, need_histories

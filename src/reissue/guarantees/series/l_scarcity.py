@@ -49,7 +49,7 @@ from reissue.guarantees.base import EXACT, Measure, SeriesGuarantee, Tally, Verd
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.permanence.scarcity import odds_if_present
 
 LEAST, PERMANENT = "least", "permanent"

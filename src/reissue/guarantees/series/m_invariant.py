@@ -28,7 +28,7 @@ from reissue.guarantees.single.m_uniqueness import MUnique, need_one_value_each
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.history.signatures import signatures_of
 from reissue.reasoning.history.stays import Stays
 

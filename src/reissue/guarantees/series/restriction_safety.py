@@ -40,7 +40,7 @@ from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Verdict, ro
 from reissue.guarantees.series.correlation_following import Compared, compared, follow
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.correlation.restriction import p_ct, p_pb
 from reissue.reasoning.history import diversity
 

@@ -29,7 +29,7 @@ from reissue.guarantees.series.role_breaches import (
     roles_of,
 )
 from reissue.model.parameters import Validation
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.roles import HOLDERS, Roles
 
 

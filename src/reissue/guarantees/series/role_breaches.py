@@ -16,7 +16,7 @@ from reissue.arrays.dense import ascending, places
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import Verdict
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.roles import Roles
 
 NOWHERE = -1

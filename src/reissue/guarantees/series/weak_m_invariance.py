@@ -15,7 +15,7 @@ import numpy as np
 from reissue.errors import count_of
 from reissue.guarantees.base import Measure
 from reissue.guarantees.series.m_invariant import SameSignature
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.history import diversity
 
 

@@ -19,7 +19,7 @@ from reissue.guarantees.base import GroupGuarantee, Measure, rounded_up
 from reissue.guarantees.single.protected_sets import AboutSets, Sets
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.rules import Rows, Rule, Share
 
 

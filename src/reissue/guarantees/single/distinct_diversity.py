@@ -15,7 +15,7 @@ from reissue.errors import count_of
 from reissue.guarantees.base import GroupGuarantee, Measure
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.rules import Distinct, Rule
 from reissue.reasoning.history import diversity
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from reissue.guarantees.base import GroupGuarantee, Measure, rounded_down
 from reissue.model.parameters import Validation
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.rules import Entropy, Rule
 from reissue.reasoning.history import diversity
 

@@ -14,7 +14,7 @@ import numpy as np
 from reissue.errors import count_of
 from reissue.guarantees.base import GroupGuarantee, Measure
 from reissue.model.parameters import Validation
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.rules import Rows, Rule
 
 

@@ -16,7 +16,7 @@ from reissue.arrays.types import Floats
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import GroupGuarantee, Measure
 from reissue.model.parameters import Validation
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.rules import Rule, Spread
 from reissue.model.schema import Numeric, Schema
 from reissue.reasoning.history import diversity

@@ -21,7 +21,7 @@ from reissue.guarantees.base import Groupwise, Measure
 from reissue.guarantees.single.protected_sets import AboutSets, Sets
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.rules import Rows, Share
 from reissue.reasoning.minimality.credibility import Credibility, credibility
 from reissue.reasoning.minimality.requirements import requirement_of

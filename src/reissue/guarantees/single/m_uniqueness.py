@@ -14,7 +14,7 @@ from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import Groupwise, Measure
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.history import diversity
 
 

@@ -10,7 +10,7 @@ from reissue.arrays.types import Ints
 from reissue.errors import count_of
 from reissue.guarantees.base import Guarantee
 from reissue.model.parameters import Validation
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.schema import Categorical, Numeric, Schema
 from reissue.reasoning.history import diversity
 

@@ -15,7 +15,7 @@ from reissue.arrays.types import Bools, Ints
 from reissue.errors import count_of
 from reissue.guarantees.base import EXACT, GroupGuarantee, Measure, rounded_up
 from reissue.model.parameters import Validation
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.rules import Recursive, Rule
 from reissue.reasoning.history import diversity
 from reissue.reasoning.history.diversity import TOLERANCE

@@ -16,7 +16,7 @@ from reissue.guarantees.base import EXACT, GroupGuarantee, Measure, rounded_down
 from reissue.guarantees.single.protected_sets import AboutSets, Sets
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.rules import Rule, Share
 from reissue.model.schema import Schema
 from reissue.reasoning.history.diversity import TOLERANCE

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 
 from reissue.guarantees.base import GroupGuarantee, Measure
 from reissue.model.parameters import Validation
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.rules import Close, Rule
 from reissue.model.schema import Categorical, Schema
 from reissue.reasoning.history import diversity

@@ -51,7 +51,7 @@ from reissue.methods.invariance.m_invariance import check_parameters, problems
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.memory import Memory, Remembered
 from reissue.model.promise import Promise
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Delta, Snapshot
 from reissue.reasoning.correlation.restriction import n_choose, p_pb

@@ -19,7 +19,7 @@ from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Ints
 from reissue.methods.invariance.counterfeits import Made
 from reissue.model.memory import Remembered
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.equality.cut_graphs import Counts, CutGraphs, Turnover
 from reissue.reasoning.history import diversity
 from reissue.reasoning.history.group_histories import GroupHistories

@@ -42,7 +42,7 @@ from reissue.model.grouping import Grouping
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
 from reissue.model.promise import Promise
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Delta, Snapshot
 

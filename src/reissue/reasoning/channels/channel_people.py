@@ -13,7 +13,7 @@ from reissue.arrays.runs import totals
 from reissue.arrays.types import Bools, Ints, Words
 from reissue.errors import ParameterError, count_of
 from reissue.model.memberships import NOWHERE
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.channels.channel_sets import NEVER, Comparison, Newcomers
 from reissue.reasoning.channels.waiting_lists import Batches, batches
 

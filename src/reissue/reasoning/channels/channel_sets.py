@@ -26,7 +26,7 @@ from reissue.arrays.runs import totals
 from reissue.arrays.types import Ints
 from reissue.kernels.newcomers import COMPONENT, ITSELF, newcomer_sets, shared_values
 from reissue.model.memberships import NOWHERE, Memberships
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.history.overlaps import overlaps_between
 
 NEVER = np.iinfo(np.int64).max

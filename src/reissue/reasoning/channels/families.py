@@ -16,7 +16,7 @@ import numpy as np
 
 from reissue.arrays.runs import owners, runs, starts_of
 from reissue.arrays.types import Ints
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.channels.channel_sets import Comparison, compare
 from reissue.reasoning.channels.histories import Histories, Step
 from reissue.reasoning.history.states import NOWHERE, States

@@ -38,7 +38,7 @@ from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.kernels.components import connect
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.channels.channel_sets import known_members
 from reissue.reasoning.history.states import NOWHERE, States, ints, same_groups
 from reissue.reasoning.history.stays import in_order

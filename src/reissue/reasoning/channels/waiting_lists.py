@@ -22,7 +22,7 @@ import numpy as np
 
 from reissue.arrays.runs import totals
 from reissue.arrays.types import Bools, Ints
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.channels.channel_sets import Comparison, known_members
 
 

@@ -35,7 +35,7 @@ from reissue.kernels.correlated_groups import (
     set_sizes,
 )
 from reissue.model.memberships import Memberships
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 
 GROUPS_AT_A_TIME = 50_000
 """How many groups are looked at together when correlations are listed."""

@@ -31,7 +31,7 @@ from reissue.arrays.dense import distinct
 from reissue.arrays.types import Ints
 from reissue.kernels import near_sets as kernels
 from reissue.model.memberships import Memberships
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.equality.equal_sets_vectors import Vectors
 from reissue.reasoning.history.signatures import signatures_of
 

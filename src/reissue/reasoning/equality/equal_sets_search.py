@@ -19,7 +19,7 @@ import numpy as np
 
 from reissue.arrays.types import Ints
 from reissue.kernels.near_sets import holds_another
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.equality.equal_sets import FAR, EqualSets, equal_sets
 from reissue.reasoning.equality.equal_sets_exact import ExactSets
 from reissue.reasoning.equality.equal_sets_parts import CELLS, SHARE, Part, Parts

@@ -23,7 +23,7 @@ import polars as pl
 
 from reissue.arrays.types import Ints
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
-from reissue.model.release import PublishedGroups
+from reissue.model.published import PublishedGroups
 from reissue.reasoning.history.signatures import signatures_of
 from reissue.reasoning.history.stays import Value, in_order, value_type
 

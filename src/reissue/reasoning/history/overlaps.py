@@ -15,7 +15,7 @@ from reissue.arrays.types import Ints
 from reissue.errors import ParameterError
 from reissue.kernels.shared_members import shared_with_later
 from reissue.model.memberships import Memberships
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 
 @dataclass(frozen=True, repr=False)

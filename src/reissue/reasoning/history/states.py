@@ -13,7 +13,7 @@ import polars as pl
 
 from reissue.arrays.runs import chosen, owners, runs, starts_of
 from reissue.arrays.types import Ints
-from reissue.model.release import PublishedGroups
+from reissue.model.published import PublishedGroups
 
 NOWHERE = -1
 """The group of somebody who is not in a release."""

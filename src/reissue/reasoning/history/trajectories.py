@@ -11,7 +11,7 @@ from reissue.arrays.runs import joined, owners, starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.memberships import Histories
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 
 @dataclass(frozen=True, repr=False)

@@ -27,7 +27,7 @@ import numpy as np
 
 from reissue.arrays.types import Bools, Bytes, Floats, Ints
 from reissue.errors import ParameterError, count_of
-from reissue.model.release import PublishedGroups
+from reissue.model.published import PublishedGroups
 from reissue.reasoning.minimality.minimality_counts import Class, Group, Ruler
 from reissue.reasoning.minimality.minimality_groups import exactly, settle
 from reissue.reasoning.minimality.minimality_layout import read

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.types import Bools, Ints
-from reissue.model.release import PublishedGroups
+from reissue.model.published import PublishedGroups
 
 
 @dataclass(frozen=True, repr=False)

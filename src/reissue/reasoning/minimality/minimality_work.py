@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from reissue.arrays.types import Floats, Ints
-from reissue.model.release import PublishedGroups
+from reissue.model.published import PublishedGroups
 from reissue.reasoning.minimality.minimality_counts import Class, Counted, Group, Number, Ruler
 from reissue.reasoning.minimality.minimality_groups import Settled, exactly, settle
 from reissue.reasoning.minimality.minimality_layout import Layout

@@ -17,7 +17,7 @@ import numpy as np
 
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.rules import Close, Distinct, Entropy, Recursive, Rows, Rule, Share, Spread
 from reissue.reasoning.history.diversity import TOLERANCE
 

@@ -16,7 +16,7 @@ from reissue.arrays.runs import owners, runs
 from reissue.arrays.types import Bools, Bytes, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.memberships import Memberships
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 
 ABSENT, UNKNOWN, PRESENT = -1, 0, 1
 ZERO, OPEN, ONE = -1, 0, 1

@@ -18,7 +18,7 @@ from fractions import Fraction
 import numpy as np
 
 from reissue.arrays.types import Bools, Ints
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.permanence.permanence_cells import EXACT, UNDECIDED, Largest
 from reissue.reasoning.permanence.permanence_entries import ABSENT, ONE, Entries, Presence
 from reissue.reasoning.permanence.permanence_work import Effort, Work

@@ -19,7 +19,7 @@ from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints, Words
 from reissue.errors import ParameterError, count_of
 from reissue.model.memberships import NOWHERE, Memberships
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 
 WORD = 64
 """Values are handled 64 at a time, one bit each."""

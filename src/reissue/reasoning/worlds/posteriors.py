@@ -27,7 +27,7 @@ import numpy.typing as npt
 from reissue.arrays.runs import owners, runs, starts_of
 from reissue.arrays.types import Bools, Bytes, Floats, Ints
 from reissue.errors import ParameterError
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.history import diversity
 from reissue.reasoning.history.trajectories import Trajectories
 from reissue.reasoning.worlds.open_parts import OpenPart, OpenParts

@@ -9,7 +9,7 @@ import numpy as np
 from reissue.arrays.runs import kept
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
-from reissue.model.release import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups
 
 
 def without(published: Published, people: Ints, values: Ints) -> Published:

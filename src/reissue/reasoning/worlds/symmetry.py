@@ -17,7 +17,7 @@ from reissue.arrays.dense import numbered
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.kernels import components, warm_up
-from reissue.model.release import Published
+from reissue.model.published import Published
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,7 @@ import numpy as np
 
 from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.worlds.posteriors import BOUNDED, EXACT, SAMPLED, Effort, Posteriors, contradiction
 from reissue.reasoning.worlds.worlds_counting import count
 from reissue.reasoning.worlds.worlds_model import Model, components, model_of

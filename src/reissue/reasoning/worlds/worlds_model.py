@@ -24,7 +24,7 @@ import numpy as np
 from reissue.arrays.runs import joined
 from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
-from reissue.model.release import Published
+from reissue.model.published import Published
 from reissue.reasoning.worlds.worlds_equations import Equations, need_time
 
 Left = list[list[tuple[int, tuple[int, ...]]]]

@@ -299,3 +299,23 @@ def test_the_wrong_key_and_a_key_inside_the_series(
         make_key(tmp_path / "other" / "key")
         with pytest.raises(ri.errors.PolicyError, match="inside the series' folder"):
             series.publish(patients)
+
+
+def test_each_version_of_the_policy_is_parsed_once(
+    folder: Path, policy: ri.Policy, patients: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many releases there are: an audit asks for the policy of each of them several times."""
+    with ri.open(folder, policy) as series:
+        series.publish(patients)
+        series.publish(patients)
+        series.amend(ri.Policy(policy.schema, ri.Mondrian(k=4, l=2), series="unprotected"), "larger groups")
+        series.publish(patients)
+    parsed: list[str] = []
+    from_toml = ri.Policy.from_toml
+    monkeypatch.setattr(ri.Policy, "from_toml", lambda text: parsed.append(text) or from_toml(text))
+    with ri.open(folder) as series:
+        for _ in range(2):
+            series.audit(attacks=["Worlds"], limit=1)
+            series.utility(1)
+        assert [series._policy_of(record).method.parameters["k"] for record in series._ledger.releases()] == [3, 3, 4]
+    assert len(parsed) == len(set(parsed)) == 2

@@ -152,8 +152,8 @@ def shown_rows(
     They have the values that were published. Of a release made elsewhere no others are known: values are dealt out
     within each group as they come. Then its counterfeits, and its values where they are not in the rows.
     """
-    people, made = rows(ledger, number)
     tables = ledger.tables(number)
+    people, made = tables[SNAPSHOT], tables.get(COUNTERFEITS)
     if VALUES in tables:
         return dealt_out(people, tables[VALUES], sensitive), made, None
     if FACTS in tables:

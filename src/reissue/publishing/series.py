@@ -100,8 +100,10 @@ class Series:
         """Where the series lies on disk."""
         self._ledger = ledger
         self._frames: Library = frames
+        self._policies: dict[int, Policy] = {}
+        """The versions of the policy that were parsed so far: a version never changes."""
         self._policy_version = ledger.policy
-        self._policy = Policy.from_toml(self._policy_version.toml)
+        self._policy = self._parsed(self._policy_version)
 
     def __repr__(self) -> str:
         return f"Series('{self.folder}', {self._policy.method!r})"
@@ -281,7 +283,9 @@ class Series:
         )
 
     def _past(self) -> Past:
-        return Past(self._ledger, self.releases, self._policy_of)
+        records = {record.number: record for record in self._ledger.releases()}
+        releases = [self._release(record, self._frames) for record in records.values()]
+        return Past(self._ledger, releases, lambda number: self._policy_of(records[number]))
 
     def utility(
         self,
@@ -294,8 +298,9 @@ class Series:
         """What a release cost: information loss, class sizes and, given a workload, query error."""
         from reissue.utility import measure
 
-        policy = self._policy_of(number)
-        if self._record(number).manifest["series"] == "adopted":
+        record = self._record(number)
+        policy = self._policy_of(record)
+        if record.manifest["series"] == "adopted":
             raise ParameterError(f"Release {number} was made elsewhere: its table is not known here.")
         snapshot, grouping = archive.snapshot(self._ledger, number, policy)
         sizes = [rule.k for promise in policy.promises for rule in promise.rules if isinstance(rule, Rows)]
@@ -430,8 +435,13 @@ class Series:
         """The policy, read again if somebody else amended it meanwhile."""
         current = self._ledger.policy
         if current.version != self._policy_version.version:
-            self._policy_version, self._policy = current, Policy.from_toml(current.toml)
+            self._policy_version, self._policy = current, self._parsed(current)
         return self._policy
+
+    def _parsed(self, version: PolicyVersion) -> Policy:
+        if version.version not in self._policies:
+            self._policies[version.version] = Policy.from_toml(version.toml)
+        return self._policies[version.version]
 
     def _check_key(self, policy: Policy) -> None:
         """The key of a new policy must be there, and be the key of this series."""
@@ -473,9 +483,13 @@ class Series:
     def _history(self) -> History:
         return archive.history(self._ledger, self._policy_version.version, key_of(self._policy, self.folder))
 
-    def _policy_of(self, number: int) -> Policy:
-        version = self._record(number).policy_version
-        for policy in self._ledger.policies():
-            if policy.version == version:
-                return Policy.from_toml(policy.toml)
-        raise SeriesDamaged(f"Release {number} was made under policy version {version}, which is not recorded.")
+    def _policy_of(self, record: Record) -> Policy:
+        """The policy that a release was made under."""
+        if record.policy_version in self._policies:
+            return self._policies[record.policy_version]
+        for version in self._ledger.policies():
+            if version.version == record.policy_version:
+                return self._parsed(version)
+        raise SeriesDamaged(
+            f"Release {record.number} was made under policy version {record.policy_version}, which is not recorded."
+        )

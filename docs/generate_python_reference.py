@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import reissue
+from reissue.publishing.private import Private
 
 PAGE = Path(__file__).parent / "reference" / "python.md"
 
@@ -33,6 +34,8 @@ Tables go in as pandas, polars, pyarrow or DuckDB tables, or as the path of a CS
 CHAPTERS = {
     "Say what is in the table": ("Schema", "Numeric", "Categorical", "Hierarchy", "Policy", "Ids", "Gate"),
     "Publish it": (
+        "publish",
+        "preview",
         "open",
         "adopt",
         "Series",
@@ -91,7 +94,12 @@ SKIPPED = {
         "parent", "first", "last", "coverage", "depth", "child_starts", "children", "leaf_nodes", "full_children",
         "full_parents", "encode", "lowest_common", "nearest",
     ),
+    # Deprecated: they are called series.private... now.
+    "Series": ("members", "held_back", "replaced", "roles", "name_of", "pseudonym", "id_from_text"),
 }  # fmt: skip
+
+PARTS = {"Series": {"private": Private}}
+"""What an attribute of a class offers, told with the class."""
 
 NOTES = {
     "Ask for more in every group": """\
@@ -161,6 +169,9 @@ def _entry(name: str) -> list[str]:
     for method, function in _methods(thing):
         if method.rpartition(".")[2] not in skipped:
             lines += [*_code(method, function), "", _text(function), ""]
+    for part, kind in PARTS.get(name, {}).items():
+        for method, function in _methods(kind):
+            lines += [*_code(f".{part}{method}", function), "", _text(function), ""]
     return lines
 
 

@@ -3,7 +3,7 @@
 Say what is in the table:
     Schema, Numeric, Categorical, Hierarchy, Policy, Ids, Gate
 Publish it:
-    open, adopt, Series, Draft, Release
+    publish, preview, open, adopt, Series, Draft, Release
     MInvariance, EEquivalence, CorSplit (a whole series), Incremental (a whole series that only grows)
     HDComposition (a whole series in which people and values change, and some values stay for ever)
     Mondrian, Mask, AlphaK (one release at a time)
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from reissue.model.release import Release
     from reissue.model.schema import Categorical, Numeric, Schema
     from reissue.publishing.adoption import adopt
-    from reissue.publishing.drafting import Draft
+    from reissue.publishing.draft import Draft
     from reissue.publishing.gate import Gate
     from reissue.publishing.policy import Ids, Policy
-    from reissue.publishing.series import Series, open
+    from reissue.publishing.series import Series, open, preview, publish
     from reissue.utility import Workload
     from reissue.utility.estimates import estimate
 
@@ -62,7 +62,7 @@ _HOMES = {
     "AuditReport": "auditing.report",
     "Categorical": "model.schema",
     "CorSplit": "methods",
-    "Draft": "publishing.drafting",
+    "Draft": "publishing.draft",
     "EEquivalence": "methods",
     "HDComposition": "methods",
     "Gate": "publishing.gate",
@@ -90,6 +90,8 @@ _HOMES = {
     "guarantees": "",
     "estimate": "utility.estimates",
     "open": "publishing.series",
+    "preview": "publishing.series",
+    "publish": "publishing.series",
     "read_releases": "foreign",
 }
 
@@ -126,6 +128,8 @@ __all__ = [
     "estimate",
     "guarantees",
     "open",
+    "preview",
+    "publish",
     "read_releases",
 ]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
-from reissue.publishing.drafting import Draft
-
 GROUPING = "Grouping people"
 """The stage in which the method works."""
 

@@ -188,7 +188,7 @@ def test_a_naive_series_is_found_out_and_people_are_named_on_demand(run: Run, na
     assert all(finding["person"].startswith("p") and finding["person"][1:].isdigit() for finding in data["findings"])
     with ri.open(naive) as series:
         numbered = run("audit", "naive", *options, "--json").data["findings"][0]["person"]
-        assert series.name_of(int(numbered.removeprefix("person "))) == data["findings"][0]["person"]
+        assert series.private.name_of(int(numbered.removeprefix("person "))) == data["findings"][0]["person"]
 
 
 def test_a_series_without_releases_or_limit(

@@ -155,7 +155,7 @@ def test_forget_reads_the_id_from_standard_input(run: Run, files: Path) -> None:
     assert ran.code == 0
     assert "p07" not in ran.out + ran.err
     with ri.open(files / "clinic") as series:
-        assert "p07" not in series.members(1)["person"].to_list()
+        assert "p07" not in series.private.members(1)["person"].to_list()
     assert run("forget", "clinic", "--yes", stdin="p07\n").code == 2
 
 
@@ -216,10 +216,10 @@ def test_forgetting_several_is_all_or_none(run: Run, files: Path) -> None:
     run("publish", "clinic", "january.csv", "--policy", "policy.toml")
     assert run("forget", "clinic", "--yes", stdin="\ufeffp01\r\np02\r\nnobody\n").code == 2
     with ri.open(files / "clinic") as series:
-        assert series.members(1)["person"].null_count() == 0
+        assert series.private.members(1)["person"].null_count() == 0
     assert run("forget", "clinic", "--yes", "--json", stdin="\ufeffp01\r\np02\r\n\n").data == {"forgotten": 2}
     with ri.open(files / "clinic") as series:
-        assert series.members(1)["person"].null_count() == 2
+        assert series.private.members(1)["person"].null_count() == 2
 
 
 def test_forged_public_files_are_neither_shown_nor_exported(run: Run, files: Path) -> None:

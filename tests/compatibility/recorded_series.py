@@ -53,7 +53,10 @@ def audited(series: ri.Series, name: str) -> dict[str, list[Any]]:
 
 def private(series: ri.Series, number: int) -> dict[str, str]:
     """Hashes of what is private about a release."""
-    return {"members": canonical_hash(series.members(number)), "held back": canonical_hash(series.held_back(number))}
+    return {
+        "members": canonical_hash(series.private.members(number)),
+        "held back": canonical_hash(series.private.held_back(number)),
+    }
 
 
 def computed(name: str, home: Path) -> dict[str, Any]:

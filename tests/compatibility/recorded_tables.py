@@ -158,7 +158,7 @@ class Case:
 
 def _private(series: ri.Series, number: int) -> str:
     """One hash of who is where, who was held back, and whose value was replaced."""
-    tables = (series.members(number), series.held_back(number), series.replaced(number))
+    tables = (series.private.members(number), series.private.held_back(number), series.private.replaced(number))
     return hashlib.sha256("".join(map(canonical_hash, tables)).encode()).hexdigest()
 
 

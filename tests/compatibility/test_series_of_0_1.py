@@ -52,11 +52,11 @@ def test_is_intact_and_can_be_read(name: str, home: Path) -> None:
             rows = release.tables.get("table", release.tables.get("quasi"))
             assert rows.height == release.manifest["rows"] == release.summary["rows"]
             assert rows["group"].n_unique() == release.manifest["groups"]
-            members, held = series.members(release.number), series.held_back(release.number)
+            members, held = series.private.members(release.number), series.private.held_back(release.number)
             assert members.height
             assert held.height == sum(one["people"] for one in release.summary["held_back"].values())
             if release.manifest["series"] != "adopted":  # whose table is not known here
-                assert series.replaced(release.number).columns == ["person", "value", "published"]
+                assert series.private.replaced(release.number).columns == ["person", "value", "published"]
                 assert series.utility(release.number).rows == rows.height
         view = series.published()
         assert [release.number for release in view.releases] == [1, 2]
@@ -82,7 +82,7 @@ def refused(series: ri.Series, name: str, error: type[Exception]) -> None:
 
 def test_the_key_is_needed(home: Path) -> None:
     with ri.open(copied("hashed", home)) as series:
-        assert series.pseudonym("P-0010") in series.members(2)["person"].to_list()
+        assert series.private.pseudonym("P-0010") in series.private.members(2)["person"].to_list()
         (home / "hashed.key").write_text("ab" * 32 + "\n")
         refused(series, "hashed", ri.errors.PolicyError)
 
@@ -103,11 +103,11 @@ def test_amendments_and_forgotten_people_are_kept(home: Path) -> None:
         assert [version.reason for version in series.policies()][1:] == ["fewer rows to make up"]
         assert [release.manifest["policy_version"] for release in series.releases] == [1, 2]
         assert [release.manifest["method"]["m"] for release in series.releases] == [4, 3]
-        people = series.members(1)
+        people = series.private.members(1)
         assert people["person"].null_count() == 3
         assert not {"P-0007", "P-0002", "P-0031"} & set(people["person"].to_list())
         third(series, "amended")
-        assert {"P-0002", "P-0031"} <= set(series.members(3)["person"].to_list()), "they count as new"
+        assert {"P-0002", "P-0031"} <= set(series.private.members(3)["person"].to_list()), "they count as new"
 
 
 def test_adopted_releases_are_kept(home: Path) -> None:
@@ -115,7 +115,7 @@ def test_adopted_releases_are_kept(home: Path) -> None:
         assert [release.manifest["series"] for release in series.releases] == ["adopted", "adopted"]
         assert series.releases[1].summary["barred"] == 3
         assert third(series, "adopted").manifest["series"] == "protected"
-        barred = series.held_back(3).filter(
+        barred = series.private.held_back(3).filter(
             reason="was in groups of adopted releases that the method cannot go on from"
         )
         assert barred.height == 3
@@ -123,8 +123,8 @@ def test_adopted_releases_are_kept(home: Path) -> None:
 
 def test_roles_and_replaced_values_are_kept(home: Path) -> None:
     with ri.open(copied("hd-composition", home)) as series:
-        roles = series.roles(2)
+        roles = series.private.roles(2)
         assert {"P-0040", "P-0071"} <= set(roles.filter(role="holder")["person"].to_list())
         assert roles.filter(role="decoy").height
     with ri.open(copied("mask", home)) as series:
-        assert [series.replaced(number).height for number in (1, 2)] == [1, 2]
+        assert [series.private.replaced(number).height for number in (1, 2)] == [1, 2]

@@ -33,7 +33,7 @@ def tables(paper: Any) -> list[pl.DataFrame]:
 
 
 def named(series: ri.Series, found: dict[str | int, object]) -> dict[str, object]:
-    return {series.name_of(int(person)): value for person, value in found.items()}
+    return {series.private.name_of(int(person)): value for person, value in found.items()}
 
 
 def test_the_papers_second_release_exposes_alice_bob_and_three_others(paper: Any) -> None:
@@ -73,10 +73,10 @@ def test_incremental_exposes_nobody(
         assert worlds.fewer_than(2).size == 0
         if "diversity" in mode:
             assert worlds.posteriors["probability"].max() <= 0.5
-        first, second = ([set(g["person"]) for _, g in series.members(n).group_by("group")] for n in (1, 2))
+        first, second = ([set(g["person"]) for _, g in series.private.members(n).group_by("group")] for n in (1, 2))
         assert sorted(map(sorted, first)) == [["Bob", "r4"], ["Tom", "r2"]]
         # All three come nearest to Bob's class, Alice too, for it has both genders: they are diverse together.
         assert set().union(*second) == {"Tom", "r2", "Bob", "r4", "Alice", "r6", "r7"}
         assert any({"Alice", "r6", "r7"} <= group for group in second)
-        assert series.held_back(2).height == 0
+        assert series.private.held_back(2).height == 0
         assert series.verify() == []

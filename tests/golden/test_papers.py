@@ -37,7 +37,7 @@ def test_byun_figure_2_and_the_inference_of_example_2(tmp_path: Path) -> None:
         first = series.publish(byun_table(microdata["T0"])).tables["table"]
         series.publish(byun_table(microdata["T0"], microdata["T1_new"]))
         groups = defaultdict(set)
-        for person, group in series.members(1).select("person", "group").iter_rows():
+        for person, group in series.private.members(1).select("person", "group").iter_rows():
             groups[group].add(person)
         assert sorted(map(sorted, groups.values())) == [["Bob", "r4"], ["Tom", "r2"]]
         assert first.rows() == [
@@ -49,7 +49,7 @@ def test_byun_figure_2_and_the_inference_of_example_2(tmp_path: Path) -> None:
         view = series.published()
         found = candidates(view)
         exposed = {
-            series.name_of(int(person)): view.values[only]
+            series.private.name_of(int(person)): view.values[only]
             for person, count, only in zip(found.people, found.counts, found.only, strict=True)
             if count == 1
         }

@@ -23,7 +23,8 @@ PUBLIC = [
     "AlphaK", "AuditReport", "Categorical", "CorSplit", "Draft", "EEquivalence", "Gate", "HDComposition",
     "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal", "Mondrian", "Numeric",
     "Policy", "Published", "Release", "Schema", "Series", "StaticI", "StaticII", "Workload", "adopt", "attacks",
-    "audit", "errors", "estimate", "guarantees", "open", "read_releases",
+    "audit", "errors", "estimate", "guarantees", "open", "preview", "publish",
+    "read_releases",
 ]  # fmt: skip
 
 

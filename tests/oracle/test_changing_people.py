@@ -26,7 +26,7 @@ from reissue.methods import METHODS
 from reissue.methods.base import Method
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published, PublishedGroups
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 from reissue.publishing.rehearsal import Rehearsal
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "changing-people.md"

@@ -25,7 +25,7 @@ from reissue.attacks.minimality.minimality_findings import MinimalityFindings
 from reissue.errors import Infeasible
 from reissue.model.knowledge import Knowledge
 from reissue.model.snapshot import Labels, Snapshot
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 from reissue.publishing.refusals import check_feasible
 from reissue.publishing.series import draft
 

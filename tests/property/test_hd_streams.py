@@ -17,7 +17,7 @@ from reissue.errors import Infeasible
 from reissue.guarantees import CohortBased, LScarce, RoleBased
 from reissue.model.domain import OWN
 from reissue.model.published import Published
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 from reissue.publishing.rehearsal import Rehearsal
 
 PERMANENT = ("A", "B")

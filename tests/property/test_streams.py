@@ -56,7 +56,7 @@ def test_every_state_of_a_stream_is_published_whole(
                 "changed_quasi": sum(now[p][:3] != last[p][:3] for p in stayed),
                 "changed_value": sum(now[p][3] != last[p][3] for p in stayed),
             }
-            members = series.members(number)
+            members = series.private.members(number)
             assert sorted(members["person"].to_list()) == sorted(now)
             ever |= now.keys()
             last = now

@@ -42,7 +42,7 @@ def test_counterfeits_are_those_that_a_series_on_disk_holds(tmp_path: Path) -> N
         with ri.open(tmp_path / str(at), policy) as series:
             for number, table in enumerate(setting.states(run.skew), start=1):
                 release = series.publish(table, seed=setting.release_seed(number))
-                made = series.members(number)["counterfeit"].is_not_null().sum()
+                made = series.private.members(number)["counterfeit"].is_not_null().sum()
                 assert release.tables["quasi"].height == setting.initial + made
                 expected.append((run.name, 4, run.e, run.skew, number, setting.initial, made))
         assert found.slice(at * 3, 3).rows() == expected

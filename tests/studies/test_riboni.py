@@ -22,7 +22,7 @@ from reissue.errors import ParameterError
 from reissue.methods import CorSplit, MInvariance
 from reissue.model.grouping import Counterfeits
 from reissue.model.published import Published, PublishedGroups
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 from reissue.utility import Workload
 
 TINY = Setting(rows=900, releases=4, m=4, n=3, queries=100, seed=5)

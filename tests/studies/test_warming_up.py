@@ -12,7 +12,7 @@ from reissue_studies.riboni.setting import Setting as Riboni
 from reissue_studies.stopwatch import Stopwatch, Timed
 from reissue_studies.wong.setting import Setting as Wong
 
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 
 SETTINGS: Mapping[str, tuple[Any, ...]] = {
     "bu": (Bu(people=300, rounds=3, l=(2,), containers=(3,), known=(0,), queries=20),),

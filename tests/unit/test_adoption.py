@@ -70,7 +70,7 @@ def test_what_is_kept_of_adopted_releases(folder: Path) -> None:
         assert [release.number for release in series.releases] == [1, 2]
         assert alike(named(series)) == alike([FIRST, SECOND])
         for number, groups in enumerate((FIRST, SECOND), start=1):
-            members = series.members(number)
+            members = series.private.members(number)
             assert sorted(members["person"].to_list()) == sorted(who for people, _ in groups for who in people)
         first = series.release(1)
         assert first.manifest["method"] == {"name": "adopted"}
@@ -101,7 +101,7 @@ def test_the_next_release_goes_on_and_holds_back(folder: Path) -> None:
         assert release.manifest["series"] == "protected"
         assert release.manifest["adopted"] == 2
         assert "came from elsewhere" in release.manifest["warnings"][0]
-        held = series.held_back(3)
+        held = series.private.held_back(3)
         assert sorted(held["person"].to_list()) == ["c", "d", "e", "f", "g"]
         assert set(held["reason"].to_list()) == {BARRED}
         signature = {who: frozenset(values) for people, values in named(series)[2] for who in people}
@@ -109,11 +109,11 @@ def test_the_next_release_goes_on_and_holds_back(folder: Path) -> None:
         assert {"x", "y", "z", "w"} <= set(signature)
         # For good: in the releases after, and whatever the policy becomes.
         series.publish(TABLE)
-        assert sorted(series.held_back(4)["person"].to_list()) == ["c", "d", "e", "f", "g"]
-        assert series.held_back(4)["since"].to_list() == [3] * 5
+        assert sorted(series.private.held_back(4)["person"].to_list()) == ["c", "d", "e", "f", "g"]
+        assert series.private.held_back(4)["since"].to_list() == [3] * 5
         series.amend(ri.Policy(SCHEMA, ri.Mondrian(k=2), series="unprotected"), "an experiment")
         series.publish(TABLE)
-        assert sorted(series.held_back(5)["person"].to_list()) == ["c", "d", "e", "f", "g"]
+        assert sorted(series.private.held_back(5)["person"].to_list()) == ["c", "d", "e", "f", "g"]
         assert series.verify() == []
 
 
@@ -137,7 +137,7 @@ def test_groups_with_values_several_times_need_merged_buckets(tmp_path: Path) ->
     with adopt(tmp_path / "merged", merged, view(twice)) as series:
         assert series.release(1).summary["barred"] == 0
         series.publish(TABLE)
-        assert series.held_back(2).height == 0
+        assert series.private.held_back(2).height == 0
 
 
 # Brute force
@@ -251,8 +251,8 @@ def test_nobody_published_here_is_ever_above_one_in_m(memory: Path, seed: int) -
                 continue
             series.publish(table, seed=seed)
             number = len(series.releases)
-            assert set(series.held_back(number)["person"].to_list()) == bad & set(here)
-            published = set(series.members(number)["person"].drop_nulls().to_list())
+            assert set(series.private.held_back(number)["person"].to_list()) == bad & set(here)
+            published = set(series.private.members(number)["person"].drop_nulls().to_list())
             assert published == set(here) - bad
         seen = named(series)
         likely = highest(seen)
@@ -283,7 +283,7 @@ def test_buckets_that_cannot_be_certified_are_held_back(memory: Path, tmp_path: 
         with adopt(memory / f"{tmp_path.name}-{at}", EQUIVALENCE, view(*past)) as series:
             assert series.releases[-1].summary["barred"] == barred
             series.publish(TABLE)
-            assert len(series.held_back(len(past) + 1)) == barred
+            assert len(series.private.held_back(len(past) + 1)) == barred
             assert series.published().releases[-1].group_count
 
 
@@ -351,12 +351,12 @@ def files(tmp_path: Path) -> Path:
 def test_files_with_a_table_of_members(files: Path, folder: Path) -> None:
     releases = [files / "r1.csv", str(files / "r2.csv")]
     with adopt(folder, files / "policy.toml", releases, members=files / "members.csv", group="class") as series:
-        assert sorted(series.members(1)["person"].to_list()) == ["007", "p2", "p3", "p4"]
+        assert sorted(series.private.members(1)["person"].to_list()) == ["007", "p2", "p3", "p4"]
         assert series.release(1).tables["table"].rows() == [
             (1, "[20-29]", "cold"), (1, "[20-29]", "flu"), (2, "[30-39]", "flu"), (2, "[30-39]", "gout"),
         ]  # fmt: skip
         # 9 comes before 10.
-        assert series.members(2).filter(pl.col("group") == 1)["person"].to_list() == ["p3", "p4"]
+        assert series.private.members(2).filter(pl.col("group") == 1)["person"].to_list() == ["p3", "p4"]
         assert series.release(2).summary["barred"] == 0
         assert series.published().releases[1].region is not None
 
@@ -396,7 +396,7 @@ def test_the_persons_of_a_table_are_not_published(tmp_path: Path, folder: Path) 
         "illness": ["flu", "cold"],
     })  # fmt: skip
     with adopt(folder, ri.Policy(schema, ri.MInvariance(m=2)), [table]) as series:
-        assert series.members(1)["person"].to_list() == ["CANARY-1", "CANARY-2"]
+        assert series.private.members(1)["person"].to_list() == ["CANARY-1", "CANARY-2"]
         assert series.release(1).tables["table"].columns == ["group", "age", "illness"]
     for path in (folder / "public").rglob("*"):
         assert not path.is_file() or b"CANARY" not in path.read_bytes()
@@ -419,7 +419,7 @@ def test_ids_keep_their_type(folder: Path) -> None:
     release = pl.DataFrame({"group": [1, 1, 2, 2], "age": [5, 5, 6, 6], "illness": ["flu", "cold"] * 2})
     with adopt(folder, POLICY, [release], members=members) as series:
         series.publish(pl.DataFrame({"id": [1, 2, 9, 8], "age": [1, 2, 3, 4], "illness": ["flu", "cold"] * 2}))
-        assert sorted(series.members(2)["person"].to_list()) == [1, 2, 8, 9]
+        assert sorted(series.private.members(2)["person"].to_list()) == [1, 2, 8, 9]
         assert series.release(2).summary["changes"]["stayed"] == 2
 
 
@@ -430,7 +430,7 @@ def test_numbers_as_sensitive_values(folder: Path) -> None:
         assert series.release(1).summary["barred"] == 2
         table = pl.DataFrame({"id": list("abcdxy"), "age": range(6), "income": [250, 100, 100, 100, 70, 80]})
         series.publish(table)
-        assert sorted(series.held_back(2)["person"].to_list()) == ["c", "d"]
+        assert sorted(series.private.held_back(2)["person"].to_list()) == ["c", "d"]
         assert frozenset([100, 250]) in {frozenset(values) for _, values in named(series)[1]}
 
 
@@ -440,7 +440,7 @@ def test_hashed_ids(tmp_path: Path, folder: Path) -> None:
     make_key(tmp_path / "key")
     policy = replace(POLICY, people=ri.Ids("hashed", str(tmp_path / "key")))
     with adopt(folder, policy, view(FIRST)) as series:
-        assert series.pseudonym("a") in series.members(1)["person"].to_list()
+        assert series.private.pseudonym("a") in series.private.members(1)["person"].to_list()
         series.publish(TABLE)
         assert series.release(2).summary["changes"]["stayed"] == 7
     assert not any(b"illness-of" in path.read_bytes() for path in folder.rglob("*") if path.is_file())
@@ -450,7 +450,7 @@ def test_what_read_releases_gives(files: Path, folder: Path) -> None:
     (files / "named.csv").write_text("who,age,illness\nann,20-29,flu\nben,20-29,cold\n")
     foreign = read_releases([files / "named.csv"], sensitive="illness", person="who")
     with adopt(folder, POLICY, foreign) as series:
-        assert series.members(1)["person"].to_list() == ["ann", "ben"]
+        assert series.private.members(1)["person"].to_list() == ["ann", "ben"]
     nobody = read_releases([files / "r1.csv"], sensitive="illness", group="class")
     with pytest.raises(ParameterError, match="known who was in every group"):
         adopt(folder.with_name("other"), POLICY, nobody)
@@ -639,7 +639,7 @@ def test_forgetting_somebody_who_is_barred_is_told(folder: Path) -> None:
         assert told[0].startswith("2 people of those forgotten must never be published again")
         release = series.publish(TABLE)
         # As said: c and d cannot be recognised any more.
-        assert sorted(series.held_back(3)["person"].to_list()) == ["e", "f", "g"]
+        assert sorted(series.private.held_back(3)["person"].to_list()) == ["e", "f", "g"]
         assert release.summary["changes"]["arrived"] == 8
         # Those who are still known are barred as ever, in later releases too.
         assert series.forget("e")[0].startswith("1 person of those forgotten")
@@ -658,7 +658,7 @@ def test_the_gate_answers_for_what_is_published_here(folder: Path) -> None:
         # The audit of the whole series leaves nobody out.
         report = series.audit(attacks=["Worlds"])
         assert not report.passed
-        exposed = {series.name_of(finding.person) for finding in report.findings}
+        exposed = {series.private.name_of(finding.person) for finding in report.findings}
         assert exposed <= {"c", "d", "e", "f", "g"}
         likely = highest(named(series))
         assert exposed == {who for who in likely if likely[who] > Fraction(1, 2)}
@@ -671,6 +671,6 @@ def test_compromised_people_of_adopted_releases_are_not_made_up(folder: Path) ->
         series.publish(TABLE)
         report = series.audit(attacks=["Worlds"], limit=1, compromised=1.0)
         assert report.knowledge is not None
-        known = {series.name_of(int(who)): value for who, value in report.knowledge.compromised.items()}
+        known = {series.private.name_of(int(who)): value for who, value in report.knowledge.compromised.items()}
         true = dict(zip(TABLE["id"], TABLE["illness"], strict=True))
         assert known == {who: true[who] for who in ("a", "b", "w", "x", "y", "z")}

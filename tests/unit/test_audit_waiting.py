@@ -42,12 +42,14 @@ def clinic(folder: Path, method: ri.Incremental) -> ri.Series:
 
 def test_who_is_known_to_have_waited_is_exposed_with_whoever_joins(tmp_path: Path) -> None:
     series = clinic(tmp_path / "clinic", ri.Incremental(2, waiting=0.5))
-    assert series.held_back(2)["person"].to_list() == ["w1", "w2", "w3"]
-    assert series.held_back(3).height == 0
+    assert series.private.held_back(2)["person"].to_list() == ["w1", "w2", "w3"]
+    assert series.private.held_back(3).height == 0
     assert series.audit().passed
     report = series.audit(waiting=True)
     assert not report.passed
-    found = {series.name_of(finding.people[0]): report.published.values[finding.value] for finding in report.findings}
+    found = {
+        series.private.name_of(finding.people[0]): report.published.values[finding.value] for finding in report.findings
+    }
     assert found == {"w1": "cancer", "w2": "cancer", "w3": "cancer", "joined": "flu"}
 
 
@@ -58,14 +60,14 @@ def test_nobody_waits_alone_with_waiting_0(tmp_path: Path) -> None:
     series = ri.open(tmp_path / "clinic")
     assert len(series.releases) == 1
     series.publish(months()[2])
-    assert series.held_back(2).height == 0
+    assert series.private.held_back(2).height == 0
     assert series.audit(waiting=True).passed
 
 
 def test_where_all_newcomers_wait_they_are_one_list(tmp_path: Path) -> None:
     # Too few people for anybody to wait: 0.02 of 16 is nobody. Three newcomers with one value must.
     series = clinic(tmp_path / "clinic", ri.Incremental(2))
-    assert series.held_back(2).height == 3
+    assert series.private.held_back(2).height == 3
     assert not series.audit(waiting=True).passed
 
 
@@ -110,7 +112,7 @@ def test_what_is_said_to_be_certain_is_true(tmp_path: Path) -> None:
         for finding in report.findings:
             if finding.what == "value":
                 (person,) = finding.people
-                assert report.published.values[finding.value] == true[series.name_of(person)]
+                assert report.published.values[finding.value] == true[series.private.name_of(person)]
                 certain += 1
     assert certain
 
@@ -127,10 +129,10 @@ def test_a_list_kept_for_a_larger_l_is_not_judged_by_a_smaller_one(tmp_path: Pat
     series = ri.open(tmp_path / "clinic", ri.Policy(SCHEMA, ri.Incremental(3, waiting=0.5)))
     series.publish(table(OLD))
     series.publish(table(OLD, (["w1", "w2"], 20, ["cancer", "flu"])))
-    assert series.held_back(2)["person"].to_list() == ["w1", "w2"]
+    assert series.private.held_back(2)["person"].to_list() == ["w1", "w2"]
     series.amend(ri.Policy(SCHEMA, ri.Incremental(2, waiting=0.5)), "two are enough")
     series.publish(table(OLD, (["w1", "w2"], 20, ["cancer", "flu"]), (["j1"], 20, ["cancer"])))
-    assert series.held_back(3).height == 0
+    assert series.private.held_back(3).height == 0
     report = series.audit(waiting=True)
     assert report.passed
     assert not report.findings
@@ -140,7 +142,7 @@ def test_a_list_in_which_a_value_changed_is_left_out(tmp_path: Path) -> None:
     series = ri.open(tmp_path / "clinic", ri.Policy(SCHEMA, ri.Incremental(2, waiting=0.5)))
     series.publish(table(OLD))
     series.publish(table(OLD, (["w1", "w2"], 20, ["cancer", "cancer"])))
-    assert series.held_back(2).height == 2
+    assert series.private.held_back(2).height == 2
     last = table(OLD, (["w1", "w2"], 20, ["cancer", "flu"]), (["j1"], 20, ["cancer"]))
     drafted = series.audit(draft=series.draft(last), waiting=True)
     series.publish(last)

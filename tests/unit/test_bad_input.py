@@ -260,7 +260,7 @@ def test_mondrian_is_refused_a_second_release(folder: Path, policy: ri.Policy, p
 
 
 def test_there_is_no_such_release(series: ri.Series) -> None:
-    for ask in (series.members, series.release, series.utility):
+    for ask in (series.private.members, series.release, series.utility):
         with pytest.raises(ParameterError, match="There is no release 2"):
             ask(2)
 

@@ -107,7 +107,7 @@ def test_ids_live_in_exactly_one_private_file(series_folder: Path) -> None:
         series.forget("CANARY-id-17")
         assert holding(series_folder, "CANARY-id-17") == []
         assert len(holding(series_folder, "CANARY-id-18")) == 1
-        assert series.members(1)["person"].null_count() == 1
+        assert series.private.members(1)["person"].null_count() == 1
     assert holding(series_folder, "CANARY-name") == []
 
 
@@ -119,8 +119,8 @@ def test_hashed_ids_are_nowhere(tmp_path: Path) -> None:
         series.publish(planted())
         series.publish(planted())
         assert series.releases[1].summary["changes"]["stayed"] == PEOPLE
-        pseudonym = series.pseudonym("CANARY-id-3")
-        assert pseudonym in series.members(2)["person"].to_list()
+        pseudonym = series.private.pseudonym("CANARY-id-3")
+        assert pseudonym in series.private.members(2)["person"].to_list()
         assert holding(tmp_path / "s", "CANARY-id") == []
         series.forget("CANARY-id-3")
         assert holding(tmp_path / "s", pseudonym) == []
@@ -170,7 +170,8 @@ def test_messages_reprs_logs_and_leftovers_are_silent(
         said.write(str(unknown.value))
         draft = series.draft(good)
         objects = [
-            series, release, draft, draft.snapshot, draft.grouping, draft.recoded, draft.delta, draft.domain,
+            series, release, draft, draft.snapshot, draft.grouping, draft.recoded, draft.delta, draft.private,
+            draft.private.domain, draft.continues, draft.judged, series._history(), series._history().known,
             draft.snapshot.quasi[0], draft.snapshot.values.levels, series.published(),
             series.published().releases[0], series._ledger, *series._ledger.releases(), series.utility(1),
         ]  # fmt: skip

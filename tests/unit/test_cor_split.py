@@ -265,10 +265,10 @@ def test_nobody_is_published_more_than_l_times_whatever_lies_between(chain: Any)
 def test_the_retired_are_listed_with_a_reason_and_not_in_public(folder: Path) -> None:
     with ri.open(folder, policy(ri.CorSplit(2, 1, L=1))) as series:
         series.publish(people(evenly(4, "ab")))
-        assert series.held_back(1).height == 0
+        assert series.private.held_back(1).height == 0
         series.publish(people(evenly(8, "ab")))
-        assert sorted(series.held_back(2)["person"]) == ["p0", "p1", "p2", "p3"]
-        assert set(series.held_back(2)["reason"]) == {RETIRED}
+        assert sorted(series.private.held_back(2)["person"]) == ["p0", "p1", "p2", "p3"]
+        assert set(series.private.held_back(2)["reason"]) == {RETIRED}
         assert RETIRED not in str(series.releases[1].manifest)
         with pytest.raises(Infeasible, match="Nobody can be published: 8 rows would all be withheld"):
             series.publish(people(evenly(8, "ab")))
@@ -461,8 +461,8 @@ def held_back_after(folder: Path, given: ri.Policy, *past: Groups) -> set[str]:
     with adopt(folder, given, ri.Published.from_groups(past)) as series:
         series.publish(table.with_columns(age=pl.int_range(pl.len()) + 20))
         number = len(past) + 1
-        held = series.held_back(number)
-        published = set(series.members(number)["person"].drop_nulls())
+        held = series.private.held_back(number)
+        published = set(series.private.members(number)["person"].drop_nulls())
         assert published | set(held["person"]) == set(table["person"])
         assert set(newcomers) <= published
         assert series.verify() == []
@@ -499,7 +499,7 @@ def test_whoever_was_published_too_often_elsewhere_does_not_go_on(memory: Path, 
         path = memory / f"{tmp_path.name}-{at}"
         assert held_back_after(path, ADOPTED, *past) == expected
         with ri.open(path) as series:
-            reasons = set(series.held_back(len(past) + 1)["reason"])
+            reasons = set(series.private.held_back(len(past) + 1)["reason"])
             assert reasons == ({reason} if reason else reasons - {RETIRED})
             assert series.releases[len(past) - 1].summary["barred"] == (2 if len(past) == 4 else 0)
 
@@ -530,9 +530,9 @@ def test_groups_made_elsewhere_count_as_earlier_groups(memory: Path, tmp_path: P
             here |= {f"r{n}": three[n % 3] for n in range(9)}
             table = pl.DataFrame({"person": list(here), "age": range(len(here)), "illness": list(here.values())})
             s.publish(table, seed=seed)
-            assert s.held_back(2).height == 0
+            assert s.private.held_back(2).height == 0
             assert ri.guarantees.HistoricallySafe(3, 2).check(s.published()).holds
-            for _, members in s.members(2).group_by("group"):
+            for _, members in s.private.members(2).group_by("group"):
                 people = set(members["person"].drop_nulls())
                 most = max(len(people & set(then)) for then, _ in past)
                 assert not members.height - 2 < most < members.height

@@ -303,7 +303,7 @@ def test_our_own_releases_with_a_registry(form: str, folder: Path, patients: pl.
     for number, (mine, theirs) in enumerate(zip(own.releases, foreign.published.releases, strict=True), start=1):
         assert mine.values.tolist() == theirs.values.tolist()
         assert mine.counts.tolist() == theirs.counts.tolist()
-        truth = series.members(number).drop_nulls("person")
+        truth = series.private.members(number).drop_nulls("person")
         names = foreign.published.people
         assert names is not None
         for g in range(theirs.group_count):
@@ -319,7 +319,7 @@ def test_declared_counterfeits_are_members(folder: Path) -> None:
     series.publish(table[:2].with_columns(d=pl.lit("flu")).vstack(table[:0]), seed=1)
     foreign = read_releases(folder, sensitive="d", registry=table.drop("d"), person="p")
     made_up = [int(np.count_nonzero(release.members < 0)) for release in foreign.published.releases]
-    assert made_up == [series.members(n)["person"].null_count() for n in (1, 2)]
+    assert made_up == [series.private.members(n)["person"].null_count() for n in (1, 2)]
     assert sum(made_up) > 0
 
 
@@ -334,7 +334,7 @@ def test_a_numeric_column_with_missing_values(folder: Path) -> None:
     assert list(space.attributes) == ["age"]
     known = Intervals.between(*[np.array([1, 2, np.nan, np.nan, 5, 6])] * 2)
     group, person = space.holds(Regions(6, {"age": known}))
-    truth = series.members(1)
+    truth = series.private.members(1)
     pairs = set(zip(group.tolist(), person.tolist(), strict=True))
     assert {(g - 1, "abcdef".index(p)) for p, g in truth.select("person", "group").iter_rows()} <= pairs
 

@@ -340,20 +340,22 @@ def test_what_a_gate_said_is_about_one_draft(folder: Path, gated: ri.Policy, pat
     assert gated.gate is not None
     with ri.open(folder, gated) as series:
         passed, other = series.draft(patients.head(12)), series.draft(patients, gate=False)
-        rows = passed.rows.with_columns(pl.col("diagnosis").reverse())
+        others = passed.rows.with_columns(pl.col("reissue.group").reverse())
+        values = passed.rows.with_columns(pl.col("diagnosis").reverse())
+        borrowed = replace(other, judged=replace(other.judged, passage=passed.passage))
         for changed in (
-            replace(other, passage=passed.passage),
+            borrowed,
             replace(passed, recoded=other.recoded),
-            replace(passed, recoded=other.recoded, seal=other.seal),
-            replace(passed, rows=passed.rows.with_columns(pl.col("reissue.group").reverse())),
-            replace(passed, rows=rows),
-            replace(passed, counterfeits=passed.rows.head(1)),
+            replace(passed, recoded=other.recoded, judged=replace(passed.judged, seal=other.seal)),
+            replace(passed, private=replace(passed.private, rows=others)),
+            replace(passed, private=replace(passed.private, rows=values)),
+            replace(passed, private=replace(passed.private, counterfeits=passed.rows.head(1))),
         ):
             with pytest.raises(GateClosed, match="not the one that the gate let pass"):
                 series.commit(changed)
         assert series.releases == []
         # A reason can stand in for the gate, and the record does not say that the gate saw it.
-        release = series.commit(replace(other, passage=passed.passage), override="it takes too long")
+        release = series.commit(borrowed, override="it takes too long")
         assert release.summary["gate"]["verdict"] == "never run"
         assert release.summary["gate"]["override"] == "it takes too long"
 
@@ -543,11 +545,11 @@ def test_nobody_held_back_is_drawn(folder: Path, policy: ri.Policy, fake: type[F
     with ri.open(folder, withhold) as series:
         series.publish(table)
         series.publish(more)
-        assert series.held_back(2)["person"].to_list() == ["e"]
+        assert series.private.held_back(2)["person"].to_list() == ["e"]
         series.audit(attacks=["Fake"], compromised=1.0)
         known = fake.knowledge[-1]
         assert known is not None
-        assert {series.name_of(int(number)) for number in known.compromised} == {"a", "b", "c", "d"}
+        assert {series.private.name_of(int(number)) for number in known.compromised} == {"a", "b", "c", "d"}
 
 
 def test_the_words_of_the_real_attacks_name_nobody_and_nothing(folder: Path, patients: pl.DataFrame) -> None:

@@ -16,7 +16,7 @@ from reissue.errors import Infeasible, ParameterError, PolicyError, Refused, Tab
 from reissue.methods.hd_composition.cells import LEAF, Cells, codes_of, grow, prune
 from reissue.model.roles import HOLDERS, Roles
 from reissue.model.snapshot import Column, Labels, Numbers
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 from reissue.publishing.rehearsal import Rehearsal
 
 Facts = Mapping[int, Iterable[str]]
@@ -470,9 +470,9 @@ def test_a_series_on_disk_with_roles_replacements_utility_and_audit(tmp_path: Pa
             release = series.publish(table(everyone(here, ill=ill & here)), registry=registry(places), seed=number)
             assert release.summary["registered"] == 150 and release.summary["people"] == len(here)
             assert release.manifest["rows"] == release.tables["table"].height
-            assert set(series.members(number)["person"]) == here
+            assert set(series.private.members(number)["person"]) == here
             places[int(rng.integers(0, 150))] = int(rng.integers(0, 100))
-        roles = series.roles(3)
+        roles = series.private.roles(3)
         assert roles.columns == ["person", "value", "role", "cohort", "container", "awake", "present"]
         holders = roles.filter(pl.col("role") == "holder")
         assert set(holders["person"]) <= ill and set(holders["cohort"]) == {1}
@@ -497,7 +497,7 @@ def test_a_series_on_disk_with_roles_replacements_utility_and_audit(tmp_path: Pa
     ) as series:
         series.publish(pl.DataFrame({"id": [1, 2], "x": [1, 2], "disease": ["a", "b"]}))
         with pytest.raises(ParameterError, match="has no roles"):
-            series.roles(1)
+            series.private.roles(1)
         with pytest.raises(ParameterError, match="a series with a registry"):
             series.audit(participation=0.5, limit=1)
 

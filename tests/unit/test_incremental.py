@@ -183,21 +183,21 @@ def test_nobody_can_be_published_says_how_many() -> None:
 def test_waiting_is_counted_from_the_first_release_missed(folder: Path) -> None:
     with ri.open(folder, policy(HALF)) as series:
         series.publish(people(*FOUR))
-        assert series.held_back(1).height == 0
+        assert series.private.held_back(1).height == 0
         series.publish(people(*FOUR, ("E", 22, "b")))
-        assert series.held_back(2).rows() == [("E", WAITING, 2)]
+        assert series.private.held_back(2).rows() == [("E", WAITING, 2)]
         series.publish(people(*FOUR, ("E", 22, "b"), ("F", 64, "b")))
-        assert series.held_back(3).rows() == [("E", WAITING, 2), ("F", WAITING, 3)]
+        assert series.private.held_back(3).rows() == [("E", WAITING, 2), ("F", WAITING, 3)]
         assert series.releases[2].summary["held_back"] == {WAITING: {"people": 2, "longest_wait": 2}}
-        assert set(series.members(3)["person"]) == {"A", "B", "C", "D"}
+        assert set(series.private.members(3)["person"]) == {"A", "B", "C", "D"}
         text = (folder / "public" / "0003" / "release.json").read_text()
         assert "held" not in text
         assert "lists" not in text
         # Somebody with another value near E: both are published, and F waits on.
         series.publish(people(*FOUR, ("E", 22, "b"), ("F", 64, "b"), ("G", 21, "a")))
-        assert series.held_back(4).rows() == [("F", WAITING, 3)]
+        assert series.private.held_back(4).rows() == [("F", WAITING, 3)]
         series.publish(people(*FOUR, ("E", 22, "b"), ("F", 64, "b"), ("G", 21, "a"), ("H", 66, "a")))
-        assert series.held_back(5).height == 0
+        assert series.private.held_back(5).height == 0
         assert series.verify() == []
 
 
@@ -283,7 +283,7 @@ def test_a_series_from_disk_goes_on_as_in_memory(chain: Any, folder: Path) -> No
             release = reopened.publish(table)
             assert release.tables["table"].equals(draft.tables["table"])
             waiting = [] if draft.held_back is None else draft.held_back.select("since").to_series().sort().to_list()
-            assert reopened.held_back(release.number)["since"].to_list() == waiting
+            assert reopened.private.held_back(release.number)["since"].to_list() == waiting
 
 
 def test_states_survive_new_labels_and_codes(chain: Any) -> None:

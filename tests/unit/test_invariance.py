@@ -147,7 +147,7 @@ def test_counterfeits_per_group_are_published_where_the_policy_says_so(folder: P
         first = series.publish(people(FOUR))
         assert first.tables["counterfeits"].height == 0
         second = series.publish(people({person: FOUR[person] for person in (0, 1, 2)}))
-        members = series.members(2)
+        members = series.private.members(2)
         made = members.filter(pl.col("counterfeit").is_not_null())
         assert made["person"].null_count() == made.height == 1
         assert second.tables["counterfeits"].rows() == [(made["group"][0], 1)]
@@ -170,15 +170,17 @@ def test_counterfeits_are_not_told_from_people_in_public(folder: Path):
 def test_held_back_people_are_listed_in_private(folder: Path):
     with ri.open(folder, policy(ri.MInvariance(2))) as series:
         series.publish(people(FOUR))
-        signature = series.members(1).filter(pl.col("group") == series.members(1).filter(person="p0")["group"][0])
+        signature = series.private.members(1).filter(
+            pl.col("group") == series.private.members(1).filter(person="p0")["group"][0]
+        )
         mate = next(person for person in signature["person"] if person != "p0")
         outside = next(value for person, value in FOUR.items() if f"p{person}" not in ("p0", mate))
         series.publish(people(FOUR | {0: outside}))
-        assert series.held_back(1).height == 0
-        assert series.held_back(2).rows() == [("p0", "value changed to one outside the signature", 2)]
-        assert "p0" not in series.members(2)["person"]
+        assert series.private.held_back(1).height == 0
+        assert series.private.held_back(2).rows() == [("p0", "value changed to one outside the signature", 2)]
+        assert "p0" not in series.private.members(2)["person"]
         series.publish(people(FOUR | {0: outside}))
-        assert series.held_back(3)["since"].to_list() == [2]
+        assert series.private.held_back(3)["since"].to_list() == [2]
         assert series.releases[2].summary["held_back"]["value changed to one outside the signature"] == {
             "people": 1,
             "longest_wait": 2,
@@ -259,7 +261,7 @@ def test_hierarchies_and_columns_that_a_policy_adds_later(folder: Path):
         series.amend(with_town(drop=False), "towns too")
         # The counterfeit of before gets a town of its own.
         assert series.publish(table[:3]).tables["table"].height == 4
-        assert series.members(3)["counterfeit"].drop_nulls().to_list() == [1]
+        assert series.private.members(3)["counterfeit"].drop_nulls().to_list() == [1]
 
 
 @pytest.mark.parametrize("method", [ri.MInvariance(3), ri.EEquivalence(3, 2)])
@@ -338,4 +340,4 @@ def test_counterfeits_do_not_stand_out_after_a_policy_changed(folder: Path, firs
         assert series.publish(aged(first, 5)).tables["quasi"]["age"].to_list() == [first] * 6
         series.amend(ages(low=0, high=50), "another range")
         assert series.publish(aged(40, 5)).tables["quasi"]["age"].to_list() == [40] * 6
-        assert series.members(3)["counterfeit"].drop_nulls().to_list() == [1]
+        assert series.private.members(3)["counterfeit"].drop_nulls().to_list() == [1]

@@ -249,7 +249,7 @@ def test_published_audited_and_kept(tmp_path: Any, form: Any) -> None:
     policy = ri.Policy(schema(), Mask(4, 3), form=form)
     with ri.open(tmp_path / "series", policy) as series:
         release = series.publish(frame, seed=4)
-        replaced = series.replaced(1)
+        replaced = series.private.replaced(1)
         assert release.summary["replaced"] == replaced.height > 0
         assert set(replaced["value"]) == {"HIV"}
         true = dict(zip(frame["id"], frame["disease"], strict=True))

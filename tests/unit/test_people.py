@@ -87,7 +87,7 @@ def test_many_releases_of_people_coming_and_going(
             assert set(found) == set(numbers) | set(table["patient"])
             assert {person: found[person] for person in numbers} == numbers
             assert sorted(rows[PERSON]) == sorted(found[person] for person in table["patient"])
-            assert sorted(series.members(release)["person"]) == sorted(table["patient"])
+            assert sorted(series.private.members(release)["person"]) == sorted(table["patient"])
             numbers = found
         assert len(numbers) == 60
         gone = table["patient"][0]

@@ -13,7 +13,7 @@ import reissue as ri
 from reissue.errors import Refused
 from reissue.methods import METHODS, Takes
 from reissue.model.snapshot import Delta
-from reissue.publishing.drafting import History
+from reissue.publishing.history import History, Last
 from reissue.publishing.refusals import check_changes
 
 KINDS = ("deletions", "changes", "returns")
@@ -41,7 +41,8 @@ def history(*, protected: bool = True, method: str = "Picky", adopted: int = 0, 
     frames = {name: pl.DataFrame({"person": pl.Series(who, dtype=pl.UInt32)}) for name, who in people.items()}
     if "held_back" in frames:
         frames["held_back"] = frames["held_back"].with_columns(reason=pl.lit("waits"), since=pl.lit(3, pl.UInt32))
-    return History(number=3, protected=protected, method=method, adopted=adopted, **frames)
+    last = Last(held_back=frames.pop("held_back", None))
+    return History(number=3, protected=protected, method=method, adopted=adopted, last=last, **frames)
 
 
 def refusal(method: ri.Mondrian, changes: Delta, past: History) -> Refused:

@@ -34,8 +34,8 @@ def test_committing_an_old_draft_does_not_bring_back_a_forgotten_id(
         waiting = series.draft(pl.concat([patients, NEWCOMER]))
         series.forget("p03")
         series.commit(waiting)
-        assert "p03" not in series.members(1)["person"].to_list()
-        assert "new" in series.members(2)["person"].to_list()
+        assert "p03" not in series.private.members(1)["person"].to_list()
+        assert "new" in series.private.members(2)["person"].to_list()
         assert series.verify() == []
 
 
@@ -332,8 +332,8 @@ def test_ids_from_numpy_and_ids_that_are_none(folder: Path, policy: ri.Policy, p
             with pytest.raises(ParameterError, match="text or a whole number"):
                 series.forget(wrong)
         with pytest.raises(ParameterError, match="no person number 99"):
-            series.name_of(99)
-        assert series.id_from_text("²") == "²"
+            series.private.name_of(99)
+        assert series.private.id_from_text("²") == "²"
 
 
 def test_many_labels_and_many_strata_are_no_special_case() -> None:

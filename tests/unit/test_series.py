@@ -24,7 +24,7 @@ def test_publish_look_and_reopen(folder: Path, policy: ri.Policy, patients: pl.D
         (again,) = series.releases
         assert again.tables["table"].equals(release.tables["table"])
         assert again.tables["table"].columns == ["group", "age_low", "age_high", "sex", "diagnosis"]
-        members = series.members(1)
+        members = series.private.members(1)
         assert sorted(members["person"].to_list()) == sorted(patients["patient"].to_list())
         assert members.columns == ["person", "group", "counterfeit"]
         assert series.verify() == []
@@ -73,7 +73,7 @@ def test_ids_of_a_csv_file_stay_as_they_are_written(
     patients.with_columns(pl.Series("patient", ids)).write_csv(tmp_path / "t.csv")
     with ri.open(folder, policy) as series:
         series.publish(tmp_path / "t.csv")
-        assert sorted(series.members(1)["person"].to_list()) == ids
+        assert sorted(series.private.members(1)["person"].to_list()) == ids
 
 
 def test_delta_counts_who_came_went_returned_and_changed(
@@ -95,7 +95,7 @@ def test_delta_counts_who_came_went_returned_and_changed(
             "arrived": 2, "returned": 0, "stayed": 16, "gone": 4, "changed_quasi": 1, "changed_value": changed,
         }  # fmt: skip
         assert series.publish(patients).summary["changes"]["returned"] == 4
-        members = [dict(series.members(n).select("person", "group").rows()) for n in (1, 2, 3)]
+        members = [dict(series.private.members(n).select("person", "group").rows()) for n in (1, 2, 3)]
         assert [len(m) for m in members] == [20, 18, 24]
 
 
@@ -119,7 +119,7 @@ def test_whole_number_ids(folder: Path, policy: ri.Policy, patients: pl.DataFram
     numbered = patients.with_columns(pl.int_range(100, 124).alias("patient"))
     with ri.open(folder, policy) as series:
         series.publish(numbered)
-        assert series.id_from_text("105") == 105
+        assert series.private.id_from_text("105") == 105
         series.forget(105)
         assert series.publish(numbered).summary["changes"]["arrived"] == 1
 
@@ -133,7 +133,7 @@ def test_the_outsiders_view_says_what_was_published(folder: Path, policy: ri.Pol
             table = series.release(release.number).tables["table"]
             assert release.region is not None
             assert release.region.rows() == table.drop("diagnosis").unique().sort("group").drop("group").rows()
-            truth = dict(series.members(release.number).select("person", "group").rows())
+            truth = dict(series.private.members(release.number).select("person", "group").rows())
             for group in range(release.group_count):
                 codes = slice(release.value_starts[group], release.value_starts[group + 1])
                 counted = dict(
@@ -141,7 +141,7 @@ def test_the_outsiders_view_says_what_was_published(folder: Path, policy: ri.Pol
                 )
                 assert counted == Counter(table.filter(pl.col("group") == group + 1)["diagnosis"].to_list())
                 who = release.members[release.member_starts[group] : release.member_starts[group + 1]]
-                assert {series.name_of(int(n)) for n in who} == {p for p, g in truth.items() if g == group + 1}
+                assert {series.private.name_of(int(n)) for n in who} == {p for p, g in truth.items() if g == group + 1}
         for guarantee in policy.guarantees():
             assert guarantee.check(view).holds
 

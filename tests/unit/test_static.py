@@ -239,11 +239,11 @@ class TestStaticII:
         with ri.open(tmp_path / "series", ri.Policy(schema(), ri.StaticII(3))) as series:
             series.publish(first)
             series.publish(pl.concat([first, new]))
-            assert series.held_back(2)["person"].to_list() == ["E", "F"]
+            assert series.private.held_back(2)["person"].to_list() == ["E", "F"]
             series.amend(ri.Policy(schema(), ri.StaticII(2)), "two values will do")
             release = series.publish(pl.concat([first, new]))
             assert release.manifest["series"] == "protected"
-            assert series.held_back(3).is_empty()
+            assert series.private.held_back(3).is_empty()
             series.amend(ri.Policy(schema(), ri.StaticII(3)), "they will not")
             with pytest.raises(Unprotected):
                 series.publish(pl.concat([first, new, newer]))

@@ -213,7 +213,7 @@ def _series(
         witnesses += [witness for _, witness in report.unasked]
         numbers = {number for witness in witnesses for number in _everybody(witness) if number >= 0}
         numbers |= {number for finding in report.findings for number in finding.people if number >= 0}
-        names = {number: str(opened.name_of(number)) for number in numbers}
+        names = {number: str(opened.private.name_of(number)) for number in numbers}
     return report, lambda number: names.get(number, f"person {number}")
 
 

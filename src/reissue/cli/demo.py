@@ -106,7 +106,7 @@ def _told(series: Series, safe: Series, folder: Path) -> dict[str, Any]:
     told["first_rows"] = first.head(6).to_dicts()
     if story is not None:
         told["witness"] = {
-            "patient": series.name_of(story.person),
+            "patient": series.private.name_of(story.person),
             "diagnosis": story.value,
             "groups": [{"release": r, "group": g, "diagnoses": list(v)} for r, g, v in story.groups],
         }

@@ -40,7 +40,7 @@ def forget(
     else:
         raise ParameterError("Forgetting cannot be undone.", hint="say --yes when the id comes from a pipe or file.")
     with open_series(series) as opened:
-        notes = opened.forget(*(opened.id_from_text(person) for person in people))
+        notes = opened.forget(*(opened.private.id_from_text(person) for person in people))
     if as_json:
         print_json({"forgotten": len(people), **({"notes": list(notes)} if notes else {})})
         return

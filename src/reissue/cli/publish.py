@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,9 +10,7 @@ import typer
 from reissue.cli.output import AsJson, SeriesFolder, ShowValues, print_json, print_rows, print_table, say, stages
 
 if TYPE_CHECKING:
-    from reissue.publishing.drafting import Draft
-    from reissue.publishing.policy import Policy
-    from reissue.publishing.series import Series
+    from reissue.publishing.draft import Draft
 
 CHANGES = ("arrived", "returned", "stayed", "gone", "changed_quasi", "changed_value")
 
@@ -65,82 +62,31 @@ def publish(
 
       reissue publish clinic february.csv --registry people.csv --extinct deaths.csv
     """
-    from reissue.publishing.inspection import at_gate, let_through
-    from reissue.publishing.policy import Policy
-    from reissue.publishing.series import draft as first_draft
-    from reissue.publishing.series import open as open_series
+    from reissue.errors import ParameterError
+    from reissue.publishing.draft import Draft
+    from reissue.publishing.series import preview
+    from reissue.publishing.series import publish as publish_table
 
-    with stages(6) as progress, ExitStack() as stack:
-        given: Any = {"seed": seed, "show_values": show_values, "gate": False, "progress": progress}
-        opened = _existing(series, policy)
-        if opened is None and policy is not None:
-            # A series comes into being with its first release: nothing is made for a table that does not fit.
-            rules = Policy.read(policy)
-            given |= _beside(registry, extinct, rules)
-            reason = _asked(rules, report, override, force)
-            made, found = at_gate(first_draft(table, rules, **given), progress=progress)
-        else:
-            opened = stack.enter_context(opened or open_series(series))
-            given |= _beside(registry, extinct, opened.policy)
-            reason = _asked(opened.policy, report, override, force)
-            if not dry_run:
-                stack.enter_context(opened.writing())
-            made, found = opened.at_gate(opened.draft(table, **given), progress=progress)
-        if report is not None and found is not None:
-            found.to_html(report)
-        if reason is None:
-            let_through(made)
-        if opened is None and not dry_run:
-            opened = stack.enter_context(open_series(series, policy))
-        progress("Committing")
-        release = opened.commit(made, override=reason) if opened is not None and not dry_run else None
-    if release is None:
+    if report is not None and report.exists() and not force:
+        raise ParameterError(f"There is a file '{report}' already.", hint="name another one, or pass --force.")
+    with stages(6) as progress:
+        made = (preview if dry_run else publish_table)(
+            series,
+            table,
+            policy,
+            registry=registry,
+            extinct=extinct,
+            seed=seed,
+            show_values=show_values,
+            report=report,
+            override=override,
+            progress=progress,
+        )
+    if isinstance(made, Draft):
         _show(made.summary, as_json, committed=False)
         _show_rows(made, as_json)
     else:
-        _show(dict(release.summary) | {"folder": str(release.folder)}, as_json, committed=True)
-
-
-def _asked(policy: Policy, report: Path | None, override: str | None, force: bool) -> str | None:
-    """The reason for passing a closed gate, if one is given; a report needs a gate to report on."""
-    from reissue.errors import ParameterError
-    from reissue.publishing.gate import written_reason
-
-    if report is not None and policy.gate is None:
-        raise ParameterError(
-            "The policy has no gate, so there is nothing to report.",
-            hint="`reissue audit` reports on what is published.",
-        )
-    if report is not None and report.exists() and not force:
-        raise ParameterError(f"There is a file '{report}' already.", hint="name another one, or pass --force.")
-    return written_reason(override, policy.gate)
-
-
-def _beside(registry: Path | None, extinct: Path | None, policy: Policy) -> dict[str, Any]:
-    """What is published with the table: the registry, and the ids of those extinct."""
-    from reissue.errors import TableError
-    from reissue.tables.frames import read_table
-
-    if extinct is None:
-        return {"registry": registry}
-    frame, _ = read_table(extinct, text=policy.schema.texts)
-    if policy.schema.person not in frame.columns:
-        raise TableError(
-            f"The file '{extinct}' has no column '{policy.schema.person}'.", hint="name it as in the table."
-        )
-    return {"registry": registry, "extinct": frame[policy.schema.person].to_list()}
-
-
-def _existing(series: Path, policy: Path | None) -> Series | None:
-    """The series, which must run under the policy if one is given; None if nothing was published there yet."""
-    from reissue.errors import NotASeries
-    from reissue.ledger import Ledger
-    from reissue.publishing.series import open as open_series
-
-    with suppress(NotASeries), Ledger.open(series) as ledger:
-        if policy is None or ledger.releases():
-            return open_series(series, policy)
-    return None
+        _show(dict(made.summary) | {"folder": str(made.folder)}, as_json, committed=True)
 
 
 def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:

@@ -43,16 +43,17 @@ def show(
     from reissue.publishing.series import open as open_series
 
     with open_series(series) as opened:
-        release = chosen(opened, number)
+        release, private = chosen(opened, number), opened.private
         if held_back:
-            _show_private(opened.held_back(release.number), "withheld from", release.number, as_json, name="held_back")
+            _show_private(private.held_back(release.number), "withheld from", release.number, as_json, name="held_back")
             return
         if replaced:
-            people = opened.replaced(release.number)
+            people = private.replaced(release.number)
             _show_private(people, "published with another value in", release.number, as_json, name="replaced")
             return
         if roles:
-            _show_private(opened.roles(release.number), "given a role in", release.number, as_json, name="roles")
+            people = private.roles(release.number)
+            _show_private(people, "given a role in", release.number, as_json, name="roles")
             return
         tables = release.tables
     if as_json:

@@ -37,7 +37,7 @@ from reissue.publishing.inspection import without_people
 from reissue.publishing.keys import key_of, with_absolute_key
 from reissue.publishing.policy import Policy
 from reissue.publishing.series import Series
-from reissue.tables.coding import code_table
+from reissue.tables.coding import Known, code_table
 from reissue.tables.frames import Library
 from reissue.tables.people import KnownPeople
 from reissue.tables.views import published_view
@@ -152,16 +152,16 @@ class _Past:
 
     def _add(self, number: int, release: Given, schema: Schema, key: bytes | None, ids: pl.Series) -> pl.Series:
         """Number the people of a release and take in its values; gives everybody's ids, with those before."""
-        known = KnownPeople(lambda: ids, ids.len(), self.rows[-1][PERSON]) if self.rows else None
+        people = KnownPeople(lambda: ids, ids.len(), self.rows[-1][PERSON]) if self.rows else None
         stub, extra = _stub(schema)
         # Who has which value is not known; for reading the column that does not matter.
         frame = release.members.sort(GROUP_NUMBER).select(pl.col("person").alias(schema.person), GROUP_NUMBER)
         values = release.values.sort(GROUP_NUMBER, schema.sensitive)
         each = values.select(pl.col(schema.sensitive).repeat_by("count").explode())
         frame = frame.rename({GROUP_NUMBER: extra}).with_columns(each[schema.sensitive])
-        seen = self.domains[-1] if self.domains else None
+        seen = self.domains[-1] if self.domains else Domain()
         try:
-            coded = code_table(frame, stub, people=known, next_number=self.next_number, domain=seen, key=key)
+            coded = code_table(frame, stub, Known(people, self.next_number, seen, key))
         except TableError as error:
             hint = error.hint or "give the releases and their members as they were, and fit the policy to them."
             raise TableError(f"Release {number}: {error.what}", problems=error.problems, hint=hint) from None

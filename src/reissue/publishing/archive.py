@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.errors import ParameterError
-from reissue.ledger import Entry, Ledger
+from reissue.errors import ParameterError, count_of
+from reissue.ledger import Entry, Ledger, Record
 from reissue.methods.hd_composition import hd_composition
 from reissue.methods.incremental import incremental
 from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON, Domain
@@ -20,9 +20,10 @@ from reissue.model.memory import KEPT, Prefixed
 from reissue.model.release import Release
 from reissue.model.showing import codes_of, with_counterfeits
 from reissue.model.snapshot import Snapshot
-from reissue.publishing.drafting import Draft, History
+from reissue.publishing.draft import Draft, PrivateTables
+from reissue.publishing.history import History, Last
 from reissue.publishing.policy import Policy
-from reissue.tables.coding import restore
+from reissue.tables.coding import Known, restore
 from reissue.tables.people import KnownPeople
 
 SNAPSHOT = "snapshot"
@@ -48,17 +49,11 @@ BARRED = "barred"
 def entry(draft: Draft, time: datetime, override: str | None = None) -> Entry:
     """A draft as the ledger takes it; `override` is the reason why it passes a gate that did not let it."""
     return Entry(
-        policy_version=draft.policy_version,
+        policy_version=draft.continues.policy_version,
         manifest=draft.manifest,
         public=draft.tables,
         private={
-            SNAPSHOT: draft.rows,
-            **({} if draft.facts is None else {FACTS: draft.facts}),
-            DOMAIN: draft.domain.frame(),
-            **({} if draft.extinct is None else {EXTINCT: draft.extinct}),
-            **({} if draft.counterfeits is None else {COUNTERFEITS: draft.counterfeits}),
-            **({} if draft.held_back is None else {HELD: draft.held_back}),
-            **({} if draft.changed is None else {CHANGED: draft.changed}),
+            **_tables(draft.private),
             **({BARRED: KEPT} if draft.barred else {}),
             **{MEMORY + name: table for name, table in draft.memory.items()},
             **{CHECKS + name: table for name, table in draft.checks.items()},
@@ -70,6 +65,20 @@ def entry(draft: Draft, time: datetime, override: str | None = None) -> Entry:
         time=time,
         event=None if override is None else ("overrode", f"the gate of release {draft.number}"),
     )
+
+
+def _tables(private: PrivateTables) -> dict[str, pl.DataFrame]:
+    """The private tables that there are, by the names that they are kept under."""
+    named = {
+        SNAPSHOT: private.rows,
+        DOMAIN: private.domain.frame(),
+        FACTS: private.facts,
+        EXTINCT: private.extinct,
+        COUNTERFEITS: private.counterfeits,
+        HELD: private.held_back,
+        CHANGED: private.changed,
+    }
+    return {name: table for name, table in named.items() if table is not None}
 
 
 def _overridden(draft: Draft, reason: str) -> dict[str, Any]:
@@ -89,31 +98,34 @@ def history(ledger: Ledger, policy_version: int, key: bytes | None) -> History:
     """What the next draft goes on from."""
     record = ledger.last()
     if record is None:
-        return History(policy_version=policy_version, key=key)
+        return History(policy_version=policy_version, known=Known(key=key))
     tables = ledger.tables(record.number)
     rows = tables[SNAPSHOT].drop(GROUP)
-    known = ledger.next_number()
+    count = ledger.next_number()
+    people = KnownPeople(ledger.ids, count, rows[PERSON])
     manifest: Any = record.manifest
     return History(
         number=record.number,
         mark=record.mark,
         policy_version=policy_version,
-        people=KnownPeople(ledger.ids, known, rows[PERSON]),
-        next_number=known,
-        last=rows,
-        facts=tables.get(FACTS),
-        extinct=tables.get(EXTINCT),
-        domain=Domain.from_frame(tables[DOMAIN]),
+        known=Known(people, count, Domain.from_frame(tables[DOMAIN]), key),
+        last=Last(rows, tables.get(FACTS), tables.get(EXTINCT), tables.get(HELD)),
         memory=Prefixed(tables, MEMORY),
         checks=Prefixed(tables, CHECKS),
         # A method that adopted releases goes on from them as if it had made them.
         method=str(record.summary.get("adopted_by", manifest["method"].get("name"))),
         protected=manifest["series"] in ("protected", "adopted"),
-        held_back=tables.get(HELD),
         adopted=manifest.get("adopted", 0),
         barred=tables.get(BARRED),
-        key=key,
     )
+
+
+def existing(ledger: Ledger, number: int) -> Record:
+    """The record of a release; an error if there is none of this number."""
+    records = ledger.releases()
+    if not isinstance(number, int) or not 1 <= number <= len(records):
+        raise ParameterError(f"There is no release {number}: the series has {count_of(len(records), 'release')}.")
+    return records[number - 1]
 
 
 def domain(ledger: Ledger, number: int) -> Domain:

@@ -1,38 +1,33 @@
-"""Drafting: from a table and the history of a series to a release not yet committed. Nothing here writes anything.
-
-A draft is private: it holds the snapshot it was made from.
-"""
+"""Drafting: from a table and the history of a series to a release not yet committed. Nothing here writes anything."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints
-from reissue.errors import GuaranteeBroken, ParameterError, Unprotected, count_of
+from reissue.errors import GuaranteeBroken, ParameterError, Unprotected
 from reissue.guarantees import Guarantee, SeriesGuarantee, Verdict
 from reissue.methods.base import Method
-from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON, Domain, sort_of
+from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON
 from reissue.model.grouping import HELD_BACK, Grouping
-from reissue.model.memory import Memory, Prefixed, Remembered
-from reissue.model.published import Published
+from reissue.model.memory import Prefixed
 from reissue.model.schema import Schema
 from reissue.model.showing import shown
 from reissue.model.snapshot import Delta, Snapshot
 from reissue.publishing.barred import all_rows, without_barred
 from reissue.publishing.checking import Secrets, checked
-from reissue.publishing.gate import Passage
+from reissue.publishing.draft import Continuation, Draft, Judged, PrivateTables, sealed
+from reissue.publishing.history import History
 from reissue.publishing.notes import notes_of
 from reissue.publishing.policy import Policy
 from reissue.publishing.refusals import check_changes, check_feasible, check_protection, check_registry
-from reissue.publishing.seal import seal_of
 from reissue.tables.coding import Coded, code_table
 from reissue.tables.frames import Library, read_table
-from reissue.tables.people import KnownPeople
 from reissue.tables.recode import Recoded, anatomise, generalise, view_of
 from reissue.tables.registered import Registry, code_registered, read_registry, with_values
 
@@ -41,232 +36,99 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, repr=False)
-class History:
-    """What the private side of a series knows before a release."""
+class Submission:
+    """What is handed in for a release: the table, what comes beside it, and how it is treated."""
 
-    number: int = 0
-    """The number of the last release; 0 when there is none."""
-    mark: str = ""
-    """The mark of the last release, which no release of another series has."""
-    policy_version: int = 1
-    people: KnownPeople | None = None
-    """Everyone known so far."""
-    next_number: int = 0
-    """The number the next new person gets."""
-    last: pl.DataFrame | None = None
-    """The rows of the last release, with person numbers."""
-    facts: pl.DataFrame | None = None
-    """The values of the last release, with person numbers, where they are not in its rows."""
-    extinct: pl.DataFrame | None = None
-    """Those who have died or left for ever: `person` (a number)."""
-    domain: Domain = field(default_factory=Domain)
-    memory: Memory = field(default_factory=dict)
-    """What the method of the last release remembered."""
-    checks: Memory = field(default_factory=dict)
-    """What the checkers of its promises remembered."""
-    method: str | None = None
-    """The name of the method that made the last release."""
-    protected: bool = True
-    """Whether all releases so far are protected together."""
-    held_back: pl.DataFrame | None = None
-    """Who was held back from the last release: `person` (a number), `reason`, `since`."""
-    adopted: int = 0
-    """How many releases, the first ones, were made elsewhere."""
-    barred: pl.DataFrame | None = None
-    """Those who are never published again because of them: `person` (a number)."""
-    key: bytes | None = None
-    """The key for hashed ids."""
+    table: object
+    registry: object = None
+    """Everybody with their quasi-identifiers as they are now, for methods that ask for it."""
+    extinct: Iterable[object] | Path | None = None
+    """Those who have died or left for ever: their ids, or a file with the person column."""
+    seed: int | None = None
+    """Makes the method's random choices repeatable; by default they come from the operating system."""
+    show_values: bool = False
+    """Whether messages may quote values of the table."""
 
-
-@dataclass(frozen=True, repr=False)
-class Draft:
-    """A release that is ready to be committed, with everything private about it."""
-
-    parent: int
-    """The number of the release it follows."""
-    parent_mark: str
-    """The mark of that release: a draft fits no other series, and none with another history."""
-    policy: Policy
-    policy_version: int
-    snapshot: Snapshot
-    grouping: Grouping
-    recoded: Recoded
-    view: Published
-    """The release as the outsider sees it at worst."""
-    delta: Delta
-    memory: Remembered
-    checks: Remembered
-    protected: bool
-    """Whether all releases of the series, this one included, are protected together."""
-    domain: Domain
-    new_people: pl.DataFrame
-    """Those who are in the series for the first time: `number`, `id`."""
-    rows: pl.DataFrame
-    """The snapshot with person numbers and public group numbers, as it is kept; no group for those withheld."""
-    facts: pl.DataFrame | None
-    """The values with person numbers, where people may have several or none and the rows are everybody registered."""
-    extinct: pl.DataFrame | None
-    """Those who have died or left for ever: `person` (a number)."""
-    counterfeits: pl.DataFrame | None
-    """The counterfeits with their numbers and public group numbers."""
-    held_back: pl.DataFrame | None
-    """Who is withheld: `person` (a number), `reason`, `since` (a release)."""
-    changed: pl.DataFrame | None
-    """Who is published with another value: `person` (a number) and the sensitive column as published; where people may
-    have several values, also which one is meant (`own`)."""
-    verdicts: tuple[Verdict, ...]
-    """What the checkers of the method's guarantees found."""
-    notes: tuple[str, ...]
-    """What the publisher should look at before committing."""
-    seed: str
-    library: Library
-    seal: str
-    """The seal on the tables as they were checked."""
-    adopted: int = 0
-    """How many releases, the first ones, were made elsewhere."""
-    barred: bool = False
-    """Whether there are people who are never published again because of them."""
-    passage: Passage | None = None
-    """What the policy's gate said; None where there is none, or it was not asked."""
-    anew: bool = False
-    """Whether method and checkers started again, without what they knew of earlier releases."""
-
-    @property
-    def number(self) -> int:
-        """The number the release will have."""
-        return self.parent + 1
-
-    @property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """What would be published."""
-        return self.recoded.tables
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        """Counts about the release; private, because changes between releases are."""
-        sizes = self.recoded.groups.rows
-        registered = {} if self.facts is None else {"registered": len(self.snapshot)}
-        return {
-            "number": self.number,
-            "method": self.policy.method.name,
-            "form": self.policy.form,
-            "people": self.snapshot.present,
-            **registered,
-            "rows": int(sizes.sum()),
-            "groups": self.grouping.count,
-            "smallest_group": int(sizes.min()),
-            "average_group": round(float(sizes.mean()), 3),
-            "largest_group": int(sizes.max()),
-            "counterfeits": 0 if self.counterfeits is None else self.counterfeits.height,
-            "held_back": self._held_back(),
-            "replaced": 0 if self.changed is None else self.changed.height,
-            **({} if self.facts is None else {"elsewhere": len(self.grouping.elsewhere or ())}),
-            "changes": self.delta.counts(),
-            "guarantees": {verdict.guarantee: verdict.explanation for verdict in self._standing(not self.anew)},
-            "notes": list(self.notes),
-            **({} if self.passage is None else {"gate": self.passage.summary()}),
-        }
-
-    def _held_back(self) -> dict[str, dict[str, int]]:
-        """How many are held back for each reason, and how many releases the longest has waited."""
-        if self.held_back is None:
-            return {}
-        waits = self.held_back.group_by("reason").agg(pl.len().alias("people"), pl.col("since").min()).sort("reason")
-        return {
-            row["reason"]: {"people": row["people"], "longest_wait": self.number - row["since"] + 1}
-            for row in waits.iter_rows(named=True)
-        }
-
-    @property
-    def manifest(self) -> dict[str, Any]:
-        """What the public record says about the release."""
-        return {
-            "method": _without_labels(self.policy.to_dict()["method"]),
-            "form": self.policy.form,
-            "columns": {
-                **{name: sort_of(kind) for name, kind in self.policy.schema.quasi.items()},
-                **dict.fromkeys(self.policy.schema.as_is, "as it is"),
-            },
-            "series": "protected" if self.protected else "unprotected",
-            "guarantees": [verdict.guarantee for verdict in self._standing(self.protected)],
-            "policy_version": self.policy_version,
-            "rows": int(self.recoded.groups.rows.sum()),
-            "groups": self.grouping.count,
-            **({"adopted": self.adopted} if self.adopted else {}),
-            **({"warnings": warnings} if (warnings := self._warnings()) else {}),
-        }
-
-    def _standing(self, whole: bool) -> list[Verdict]:
-        """What holds of the release; promises about a series only where they hold for the whole of it."""
-        judged = zip(self.policy.guarantees(), self.verdicts, strict=True)
-        return [verdict for one, verdict in judged if whole or not isinstance(one, SeriesGuarantee)]
-
-    def _warnings(self) -> list[str]:
-        """What a reader of the public record must know about the promises."""
-        own = list(self.policy.method.warnings())
-        if self.adopted and self.protected:
-            own.append(
-                f"{count_of(self.adopted, 'release')} before the first one made here came from elsewhere: the promises "
-                "are for everybody who is in a release made here."
-            )
-        return own
-
-    def seal_now(self) -> str:
-        """The seal on the tables as they are; another one than `seal` if somebody changed them."""
-        return _sealed(self.tables, self.changed, self.parent, self.parent_mark)
-
-    def published(self) -> Published:
-        """The outsider's view of this release alone."""
-        return self.view
-
-    def __repr__(self) -> str:
-        rows = int(self.recoded.groups.rows.sum())
-        return f"Draft(release {self.number}: {rows:,} rows in {self.grouping.count:,} groups)"
+    def __post_init__(self) -> None:
+        seed = self.seed
+        if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
+            raise ParameterError(f"The 'seed' parameter must be a whole number of at least 0. Got {seed!r} instead.")
 
 
 def make_draft(
-    table: object,
-    policy: Policy,
-    history: History,
-    *,
-    registry: object = None,
-    extinct: Iterable[object] | None = None,
-    seed: int | None = None,
-    show_values: bool = False,
-    progress: Progress = lambda stage: None,
+    given: Submission, policy: Policy, history: History, *, progress: Progress = lambda stage: None
 ) -> Draft:
     """Read, code, group, recode and check a table; raise if it cannot or must not be published."""
     method = policy.method
     guarantees = policy.guarantees()
-    continues, protected = _protection(policy, history)
-    check_registry(method, registry is not None or extinct is not None)
-    listed = read_registry(registry, extinct, policy.schema) if method.takes.registry else None
-    coded, library = _read(table, listed, policy.schema, history, show_values, progress)
+    continues = _continuation(policy, history)
+    check_registry(method, given.registry is not None or given.extinct is not None)
+    registry = read_registry(given.registry, given.extinct, policy.schema) if method.takes.registry else None
+    coded, library = _read(given, registry, policy.schema, history, progress)
     snapshot = coded.snapshot
     rows, facts = snapshot.frame(), None if snapshot.owner is None else snapshot.facts()
     delta = _delta(rows, facts, policy.schema.sensitive, history)
     check_changes(method, delta, history)
     snapshot = snapshot.for_form(policy.form)
     eligible, delta_of_eligible = without_barred(snapshot, delta, history.barred)
-    check_feasible(eligible, guarantees, goes_on=bool(history.number) and method.protects_series and continues)
+    goes_on = bool(history.number) and method.protects_series and not continues.anew
+    check_feasible(eligible, guarantees, goes_on=goes_on)
     progress("Grouping people")
-    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
-        raise ParameterError(f"The 'seed' parameter must be a whole number of at least 0. Got {seed!r} instead.")
-    sequence = np.random.SeedSequence(seed)
-    rng = np.random.default_rng(sequence)
-    grouping, memory = method.group(eligible, delta_of_eligible, history.memory if continues else {}, rng)
+    sequence = np.random.SeedSequence(given.seed)
+    before = History() if continues.anew else history
+    grouping, memory = method.group(eligible, delta_of_eligible, before.memory, np.random.default_rng(sequence))
     grouping = all_rows(grouping, snapshot, eligible)
     progress("Recoding")
     recode = generalise if policy.form == "generalised" else anatomise
     released, groups = shown(snapshot, grouping)
     recoded = recode(released, groups, history.number + 1, classes=_by_class(guarantees))
     progress("Checking guarantees")
-    anew = {history.number + 1: snapshot.people[grouping.anew]}
     view = view_of(released, recoded.groups)
     if grouping.roles is not None:
         grouping = replace(grouping, roles=grouping.roles.numbered(_public_numbers(grouping, recoded)))
-    secrets = Secrets(anew, released, grouping.roles)
-    verdicts, checks = checked(guarantees, view, history.checks if continues else {}, secrets)
+    secrets = Secrets({history.number + 1: snapshot.people[grouping.anew]}, released, grouping.roles)
+    verdicts, checks = checked(guarantees, view, before.checks, secrets)
+    _check_kept(method, verdicts)
+    recoded = _disclosed(recoded, policy)
+    private = PrivateTables(
+        rows=rows.with_columns(_public_group(grouping, recoded)),
+        domain=coded.domain,
+        new_people=_new_people(history, coded.new_ids),
+        facts=None if facts is None else facts.with_columns(_group_of_values(grouping, recoded, snapshot)),
+        extinct=coded.extinct if coded.extinct is not None and coded.extinct.height else None,
+        counterfeits=_counterfeits(grouping, recoded),
+        held_back=_held_back(grouping, snapshot, history),
+        changed=_changed(grouping, snapshot),
+    )
+    notes = notes_of(
+        policy,
+        snapshot,
+        delta,
+        grouping,
+        private,
+        continues,
+        unregistered=registry is not None and registry.people is None,
+        gone=_left_registry(history, snapshot),
+    )
+    return Draft(
+        continues=continues,
+        policy=policy,
+        snapshot=snapshot,
+        delta=delta,
+        grouping=grouping,
+        recoded=recoded,
+        view=view,
+        private=private,
+        memory=memory,
+        checks=checks,
+        judged=Judged(verdicts, notes, seal=sealed(recoded.tables, private.changed, continues)),
+        seed=str(sequence.entropy),
+        library=library,
+    )
+
+
+def _check_kept(method: Method, verdicts: tuple[Verdict, ...]) -> None:
+    """A release that breaks a promise must not get out."""
     broken = [f"{verdict.guarantee}: {verdict.explanation}" for verdict in verdicts if not verdict.holds]
     if broken:
         raise GuaranteeBroken(
@@ -274,75 +136,32 @@ def make_draft(
             problems=broken,
             hint="this is a mistake in the method, not in the table; please report it.",
         )
-    recoded = _disclosed(recoded, policy)
-    counterfeits, held_back = _counterfeits(grouping, recoded), _held_back(grouping, snapshot, history)
-    changed = _changed(grouping, snapshot)
-    return Draft(
-        parent=history.number,
-        parent_mark=history.mark,
-        policy=policy,
-        policy_version=history.policy_version,
-        snapshot=snapshot,
-        grouping=grouping,
-        recoded=recoded,
-        view=view,
-        delta=delta,
-        memory=memory,
-        checks=checks,
-        protected=protected,
-        domain=coded.domain,
-        new_people=_new_people(history, coded.new_ids),
-        rows=rows.with_columns(_public_group(grouping, recoded)),
-        facts=None if facts is None else facts.with_columns(_group_of_values(grouping, recoded, snapshot)),
-        extinct=coded.extinct if coded.extinct is not None and coded.extinct.height else None,
-        counterfeits=counterfeits,
-        held_back=held_back,
-        changed=changed,
-        verdicts=verdicts,
-        notes=notes_of(
-            method,
-            grouping,
-            snapshot,
-            delta,
-            counterfeits,
-            held_back,
-            changed,
-            form=policy.form,
-            protected=protected,
-            anew=method.protects_series and not continues,
-            unregistered=listed is not None and listed.people is None,
-            gone=_left_registry(history, snapshot),
-        ),
-        seed=str(sequence.entropy),
-        library=library,
-        seal=_sealed(recoded.tables, changed, history.number, history.mark),
-        adopted=history.adopted,
-        barred=history.barred is not None,
-        anew=not continues,
-    )
-
-
-def _sealed(tables: Mapping[str, pl.DataFrame], changed: pl.DataFrame | None, parent: int, mark: str) -> str:
-    """The seal on what was checked, and on what it says that is not true."""
-    return seal_of({**tables, "changed": changed}, str(parent), mark)
 
 
 def in_the_way(policy: Policy, history: History) -> tuple[str, ...]:
     """Why the next release will be refused, whatever the table."""
     try:
-        _protection(policy, history)
+        _continuation(policy, history)
     except Unprotected as error:
         return tuple(error.problems) or (error.what,)
     return ()
 
 
-def _protection(policy: Policy, history: History) -> tuple[bool, bool]:
-    """Whether method and checkers go on from what they know, and whether the series stays protected; or a refusal."""
+def _continuation(policy: Policy, history: History) -> Continuation:
+    """How the next release goes on from those before, or a refusal."""
     method = policy.method
     obstacles = _obstacles(method, policy.guarantees(), history)
     protected = method.protects_series and not obstacles and (history.protected or not history.number)
     check_protection(policy, history, protected, obstacles)
-    return not obstacles, protected
+    return Continuation(
+        parent=history.number,
+        mark=history.mark,
+        policy_version=history.policy_version,
+        anew=bool(obstacles),
+        protected=protected,
+        adopted=history.adopted,
+        barred=history.barred is not None,
+    )
 
 
 def _obstacles(method: Method, guarantees: tuple[Guarantee, ...], history: History) -> list[str]:
@@ -373,7 +192,7 @@ def _public_group(grouping: Grouping, recoded: Recoded) -> pl.Series:
 
 def _left_registry(history: History, snapshot: Snapshot) -> tuple[int, int]:
     """How many of those registered at the last release are not any more, and how many they were."""
-    last = None if history.facts is None else history.last
+    last = None if history.last.facts is None else history.last.rows
     before = snapshot.people[:0] if last is None else last[PERSON].to_numpy().astype(np.int64)
     return int(np.count_nonzero(~np.isin(before, snapshot.people))), before.size
 
@@ -408,9 +227,9 @@ def _held_back(grouping: Grouping, snapshot: Snapshot, history: History) -> pl.D
         pl.DataFrame({"person": snapshot.people[rows].astype(np.uint32)}).with_columns(reason=pl.lit(reason))
         for reason, rows in grouping.held_back.items()
     )
-    if history.held_back is None:
+    if history.last.held_back is None:
         return frame.with_columns(since=pl.lit(number, dtype=pl.UInt32)).sort("person")
-    waited = frame.join(history.held_back.select("person", "since"), on="person", how="left")
+    waited = frame.join(history.last.held_back.select("person", "since"), on="person", how="left")
     return waited.with_columns(pl.col("since").fill_null(number)).sort("person")
 
 
@@ -438,44 +257,31 @@ def _disclosed(recoded: Recoded, policy: Policy) -> Recoded:
 
 
 def _read(
-    table: object, registry: Registry | None, schema: Schema, history: History, show_values: bool, progress: Progress
+    given: Submission, registry: Registry | None, schema: Schema, history: History, progress: Progress
 ) -> tuple[Coded, Library]:
     """Read and code a table; of a file nothing but the codes stays in memory."""
     progress("Reading the table")
-    frame, library = read_table(table, text=schema.texts)
+    frame, library = read_table(given.table, text=schema.texts)
     progress("Reading columns")
-    given: Any = {
-        "people": history.people,
-        "next_number": history.next_number,
-        "domain": history.domain,
-        "key": history.key,
-        "show_values": show_values,
-    }
     if registry is None:
-        return code_table(frame, schema, **given), library
-    last = history.last if history.facts is not None else None
-    return code_registered(frame, registry, schema, last=last, dead=history.extinct, **given), library
+        return code_table(frame, schema, history.known, show_values=given.show_values), library
+    last = None if history.last.facts is None else history.last.rows
+    return code_registered(
+        frame, registry, schema, history.known, last=last, dead=history.last.extinct, show_values=given.show_values
+    ), library
 
 
 def _delta(rows: pl.DataFrame, facts: pl.DataFrame | None, sensitive: str, history: History) -> Delta:
     """What changed about those who are in the table; of several values of a person, whether any of them did."""
-    last = history.last
-    if last is not None and history.facts is not None:
-        last = with_values(last, history.facts, sensitive)
+    last = history.last.rows
+    if last is not None and history.last.facts is not None:
+        last = with_values(last, history.last.facts, sensitive)
     if facts is not None:
         rows = with_values(rows, facts, sensitive)
-    return Delta.between(last, rows, sensitive, known=history.next_number, since=history.number)
-
-
-def _without_labels(method: dict[str, Any]) -> dict[str, Any]:
-    """A method's parameters for the public record: protected sets name values of a private column."""
-    constraints = [
-        {**constraint, "protect": len(constraint["protect"])} if "protect" in constraint else constraint
-        for constraint in method.get("constraints", [])
-    ]
-    return {**method, "constraints": constraints} if constraints else method
+    return Delta.between(last, rows, sensitive, known=history.known.next_number, since=history.number)
 
 
 def _new_people(history: History, new_ids: pl.Series) -> pl.DataFrame:
-    numbers = np.arange(history.next_number, history.next_number + new_ids.len(), dtype=np.uint32)
+    first = history.known.next_number
+    numbers = np.arange(first, first + new_ids.len(), dtype=np.uint32)
     return pl.DataFrame({"number": numbers, "id": new_ids})

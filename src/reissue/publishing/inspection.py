@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from reissue.model.knowledge import Knowledge, Minimal
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.release import Release
 from reissue.publishing import archive
-from reissue.publishing.gate import Passage, another_draft, closed, never_shown, unchecked_tables
+from reissue.publishing.gate import Gate, Passage, another_draft, closed, never_shown, unchecked_tables, written_reason
 from reissue.publishing.seal import seal_of
 from reissue.tables.views import Kept, published_view
 
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
     from reissue.methods.base import Method
     from reissue.model.promise import Promise
     from reissue.model.schema import Schema
-    from reissue.publishing.drafting import Draft, Progress
+    from reissue.publishing.draft import Draft
+    from reissue.publishing.drafting import Progress
     from reissue.publishing.policy import Policy
 
 
@@ -215,8 +217,16 @@ class Sight:
         minimal = past.minimal()
         form = past.policy_of(past.releases[-1].number).form
         view = past.view(schema, classes=minimal)
-        roles: Any = {"permanent": schema.permanent, "cohorts": past.cohorts(), "elsewhere": past.elsewhere()}
-        return cls(view, past.promises(), form, minimal=minimal, untrue=past.untrue(), **roles)
+        return cls(
+            view,
+            past.promises(),
+            form,
+            minimal=minimal,
+            untrue=past.untrue(),
+            permanent=schema.permanent,
+            cohorts=past.cohorts(),
+            elsewhere=past.elsewhere(),
+        )
 
     @classmethod
     def of_draft(cls, draft: Draft, past: Past | None) -> Sight:
@@ -229,22 +239,37 @@ class Sight:
         own = _minimal(draft.policy)
         minimal = {draft.number: own} if own else {}
         untrue = [] if draft.policy.method.truthful else [draft.number]
+        cohorts = draft.policy.method.cohorts
+        away = draft.grouping.elsewhere is not None or draft.changed is not None
         if past is None or not past.releases:
             view = published_view([_as_kept(draft)], schema, minimal)
-            away = draft.grouping.elsewhere is not None or draft.changed is not None
-            roles: Any = {"permanent": schema.permanent, "cohorts": draft.policy.method.cohorts, "elsewhere": away}
-            return cls(view, promised, draft.policy.form, minimal=minimal, untrue=untrue, **roles)
+            return cls(
+                view,
+                promised,
+                draft.policy.form,
+                minimal=minimal,
+                untrue=untrue,
+                permanent=schema.permanent,
+                cohorts=cohorts,
+                elsewhere=away,
+            )
         minimal |= past.minimal()
         view, left_out = without_people(past.view(schema, draft, minimal), past.barred())
         view = replace(view, releases=tuple(release for release in view.releases if release.group_count))
         if not draft.protected:
             before = past.promises()
             promised = tuple(promise for promise in promised if promise in before)
-        cohorts = draft.policy.method.cohorts
-        alike = cohorts if past.cohorts() == cohorts and draft.protected else None
-        told = [*past.untrue(), *untrue]
-        away = past.elsewhere() or draft.grouping.elsewhere is not None or draft.changed is not None
-        return cls(view, promised, draft.policy.form, left_out, minimal, told, schema.permanent, alike, away)
+        return cls(
+            view,
+            promised,
+            draft.policy.form,
+            left_out=left_out,
+            minimal=minimal,
+            untrue=[*past.untrue(), *untrue],
+            permanent=schema.permanent,
+            cohorts=cohorts if past.cohorts() == cohorts and draft.protected else None,
+            elsewhere=away or past.elsewhere(),
+        )
 
     def audit(
         self,
@@ -307,7 +332,40 @@ def at_gate(
     report = sight.audit(
         attacks=gate.attacks, limit=gate.probability, seconds=gate.seconds, accept=gate.accept, progress=progress
     )
-    return replace(draft, passage=Passage.of(gate, report, seal, sight.left_out)), report
+    passage = Passage.of(gate, report, seal, sight.left_out)
+    return replace(draft, judged=replace(draft.judged, passage=passage)), report
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On which terms a draft meets the gate of its policy."""
+
+    asked: bool = True
+    """Whether the gate is asked at all."""
+    override: str | None = None
+    """Why the release goes out all the same if the gate is closed; None: then it does not."""
+    report: str | Path | None = None
+    """The HTML file for what the gate found, also if it is closed."""
+
+    def check(self, gate: Gate | None) -> None:
+        """Before anything is computed: a reason must say something, and a report needs a gate."""
+        if self.report is not None and gate is None:
+            raise ParameterError(
+                "The policy has no gate, so there is nothing to report.",
+                hint="`reissue audit` reports on what is published.",
+            )
+        if self.report is not None and not self.asked:
+            raise ParameterError("With gate=False the gate is not asked, so there is nothing to report.")
+        written_reason(self.override, gate)
+
+    def met(self, draft: Draft, past: Past | None = None, *, progress: Progress = lambda stage: None) -> Draft:
+        """The draft, which then remembers what the gate says; GateClosed is raised if that is in the way."""
+        if not self.asked:
+            return draft
+        draft, found = at_gate(draft, past, progress=progress)
+        if self.report is not None and found is not None:
+            found.to_html(self.report)
+        return let_through(draft) if self.override is None else draft
 
 
 def _shown(draft: Draft, tables: str) -> str:
@@ -333,7 +391,7 @@ def to_commit(draft: Draft, reason: str | None) -> tuple[Draft, str | None]:
         if reason is None:
             raise another_draft()
         # The gate said that about something else.
-        draft = replace(draft, passage=None)
+        draft = replace(draft, judged=replace(draft.judged, passage=None))
     if seal != draft.seal:
         raise unchecked_tables()
     if reason is None or (draft.passage is not None and draft.passage.passed):
@@ -341,63 +399,50 @@ def to_commit(draft: Draft, reason: str | None) -> tuple[Draft, str | None]:
     return draft, reason
 
 
-def with_drawn(
-    knowledge: Knowledge | None,
-    past: Past,
-    view: Published,
-    schema: Schema,
-    draft: Draft | None,
-    *,
-    compromised: float,
-    participation: float,
-    waiting: bool,
-    seed: int | None,
-) -> Knowledge | None:
-    """What the adversary knows, with the people drawn from the private side whom he knows something about."""
-    given = drawn_knowledge(knowledge, compromised, seed, lambda: past.true_values(schema, draft))
-    given = drawn_participation(given, participation, seed, lambda: past.participation(draft))
-    return knowing_who_waited(given, past, view, schema, draft) if waiting else given
+@dataclass(frozen=True)
+class Drawn:
+    """What the adversary is told of the private side: about people drawn at a rate, and who waited."""
 
+    compromised: float = 0.0
+    """At which rate people are drawn whose true values the adversary knows."""
+    participation: float = 0.0
+    """At which rate people registered are drawn of whom the adversary knows in which releases they are."""
+    waiting: bool = False
+    """Whether the adversary knows the method, and who waited in its lists."""
+    seed: int | None = None
 
-def drawn_knowledge(
-    knowledge: Knowledge | None, rate: float, seed: int | None, true_values: Callable[[], pl.DataFrame]
-) -> Knowledge | None:
-    """With people drawn at a rate from a table of person numbers and true values; who is known already stays so."""
-    _check_rate("compromised", rate)
-    if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
-        raise ParameterError(
-            f"The 'seed' parameter of audit must be a whole number of at least 0. Got {seed!r} instead."
-        )
-    if not rate:
-        return knowledge
-    true = true_values()
-    chosen = true.filter(np.random.default_rng(seed).random(true.height) < rate)
-    people, values = chosen.get_columns()
-    drawn: dict[str | int, object] = dict(zip(people.to_list(), values.to_list(), strict=True))
-    given = knowledge or Knowledge()
-    return replace(given, compromised={**drawn, **given.compromised})
+    def __post_init__(self) -> None:
+        for name, rate in {"compromised": self.compromised, "participation": self.participation}.items():
+            number = isinstance(rate, int | float) and not isinstance(rate, bool)
+            if not number or not 0 <= rate <= 1:
+                raise ParameterError(
+                    f"The '{name}' parameter of audit must be a rate from 0 to 1. Got {rate!r} instead."
+                )
+        if self.seed is not None and (not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0):
+            raise ParameterError(
+                f"The 'seed' parameter of audit must be a whole number of at least 0. Got {self.seed!r} instead."
+            )
 
+    def beside(
+        self, knowledge: Knowledge | None, past: Past, view: Published, schema: Schema, draft: Draft | None
+    ) -> Knowledge | None:
+        """What the adversary knows already, and what is drawn; who is known already stays so."""
+        if self.compromised:
+            known = knowledge or Knowledge()
+            people, values = self._chosen(self.compromised, past.true_values(schema, draft))
+            own: dict[str | int, object] = dict(zip(people, values, strict=True))
+            knowledge = replace(known, compromised={**own, **known.compromised})
+        if self.participation:
+            known = knowledge or Knowledge()
+            people, releases = self._chosen(self.participation, past.participation(draft))
+            there: dict[str | int, Sequence[int]] = dict(zip(people, releases, strict=True))
+            knowledge = replace(known, present={**there, **known.present})
+        return knowing_who_waited(knowledge, past, view, schema, draft) if self.waiting else knowledge
 
-def drawn_participation(
-    knowledge: Knowledge | None, rate: float, seed: int | None, participation: Callable[[], pl.DataFrame]
-) -> Knowledge | None:
-    """With people drawn at a rate from a table of person numbers and the releases they are in."""
-    _check_rate("participation", rate)
-    if not rate:
-        return knowledge
-    everybody = participation()
-    chosen = everybody.filter(np.random.default_rng(seed).random(everybody.height) < rate)
-    drawn: dict[str | int, Sequence[int]] = dict(
-        zip(*(column.to_list() for column in chosen.get_columns()), strict=True)
-    )
-    given = knowledge or Knowledge()
-    return replace(given, present={**drawn, **given.present})
-
-
-def _check_rate(name: str, rate: float) -> None:
-    number = isinstance(rate, int | float) and not isinstance(rate, bool)
-    if not number or not 0 <= rate <= 1:
-        raise ParameterError(f"The '{name}' parameter of audit must be a rate from 0 to 1. Got {rate!r} instead.")
+    def _chosen(self, rate: float, table: pl.DataFrame) -> tuple[list[Any], ...]:
+        """The columns of some rows of a table, drawn at a rate."""
+        chosen = table.filter(np.random.default_rng(self.seed).random(table.height) < rate)
+        return tuple(column.to_list() for column in chosen.get_columns())
 
 
 def knowing_who_waited(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from reissue.errors import count_of
-from reissue.methods.base import Method
 from reissue.model.grouping import Grouping
 from reissue.model.snapshot import Delta, Labels, Snapshot
+from reissue.publishing.draft import Continuation, PrivateTables
+from reissue.publishing.policy import Policy
 
 MANY_GONE = 0.05
 """From this share of a registry on, the publisher is asked whether it is complete."""
@@ -20,25 +20,23 @@ MANY_MADE_UP = 0.05
 
 
 def notes_of(
-    method: Method,
-    grouping: Grouping,
+    policy: Policy,
     snapshot: Snapshot,
     delta: Delta,
-    counterfeits: pl.DataFrame | None,
-    held_back: pl.DataFrame | None,
-    changed: pl.DataFrame | None,
+    grouping: Grouping,
+    private: PrivateTables,
+    continues: Continuation,
     *,
-    form: str,
-    protected: bool,
-    anew: bool,
     unregistered: bool = False,
     gone: tuple[int, int] = (0, 0),
 ) -> tuple[str, ...]:
     """What a draft costs, what looks like a mistake in the table or the policy, and what the method has to say."""
+    method = policy.method
+    counterfeits, held_back, changed = private.counterfeits, private.held_back, private.changed
     notes = []
-    if delta.since and not protected:
+    if delta.since and not continues.protected:
         betrayed = "expose people"
-        if anew:
+        if method.protects_series and continues.anew:
             betrayed = "expose very many people, because nothing of the earlier ones was taken into account"
         notes.append(f"the series is unprotected: comparing releases may {betrayed}; the public record says so")
     if unregistered:
@@ -86,4 +84,4 @@ def notes_of(
     if unseen:
         what = count_of(len(unseen), "permanent value has", "permanent values have")
         notes.append(f"{what} not occurred in any table yet; check the spelling")
-    return (*notes, *grouping.notes, *method.warnings(), *method.remarks(form))
+    return (*notes, *grouping.notes, *method.warnings(), *method.remarks(policy.form))

@@ -16,7 +16,7 @@ from reissue.publishing.policy import Policy
 from reissue.tables.recode import whole
 
 if TYPE_CHECKING:
-    from reissue.publishing.drafting import History
+    from reissue.publishing.history import History
 
 
 def check_amendment(mine: Policy, theirs: Policy) -> None:
@@ -110,7 +110,7 @@ def _unseen(method: Method, delta: Delta, history: History) -> People:
     # A series that was always made by a method without deletions shows everybody again whom it once showed. So who
     # was held back last was never shown, and neither was who left and came back: others could not have left.
     if alone and not method.takes.deletions:
-        unseen += [delta.returned, *([] if history.held_back is None else [_numbers(history.held_back)])]
+        unseen += [delta.returned, *([] if history.last.held_back is None else [_numbers(history.last.held_back)])]
     return np.concatenate([np.empty(0, dtype=np.int64), *unseen])
 
 

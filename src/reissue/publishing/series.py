@@ -6,7 +6,7 @@ release = series.publish(january)
 
 from __future__ import annotations
 
-import re
+import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -15,25 +15,25 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, get_args
 
-import polars as pl
-
-from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, count_of, listed
+from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, listed
 from reissue.ledger import Finding, Ledger, PolicyVersion, Record
-from reissue.model.domain import COUNTERFEIT, GROUP, PERSON
 from reissue.model.published import Published
 from reissue.model.release import Release
 from reissue.model.rules import Rows
 from reissue.publishing import archive
 from reissue.publishing.barred import forgotten_barred
-from reissue.publishing.drafting import Draft, History, Progress, in_the_way, make_draft
+from reissue.publishing.draft import Draft
+from reissue.publishing.drafting import Progress, Submission, in_the_way, make_draft
 from reissue.publishing.gate import Gate, written_reason
-from reissue.publishing.inspection import Past, Sight, at_gate, let_through, to_commit, with_drawn
+from reissue.publishing.history import History
+from reissue.publishing.inspection import Drawn, Past, Sight, Terms, at_gate, to_commit
 from reissue.publishing.keys import key_of, with_absolute_key
 from reissue.publishing.policy import Policy
+from reissue.publishing.private import Private
 from reissue.publishing.refusals import check_amendment, never_without
-from reissue.tables.coding import check_key
+from reissue.tables.coding import Known, check_key
 from reissue.tables.frames import Library, to_library
-from reissue.tables.identities import plain_id, pseudonym
+from reissue.tables.identities import plain_id
 from reissue.tables.people import numbers_of
 
 if TYPE_CHECKING:
@@ -78,18 +78,91 @@ def _open_or_create(folder: str | Path, policy: Policy | None) -> Ledger:
     return Ledger.create(folder, policy.to_toml())
 
 
+def publish(
+    folder: str | Path,
+    table: object,
+    policy: Policy | str | Path | None = None,
+    *,
+    registry: object = None,
+    extinct: Iterable[object] | Path | None = None,
+    seed: int | None = None,
+    show_values: bool = False,
+    time: datetime | None = None,
+    report: str | Path | None = None,
+    override: str | None = None,
+    progress: Progress = lambda stage: None,
+) -> Release:
+    """Publish a table as the next release of the series in a folder.
+
+    The first release needs a `policy`, a Policy or the path of a policy file. It creates the series, if it succeeds:
+    nothing is made for a table that does not fit, or that the gate does not let pass. See `Series.draft` for the rest.
+    """
+    given, terms = Submission(table, registry, extinct, seed, show_values), Terms(override=override, report=report)
+    policy = Policy.read(policy) if isinstance(policy, str | Path) else policy
+    if policy is None or _has_releases(folder):
+        with open(folder, policy) as series:
+            return series._publish(given, terms, time, progress)
+    made = _first_draft(given, policy, terms, progress)
+    progress("Committing")
+    with open(folder, policy) as series:
+        return series.commit(made, time=time, override=override)
+
+
+def preview(
+    folder: str | Path,
+    table: object,
+    policy: Policy | str | Path | None = None,
+    *,
+    registry: object = None,
+    extinct: Iterable[object] | Path | None = None,
+    seed: int | None = None,
+    show_values: bool = False,
+    report: str | Path | None = None,
+    override: str | None = None,
+    progress: Progress = lambda stage: None,
+) -> Draft:
+    """What `publish` would publish, or why it would refuse. Nothing is committed, created or locked.
+
+    The draft is private: it holds the table.
+    """
+    given, terms = Submission(table, registry, extinct, seed, show_values), Terms(override=override, report=report)
+    policy = Policy.read(policy) if isinstance(policy, str | Path) else policy
+    if policy is None or _has_releases(folder):
+        with open(folder, policy) as series:
+            return series._draft(given, terms, progress)
+    return _first_draft(given, policy, terms, progress)
+
+
 def draft(
     table: object,
     policy: Policy,
     *,
+    registry: object = None,
+    extinct: Iterable[object] | Path | None = None,
+    seed: int | None = None,
+    show_values: bool = False,
     gate: bool = True,
+    report: str | Path | None = None,
+    override: str | None = None,
     progress: Progress = lambda stage: None,
-    **given: Any,
 ) -> Draft:
     """Compute a release of this table, the first of a series that need not exist yet; see `Series.draft`."""
+    given = Submission(table, registry, extinct, seed, show_values)
+    return _first_draft(given, policy, Terms(gate, override, report), progress)
+
+
+def _first_draft(given: Submission, policy: Policy, terms: Terms, progress: Progress) -> Draft:
     policy = with_absolute_key(policy)
-    made = make_draft(table, policy, History(key=key_of(policy, None)), progress=progress, **given)
-    return let_through(at_gate(made, progress=progress)[0]) if gate else made
+    terms.check(policy.gate)
+    nothing = History(known=Known(key=key_of(policy, None)))
+    return terms.met(make_draft(given, policy, nothing, progress=progress), progress=progress)
+
+
+def _has_releases(folder: str | Path) -> bool:
+    """Whether there is a series in a folder that something was published in."""
+    with suppress(NotASeries), Ledger.open(folder) as ledger:
+        return ledger.last() is not None
+    return False
 
 
 class Series:
@@ -132,29 +205,38 @@ class Series:
         table: object,
         *,
         registry: object = None,
-        extinct: Iterable[object] | None = None,
+        extinct: Iterable[object] | Path | None = None,
         seed: int | None = None,
         show_values: bool = False,
         gate: bool = True,
+        report: str | Path | None = None,
+        override: str | None = None,
         progress: Progress = lambda stage: None,
     ) -> Draft:
         """Compute the next release of this table without committing anything.
 
         The draft is private: it holds the table. `seed` makes the method's random choices repeatable; by
         default they come from the operating system, which is what you want for a real release. Where the policy has a
-        gate, GateClosed is raised for a draft that it does not let pass; with `gate=False` it is not asked.
-        Methods for permanent values take a `registry`, a table of everybody with their present quasi-identifiers,
-        in the table or not, and the ids of those who are `extinct`: dead, or gone for ever.
+        gate, GateClosed is raised for a draft that it does not let pass, unless `override` says why the release is to
+        go out all the same; what the gate found is written to the HTML file `report`. With `gate=False` it is not
+        asked.
+        Methods for permanent values take a `registry`, a table of everybody with their quasi-identifiers as they are
+        now, in the table or not, and those who are `extinct`, dead or gone for ever: their ids, or the path of a file
+        with the person column.
         """
+        given = Submission(table, registry, extinct, seed, show_values)
+        return self._draft(given, Terms(gate, override, report), progress)
+
+    def _draft(self, given: Submission, terms: Terms, progress: Progress) -> Draft:
         policy = self._current_policy()
+        terms.check(policy.gate)
         if self._ledger.policy_file_differs():
             raise PolicyChanged(
                 f"The file policy.toml in '{self.folder}' is not the policy the series runs under.",
                 hint="record the change with series.amend(policy, reason) or `reissue amend`, or undo it.",
             )
-        given: Any = {"registry": registry, "extinct": extinct, "seed": seed, "show_values": show_values}
-        made = make_draft(table, policy, self._history(), progress=progress, **given)
-        return let_through(self.at_gate(made, progress=progress)[0]) if gate else made
+        made = make_draft(given, policy, self._history(), progress=progress)
+        return terms.met(made, self._past() if policy.gate and terms.asked else None, progress=progress)
 
     def at_gate(self, draft: Draft, *, progress: Progress = lambda stage: None) -> tuple[Draft, AuditReport | None]:
         """A draft that remembers what the gate of the policy says about it, and the report; nothing is raised."""
@@ -179,14 +261,14 @@ class Series:
             raise ParameterError("The 'time' parameter of commit must have a time zone.")
         draft, reason = to_commit(draft, reason)
         # The policies are the same; a first draft may have been made before the series knew this one.
-        draft = replace(draft, policy_version=self._policy_version.version)
+        draft = replace(draft, continues=replace(draft.continues, policy_version=self._policy_version.version))
         entry = archive.entry(draft, time or datetime.now(UTC), reason)
         return self._ledger.commit(entry, parent=draft.parent)
 
     def _check_continues(self, draft: Draft) -> None:
         last = self._ledger.last()
         parent = (last.number, last.mark) if last else (0, "")
-        if (draft.parent, draft.parent_mark) != parent or draft.policy != self._current_policy():
+        if (draft.continues.parent, draft.continues.mark) != parent or draft.policy != self._current_policy():
             raise StaleDraft(
                 "The draft does not continue this series: something was committed or the policy changed since, or it "
                 "was made for another series.",
@@ -202,10 +284,11 @@ class Series:
         table: object,
         *,
         registry: object = None,
-        extinct: Iterable[object] | None = None,
+        extinct: Iterable[object] | Path | None = None,
         seed: int | None = None,
         show_values: bool = False,
         time: datetime | None = None,
+        report: str | Path | None = None,
         override: str | None = None,
         progress: Progress = lambda stage: None,
     ) -> Release:
@@ -213,14 +296,14 @@ class Series:
 
         `override` is the written reason for publishing although the gate may be closed. See `draft` for the rest.
         """
-        asked = written_reason(override, self._current_policy().gate) is None
-        given: Any = {"registry": registry, "extinct": extinct, "seed": seed, "show_values": show_values}
+        given = Submission(table, registry, extinct, seed, show_values)
+        return self._publish(given, Terms(override=override, report=report), time, progress)
+
+    def _publish(self, given: Submission, terms: Terms, time: datetime | None, progress: Progress) -> Release:
         with self.writing():
-            draft = self.draft(table, gate=asked, progress=progress, **given)
-            if not asked:
-                draft, _ = self.at_gate(draft, progress=progress)
+            draft = self._draft(given, terms, progress)
             progress("Committing")
-            return self.commit(draft, time=time, override=override)
+            return self.commit(draft, time=time, override=terms.override)
 
     # What went out
 
@@ -231,7 +314,7 @@ class Series:
 
     def release(self, number: int) -> Release:
         """One release by its number."""
-        return self._release(self._record(number), self._frames)
+        return self._release(archive.existing(self._ledger, number), self._frames)
 
     def published(self, *, classes: bool = False) -> Published:
         """The outsider's view of the whole series, in person numbers.
@@ -265,12 +348,12 @@ class Series:
         it is known in which releases they are. With `waiting` the method is known too, and who waited in its lists.
         With a `draft`: together with it, without what the gate leaves out.
         """
+        drawn = Drawn(compromised, participation, waiting, seed)
         if draft is not None:
             self._check_continues(draft)
         past, schema = self._past(), self._policy.schema
         sight = Sight.of_series(past, schema) if draft is None else Sight.of_draft(draft, past)
-        drawn: Any = {"compromised": compromised, "participation": participation, "waiting": waiting, "seed": seed}
-        given = with_drawn(knowledge, past, sight.view, schema, draft, **drawn)
+        given = drawn.beside(knowledge, past, sight.view, schema, draft)
         gate = (draft and draft.policy.gate) or Gate()
         return sight.audit(
             given,
@@ -298,7 +381,7 @@ class Series:
         """What a release cost: information loss, class sizes and, given a workload, query error."""
         from reissue.utility import measure
 
-        record = self._record(number)
+        record = archive.existing(self._ledger, number)
         policy = self._policy_of(record)
         if record.manifest["series"] == "adopted":
             raise ParameterError(f"Release {number} was made elsewhere: its table is not known here.")
@@ -319,76 +402,10 @@ class Series:
 
     # Private
 
-    def members(self, number: int) -> Any:
-        """Private: who was published in which group of a release.
-
-        `person` is null for somebody forgotten and for a counterfeit; `counterfeit` is the number of such a row, the
-        same in every release as long as it lives, and null for people. Who was withheld is not in it.
-        """
-        self._record(number)
-        rows, made = archive.members(self._ledger, number)
-        people = self._named(rows.select(pl.col(PERSON).alias("number"), pl.col(GROUP).alias("group")).drop_nulls())
-        nobody = pl.lit(None, dtype=pl.UInt32).alias("counterfeit")
-        frame = people.select("person", "group", nobody)
-        if made is not None:
-            nameless = pl.lit(None, dtype=frame.schema["person"]).alias("person")
-            frame = pl.concat([frame, made.select(nameless, group=GROUP, counterfeit=COUNTERFEIT)])
-        return to_library(frame.sort("group", "person", "counterfeit"), self._frames)
-
-    def held_back(self, number: int) -> Any:
-        """Private: who was in the table of a release and not in the release.
-
-        `reason` says why, `since` is the release from which on the person has been withheld without a break.
-        """
-        self._record(number)
-        held = archive.held_back(self._ledger, number)
-        frame = self._named(held).select("person", "reason", "since").sort("since", "reason", "person")
-        return to_library(frame, self._frames)
-
-    def replaced(self, number: int) -> Any:
-        """Private: who was published with another sensitive value: `person`, `value` and what was `published`."""
-        self._record(number)
-        frame = self._named(archive.replaced(self._ledger, number, self._policy.schema.sensitive))
-        return to_library(frame.select("person", "value", "published").sort("person"), self._frames)
-
-    def roles(self, number: int) -> Any:
-        """Private: who played which role in a release, where the method gives roles (HD-composition).
-
-        `person`, `value`, `role` (holder, heir of a dead one, decoy, buddy), `cohort` (1 for holders), `container`,
-        `awake`, `present`. A buddy is somebody who could take over from a decoy or pass for a holder.
-        """
-        self._record(number)
-        frame = self._named(archive.roles(self._ledger, number))
-        columns = ("person", "value", "role", "cohort", "container", "awake", "present")
-        return to_library(frame.select(columns).sort("value", "container", "cohort", "role", "person"), self._frames)
-
-    def _named(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows with the id for each `number` as `person`; null for someone forgotten."""
-        return rows.join(self._ledger.people(), on="number", how="left").rename({"id": "person"})
-
-    def name_of(self, number: int) -> Any:
-        """Private: the id (or pseudonym) behind a person number; None for someone forgotten."""
-        found = self._ledger.people().filter(pl.col("number") == number)["id"]
-        if not found.len():
-            raise ParameterError(f"There is no person number {number} in the series.")
-        return found.item()
-
-    def id_from_text(self, text: str) -> object:
-        """An id typed by hand, in the type that ids have in this series' tables."""
-        records = self._ledger.releases()
-        if not records:
-            return text
-        known = archive.domain(self._ledger, records[-1].number).columns[PERSON].type
-        if known == "whole numbers" and re.fullmatch(r"\s*-?[0-9]{1,18}\s*", text):
-            return int(text)
-        return text
-
-    def pseudonym(self, person: object) -> str:
-        """The keyed hash that stands for an id in `members`, where the policy keeps hashes."""
-        key = key_of(self._policy, self.folder)
-        if key is None:
-            raise ParameterError("This series keeps ids as they are: there are no pseudonyms.")
-        return pseudonym(plain_id(person), key)
+    @property
+    def private(self) -> Private:
+        """Private: who is behind the releases. What it gives belongs in no public file."""
+        return Private(self._ledger, self.folder, lambda: self._policy, self._frames)
 
     def forget(self, *people: object) -> tuple[str, ...]:
         """Erase the ids of people, all or none; the history keeps their numbers and rows.
@@ -397,7 +414,7 @@ class Series:
         that is returned: somebody who is never to be published again cannot be recognised any more.
         """
         hashed = self._policy.people.ids == "hashed"
-        sought = {self.pseudonym(person) if hashed else plain_id(person) for person in people}
+        sought = {self.private.pseudonym(person) if hashed else plain_id(person) for person in people}
         with self._ledger.writing():
             numbers = numbers_of(sought, self._ledger.people())
             notes = (*forgotten_barred(numbers, self._past().barred()), *never_without(self._policy.method))
@@ -462,12 +479,6 @@ class Series:
                 "reason) or `reissue amend`.",
             )
 
-    def _record(self, number: int) -> Record:
-        records = self._ledger.releases()
-        if not isinstance(number, int) or not 1 <= number <= len(records):
-            raise ParameterError(f"There is no release {number}: the series has {count_of(len(records), 'release')}.")
-        return records[number - 1]
-
     def _release(self, record: Record, library: Library) -> Release:
         stems = [Path(name).stem for name in sorted(record.files) if name.endswith(".parquet")]
         folder, number = self.folder.resolve(), record.number
@@ -493,3 +504,37 @@ class Series:
         raise SeriesDamaged(
             f"Release {record.number} was made under policy version {record.policy_version}, which is not recorded."
         )
+
+    # Names of before
+
+    def members(self, number: int) -> Any:
+        """Deprecated: `private.members`."""
+        return self._moved("members").members(number)
+
+    def held_back(self, number: int) -> Any:
+        """Deprecated: `private.held_back`."""
+        return self._moved("held_back").held_back(number)
+
+    def replaced(self, number: int) -> Any:
+        """Deprecated: `private.replaced`."""
+        return self._moved("replaced").replaced(number)
+
+    def roles(self, number: int) -> Any:
+        """Deprecated: `private.roles`."""
+        return self._moved("roles").roles(number)
+
+    def name_of(self, number: int) -> Any:
+        """Deprecated: `private.name_of`."""
+        return self._moved("name_of").name_of(number)
+
+    def pseudonym(self, person: object) -> str:
+        """Deprecated: `private.pseudonym`."""
+        return self._moved("pseudonym").pseudonym(person)
+
+    def id_from_text(self, text: str) -> object:
+        """Deprecated: `private.id_from_text`."""
+        return self._moved("id_from_text").id_from_text(text)
+
+    def _moved(self, name: str) -> Private:
+        warnings.warn(f"series.{name} is called series.private.{name} now.", DeprecationWarning, stacklevel=3)
+        return self.private

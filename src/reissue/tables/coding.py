@@ -7,7 +7,7 @@ earlier releases brought is the `Domain`. Problems name columns and counts; valu
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 import numpy as np
@@ -24,6 +24,24 @@ from reissue.tables.plain import plain_numbers, plain_text, type_of
 
 
 @dataclass(frozen=True, repr=False)
+class Known:
+    """What is known of people and columns before a table is read."""
+
+    people: KnownPeople | None = None
+    """Everyone known so far."""
+    next_number: int = 0
+    """The number the next new person gets."""
+    domain: Domain = field(default_factory=Domain)
+    """What earlier tables brought."""
+    key: bytes | None = None
+    """The key for hashed ids; without one ids are kept as they are."""
+
+    def numbers(self, ids: pl.Series) -> People:
+        """The number of each id; -1 where nobody known has it."""
+        return np.full(ids.len(), -1, dtype=np.int64) if self.people is None else self.people.numbers(ids)
+
+
+@dataclass(frozen=True, repr=False)
 class Coded:
     """A snapshot, the ids its new people came with, and the domain including this table."""
 
@@ -35,34 +53,20 @@ class Coded:
     """Those who have died or left for ever, now or before: `person`, a number. None where nobody asks."""
 
 
-def code_table(
-    frame: pl.DataFrame,
-    schema: Schema,
-    *,
-    people: KnownPeople | None = None,
-    next_number: int = 0,
-    domain: Domain | None = None,
-    key: bytes | None = None,
-    show_values: bool = False,
-) -> Coded:
-    """Check and code a table; raise one TableError with everything that is wrong with it.
-
-    `people` are those known so far, `next_number` is what the next new person gets. With a `key` ids are
-    kept as keyed hashes.
-    """
-    coder = Coder(domain or Domain(), show_values)
+def code_table(frame: pl.DataFrame, schema: Schema, known: Known = Known(), *, show_values: bool = False) -> Coded:
+    """Check and code a table; raise one TableError with everything that is wrong with it."""
+    coder = Coder(known.domain, show_values)
     coder.problems += role_problems(frame, schema)
     if frame.height == 0:
         raise unfit([*coder.problems, "it has no rows"], 0)
-    ids = coder.people(frame[schema.person], key) if schema.person in frame.columns else None
+    ids = coder.people(frame[schema.person], known.key) if schema.person in frame.columns else None
     coded: dict[str, Column | None] = {
         name: coder.column(frame[name], kind) for name, kind in schema.kinds.items() if name in frame.columns
     }
     columns = {name: column for name, column in coded.items() if column is not None}
     if coder.problems or ids is None:
         raise unfit(coder.problems, frame.height)
-    known = np.full(ids.len(), -1, dtype=np.int64) if people is None else people.numbers(ids)
-    numbers, new_ids = numbered(known, ids, next_number)
+    numbers, new_ids = numbered(known.numbers(ids), ids, known.next_number)
     return Coded(snapshot_of(numbers, columns, schema), new_ids, Domain(coder.domain))
 
 

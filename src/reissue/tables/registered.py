@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -18,9 +19,11 @@ from reissue.model.domain import PERSON, Domain
 from reissue.model.schema import Schema
 from reissue.model.showing import appended, only
 from reissue.model.snapshot import Column, People, Snapshot
-from reissue.tables.coding import Coded, Coder, numbered, role_problems, snapshot_of, unfit
+from reissue.tables.coding import Coded, Coder, Known, numbered, role_problems, snapshot_of, unfit
 from reissue.tables.frames import read_table
-from reissue.tables.people import KnownPeople
+
+Extinct = Iterable[object] | Path | None
+"""Those who have died or left for ever: their ids, or the path of a CSV or Parquet file with the person column."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,11 +36,13 @@ class Registry:
     """Ids of those who have died or left for ever."""
 
 
-def read_registry(registry: object, extinct: Iterable[object] | None, schema: Schema) -> Registry:
+def read_registry(registry: object, extinct: Extinct, schema: Schema) -> Registry:
     """What is given beside the table."""
     people = None if registry is None else read_table(registry, text=schema.texts)[0]
     if extinct is None:
         return Registry(people)
+    if isinstance(extinct, Path):
+        return Registry(people, _column_of(extinct, schema))
     if isinstance(extinct, str) or not isinstance(extinct, Iterable) or hasattr(extinct, "columns"):
         raise ParameterError("The 'extinct' parameter must be a list of ids, text or whole numbers.")
     ids = [person.item() if isinstance(person, np.generic) else person for person in extinct]
@@ -46,6 +51,13 @@ def read_registry(registry: object, extinct: Iterable[object] | None, schema: Sc
     if len({type(person) for person in ids}) > 1:
         raise ParameterError("The 'extinct' parameter holds ids of several types.", hint="give all as text, or none.")
     return Registry(people, pl.Series(schema.person, ids))
+
+
+def _column_of(path: Path, schema: Schema) -> pl.Series:
+    frame, _ = read_table(path, text=schema.texts)
+    if schema.person not in frame.columns:
+        raise TableError(f"The file '{path}' has no column '{schema.person}'.", hint="name it as in the table.")
+    return frame[schema.person]
 
 
 def with_values(people: pl.DataFrame, facts: pl.DataFrame, sensitive: str) -> pl.DataFrame:
@@ -58,21 +70,18 @@ def code_registered(
     frame: pl.DataFrame,
     registry: Registry,
     schema: Schema,
+    known: Known = Known(),
     *,
     last: pl.DataFrame | None = None,
     dead: pl.DataFrame | None = None,
-    people: KnownPeople | None = None,
-    next_number: int = 0,
-    domain: Domain | None = None,
-    key: bytes | None = None,
     show_values: bool = False,
 ) -> Coded:
     """Check and code a table with its registry; raise one TableError with everything that is wrong with them.
 
     `last` are the people registered at the last release, `dead` those who were given as extinct before: `person`, a
-    number; see `code_table` for the rest.
+    number.
     """
-    coder = Coder(domain or Domain(), show_values)
+    coder = Coder(known.domain, show_values)
     listed = registry.people
     coder.problems += role_problems(frame, schema, needless=() if listed is None else tuple(schema.quasi))
     if listed is not None:
@@ -93,12 +102,12 @@ def code_registered(
         if twice:
             people_differ = count_of(twice, "person has", "people have")
             raise unfit([f"{people_differ} rows with different quasi-identifiers"], frame.height)
-    whose = coder.people(frame[schema.person], key, once=False)
+    whose = coder.people(frame[schema.person], known.key, once=False)
     there = len(coder.problems)
-    ids = coder.people(listed[schema.person], key)
+    ids = coder.people(listed[schema.person], known.key)
     if registry.people is not None:
         coder.problems[there:] = [f"the registry: {problem}" for problem in coder.problems[there:]]
-    gone = _extinct(coder, registry.extinct, key)
+    gone = _extinct(coder, registry.extinct, known.key)
     columns: dict[str, Column | None] = {schema.sensitive: coder.column(frame[schema.sensitive], schema.sensitive_kind)}
     there = len(coder.problems)
     columns |= {name: coder.column(listed[name], kind) for name, kind in schema.quasi.items()}
@@ -107,26 +116,26 @@ def code_registered(
     coded = {name: column for name, column in columns.items() if column is not None}
     if coder.problems or whose is None or ids is None:
         raise unfit(coder.problems, frame.height)
-    known = np.full(ids.len(), -1, dtype=np.int64) if people is None else people.numbers(ids)
+    numbers = known.numbers(ids)
     buried = np.empty(0, dtype=np.int64) if dead is None else dead["person"].to_numpy().astype(np.int64)
     owner = _owners(whose, ids)
     if gone is not None and gone.dtype != ids.dtype:
         raise unfit(["those extinct: their ids are of another type than those of the registry"], frame.height)
-    never = _never_registered(gone, ids, people)
-    lost = np.isin(known, buried) & (known >= 0)
+    never = 0 if gone is None else _never_registered(gone, ids, known)
+    lost = np.isin(numbers, buried) & (numbers >= 0)
     if gone is not None:
         lost |= ids.is_in(gone.implode()).to_numpy()
     problems = _fact_problems(owner, coded[schema.sensitive], lost, never)
     if problems:
         raise unfit(problems, frame.height)
-    numbers, new_ids = numbered(known, ids, next_number)
+    numbers, new_ids = numbered(numbers, ids, known.next_number)
     everybody = snapshot_of(numbers, coded, schema)
     snapshot = replace(everybody, owner=owner)
     if lost.any():
         snapshot = only(snapshot, np.flatnonzero(~lost))
     given = np.empty(0, dtype=np.int64)
     if gone is not None:
-        earlier = people.numbers(gone) if people is not None else given
+        earlier = known.numbers(gone)
         given = np.concatenate([numbers[ids.is_in(gone.implode()).to_numpy()], earlier[earlier >= 0]])
     buried = np.union1d(buried, given)
     if registry.people is None and last is not None:
@@ -143,12 +152,10 @@ def _extinct(coder: Coder, extinct: pl.Series | None, key: bytes | None) -> pl.S
     return None if ids is None else ids.unique()
 
 
-def _never_registered(gone: pl.Series | None, ids: pl.Series, people: KnownPeople | None) -> int:
+def _never_registered(gone: pl.Series, ids: pl.Series, known: Known) -> int:
     """How many of those extinct nobody ever heard of."""
-    if gone is None:
-        return 0
     strange = gone.filter(~gone.is_in(ids.implode()))
-    return strange.len() if people is None else int(np.count_nonzero(people.numbers(strange) < 0))
+    return int(np.count_nonzero(known.numbers(strange) < 0))
 
 
 def _owners(whose: pl.Series, ids: pl.Series) -> People:

@@ -29,7 +29,7 @@ from reissue.model.domain import COUNTERFEIT, GROUP, PERSON
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published, PublishedGroups
 from reissue.publishing.archive import as_published
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 from reissue_studies.bu.experiments import DIVERSITY, INVARIANCE, OURS, diverse
 from reissue_studies.bu.people import PERMANENT
 from reissue_studies.bu.setting import SENSITIVE, Run, Setting

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from reissue.model.grouping import Grouping
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 from reissue.publishing.rehearsal import everyone
 from reissue.tables.coding import code_table
 from reissue.utility import QueryError, Workload, measure, query_error

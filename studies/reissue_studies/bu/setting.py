@@ -21,7 +21,7 @@ import polars as pl
 
 from reissue.methods import HDComposition, MInvariance
 from reissue.model.schema import Categorical, Kind, Numeric, Schema
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 from reissue.publishing.policy import Policy
 from reissue.publishing.rehearsal import Rehearsal
 from reissue_studies.bu.people import (

@@ -30,7 +30,7 @@ from reissue.attacks.channels.channels import Channels, ChannelsFindings
 from reissue.attacks.worlds.worlds import Worlds
 from reissue.methods import Incremental
 from reissue.model.published import Published
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 from reissue.reasoning.worlds.candidates import candidates
 from reissue.utility import information_loss
 from reissue_studies.byun.setting import RUN_COLUMNS, Run, Setting

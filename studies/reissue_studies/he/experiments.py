@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from reissue.methods import EEquivalence, MInvariance
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 from reissue.publishing.rehearsal import everyone
 from reissue.utility import QueryError, Workload, query_error
 from reissue_studies.he.setting import FULL, RUN_COLUMNS, Compared, Run, Setting

@@ -31,7 +31,7 @@ import polars as pl
 from reissue.attacks.correlation.correlation import Correlation
 from reissue.attacks.equivalence.equivalence import Equivalence, EquivalenceFindings
 from reissue.model.published import Published, PublishedGroups
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 from reissue.publishing.rehearsal import everyone
 from reissue.reasoning.correlation.correlations import Correlations
 from reissue.reasoning.correlation.restriction import p_ct, p_hc, p_pb

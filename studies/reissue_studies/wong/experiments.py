@@ -30,7 +30,7 @@ from reissue.attacks.minimality.minimality import Minimality
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import PublishedGroups
 from reissue.model.snapshot import Codes
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 from reissue.publishing.inspection import Sight
 from reissue.utility import QueryError, Workload, distortion, query_error
 from reissue_studies.progress import Progress, silent

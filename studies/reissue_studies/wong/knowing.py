@@ -21,7 +21,7 @@ import polars as pl
 
 from reissue.model.showing import with_changed
 from reissue.model.snapshot import Codes
-from reissue.publishing.drafting import Draft
+from reissue.publishing.draft import Draft
 from reissue_studies.progress import Progress, silent
 from reissue_studies.wong.experiments import DISTORTED, ROUNDING, distorted, protected_rows
 from reissue_studies.wong.setting import RUN_COLUMNS, Draw, Run, Setting

@@ -1,0 +1,297 @@
+"""Draft: a release that is not committed yet, in its parts. It is private: it holds the snapshot it was made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from reissue.errors import count_of
+from reissue.guarantees import SeriesGuarantee, Verdict
+from reissue.model.domain import Domain, sort_of
+from reissue.model.grouping import Grouping
+from reissue.model.memory import Remembered
+from reissue.model.published import Published
+from reissue.model.snapshot import Delta, Snapshot
+from reissue.publishing.gate import Passage
+from reissue.publishing.policy import Policy
+from reissue.publishing.seal import seal_of
+from reissue.tables.frames import Library
+from reissue.tables.recode import Recoded
+
+
+@dataclass(frozen=True, repr=False)
+class Continuation:
+    """How a release goes on from those before it."""
+
+    parent: int
+    """The number of the release before; 0 when there is none."""
+    mark: str
+    """The mark of that release: a draft fits no other series, and none with another history."""
+    policy_version: int
+    anew: bool
+    """Whether method and checkers begin anew, without what they knew of earlier releases."""
+    protected: bool
+    """Whether all releases of the series, this one included, are protected together."""
+    adopted: int = 0
+    """How many releases, the first ones, were made elsewhere."""
+    barred: bool = False
+    """Whether there are people who are never published again because of them."""
+
+
+@dataclass(frozen=True, repr=False)
+class PrivateTables:
+    """What the ledger keeps of a release beside its public tables, with people as numbers."""
+
+    rows: pl.DataFrame
+    """The snapshot with person numbers and public group numbers; no group for those held back."""
+    domain: Domain
+    """What the tables up to this one brought."""
+    new_people: pl.DataFrame
+    """Those who are in the series for the first time: `number`, `id`."""
+    facts: pl.DataFrame | None = None
+    """The values with person numbers, where people may have several or none and the rows are everybody registered."""
+    extinct: pl.DataFrame | None = None
+    """Those who have died or left for ever: `person` (a number)."""
+    counterfeits: pl.DataFrame | None = None
+    """The made-up rows with their numbers and public group numbers."""
+    held_back: pl.DataFrame | None = None
+    """Who is held back: `person` (a number), `reason`, `since` (a release)."""
+    changed: pl.DataFrame | None = None
+    """Who is published with another value: `person` (a number) and the sensitive column as published; where people may
+    have several values, also which one is meant (`own`)."""
+
+
+@dataclass(frozen=True, repr=False)
+class Judged:
+    """What is said about a draft, and the seal on the tables of which it is said."""
+
+    verdicts: tuple[Verdict, ...]
+    """What the checkers of the method's guarantees found."""
+    notes: tuple[str, ...]
+    """What the publisher should look at before committing."""
+    seal: str
+    """The seal on the tables as they were checked."""
+    passage: Passage | None = None
+    """What the policy's gate said; None where there is none, or it was not asked."""
+
+
+@dataclass(frozen=True, repr=False)
+class Draft:
+    """A release that is ready to be committed, with everything private about it."""
+
+    continues: Continuation
+    """How it goes on from the releases before it."""
+    policy: Policy
+    """The policy it was made under."""
+    snapshot: Snapshot
+    delta: Delta
+    grouping: Grouping
+    recoded: Recoded
+    view: Published
+    """The release as the outsider sees it at worst."""
+    private: PrivateTables
+    """What the ledger keeps of it, with people as numbers."""
+    memory: Remembered
+    """What its method remembers for the next release."""
+    checks: Remembered
+    """What the checkers of its promises remember."""
+    judged: Judged
+    """What is said about it: verdicts, notes, the seal on what was checked, what the gate said."""
+    seed: str
+    library: Library
+
+    @property
+    def number(self) -> int:
+        """The number the release will have."""
+        return self.continues.parent + 1
+
+    @property
+    def tables(self) -> dict[str, pl.DataFrame]:
+        """What would be published."""
+        return self.recoded.tables
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Counts about the release; private, because changes between releases are."""
+        sizes = self.recoded.groups.rows
+        registered = {} if self.facts is None else {"registered": len(self.snapshot)}
+        return {
+            "number": self.number,
+            "method": self.policy.method.name,
+            "form": self.policy.form,
+            "people": self.snapshot.present,
+            **registered,
+            "rows": int(sizes.sum()),
+            "groups": self.grouping.count,
+            "smallest_group": int(sizes.min()),
+            "average_group": round(float(sizes.mean()), 3),
+            "largest_group": int(sizes.max()),
+            "counterfeits": 0 if self.counterfeits is None else self.counterfeits.height,
+            "held_back": self._held_back(),
+            "replaced": 0 if self.changed is None else self.changed.height,
+            **({} if self.facts is None else {"elsewhere": len(self.grouping.elsewhere or ())}),
+            "changes": self.delta.counts(),
+            "guarantees": {verdict.guarantee: verdict.explanation for verdict in self._standing(not self.anew)},
+            "notes": list(self.notes),
+            **({} if self.passage is None else {"gate": self.passage.summary()}),
+        }
+
+    def _held_back(self) -> dict[str, dict[str, int]]:
+        """How many are held back for each reason, and how many releases the longest has waited."""
+        if self.held_back is None:
+            return {}
+        waits = self.held_back.group_by("reason").agg(pl.len().alias("people"), pl.col("since").min()).sort("reason")
+        return {
+            row["reason"]: {"people": row["people"], "longest_wait": self.number - row["since"] + 1}
+            for row in waits.iter_rows(named=True)
+        }
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the public record says about the release."""
+        return {
+            "method": _without_labels(self.policy.to_dict()["method"]),
+            "form": self.policy.form,
+            "columns": {
+                **{name: sort_of(kind) for name, kind in self.policy.schema.quasi.items()},
+                **dict.fromkeys(self.policy.schema.as_is, "as it is"),
+            },
+            "series": "protected" if self.protected else "unprotected",
+            "guarantees": [verdict.guarantee for verdict in self._standing(self.protected)],
+            "policy_version": self.continues.policy_version,
+            "rows": int(self.recoded.groups.rows.sum()),
+            "groups": self.grouping.count,
+            **({"adopted": self.adopted} if self.adopted else {}),
+            **({"warnings": warnings} if (warnings := self._warnings()) else {}),
+        }
+
+    def _standing(self, whole: bool) -> list[Verdict]:
+        """What holds of the release; promises about a series only where they hold for the whole of it."""
+        judged = zip(self.policy.guarantees(), self.verdicts, strict=True)
+        return [verdict for one, verdict in judged if whole or not isinstance(one, SeriesGuarantee)]
+
+    def _warnings(self) -> list[str]:
+        """What a reader of the public record must know about the promises."""
+        own = list(self.policy.method.warnings())
+        if self.adopted and self.protected:
+            own.append(
+                f"{count_of(self.adopted, 'release')} before the first one made here came from elsewhere: the promises "
+                "are for everybody who is in a release made here."
+            )
+        return own
+
+    def seal_now(self) -> str:
+        """The seal on the tables as they are; another one than `seal` if somebody changed them."""
+        return sealed(self.tables, self.changed, self.continues)
+
+    def published(self) -> Published:
+        """The outsider's view of this release alone."""
+        return self.view
+
+    # What the parts say
+
+    @property
+    def parent(self) -> int:
+        """The number of the release it follows."""
+        return self.continues.parent
+
+    @property
+    def parent_mark(self) -> str:
+        """The mark of that release: a draft fits no other series, and none with another history."""
+        return self.continues.mark
+
+    @property
+    def protected(self) -> bool:
+        """Whether all releases of the series, this one included, are protected together."""
+        return self.continues.protected
+
+    @property
+    def new_people(self) -> pl.DataFrame:
+        """Those who are in the series for the first time: `number`, `id`."""
+        return self.private.new_people
+
+    @property
+    def rows(self) -> pl.DataFrame:
+        """The snapshot with person numbers and public group numbers, as it is kept; no group for those held back."""
+        return self.private.rows
+
+    @property
+    def facts(self) -> pl.DataFrame | None:
+        """The values with person numbers, where the rows are everybody registered."""
+        return self.private.facts
+
+    @property
+    def extinct(self) -> pl.DataFrame | None:
+        """Those who have died or left for ever: `person` (a number)."""
+        return self.private.extinct
+
+    @property
+    def counterfeits(self) -> pl.DataFrame | None:
+        """The made-up rows with their numbers and public group numbers."""
+        return self.private.counterfeits
+
+    @property
+    def held_back(self) -> pl.DataFrame | None:
+        """Who is held back: `person` (a number), `reason`, `since` (a release)."""
+        return self.private.held_back
+
+    @property
+    def changed(self) -> pl.DataFrame | None:
+        """Who is published with another value: `person` (a number), the value as published."""
+        return self.private.changed
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """What the checkers of the method's guarantees found."""
+        return self.judged.verdicts
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the publisher should look at before committing."""
+        return self.judged.notes
+
+    @property
+    def seal(self) -> str:
+        """The seal on the tables as they were checked."""
+        return self.judged.seal
+
+    @property
+    def passage(self) -> Passage | None:
+        """What the policy's gate said; None where there is none, or it was not asked."""
+        return self.judged.passage
+
+    @property
+    def adopted(self) -> int:
+        """How many releases, the first ones, were made elsewhere."""
+        return self.continues.adopted
+
+    @property
+    def barred(self) -> bool:
+        """Whether there are people who are never published again because of them."""
+        return self.continues.barred
+
+    @property
+    def anew(self) -> bool:
+        """Whether method and checkers began anew, without what they knew of earlier releases."""
+        return self.continues.anew
+
+    def __repr__(self) -> str:
+        rows = int(self.recoded.groups.rows.sum())
+        return f"Draft(release {self.number}: {rows:,} rows in {self.grouping.count:,} groups)"
+
+
+def sealed(tables: Mapping[str, pl.DataFrame], changed: pl.DataFrame | None, continues: Continuation) -> str:
+    """The seal on what was checked, and on what it says that is not true."""
+    return seal_of({**tables, "changed": changed}, str(continues.parent), continues.mark)
+
+
+def _without_labels(method: dict[str, Any]) -> dict[str, Any]:
+    """A method's parameters for the public record: protected sets name values of a private column."""
+    constraints = [
+        {**constraint, "protect": len(constraint["protect"])} if "protect" in constraint else constraint
+        for constraint in method.get("constraints", [])
+    ]
+    return {**method, "constraints": constraints} if constraints else method

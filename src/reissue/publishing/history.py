@@ -1,0 +1,80 @@
+"""History: what the private side of a series knows before a release, and what a draft makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from reissue.model.domain import GROUP, PERSON
+from reissue.model.memory import Kept, Memory, Remembered
+from reissue.tables.coding import Known
+from reissue.tables.people import KnownPeople
+
+if TYPE_CHECKING:
+    from reissue.publishing.draft import Draft
+
+
+@dataclass(frozen=True, repr=False)
+class Last:
+    """The last release, as the next one looks back on it."""
+
+    rows: pl.DataFrame | None = None
+    """Its rows, with person numbers; None before the first release."""
+    facts: pl.DataFrame | None = None
+    """Its values, with person numbers, where they are not in its rows."""
+    extinct: pl.DataFrame | None = None
+    """Those who had died or left for ever: `person` (a number)."""
+    held_back: pl.DataFrame | None = None
+    """Who was held back from it: `person` (a number), `reason`, `since`."""
+
+
+@dataclass(frozen=True, repr=False)
+class History:
+    """What the private side of a series knows before a release."""
+
+    number: int = 0
+    """The number of the last release; 0 when there is none."""
+    mark: str = ""
+    """The mark of the last release, which no release of another series has."""
+    policy_version: int = 1
+    """The version of the policy that the next release is made under."""
+    known: Known = field(default_factory=Known)
+    """Everybody so far, and what the tables brought."""
+    last: Last = field(default_factory=Last)
+    memory: Memory = field(default_factory=dict)
+    """What the method of the last release remembered."""
+    checks: Memory = field(default_factory=dict)
+    """What the checkers of its promises remembered."""
+    method: str | None = None
+    """The name of the method that made the last release."""
+    protected: bool = True
+    """Whether all releases so far are protected together."""
+    adopted: int = 0
+    """How many releases, the first ones, were made elsewhere."""
+    barred: pl.DataFrame | None = None
+    """Those who are never published again because of them: `person` (a number)."""
+
+    def after(self, draft: Draft) -> History:
+        """The history that a draft of the next release leaves, but for its mark, which only a commit gives."""
+        kept, people = draft.private, self.known.people
+        rows, new = kept.rows.drop(GROUP), kept.new_people["id"]
+        ids = new if people is None else pl.concat([people.ids().head(people.count), new])
+        return History(
+            number=draft.number,
+            policy_version=draft.continues.policy_version,
+            known=Known(KnownPeople(lambda: ids, ids.len(), rows[PERSON]), ids.len(), kept.domain, self.known.key),
+            last=Last(rows, kept.facts, kept.extinct, kept.held_back),
+            memory=_resolved(draft.memory, self.memory),
+            checks=_resolved(draft.checks, self.checks),
+            method=draft.policy.method.name,
+            protected=draft.protected,
+            adopted=self.adopted,
+            barred=self.barred,
+        )
+
+
+def _resolved(tables: Remembered, before: Memory) -> Memory:
+    """Tables to remember, with those that stay as they were."""
+    return {name: before[name] if isinstance(table, Kept) else table for name, table in tables.items()}

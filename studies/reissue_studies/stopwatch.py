@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import NamedTuple
 
+from reissue.publishing.draft import Draft
+
 GROUPING = "Grouping people"
 """The stage in which the method works."""
 

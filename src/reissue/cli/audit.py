@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +23,44 @@ if TYPE_CHECKING:
 
 MOST = 10
 """How many findings are told in the terminal."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What the attacks are asked."""
+
+    attacks: list[str] | None
+    limit: Fraction | None
+    seconds: float
+    threshold: float
+    accept: list[str]
+
+
+@dataclass(frozen=True)
+class Adversary:
+    """What the adversary knows beside the releases."""
+
+    compromised: str | None
+    permanent: list[str]
+    participation: float
+    waiting: bool
+    seed: int | None
+
+
+@dataclass(frozen=True)
+class ForeignOptions:
+    """How releases made elsewhere are read, and what is known of them; a series says all that itself."""
+
+    quasi: list[str] | None
+    hierarchy: dict[str, Hierarchy]
+    registry: Path | None
+    person: str | None
+    present: Path | str | None
+    drop: list[str]
+    group: str | None
+    growing: bool
+    minimal: str | None
+    protect: list[str]
 
 
 def audit(
@@ -138,44 +178,32 @@ def audit(
 
     if html is not None and html.exists() and not force:
         raise ParameterError(f"There is a file '{html}' already.", hint="name another file, or pass --force.")
-    asked: dict[str, Any] = {
-        "attacks": _names(attacks),
-        "limit": _limit(limit),
-        "seconds": seconds,
-        "threshold": threshold,
-        "accept": _names(accept) or (),
-    }
-    if waiting and asked["attacks"] is not None and "Channels" not in asked["attacks"]:
+    asked = Questions(_names(attacks), _limit(limit), seconds, threshold, _names(accept) or [])
+    if waiting and asked.attacks is not None and "Channels" not in asked.attacks:
         raise ParameterError(
             "--waiting tells Channels something, and --attacks leaves it out.", hint="add Channels to --attacks."
         )
-    foreign: dict[str, Any] = {
-        "quasi": _names(quasi),
-        "hierarchies": _hierarchies(hierarchy or []),
-        "registry": registry,
-        "person": person,
-        "present": present if present in (None, "all") else Path(str(present)),
-        "drop": _names(drop) or (),
-        "group": group,
-    }
-    called: Called | None = None
+    elsewhere = ForeignOptions(
+        quasi=_names(quasi),
+        hierarchy=_hierarchies(hierarchy or []),
+        registry=registry,
+        person=person,
+        present=present if present in (None, "all") else Path(str(present)),
+        drop=_names(drop) or [],
+        group=group,
+        growing=growing,
+        minimal=minimal,
+        protect=protect or [],
+    )
     lasting = [value for some in permanent or [] for value in _names(some) or []]
-    knows: dict[str, Any] = {"growing": growing, "minimal": minimal, "protect": protect or []}
-    with stages((len(asked["attacks"] or ()) or 5) + 1) as progress:
+    known = Adversary(compromised, lasting, participation, waiting, seed)
+    called: Called | None = None
+    with stages((len(asked.attacks or ()) or 5) + 1) as progress:
         if sensitive is None:
-            _refuse_foreign_options({**foreign, **knows})
-            known: dict[str, Any] = {"compromised": _rate(compromised), "seed": seed, "waiting": waiting}
-            known |= {"participation": participation, "knowledge": _permanent(lasting)}
-            report, called = _series(target, {**asked, **known}, show_people, progress)
+            _refuse_options_of(elsewhere)
+            report, called = _series(target, asked, known, show_people, progress)
         else:
-            if participation:
-                raise ParameterError(
-                    "--participation is for a series: for releases made elsewhere, --present says who is in them."
-                )
-            if waiting:
-                raise ParameterError("--waiting is for a series: nobody knows who waited for releases made elsewhere.")
-            told = {**knows, "permanent": lasting}
-            report = _foreign(target, sensitive, foreign, asked, compromised, told, show_values, progress)
+            report = _foreign(target, sensitive, elsewhere, asked, known, show_values, progress)
         if html is not None:
             report.to_html(html, show_people=show_people, show_values=show_values, called=called)
     settle(0 if report.passed else 1)
@@ -191,11 +219,12 @@ def audit(
 
 
 def _series(
-    target: list[Path], asked: dict[str, Any], show_people: bool, progress: Any
+    target: list[Path], asked: Questions, known: Adversary, show_people: bool, progress: Callable[[str], None]
 ) -> tuple[AuditReport, Called | None]:
     from reissue.errors import NotASeries, ParameterError
     from reissue.publishing.series import open as open_series
 
+    compromised = _rate(known.compromised)
     if len(target) > 1:
         raise _elsewhere(f"{len(target)} files or folders are not a series")
     try:
@@ -205,7 +234,19 @@ def _series(
     with opened:
         if not opened.releases:
             raise ParameterError("The series has no release yet.", hint="reissue publish <series> <table>")
-        report = opened.audit(progress=progress, **asked)
+        report = opened.audit(
+            _permanent(known.permanent),
+            attacks=asked.attacks,
+            limit=asked.limit,
+            seconds=asked.seconds,
+            compromised=compromised,
+            participation=known.participation,
+            waiting=known.waiting,
+            seed=known.seed,
+            accept=asked.accept,
+            threshold=asked.threshold,
+            progress=progress,
+        )
         if not show_people:
             return report, None
         # Names are looked up while the series is open, those of the findings only.
@@ -247,15 +288,12 @@ def _everybody(witness: Witness) -> set[int]:
 def _foreign(
     target: list[Path],
     sensitive: str,
-    options: dict[str, Any],
-    asked: dict[str, Any],
-    compromised: str | None,
-    knows: dict[str, Any],
+    given: ForeignOptions,
+    asked: Questions,
+    known: Adversary,
     show_values: bool,
-    progress: Any,
+    progress: Callable[[str], None],
 ) -> AuditReport:
-    from dataclasses import replace
-
     from reissue.auditing.running import audit as run_audit
     from reissue.cli.minimal import minimal_of
     from reissue.errors import ParameterError
@@ -263,38 +301,62 @@ def _foreign(
     from reissue.guarantees import AlphaKAnonymous
     from reissue.model.knowledge import Knowledge
 
-    if asked["limit"] is None:
+    if known.participation:
+        raise ParameterError(
+            "--participation is for a series: for releases made elsewhere, --present says who is in them."
+        )
+    if known.waiting:
+        raise ParameterError("--waiting is for a series: nobody knows who waited for releases made elsewhere.")
+    if asked.limit is None:
         raise ParameterError(
             "--limit is needed for releases made elsewhere: nobody said what they promise.",
             hint="say with what probability anybody may be tied to a value at most: --limit 1/2",
         )
-    if knows["protect"] and knows["minimal"] is None:
+    if given.protect and given.minimal is None:
         raise ParameterError("--protect needs --minimal: what had to be kept for these values.")
-    minimal = None if knows["minimal"] is None else minimal_of(knows["minimal"], knows["protect"])
-    if minimal is not None and options["registry"] is None:
+    minimal = None if given.minimal is None else minimal_of(given.minimal, given.protect)
+    if minimal is not None and given.registry is None:
         raise ParameterError("--minimal needs a --registry: it argues from who has the same quasi-identifiers.")
     told: list[str] = []
     progress("Reading the releases")
-    source = target[0] if len(target) == 1 and target[0].is_dir() else target
-    read = read_releases(source, sensitive=sensitive, show_values=show_values, **options)
+    read = read_releases(
+        target[0] if len(target) == 1 and target[0].is_dir() else target,
+        sensitive=sensitive,
+        quasi=given.quasi,
+        hierarchies=given.hierarchy,
+        registry=given.registry,
+        person=given.person,
+        present=given.present,
+        drop=given.drop,
+        group=given.group,
+        show_values=show_values,
+    )
+    limit: Fraction | None = asked.limit
+    promises: list[AlphaKAnonymous] = []
     if minimal is not None and minimal.protect:
         told = _check_protected(minimal, read.published)
         # What is protected is what the limit is about, where that can be judged: in one release.
         if len(read.published.releases) == 1:
-            asked = {
-                **asked,
-                "promises": [AlphaKAnonymous(asked.pop("limit"), protect=tuple(map(tuple, minimal.protect)))],
-            }
-    known = {} if compromised is None else _known(Path(compromised), read.published)
-    every = [release.number for release in read.published.releases] if minimal else []
-    requirements = {number: minimal for number in every if minimal}
+            promises = [AlphaKAnonymous(asked.limit, protect=tuple(map(tuple, minimal.protect)))]
+            limit = None
     knowledge = Knowledge(
-        compromised=known,
-        growing=knows["growing"] or None,
-        minimal=requirements,
-        permanent=_shown_values(knows["permanent"], read.published),
+        compromised={} if known.compromised is None else _known(Path(known.compromised), read.published),
+        growing=given.growing or None,
+        minimal={} if minimal is None else {release.number: minimal for release in read.published.releases},
+        permanent=_shown_values(known.permanent, read.published),
     )
-    report = run_audit(read.published, knowledge, form=read.form, progress=progress, **asked)
+    report = run_audit(
+        read.published,
+        knowledge,
+        attacks=asked.attacks,
+        limit=limit,
+        form=read.form,
+        seconds=asked.seconds,
+        threshold=asked.threshold,
+        promises=promises,
+        accept=asked.accept,
+        progress=progress,
+    )
     unmatched = [f"release {number}: {count:,} {what}" for number, what, count in read.unmatched.iter_rows()]
     return replace(report, promises=(), remarks=(*read.notes, *unmatched, *told))
 
@@ -401,10 +463,10 @@ def _hierarchies(texts: list[str]) -> dict[str, Hierarchy]:
     return {column: Hierarchy.read(file) for column, _, file in pairs}
 
 
-def _refuse_foreign_options(options: dict[str, Any]) -> None:
-    given = [f"--{name.replace('hierarchies', 'hierarchy')}" for name, value in options.items() if value]
-    if given:
-        raise _elsewhere(f"{', '.join(given)} can be used for releases made elsewhere only")
+def _refuse_options_of(given: ForeignOptions) -> None:
+    options = [f"--{option.name}" for option in fields(given) if getattr(given, option.name)]
+    if options:
+        raise _elsewhere(f"{', '.join(options)} can be used for releases made elsewhere only")
 
 
 def _elsewhere(what: str) -> Exception:

@@ -37,7 +37,7 @@ from reissue.publishing.inspection import without_people
 from reissue.publishing.keys import key_of, with_absolute_key
 from reissue.publishing.policy import Policy
 from reissue.publishing.series import Series
-from reissue.tables.coding import Known, code_table
+from reissue.tables.coding import KnownBefore, code_table
 from reissue.tables.frames import Library
 from reissue.tables.people import KnownPeople
 from reissue.tables.views import published_view
@@ -161,7 +161,7 @@ class _Past:
         frame = frame.rename({GROUP_NUMBER: extra}).with_columns(each[schema.sensitive])
         seen = self.domains[-1] if self.domains else Domain()
         try:
-            coded = code_table(frame, stub, Known(people, self.next_number, seen, key))
+            coded = code_table(frame, stub, KnownBefore(people, self.next_number, seen, key))
         except TableError as error:
             hint = error.hint or "give the releases and their members as they were, and fit the policy to them."
             raise TableError(f"Release {number}: {error.what}", problems=error.problems, hint=hint) from None

@@ -23,7 +23,7 @@ from reissue.model.snapshot import Snapshot
 from reissue.publishing.draft import Draft, PrivateTables
 from reissue.publishing.history import History, Last
 from reissue.publishing.policy import Policy
-from reissue.tables.coding import Known, restore
+from reissue.tables.coding import KnownBefore, restore
 from reissue.tables.people import KnownPeople
 
 SNAPSHOT = "snapshot"
@@ -98,7 +98,7 @@ def history(ledger: Ledger, policy_version: int, key: bytes | None) -> History:
     """What the next draft goes on from."""
     record = ledger.last()
     if record is None:
-        return History(policy_version=policy_version, known=Known(key=key))
+        return History(policy_version=policy_version, known=KnownBefore(key=key))
     tables = ledger.tables(record.number)
     rows = tables[SNAPSHOT].drop(GROUP)
     count = ledger.next_number()
@@ -108,7 +108,7 @@ def history(ledger: Ledger, policy_version: int, key: bytes | None) -> History:
         number=record.number,
         mark=record.mark,
         policy_version=policy_version,
-        known=Known(people, count, Domain.from_frame(tables[DOMAIN]), key),
+        known=KnownBefore(people, count, Domain.from_frame(tables[DOMAIN]), key),
         last=Last(rows, tables.get(FACTS), tables.get(EXTINCT), tables.get(HELD)),
         memory=Prefixed(tables, MEMORY),
         checks=Prefixed(tables, CHECKS),

@@ -9,7 +9,7 @@ import polars as pl
 
 from reissue.model.domain import GROUP, PERSON
 from reissue.model.memory import Kept, Memory, Remembered
-from reissue.tables.coding import Known
+from reissue.tables.coding import KnownBefore
 from reissue.tables.people import KnownPeople
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class History:
     """The mark of the last release, which no release of another series has."""
     policy_version: int = 1
     """The version of the policy that the next release is made under."""
-    known: Known = field(default_factory=Known)
+    known: KnownBefore = field(default_factory=KnownBefore)
     """Everybody so far, and what the tables brought."""
     last: Last = field(default_factory=Last)
     memory: Memory = field(default_factory=dict)
@@ -58,13 +58,14 @@ class History:
 
     def after(self, draft: Draft) -> History:
         """The history that a draft of the next release leaves, but for its mark, which only a commit gives."""
-        kept, people = draft.private, self.known.people
+        kept, before = draft.private, self.known.people
         rows, new = kept.rows.drop(GROUP), kept.new_people["id"]
-        ids = new if people is None else pl.concat([people.ids().head(people.count), new])
+        ids = new if before is None else pl.concat([before.ids().head(before.count), new])
+        people = KnownPeople(lambda: ids, ids.len(), rows[PERSON])
         return History(
             number=draft.number,
             policy_version=draft.continues.policy_version,
-            known=Known(KnownPeople(lambda: ids, ids.len(), rows[PERSON]), ids.len(), kept.domain, self.known.key),
+            known=KnownBefore(people, ids.len(), kept.domain, self.known.key),
             last=Last(rows, kept.facts, kept.extinct, kept.held_back),
             memory=_resolved(draft.memory, self.memory),
             checks=_resolved(draft.checks, self.checks),

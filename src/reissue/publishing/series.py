@@ -31,7 +31,7 @@ from reissue.publishing.keys import key_of, with_absolute_key
 from reissue.publishing.policy import Policy
 from reissue.publishing.private import Private
 from reissue.publishing.refusals import check_amendment, never_without
-from reissue.tables.coding import Known, check_key
+from reissue.tables.coding import KnownBefore, check_key
 from reissue.tables.frames import Library, to_library
 from reissue.tables.identities import plain_id
 from reissue.tables.people import numbers_of
@@ -154,7 +154,7 @@ def draft(
 def _first_draft(given: Submission, policy: Policy, terms: Terms, progress: Progress) -> Draft:
     policy = with_absolute_key(policy)
     terms.check(policy.gate)
-    nothing = History(known=Known(key=key_of(policy, None)))
+    nothing = History(known=KnownBefore(key=key_of(policy, None)))
     return terms.met(make_draft(given, policy, nothing, progress=progress), progress=progress)
 
 

@@ -24,7 +24,7 @@ from reissue.tables.plain import plain_numbers, plain_text, type_of
 
 
 @dataclass(frozen=True, repr=False)
-class Known:
+class KnownBefore:
     """What is known of people and columns before a table is read."""
 
     people: KnownPeople | None = None
@@ -53,7 +53,9 @@ class Coded:
     """Those who have died or left for ever, now or before: `person`, a number. None where nobody asks."""
 
 
-def code_table(frame: pl.DataFrame, schema: Schema, known: Known = Known(), *, show_values: bool = False) -> Coded:
+def code_table(
+    frame: pl.DataFrame, schema: Schema, known: KnownBefore = KnownBefore(), *, show_values: bool = False
+) -> Coded:
     """Check and code a table; raise one TableError with everything that is wrong with it."""
     coder = Coder(known.domain, show_values)
     coder.problems += role_problems(frame, schema)

@@ -19,7 +19,7 @@ from reissue.model.domain import PERSON, Domain
 from reissue.model.schema import Schema
 from reissue.model.showing import appended, only
 from reissue.model.snapshot import Column, People, Snapshot
-from reissue.tables.coding import Coded, Coder, Known, numbered, role_problems, snapshot_of, unfit
+from reissue.tables.coding import Coded, Coder, KnownBefore, numbered, role_problems, snapshot_of, unfit
 from reissue.tables.frames import read_table
 
 Extinct = Iterable[object] | Path | None
@@ -70,7 +70,7 @@ def code_registered(
     frame: pl.DataFrame,
     registry: Registry,
     schema: Schema,
-    known: Known = Known(),
+    known: KnownBefore = KnownBefore(),
     *,
     last: pl.DataFrame | None = None,
     dead: pl.DataFrame | None = None,
@@ -152,7 +152,7 @@ def _extinct(coder: Coder, extinct: pl.Series | None, key: bytes | None) -> pl.S
     return None if ids is None else ids.unique()
 
 
-def _never_registered(gone: pl.Series, ids: pl.Series, known: Known) -> int:
+def _never_registered(gone: pl.Series, ids: pl.Series, known: KnownBefore) -> int:
     """How many of those extinct nobody ever heard of."""
     strange = gone.filter(~gone.is_in(ids.implode()))
     return int(np.count_nonzero(known.numbers(strange) < 0))

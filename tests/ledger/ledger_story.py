@@ -255,24 +255,34 @@ def fail_with(code: int) -> Accident:
 full_disk = fail_with(errno.ENOSPC)
 
 
-def kill_at_every_operation(job: str, base: Path, work: Path) -> None:
-    """Fork once for every operation; the libraries are loaded, but none of their threads has started."""
-    ended = -signal.SIGKILL
-    turn = 0
-    while ended == -signal.SIGKILL:
-        turn += 1
+def chosen(operations: list[str], every: int) -> list[int]:
+    """At which operations an accident is tried: each so many, and all around the catalog's commit, where all turns."""
+    commits = [turn for turn, name in enumerate(operations, 1) if name.startswith("sqlite commit")]
+    around = {turn + near for turn in commits for near in (-1, 0, 1)}
+    return [turn for turn in range(1, len(operations) + 1) if turn in around or turn % every == 1 % every]
+
+
+def kill_at_operations(job: str, base: Path, work: Path, every: int) -> None:
+    """Fork once for each operation; the libraries are loaded, but none of their threads has started."""
+
+    def ended(turn: int) -> int:
         folder = work / str(turn)
         if base.exists():
             shutil.copytree(base, folder)
         child = os.fork()
         if child == 0:
-            with accidents(lambda number, _, turn=turn: number == turn, die) as seen:
+            with accidents(lambda number, _: number == turn, die) as seen:
                 JOBS[job](folder)
             (work / "operations.json").write_text(json.dumps(seen))
             os._exit(0)
-        ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    sys.exit(ended)
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    if code := ended(0):
+        sys.exit(code)
+    for turn in chosen(json.loads((work / "operations.json").read_text()), every):
+        if ended(turn) != -signal.SIGKILL:
+            sys.exit(f"operation {turn} was not reached")
 
 
 if __name__ == "__main__":
-    kill_at_every_operation(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]))
+    kill_at_operations(sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), int(sys.argv[4]))

@@ -13,9 +13,10 @@ import duckdb
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from profiles import examples
 
 from reissue.errors import InternalError
 from reissue.ledger.parquet import ROWS_IN_A_GROUP, write_private, write_public
@@ -95,7 +96,7 @@ def test_every_reader_understands_it(tmp_path: Path) -> None:
     connection.close()
 
 
-@settings(max_examples=60, deadline=None)
+@examples(12)
 @given(
     names=st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=5, unique=True),
     values=st.lists(st.one_of(st.none(), st.text(max_size=20)), max_size=20),

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from ledger_process import run_unprivileged
 from ledger_story import POLICY, entry, state
 from polars.testing import assert_frame_equal
+from profiles import examples
 
 from reissue.errors import InternalError, SeriesDamaged
 from reissue.ledger import Ledger, catalog, verify
@@ -42,7 +43,7 @@ def parts(ledger: Ledger) -> list[tuple[int, int]]:
     return found
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(5, HealthCheck.function_scoped_fixture)
 @given(data=st.data(), many=st.integers(1, 5), large=st.integers(1, 12))
 def test_a_long_story_of_coming_and_forgetting(
     data: st.DataObject, many: int, large: int, tmp_path_factory: pytest.TempPathFactory

@@ -9,9 +9,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from ledger_story import entry, files_under
+from profiles import examples
 
 from reissue.ledger import Finding, Ledger, verify
 from reissue.ledger.record import chain_value
@@ -36,7 +37,7 @@ def test_nothing_is_changed_by_looking(clinic: Path) -> None:
         assert ledger.verify() == []
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30, HealthCheck.function_scoped_fixture)
 @given(data=st.data())
 def test_one_flipped_bit_anywhere(base: Path, data: st.DataObject) -> None:
     folders = [base / "public", base / "private" / "blobs"]

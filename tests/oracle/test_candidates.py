@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from worked_examples import worked_examples
+from worlds import worlds
 
 from reissue.errors import ParameterError
 from reissue.model.published import Published, PublishedGroups
@@ -77,28 +77,12 @@ def series(draw: st.DrawFn, *, people: int, values: int, changing: bool = False)
     return releases
 
 
-def worlds(releases: Releases) -> list[dict[str, object]]:
-    """Every way to give each person one value that publishes exactly these groups."""
-    people = sorted({person for release in releases for members, _ in release for person in members})
-    values = sorted({value for release in releases for _, held in release for value in held}, key=str)
-    possible = []
-    for choice in product(values, repeat=len(people)):
-        world = dict(zip(people, choice, strict=True))
-        if all(
-            sorted((world[person] for person in members), key=str) == sorted(held, key=str)
-            for release in releases
-            for members, held in release
-        ):
-            possible.append(world)
-    return possible
-
-
-@settings(max_examples=150, deadline=None)
+@examples(30)
 @given(series(people=7, values=3))
 def test_exposed_people_have_that_value_in_every_world(releases: Releases) -> None:
     published = Published.from_groups(releases)
     found = candidates(published)
-    possible = worlds(releases)
+    possible = list(worlds(releases))
     assert possible
     for person, value in exposed(published, found).items():
         assert {world[person] for world in possible} == {value}
@@ -108,7 +92,7 @@ def test_exposed_people_have_that_value_in_every_world(releases: Releases) -> No
     assert found.contradictory.size == 0
 
 
-@settings(max_examples=150, deadline=None)
+@examples(30)
 @given(series(people=9, values=5, changing=True))
 def test_same_as_plain_sets(releases: Releases) -> None:
     agrees_with_sets(releases)

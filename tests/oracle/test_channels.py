@@ -6,12 +6,12 @@ import random
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from worked_examples import worked_examples
+from worlds import worlds
 
 from reissue.arrays import elimination
 from reissue.attacks.base import Limits
@@ -97,18 +97,6 @@ def sets_of(series: Releases, person: str) -> Iterator[tuple[int, int, str, set[
                 yield earlier, later, "new", newcomer_set(two, series[later], series[earlier])
             elif one:
                 yield earlier, later, "gone", newcomer_set(one, series[earlier], series[later])
-
-
-def worlds(series: Releases) -> list[dict[str, str]]:
-    people = sorted({person for release in series for members, _ in release for person in members})
-    values = sorted({value for release in series for _, shown in release for value in shown})
-    checks = [(members, Counter(shown)) for release in series for members, shown in release]
-    found = []
-    for chosen in product(values, repeat=len(people)):
-        world = dict(zip(people, chosen, strict=True))
-        if all(Counter(world[person] for person in members) == shown for members, shown in checks):
-            found.append(world)
-    return found
 
 
 @pytest.mark.parametrize("growing", [True, False])

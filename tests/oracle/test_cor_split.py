@@ -22,9 +22,9 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pytest
+from worlds import AllWorlds, components
 
 import reissue as ri
 from reissue.attacks import Correlation, Equivalence, Worlds
@@ -66,57 +66,15 @@ def stream(rng: np.random.Generator, m: int, *, releases: int, most: int, return
     return states
 
 
-class Enumerated(NamedTuple):
-    """All ways to give the members of some groups values that agree with each group."""
-
-    people: list[str]
-    values: list[str]
-    worlds: npt.NDArray[np.int8]
-    """A row for each world, a column for each person: the place of the value."""
-
-    def given(self, known: dict[str, str]) -> npt.NDArray[np.int8]:
-        at = [self.people.index(who) for who in known]
-        return self.worlds[(self.worlds[:, at] == [self.values.index(value) for value in known.values()]).all(axis=1)]
-
-    def left(self, known: dict[str, str]) -> dict[str, set[str]]:
-        """The values that each person can have."""
-        worlds = self.given(known)
-        return {who: {self.values[value] for value in np.unique(worlds[:, at])} for at, who in enumerate(self.people)}
-
-    def equal(self) -> list[tuple[str, str]]:
-        """The pairs of people who have the same value in all worlds."""
-        return [
-            (one, other)
-            for (i, one), (j, other) in combinations(enumerate(self.people), 2)
-            if (self.worlds[:, i] == self.worlds[:, j]).all()
-        ]
-
-
-def enumerate_worlds(groups: Sequence[Group]) -> Enumerated:
-    people = sorted({who for members, _ in groups for who in members})
-    values = sorted({value for _, held in groups for value in held})
-    worlds = np.zeros((1, 0), dtype=np.int8)
-    for at, who in enumerate(people):
-        fresh = np.tile(np.arange(len(values), dtype=np.int8), worlds.shape[0])
-        worlds = np.hstack([np.repeat(worlds, len(values), axis=0), fresh[:, None]])
-        for members, held in groups:
-            if who in members:
-                here = [place for place, one in enumerate(people[: at + 1]) if one in members]
-                for value, name in enumerate(values):
-                    worlds = worlds[(worlds[:, here] == value).sum(axis=1) <= held.count(name)]
-    assert worlds.shape[0]
-    return Enumerated(people, values, worlds)
+def enumerate_worlds(groups: Sequence[Group]) -> AllWorlds:
+    found = AllWorlds.of([groups])
+    assert found.table.size
+    return found
 
 
 def parts(series: Series) -> Iterator[list[Group]]:
     """The groups of people who share groups, directly or through others; those small enough to enumerate."""
-    found: list[set[str]] = []
-    for release in series:
-        for members, _ in release:
-            touching = [part for part in found if part & set(members)]
-            found = [part for part in found if part not in touching]
-            found.append(set(members).union(*touching))
-    for part in found:
+    for part in components(series):
         if len(part) <= MOST:
             yield [group for release in series for group in release if part & set(group[0])]
 
@@ -146,7 +104,7 @@ def test_who_knows_nobody_learns_nothing(chain: Any, m: int, n: int, combined: b
         states = stream(np.random.default_rng(seed), m, releases=3, most=2 * m)
         series = publish(chain, ri.CorSplit(m, n, combinations=combined), states, seed)
         for groups in parts(series.groups()):
-            worlds = enumerate_worlds(groups).worlds
+            worlds = enumerate_worlds(groups).table
             for column in worlds.T:
                 often = Counter(column.tolist())
                 assert len(often) == m
@@ -172,7 +130,7 @@ def alone(group: Group, known: dict[str, str]) -> set[str]:
     return set(+left)
 
 
-def ruled_out_by_comparing(one: Group, other: Group, known: dict[str, str], worlds: Enumerated) -> bool:
+def ruled_out_by_comparing(one: Group, other: Group, known: dict[str, str], worlds: AllWorlds) -> bool:
     """Whether both groups together rule out more than each of them does."""
     for who, left in worlds.left(known).items():
         groups = [group for group in (one, other) if who in group[0]]
@@ -210,11 +168,11 @@ def test_fewer_than_n_known_people_make_a_correlation_worth_nothing(chain: Any, 
     assert with_more
 
 
-def check_theorem_1(one: Group, other: Group, worlds: Enumerated) -> None:
+def check_theorem_1(one: Group, other: Group, worlds: AllWorlds) -> None:
     """The people whom two correlated groups do not share have the same values, in all worlds."""
     sides = [set(one[0]) - set(other[0]), set(other[0]) - set(one[0])]
     at = [[place for place, who in enumerate(worlds.people) if who in side] for side in sides]
-    first, second = (np.sort(worlds.worlds[:, places], axis=1) for places in at)
+    first, second = (np.sort(worlds.table[:, places], axis=1) for places in at)
     assert (first == second).all()
 
 
@@ -411,9 +369,9 @@ def test_no_combination_of_releases_ties_fewer_than_n_people(chain: Any, m: int,
     assert looked_at > 8
 
 
-def check_sets(enumerated: Enumerated, n: int) -> None:
+def check_sets(enumerated: AllWorlds, n: int) -> None:
     """No two sets of fewer than n people have the same values in all worlds."""
-    often = np.int64(100) ** enumerated.worlds
+    often = np.int64(100) ** enumerated.table
     for size in range(1, n):
         sums = {often[:, some].sum(axis=1).tobytes() for some in map(list, combinations(range(often.shape[1]), size))}
         assert len(sums) == math.comb(often.shape[1], size)

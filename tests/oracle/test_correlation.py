@@ -6,11 +6,11 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
 from worked_examples import worked_examples
+from worlds import worlds
 
 from reissue.arrays import elimination
 from reissue.attacks.base import Limits
@@ -95,20 +95,6 @@ def fixed_point(series: Releases, known: dict[str, str]) -> dict[str, set[str]]:
                 left[person] &= union
         if left == before:
             return left
-
-
-def worlds(series: Releases, known: dict[str, str]) -> list[dict[str, str]]:
-    people = sorted({person for release in series for members, _ in release for person in members})
-    values = sorted({value for release in series for _, shown in release for value in shown})
-    checks = [(members, Counter(shown)) for release in series for members, shown in release]
-    found = []
-    for chosen in product(values, repeat=len(people)):
-        world = dict(zip(people, chosen, strict=True))
-        if all(world[person] == value for person, value in known.items()) and all(
-            Counter(world[person] for person in members) == shown for members, shown in checks
-        ):
-            found.append(world)
-    return found
 
 
 def shown_to(series: Releases, person: str) -> list[set[str]]:

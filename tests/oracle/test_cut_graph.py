@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 from reissue.errors import InternalError
 from reissue.reasoning.equality.cut_flows import components, flows, ordered, smallest_cut
@@ -180,7 +181,7 @@ def chosen(people: list[int], mask: int) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=100, deadline=None)
+@examples(20)
 @given(e=st.integers(1, 4), stream=changes)
 def test_missing_is_exactly_what_all_cuts_demand(kind: type[CutGraph], e: int, stream: list[Change]) -> None:
     graph = kind(e)
@@ -211,7 +212,7 @@ def test_missing_is_exactly_what_all_cuts_demand(kind: type[CutGraph], e: int, s
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=100, deadline=None)
+@examples(20)
 @given(e=st.integers(1, 4), stream=changes)
 def test_with_people_who_return_no_attack_is_left(kind: type[CutGraph], e: int, stream: list[Change]) -> None:
     bucket = Bucket(kind(e))
@@ -248,7 +249,7 @@ def test_longer_streams_with_returns_keep_all_cuts(kind: type[CutGraph], e: int)
     assert merged > 16
 
 
-@settings(max_examples=120, deadline=None)
+@examples(24)
 @given(e=st.integers(1, 3), stream=changes)
 def test_without_merges_only_those_are_refused_who_would_break_it(e: int, stream: list[Change]) -> None:
     bucket = Bucket(CutGraph(e))
@@ -264,7 +265,7 @@ def test_without_merges_only_those_are_refused_who_would_break_it(e: int, stream
             bucket.left_out.add(person)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(12)
 @given(e=st.integers(1, 3), streams=st.lists(changes, min_size=1, max_size=4))
 def test_tables_bring_the_graphs_back(e: int, streams: list[list[Change]]) -> None:
     buckets = {7 * place: Bucket(Careful(e)) for place in range(len(streams))}

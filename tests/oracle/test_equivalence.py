@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cache
-from itertools import combinations, product
 from math import lcm
 from typing import Any
 
@@ -14,9 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
+from profiles import examples
 from worked_examples import worked_examples
+from worlds import AllWorlds, view
 
 from reissue.arrays.elimination import OutOfTime, echelon
 from reissue.errors import ParameterError
@@ -24,7 +25,8 @@ from reissue.guarantees.base import Verdict
 from reissue.guarantees.series import equivalence_safety
 from reissue.guarantees.series.equivalence_safety import EquivalenceSafe
 from reissue.model.memory import Kept
-from reissue.model.published import Published, PublishedGroups
+from reissue.model.published import Published
+from reissue.model.release import Published
 from reissue.reasoning.equality.minimum_equivalence import minimum_attack, minimum_attack_of_matrices
 from reissue.reasoning.history.trajectories import Trajectories
 
@@ -32,10 +34,6 @@ Ints = npt.NDArray[np.int64]
 Group = tuple[list[int], list[int]]
 """Members and their values; negative members are counterfeits."""
 Series = list[list[Group]]
-
-
-def thorough(examples: int) -> settings:
-    return settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 # The oracle: exact linear algebra with fractions, and enumeration.
@@ -123,37 +121,6 @@ def collapsed(presence: Ints) -> tuple[Ints, Ints]:
 def smallest(series: Series, limit: int) -> int | None:
     presence, _, values = matrices(series)
     return smallest_by_vectors(*collapsed(presence), values, limit)
-
-
-def view(series: Series, first: int = 1) -> Published:
-    """The series as it is published; values are numbers."""
-    names = sorted({value for release in series for _, held in release for value in held})
-    releases = []
-    for number, release in enumerate(series, start=first):
-        counted = [sorted(Counter(held).items()) for _, held in release]
-        releases.append(
-            PublishedGroups(
-                number,
-                np.array([person for members, _ in release for person in members], dtype=np.int64),
-                np.cumsum([0, *(len(members) for members, _ in release)]),
-                np.array([names.index(value) for pairs in counted for value, _ in pairs], dtype=np.int64),
-                np.array([often for pairs in counted for _, often in pairs], dtype=np.int64),
-                np.cumsum([0, *(len(pairs) for pairs in counted)]),
-            )
-        )
-    return Published(tuple(releases), tuple(names), np.array(names, dtype=np.float64))
-
-
-def possible_worlds(series: Series) -> tuple[list[int], Ints]:
-    """Everyone, and every way to give them values that agrees with all groups."""
-    groups = [group for release in series for group in release]
-    everyone = sorted({person for members, _ in groups for person in members})
-    values = sorted({value for _, held in groups for value in held})
-    worlds = np.array(list(product(values, repeat=len(everyone))), dtype=np.int64)
-    for members, held in groups:
-        columns = [everyone.index(person) for person in members]
-        worlds = worlds[(np.sort(worlds[:, columns], axis=1) == np.sort(held)).all(axis=1)]
-    return everyone, worlds
 
 
 # Series, drawn so that they have a true world.
@@ -258,7 +225,7 @@ def tables(draw: st.DrawFn) -> tuple[Ints, Ints, Ints]:
 
 
 @given(st.lists(st.lists(st.integers(-3, 3), min_size=4, max_size=4), min_size=1, max_size=5))
-@thorough(60)
+@examples(12, HealthCheck.function_scoped_fixture)
 def test_elimination_is_exact(cells: list[list[int]]) -> None:
     matrix = np.array(cells, dtype=np.int64)
     for scaled in (matrix, matrix * 10**11):  # the second has products beyond 64 bits
@@ -282,7 +249,7 @@ def test_elimination_goes_beyond_64_bits() -> None:
 
 
 @given(tables())
-@thorough(150)
+@examples(30, HealthCheck.function_scoped_fixture)
 def test_minimum_is_that_of_all_vectors(drawn: tuple[Ints, Ints, Ints]) -> None:
     presence, people, values = drawn
     limit = 3
@@ -308,7 +275,7 @@ def test_minimum_is_that_of_all_vectors(drawn: tuple[Ints, Ints, Ints]) -> None:
 
 
 @given(tables(), st.integers(1, 4))
-@thorough(80)
+@examples(16, HealthCheck.function_scoped_fixture)
 def test_only_smaller_attacks_are_looked_for(drawn: tuple[Ints, Ints, Ints], below: int) -> None:
     expected = smallest_by_vectors(*drawn, below - 1) if below > 1 else None
     found = minimum_attack_of_matrices(*drawn, below=below)
@@ -333,7 +300,7 @@ def test_minimum_where_branching_is_needed() -> None:
 
 
 @given(merged_series(most=5))
-@thorough(60)
+@examples(12, HealthCheck.function_scoped_fixture)
 def test_one_signature_needs_only_its_multiples(series: Series) -> None:
     presence, people, values = matrices([release for release in series if release] or [[([0, 1], [0, 1])]])
     whole = minimum_attack_of_matrices(presence, people, values)
@@ -344,7 +311,7 @@ def test_one_signature_needs_only_its_multiples(series: Series) -> None:
 
 
 @given(merged_series(returns=False, most=5))
-@thorough(60)
+@examples(12, HealthCheck.function_scoped_fixture)
 def test_without_returns_weights_are_integers(series: Series) -> None:
     """Lemma 2, where it is true: presences are intervals, so the matrix is totally unimodular."""
     assume(any(series))
@@ -364,8 +331,7 @@ def test_with_returns_half_weights_find_more() -> None:
     half = Fraction(1, 2)
     assert found.attack.weights in [(-1, half, half, -half), (1, -half, -half, half)]
     assert smallest_by_weights(presence, people, values, most=4) == 2
-    everyone, worlds = possible_worlds(HALVES)
-    assert (worlds[:, everyone.index(1)] == worlds[:, everyone.index(3)]).all()
+    assert (1, 3) in AllWorlds.of(HALVES).equal()
 
 
 def test_an_unfinished_search_says_so() -> None:
@@ -391,7 +357,7 @@ def test_impossible_tables_are_refused() -> None:
 
 
 @given(st.one_of(merged_series(), split_series(), any_series()))
-@thorough(120)
+@examples(24, HealthCheck.function_scoped_fixture)
 def test_attacks_are_true_in_every_world(series: Series) -> None:
     assume(any(series))
     series = [release for release in series if release]
@@ -399,7 +365,7 @@ def test_attacks_are_true_in_every_world(series: Series) -> None:
     found = minimum_attack_of_matrices(presence, people, values)
     assume(found.attack is not None and people.size <= 8)
     assert found.attack is not None
-    _, worlds = possible_worlds(series)
+    worlds = AllWorlds.of(series).table
     assert len(worlds)
     for value in np.unique(worlds):
         assert ((worlds == value) @ found.attack.sides == 0).all()
@@ -407,12 +373,11 @@ def test_attacks_are_true_in_every_world(series: Series) -> None:
 
 def forced_equal(series: Series) -> bool:
     """Whether two people have the same value in every world."""
-    everyone, worlds = possible_worlds(series)
-    return any((worlds[:, p] == worlds[:, q]).all() for p, q in combinations(range(len(everyone)), 2))
+    return bool(AllWorlds.of(series).equal())
 
 
 @given(merged_series(returns=False, most=5))
-@thorough(120)
+@examples(24, HealthCheck.function_scoped_fixture)
 def test_merged_buckets_without_returns_hide_nothing_from_combinations(series: Series) -> None:
     """What is certified against attacks of size 1 is not found by any other reasoning either."""
     assume(any(series))
@@ -428,8 +393,7 @@ def test_possible_worlds_can_tell_more_than_combinations() -> None:
     series: Series = [[([1, 3, 5], [0, 1, 2])], [([2, 3, 6], [0, 1, 2])], [([1, 4, 6], [0, 1, 2])]]
     found = minimum_attack_of_matrices(*matrices(series))
     assert found.attack is not None and found.attack.size == 2
-    everyone, worlds = possible_worlds(series)
-    assert (worlds[:, everyone.index(1)] == worlds[:, everyone.index(2)]).all()
+    assert (1, 2) in AllWorlds.of(series).equal()
 
 
 # The guarantee.
@@ -445,7 +409,7 @@ def agrees(verdict: Verdict, series: Series, e: int) -> None:
 
 
 @given(st.one_of(merged_series(signatures=2), split_series(), any_series()), st.integers(1, 3))
-@thorough(150)
+@examples(30, HealthCheck.function_scoped_fixture)
 def test_check_is_that_of_all_vectors(series: Series, e: int) -> None:
     verdict = EquivalenceSafe(e).check(view(series))
     if not any(series):
@@ -457,7 +421,7 @@ def test_check_is_that_of_all_vectors(series: Series, e: int) -> None:
 
 
 @given(st.one_of(merged_series(signatures=2), any_series(), split_series(), crowded_series()), st.integers(1, 3))
-@thorough(200)
+@examples(40, HealthCheck.function_scoped_fixture)
 def test_what_the_cut_certifies_is_safe(series: Series, e: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(equivalence_safety, "CELLS", 0)
@@ -676,7 +640,7 @@ def test_parameters_and_views_are_examined() -> None:
 
 
 @given(st.one_of(merged_series(signatures=2), split_series(), any_series()))
-@thorough(80)
+@examples(16, HealthCheck.function_scoped_fixture)
 def test_trajectories_are_everybodys_groups(series: Series) -> None:
     expected: dict[int, list[int]] = {}
     for at, (members, _) in enumerate(group for release in series for group in release):
@@ -710,7 +674,7 @@ def followed(e: int, series: Series) -> tuple[list[Verdict], dict[str, pl.DataFr
 
 
 @given(st.one_of(crowded_series(), merged_series(signatures=2), any_series()), st.integers(1, 3))
-@thorough(200)
+@examples(40, HealthCheck.function_scoped_fixture)
 def test_what_is_followed_as_safe_is_safe(series: Series, e: int) -> None:
     verdicts, _ = followed(e, series)
     for number, verdict in enumerate(verdicts, start=1):
@@ -727,7 +691,7 @@ def test_what_is_followed_as_safe_is_safe(series: Series, e: int) -> None:
 
 
 @given(merged_series(returns=False, signatures=2, most=5), st.integers(1, 3))
-@thorough(100)
+@examples(20, HealthCheck.function_scoped_fixture)
 def test_without_returns_following_is_the_cut_of_the_whole(series: Series, e: int) -> None:
     """The graphs that are kept small say what the whole graph says, release after release."""
     verdicts, _ = followed(e, series)

@@ -9,8 +9,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
+from profiles import examples
 
 from reissue.errors import ParameterError
 from reissue.guarantees import (
@@ -64,10 +65,6 @@ def counted(*counts: int) -> Published:
 def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The figures must not depend on how many counts are worked on at a time."""
     monkeypatch.setattr(diversity, "BLOCK", request.param)
-
-
-def settled(examples: int) -> settings:
-    return settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def falling(values: list[int]) -> list[int]:
@@ -136,7 +133,7 @@ def test_ke_anonymity_leaves_missing_values_out_of_the_range() -> None:
     assert KEAnonymous(1, 1).check(published).violations == 1
 
 
-@settled(150)
+@examples(30, HealthCheck.function_scoped_fixture)
 @given(groups_of_numbers, st.integers(1, 7), st.booleans())
 def test_figures(groups: Groups, l: int, shuffled: bool) -> None:  # noqa: E741
     published = view(groups, shuffled=shuffled)
@@ -157,7 +154,7 @@ def test_figures(groups: Groups, l: int, shuffled: bool) -> None:  # noqa: E741
     assert diversity.ordered_distance(release) == pytest.approx(by_moving, abs=1e-12)
 
 
-@settled(100)
+@examples(20, HealthCheck.function_scoped_fixture)
 @given(groups_of_numbers, st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=4), max_size=4))
 def test_rows_in_sets_of_values(groups: Groups, sets: list[list[int]]) -> None:
     published = view(groups)
@@ -176,7 +173,7 @@ def agrees(guarantee: GroupGuarantee, groups: Groups, broken: list[bool]) -> Non
     assert broken[verdict.group - 1] is not verdict.holds
 
 
-@settled(150)
+@examples(30, HealthCheck.function_scoped_fixture)
 @given(
     groups_of_numbers,
     st.integers(1, 8),
@@ -218,7 +215,7 @@ def test_verdicts(groups: Groups, whole: int, fraction: Fraction, t: Fraction, e
         )
 
 
-@settled(150)
+@examples(30, HealthCheck.function_scoped_fixture)
 @given(groups_of_numbers, st.integers(1, 8))
 def test_entropy_verdicts_with_ties_decided_by_whole_numbers(groups: Groups, l: int) -> None:  # noqa: E741
     # H >= log l  <=>  n^n >= l^n * product of c^c, in whole numbers.
@@ -229,7 +226,7 @@ def test_entropy_verdicts_with_ties_decided_by_whole_numbers(groups: Groups, l: 
     agrees(EntropyDiverse(l), groups, broken)
 
 
-@settled(100)
+@examples(20, HealthCheck.function_scoped_fixture)
 @given(
     st.lists(st.integers(0, 9), min_size=1, max_size=30),
     st.integers(1, 40),

@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Iterator
 from fractions import Fraction
 
-import numpy as np
 import pytest
+from worlds import possible, view, views_one_by_one
 
 from reissue.attacks.channels.channels import Channels
 from reissue.guarantees import HistoryDiverse, InferenceFree, LDiverse, SeriesGuarantee, Verdict
 from reissue.model.memory import Kept, Memory
-from reissue.model.published import Published, PublishedGroups
 
 Group = tuple[list[int], list[str]]
 """Members (negative: counterfeits) and their values."""
@@ -24,36 +22,10 @@ Series = list[list[Group]]
 # Series, and views of them
 
 
-def view(series: Series, values: list[str] | None = None, first: int = 1) -> Published:
-    used = sorted({value for release in series for _, held in release for value in held})
-    values = used if values is None else values
-    built = []
-    for number, groups in enumerate(series, first):
-        counted = [Counter(held) for _, held in groups]
-        built.append(
-            PublishedGroups(
-                number,
-                np.array([member for members, _ in groups for member in members], dtype=np.int64),
-                np.cumsum([0, *(len(members) for members, _ in groups)]),
-                np.array([values.index(value) for held in counted for value in sorted(held)], dtype=np.int64),
-                np.array([held[value] for held in counted for value in sorted(held)], dtype=np.int64),
-                np.cumsum([0, *map(len, counted)]),
-            )
-        )
-    return Published(tuple(built), tuple(values))
-
-
-def one_by_one(series: Series) -> Iterator[Published]:
-    """As they are when drafted: values of later releases are not known yet, so that positions shift."""
-    for at, groups in enumerate(series):
-        known = {value for release in series[: at + 1] for _, held in release for value in held}
-        yield view([groups], sorted(known), at + 1)
-
-
 def followed(guarantee: SeriesGuarantee, series: Series, secret: object = None) -> list[Verdict]:
     state: Memory = {}
     verdicts = []
-    for published in one_by_one(series):
+    for published in views_one_by_one(series):
         verdict, remembered = guarantee.follow(published, state, secret)
         state = {name: state[name] if isinstance(table, Kept) else table for name, table in remembered.items()}
         verdicts.append(verdict)
@@ -194,47 +166,6 @@ def sets_of(series: Series) -> list[tuple[list[float], dict[State, int]]]:
             for at, fewest in gone.items():
                 left[states[earlier][at]] = min(left.get(states[earlier][at], fewest), fewest)
         found.append(([own[state] for state in states[later]], dict(sorted(left.items()))))
-    return found
-
-
-def worlds(series: Series) -> Iterator[dict[int, str]]:
-    """Everybody's value in all ways that agree with every release."""
-    left = Counter(
-        {
-            (at, group, value): count
-            for at, release in enumerate(series)
-            for group, (_, held) in enumerate(release)
-            for value, count in Counter(held).items()
-        }
-    )
-    where: dict[int, list[tuple[int, int]]] = {}
-    for at, release in enumerate(series):
-        for group, (members, _) in enumerate(release):
-            for who in members:
-                where.setdefault(who, []).append((at, group))
-    values = sorted({value for _, _, value in left})
-    world: dict[int, str] = {}
-
-    def choose(rest: list[int]) -> Iterator[dict[int, str]]:
-        if not rest:
-            yield dict(world)
-            return
-        for value in values:
-            needed = [(*place, value) for place in where[rest[0]]]
-            if all(left[one] > 0 for one in needed):
-                left.subtract(needed)
-                world[rest[0]] = value
-                yield from choose(rest[1:])
-                left.update(needed)
-
-    yield from choose(sorted(where))
-
-
-def possible(series: Series) -> dict[int, Counter[str]]:
-    found: dict[int, Counter[str]] = {}
-    for world in worlds(series):
-        for who, value in world.items():
-            found.setdefault(who, Counter())[value] += 1
     return found
 
 

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from profiles import examples
+from worlds import view, views_one_by_one
 
 from reissue.errors import ParameterError
 from reissue.guarantees import GroupGuarantee, MInvariant, MUnique, SeriesGuarantee, WeakMInvariant, build
@@ -26,36 +28,8 @@ Series = list[list[Group]]
 LETTERS = "abcdef"
 
 
-def release_of(groups: list[Group], number: int, values: list[str], rng: np.random.Generator) -> PublishedGroups:
-    """The values of a group in no particular order."""
-    counted = [Counter(held) for _, held in groups]
-    orders = [rng.permutation(sorted(held)).tolist() for held in counted]
-    return PublishedGroups(
-        number,
-        np.array([member for members, _ in groups for member in members], dtype=np.int64),
-        np.cumsum([0, *(len(members) for members, _ in groups)]),
-        np.array([values.index(value) for order in orders for value in order], dtype=np.int64),
-        np.array([held[v] for held, order in zip(counted, orders, strict=True) for v in order], dtype=np.int64),
-        np.cumsum([0, *map(len, orders)]),
-    )
-
-
-def view(series: Series) -> Published:
-    rng = np.random.default_rng(0)
-    values = values_in(series)
-    return Published(tuple(release_of(groups, n, values, rng) for n, groups in enumerate(series, 1)), tuple(values))
-
-
-def values_in(series: Series) -> list[str]:
-    return sorted({value for groups in series for _, held in groups for value in held})
-
-
-def views_one_by_one(series: Series) -> Iterable[Published]:
-    """As they are when drafted: values of later releases are not known yet, so that positions shift."""
-    rng = np.random.default_rng(1)
-    for number, groups in enumerate(series, 1):
-        values = values_in(series[:number])
-        yield Published((release_of(groups, number, values, rng),), tuple(values))
+def mixed(series: Series) -> Published:
+    return view(series, rng=np.random.default_rng(0))
 
 
 def resolved(remembered: Remembered, before: Memory) -> Memory:
@@ -101,14 +75,14 @@ def agrees(guarantee: SameSignature, series: Series, secret: Mapping[int, list[i
     weak = isinstance(guarantee, WeakMInvariant)
     anew = secret or {} if guarantee.per == "record" else {}
     bad = broken(series, guarantee.m, weak, anew)
-    verdict = guarantee.check(view(series), secret)
+    verdict = guarantee.check(mixed(series), secret)
     assert verdict.holds is not any(any(groups) for groups in bad)
     if not anew:
         assert verdict.holds is holds(series, guarantee.m, weak)
     compare(verdict, series, bad, range(len(series)))
 
     state: Memory = {}
-    for at, one in enumerate(views_one_by_one(series)):
+    for at, one in enumerate(views_one_by_one(series, rng=np.random.default_rng(1))):
         step, remembered = guarantee.follow(one, state, secret)
         state = resolved(remembered, state)
         compare(step, series, bad, [at])
@@ -163,18 +137,18 @@ def kept_series(draw: st.DrawFn) -> tuple[int, int, Series]:
     return m, multiple, series
 
 
-@settings(max_examples=150, deadline=None)
+@examples(30)
 @given(kept_series())
 def test_series_that_keep_it(drawn: tuple[int, int, Series]) -> None:
     m, multiple, series = drawn
     assert agrees(WeakMInvariant(m), series, None)
     assert agrees(MInvariant(m), series, None) or multiple > 1
-    assert MUnique(m).check(view(series)).holds or multiple > 1
+    assert MUnique(m).check(mixed(series)).holds or multiple > 1
     agrees(WeakMInvariant(m + 1), series, None)
     agrees(MInvariant(m + 1), series, None)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(20)
 @given(kept_series(), st.data())
 def test_series_with_something_wrong(drawn: tuple[int, int, Series], data: st.DataObject) -> None:
     m, _, series = drawn
@@ -197,7 +171,7 @@ def test_series_with_something_wrong(drawn: tuple[int, int, Series], data: st.Da
         for weak in (MInvariant, WeakMInvariant):
             agrees(weak(m, per=per), series, secret)
             agrees(weak(m, per=per), series, None)
-    unique = MUnique(m).check(view(series))
+    unique = MUnique(m).check(mixed(series))
     compare(
         unique, series, [[not sound(held, m, False) for _, held in groups] for groups in series], range(len(series))
     )
@@ -206,10 +180,10 @@ def test_series_with_something_wrong(drawn: tuple[int, int, Series], data: st.Da
 groups_of_letters = st.lists(st.lists(st.sampled_from(LETTERS), max_size=5), max_size=12)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(30)
 @given(groups_of_letters)
 def test_signatures(groups: list[list[str]]) -> None:
-    published = view([[(list(range(len(held))), held) for held in groups]])
+    published = mixed([[(list(range(len(held))), held) for held in groups]])
     found = signatures_of(published.releases[0])
     sets = [frozenset(published.values[code] for code in codes.tolist()) for codes in found.sets]
     assert len(set(sets)) == len(sets)
@@ -234,7 +208,7 @@ def test_signatures_whose_hashes_collide(bits: list[int], groups: list[str], mon
         return right(values, salt) if salt > 1 else np.array(bits, dtype=np.uint64)[values]
 
     monkeypatch.setattr(signatures, "_mixed", poor)
-    published = view([[(list(range(len(held))), list(held)) for held in groups]])
+    published = mixed([[(list(range(len(held))), list(held)) for held in groups]])
     found = signatures_of(published.releases[0])
     sets = ["".join(str(published.values[code]) for code in codes.tolist()) for codes in found.sets]
     assert [sets[number] for number in found.number.tolist()] == ["".join(sorted(held)) for held in groups]
@@ -337,7 +311,7 @@ def test_views_that_cannot_be_judged() -> None:
 
 
 def test_nothing_published() -> None:
-    empty = view([[], []])
+    empty = mixed([[], []])
     for guarantee in (MUnique(2), MInvariant(2), WeakMInvariant(2)):
         for published in (Published((), ()), empty):
             verdict = guarantee.check(published)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import product
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from worked_examples import worked_examples
+from worlds import AllWorlds, series_of
 
 from reissue.errors import ParameterError
 from reissue.kernels import transport
@@ -39,27 +39,6 @@ def certain(releases: Releases) -> dict[str, str]:
     }
 
 
-@cache
-def assignments(people: int, values: int) -> Ints:
-    return np.array(list(product(range(values), repeat=people)), dtype=np.int64).reshape(values**people, people)
-
-
-def all_worlds(published: Published) -> Ints:
-    """Every world, one in a row, with a column for each person."""
-    assert published.people is not None
-    every = assignments(len(published.people), len(published.values))
-    holds = np.ones(every.shape[0], dtype=bool)
-    for release in published.releases:
-        for group in range(release.group_count):
-            members = release.members[release.member_starts[group] : release.member_starts[group + 1]]
-            wanted = np.zeros(len(published.values), dtype=np.int64)
-            span = slice(release.value_starts[group], release.value_starts[group + 1])
-            wanted[release.values[span]] = release.counts[span]
-            for value, count in enumerate(wanted):
-                holds &= (every[:, members] == value).sum(axis=1) == count
-    return every[holds]
-
-
 def dense(published: Published, ways: Trajectories, found: Possible) -> tuple[Ints, Ints]:
     """The bounds as trajectories by values."""
     low = np.zeros((ways.people.size, len(published.values)), dtype=np.int64)
@@ -71,7 +50,7 @@ def dense(published: Published, ways: Trajectories, found: Possible) -> tuple[In
     return low, high
 
 
-def true_bounds(published: Published, ways: Trajectories, worlds: Ints) -> tuple[Ints, Ints]:
+def true_bounds(published: Published, ways: Trajectories, worlds: npt.NDArray[np.int8]) -> tuple[Ints, Ints]:
     low = np.zeros((ways.people.size, len(published.values)), dtype=np.int64)
     high = np.zeros_like(low)
     for way in range(ways.people.size):
@@ -116,7 +95,7 @@ def test_bounds_hold_in_every_world(nested: bool) -> None:
         assert not found.contradictory
         assert found.complete
         low, high = dense(published, ways, found)
-        least, most = true_bounds(published, ways, all_worlds(published))
+        least, most = true_bounds(published, ways, AllWorlds.of(series_of(published)).table)
         assert (low <= least).all()
         assert (most <= high).all()
         if len(published.releases) == 1:
@@ -133,7 +112,7 @@ def test_nothing_is_called_contradictory_that_has_a_world() -> None:
     seen = {(False, False): 0, (False, True): 0, (True, False): 0}
     for _ in range(700):
         published, ways, found = examined(random_series(rng, nested=bool(rng.integers(2)), truths=2))
-        worlds = all_worlds(published)
+        worlds = AllWorlds.of(series_of(published)).table
         if found.contradictory:
             assert not worlds.size
         elif worlds.size:
@@ -276,7 +255,7 @@ def test_without_time_the_bounds_are_wide_and_say_so() -> None:
     assert not found.complete
     assert not found.contradictory
     low, high = dense(published, ways, found)
-    least, most = true_bounds(published, ways, all_worlds(published))
+    least, most = true_bounds(published, ways, AllWorlds.of(series_of(published)).table)
     assert (low <= least).all()
     assert (most <= high).all()
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import reissue as ri
 from reissue.attacks import Correlation
@@ -241,7 +242,7 @@ def method_of(degree: tuple[int, int], ending: dict[str, Any], **more: Any) -> r
     return ri.CorSplit(m, n, **ending, **more)
 
 
-@settings(max_examples=40)
+@examples(8)
 @given(
     st.integers(0, 2**32),
     streams,
@@ -255,7 +256,7 @@ def test_two_groups_never_tie_fewer_than_n_people(chain, seed, shape, degree, en
     run(chain, seed, shape, method_of(degree, ending, shortage=shortage, choice=choice), form)
 
 
-@settings(max_examples=30)
+@examples(6)
 @given(
     st.integers(0, 2**32),
     streams,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from profiles import seeds
 
 import reissue as ri
 from reissue.attacks.permanence.permanence import Permanence
@@ -101,7 +102,7 @@ def told(world: World, container: int, releases: int, seed: int) -> list[Draft]:
     return drafts
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", seeds(4, 40))
 def test_the_principles_hold_and_nobody_is_certain_or_excluded(seed: int) -> None:
     rng = np.random.default_rng(seed)
     l = int(rng.integers(2, 4))  # noqa: E741
@@ -138,7 +139,7 @@ def test_the_principles_hold_and_nobody_is_certain_or_excluded(seed: int) -> Non
             assert shown == held - hidden + inherited
 
 
-@pytest.mark.parametrize("seed", range(100, 106))
+@pytest.mark.parametrize("seed", seeds(2, 12, first=100))
 def test_whoever_is_known_learns_no_more(seed: int) -> None:
     rng = np.random.default_rng(seed)
     l, known = int(rng.integers(2, 4)), int(rng.integers(1, 3))  # noqa: E741

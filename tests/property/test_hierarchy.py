@@ -9,13 +9,14 @@ from random import Random
 import numpy as np
 import polars as pl
 import tomli_w
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 from reissue.model.hierarchy import MISSING, Hierarchy
 
 # No deadline: a busy machine is not a failure.
-relaxed = settings(deadline=None, max_examples=60)
+relaxed = examples(12)
 
 Graph = dict[str, list[str]]
 ROOT = "*"

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import reissue as ri
 from reissue.attacks import Channels
@@ -195,7 +196,7 @@ methods = st.builds(
 forms = st.sampled_from(["generalised", "anatomised"])
 
 
-@settings(max_examples=40)
+@examples(8)
 @given(st.integers(0, 2**32), shapes, methods, forms)
 def test_promises_hold_over_any_growth(chain: Any, seed: int, shape: dict[str, Any], method: Any, form: Any) -> None:
     grow(chain(policy_for(method, shape, form)), method, shape, np.random.default_rng(seed))
@@ -226,7 +227,7 @@ def test_promises_hold_where_much_is_inserted_and_cut(chain: Any, l: int, mode: 
     assert (happened["cut"] > 0) is (not mode)
 
 
-@settings(max_examples=15)
+@examples(5)
 @given(st.integers(0, 2**32), shapes, methods, forms)
 def test_the_order_of_rows_does_not_matter(
     chain: Any, seed: int, shape: dict[str, Any], method: Any, form: Any

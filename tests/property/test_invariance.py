@@ -7,8 +7,9 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import reissue as ri
 from reissue.errors import Infeasible
@@ -137,7 +138,7 @@ streams = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40)
+@examples(8)
 @given(
     st.integers(0, 2**32),
     streams,
@@ -160,7 +161,7 @@ def test_m_invariance_holds_over_any_stream(chain, seed, shape, m, split, shorta
         check_invariance(series, m, unique=split)
 
 
-@settings(max_examples=40)
+@examples(8)
 @given(st.integers(0, 2**32), streams, st.integers(2, 4))
 def test_reinserted_people_keep_the_bound_for_each_record(chain, seed, shape, m):
     rng = np.random.default_rng(seed)
@@ -177,7 +178,7 @@ def test_reinserted_people_keep_the_bound_for_each_record(chain, seed, shape, m)
         assert "per record" in draft.manifest["guarantees"][0]
 
 
-@settings(max_examples=40)
+@examples(8)
 @given(
     st.integers(0, 2**32), streams, st.integers(2, 4), st.integers(1, 4), st.sampled_from(["counterfeit", "withhold"])
 )

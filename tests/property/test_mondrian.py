@@ -13,8 +13,9 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from profiles import examples
 
 import reissue as ri
 from reissue.model.domain import GROUP, PERSON
@@ -138,7 +139,7 @@ def check_region(row: dict[str, Any], members: list[dict[str, Any]], cities: ri.
     assert not tighter
 
 
-@settings(max_examples=150)
+@examples(30)
 @given(
     tables(),
     constraints(),
@@ -196,7 +197,7 @@ def overlap(one: dict[str, Any], other: dict[str, Any], cities: ri.Hierarchy) ->
     return bool(ages and meet("weight") and places and colours)
 
 
-@settings(max_examples=60)
+@examples(12)
 @given(tables(), constraints(), st.sampled_from(["strict", "relaxed"]), st.integers(0, 99))
 def test_anatomised_releases_keep_every_promise(table: pl.DataFrame, wanted: list[Any], split: str, seed: int) -> None:
     everybody = table["value"].to_list()
@@ -217,7 +218,7 @@ def test_anatomised_releases_keep_every_promise(table: pl.DataFrame, wanted: lis
     assert total == Counter(everybody)
 
 
-@settings(max_examples=25)
+@examples(5)
 @given(
     table=tables(),
     wanted=constraints(),
@@ -245,7 +246,7 @@ def test_public_bytes_depend_on_content_and_seed_alone(
     assert bytes_of[0] == bytes_of[2]
 
 
-@settings(max_examples=60)
+@examples(12)
 @given(tables(), st.integers(1, 4), st.sampled_from([0, 5, 15, 60]))
 def test_ke_anonymity(table: pl.DataFrame, k: int, e: float) -> None:
     incomes = table["income"].to_list()
@@ -271,7 +272,7 @@ def test_ke_anonymity(table: pl.DataFrame, k: int, e: float) -> None:
     assert Counter(published["income"].to_list()) == Counter(incomes)
 
 
-@settings(max_examples=60)
+@examples(12)
 @given(tables(), st.sampled_from(["variation", "ordered"]), st.sampled_from([0.05, 0.2, 0.4]))
 def test_closeness_of_numbers_counts_values_that_occur(table: pl.DataFrame, distance: str, t: float) -> None:
     """Incomes lie far apart; the ordered distance is over their ranks, not over the gaps between them."""
@@ -291,7 +292,7 @@ def test_closeness_of_numbers_counts_values_that_occur(table: pl.DataFrame, dist
         assert holds(constraint, [row["income"] for row in rows], incomes)
 
 
-@settings(max_examples=60)
+@examples(12)
 @given(tables(), st.integers(1, 4))
 def test_columns_published_as_they_are_are_constant_in_every_group(table: pl.DataFrame, k: int) -> None:
     table = table.drop("colour", "income").rename({"city": "ward"})

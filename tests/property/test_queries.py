@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
+from profiles import examples
 
 from reissue.arrays.types import Bools
 from reissue.kernels.query_counts import LANES
@@ -178,7 +179,7 @@ def askable(columns: list[Column]) -> int:
 
 
 @pytest.mark.parametrize("form", ["generalised", "anatomised"])
-@settings(max_examples=100, deadline=None)
+@examples(20)
 @given(
     table=tables(),
     dimensions=st.integers(1, 3),
@@ -201,7 +202,7 @@ def test_answers_are_those_of_plain_counting(
 
 
 @pytest.mark.parametrize("form", ["generalised", "anatomised"])
-@settings(max_examples=100, deadline=None)
+@examples(20)
 @given(
     table=mixed_tables(),
     dimensions=st.integers(1, 3),
@@ -263,14 +264,14 @@ def amount(column: Column, members: list[int]) -> tuple[float, float]:
     )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(20)
 @given(table=tables())
 def test_losses_are_those_of_plain_counting(table: tuple[list[Column], Column, Grouping]) -> None:
     quasi, _, grouping = table
     compare_losses(quasi, grouping, set())
 
 
-@settings(max_examples=100, deadline=None)
+@examples(20)
 @given(table=mixed_tables())
 def test_losses_are_of_people_in_the_regions_that_were_published(
     table: tuple[list[Column], Column, Grouping, set[int]],
@@ -297,7 +298,7 @@ def compare_losses(quasi: list[Column], grouping: Grouping, nobody: set[int]) ->
     )
 
 
-@settings(max_examples=100, deadline=None)
+@examples(20)
 @given(table=mixed_tables())
 def test_discernibility_is_that_of_plain_counting(table: tuple[list[Column], Column, Grouping, set[int]]) -> None:
     _, _, grouping, nobody = table
@@ -307,7 +308,7 @@ def test_discernibility_is_that_of_plain_counting(table: tuple[list[Column], Col
     assert discernibility(grouping, counterfeit=flags(nobody, grouping)) == alike
 
 
-@settings(max_examples=50, deadline=None)
+@examples(10)
 @given(table=tables(), seed=st.integers(0, 1000))
 def test_neither_row_order_nor_group_numbers_matter(table: tuple[list[Column], Column, Grouping], seed: int) -> None:
     quasi, values, grouping = table

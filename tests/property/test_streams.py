@@ -7,8 +7,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import reissue as ri
 from reissue.samples.census import census
@@ -22,7 +23,7 @@ SCHEMA = ri.Schema(
 )
 
 
-@settings(max_examples=20)
+@examples(5)
 @given(
     seed=st.integers(0, 10_000),
     arrivals=st.integers(0, 15),

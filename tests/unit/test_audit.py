@@ -13,7 +13,10 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 import pytest
+from profiles import seeds
 from promises import promise
+from worlds import random_series
+from worlds import view as numbered
 
 import reissue as ri
 from reissue.attacks import Equivalence, Worlds
@@ -340,51 +343,27 @@ def test_those_known_beforehand_are_nobody_at_risk() -> None:
     assert (report.disclosure.people, report.disclosure.above, report.disclosure.certain) == (3, 1, 1)
 
 
-def random_view(rng: random.Random) -> Published:
-    """Up to eight people and some made-up rows in random groups, static values."""
-    people = [*range(rng.randint(2, 8)), *(-n for n in range(1, rng.randint(1, 3)))]
-    truth = {person: rng.randrange(3) for person in people}
-    releases = []
-    for number in range(1, rng.randint(2, 4)):
-        present = [person for person in people if rng.random() < 0.8] or people
-        rng.shuffle(present)
-        cuts = sorted({0, len(present), *(rng.randint(0, len(present)) for _ in range(3))})
-        groups = [present[a:b] for a, b in itertools.pairwise(cuts)]
-        counted = [sorted(Counter(truth[person] for person in group).items()) for group in groups]
-        releases.append(
-            PublishedGroups(
-                number,
-                np.array(present, dtype=np.int64),
-                np.array(cuts, dtype=np.int64),
-                np.array([value for group in counted for value, _ in group], dtype=np.int64),
-                np.array([count for group in counted for _, count in group], dtype=np.int64),
-                np.array([0, *itertools.accumulate(map(len, counted))], dtype=np.int64),
-            )
-        )
-    return Published(tuple(releases), ("a", "b", "c"))
-
-
-def groups_of(release: PublishedGroups) -> list[list[int]]:
-    return [part.tolist() for part in np.split(release.members, release.member_starts[1:-1])]
-
-
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", seeds(12, 300))
 def test_figures_agree_with_counting_one_by_one(seed: int) -> None:
-    view = random_view(random.Random(seed))
+    rng = random.Random(seed)
+    people = [*range(rng.randint(2, 8)), *range(-rng.randint(0, 2), 0)]
+    series = random_series(rng, people, "abc", releases=rng.randint(1, 3))
+    view = numbered(series)
     limit, threshold = Fraction(1, 2), 0.4
     risks = risks_of(view, threshold=threshold, limit=limit)
     ways: dict[int, tuple[tuple[int, int], ...]] = {}
-    for release, row in zip(view.releases, risks.table.iter_rows(named=True), strict=True):
-        real = [(person, group) for group in groups_of(release) for person in group if person >= 0]
+    members = [[group for group, _ in release] for release in series]
+    for release, groups, row in zip(view.releases, members, risks.table.iter_rows(named=True), strict=True):
+        real = [(person, group) for group in groups for person in group if person >= 0]
         chances = [1 / len(group) for _, group in real]
-        assert row["rows"] == sum(map(len, groups_of(release)))
+        assert row["rows"] == sum(map(len, groups))
         if chances:
             assert row["prosecutor_highest"] == max(chances)
             assert row["prosecutor_at_risk"] == pytest.approx(sum(c > threshold for c in chances) / len(chances))
             assert row["prosecutor_success"] == pytest.approx(sum(chances) / len(chances))
             assert row["marketer_success"] == row["prosecutor_success"]
         shares = []
-        for at, group in enumerate(groups_of(release)):
+        for at, group in enumerate(groups):
             top = release.counts[release.value_starts[at] : release.value_starts[at + 1]].max()
             shares += [Fraction(int(top), len(group))] * sum(person >= 0 for person in group)
             for person in group:
@@ -403,7 +382,7 @@ def test_figures_agree_with_counting_one_by_one(seed: int) -> None:
             assert row["cumulative_success"] == pytest.approx(sum(1 / n for n in each) / len(each))
         last = [(alike[way], len(way)) for person, way in ways.items() if person >= 0]
     assert risks.followed == (sum(n == 1 and k > 1 for n, k in last), sum(k > 1 for _, k in last))
-    assert risks.alone == sum(len(group) == 1 for release in view.releases for group in groups_of(release))
+    assert risks.alone == sum(len(group) == 1 for groups in members for group in groups)
     *_, final = histories(view)
     trajectories = Trajectories.of(view)
     members = np.unique(np.concatenate([release.members for release in view.releases]))

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
 import pytest
+from profiles import seeds
 from promises import promise
+from worlds import random_series, released, worlds
 
 import reissue as ri
 from reissue.attacks import kind_of, proving
@@ -96,67 +97,11 @@ def test_promises_that_cannot_be_are_refused() -> None:
 # Worlds, against every world
 
 
-def random_view(rng: random.Random) -> Published:
-    """Up to seven people and some made-up rows in random groups, static values."""
-    people = [*range(rng.randint(2, 7)), *(-n for n in range(1, rng.randint(1, 3)))]
-    truth = {person: rng.randrange(rng.choice([2, 3, 4])) for person in people}
-    groups = []
-    for _ in range(rng.randint(1, 4)):
-        present = [person for person in people if rng.random() < 0.85] or people
-        rng.shuffle(present)
-        cuts = sorted({0, len(present), *(rng.randint(0, len(present)) for _ in range(rng.randint(0, 2)))})
-        groups.append([present[a:b] for a, b in pairwise(cuts)])
-    return built(groups, [[Counter(truth[person] for person in some) for some in release] for release in groups])
-
-
-def built(groups: list[list[list[int]]], counts: list[list[Counter[int]]], **more: list[Any]) -> Published:
-    releases = []
-    for at, (members, shown) in enumerate(zip(groups, counts, strict=True)):
-        entries = [sorted(some.items()) for some in shown]
-        releases.append(
-            PublishedGroups(
-                at + 1,
-                np.array([person for some in members for person in some], dtype=np.int64),
-                np.cumsum([0, *map(len, members)]),
-                np.array([value for some in entries for value, _ in some], dtype=np.int64),
-                np.array([often for some in entries for _, often in some], dtype=np.int64),
-                np.cumsum([0, *map(len, entries)]),
-                **{name: given[at] for name, given in more.items()},
-            )
-        )
-    return Published(tuple(releases), tuple("abcd"))
-
-
-def groups_of(view: Published) -> Iterator[tuple[list[int], Counter[int]]]:
-    for release in view.releases:
-        for group in range(release.group_count):
-            members = release.members[release.member_starts[group] : release.member_starts[group + 1]].tolist()
-            span = slice(release.value_starts[group], release.value_starts[group + 1])
-            yield members, Counter(dict(zip(release.values[span].tolist(), release.counts[span].tolist(), strict=True)))
-
-
-def worlds(view: Published, known: dict[int, int]) -> list[dict[int, int]]:
-    """Every assignment of values that agrees with all groups and with what is known."""
-    groups = list(groups_of(view))
-    people = sorted({person for members, _ in groups for person in members})
-    ends: dict[int, list[tuple[list[int], Counter[int]]]] = {}
-    for members, shown in groups:
-        ends.setdefault(max(map(people.index, members)), []).append((members, shown))
-    found = []
-
-    def extend(world: dict[int, int]) -> None:
-        if len(world) == len(people):
-            found.append(dict(world))
-            return
-        at = len(world)
-        for value in [known[people[at]]] if people[at] in known else range(4):
-            world[people[at]] = value
-            if all(Counter(world[one] for one in members) == shown for members, shown in ends.get(at, [])):
-                extend(world)
-            del world[people[at]]
-
-    extend({})
-    return found
+def lettered(series: list[list[tuple[list[int], list[int]]]]) -> Published:
+    """A view whose values are letters, of which some may not occur."""
+    return Published(
+        tuple(released(number, groups, range(4)) for number, groups in enumerate(series, 1)), tuple("abcd")
+    )
 
 
 def agrees(found: WorldsFindings, possible: dict[int, set[int]], complete: bool) -> Counter[str]:
@@ -192,16 +137,18 @@ def agrees(found: WorldsFindings, possible: dict[int, set[int]], complete: bool)
     return statuses
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", seeds(1, 8))
 def test_what_is_judged_is_so_in_all_worlds(seed: int) -> None:
     rng = random.Random(seed)
     statuses: Counter[str] = Counter()
     for at in range(40):
-        view = random_view(rng)
-        world = rng.choice(worlds(view, {}))
+        people = [*range(rng.randint(2, 7)), *range(-rng.randint(0, 2), 0)]
+        series = random_series(rng, people, range(rng.randint(2, 4)), releases=rng.randint(1, 4), present=0.85, cuts=2)
+        view = lettered(series)
+        world = rng.choice(list(worlds(series)))
         real = sorted(person for person in world if person >= 0)
         known = {person: world[person] for person in rng.sample(real, min(len(real), rng.choice([0, 0, 1, 2])))}
-        every = worlds(view, known)
+        every = list(worlds(series, known))
         possible = {person: {one[person] for one in every} for person in real if person not in known}
         knowledge = Knowledge(compromised={person: "abcd"[value] for person, value in known.items()})
         statuses += agrees(Worlds().run(view, knowledge), possible, complete=True)
@@ -218,8 +165,9 @@ def test_undecided_is_said_where_nothing_is_proven() -> None:
         truth = {person: rng.randrange(3) for person in range(8)}
         orders = [rng.sample(range(8), 8) for _ in range(2)]
         groups = [[order[:4], order[4:]] for order in orders]
-        view = built(groups, [[Counter(truth[person] for person in some) for some in release] for release in groups])
-        every = worlds(view, {})
+        series = [[(some, [truth[person] for person in some]) for some in release] for release in groups]
+        view = lettered(series)
+        every = list(worlds(series))
         possible = {person: {one[person] for one in every} for person in truth}
         for draws in (0, 300):
             found = Worlds(entries=1, draws=draws).run(view)
@@ -239,8 +187,9 @@ def test_nothing_is_claimed_of_what_the_search_leaves_open(monkeypatch: pytest.M
         truth = {person: rng.randrange(3) for person in range(7)}
         orders = [rng.sample(range(7), 7) for _ in range(3)]
         groups = [[order[:4], order[4:]] for order in orders]
-        view = built(groups, [[Counter(truth[person] for person in some) for some in release] for release in groups])
-        every = worlds(view, {})
+        series = [[(some, [truth[person] for person in some]) for some in release] for release in groups]
+        view = lettered(series)
+        every = list(worlds(series))
         found = Worlds(entries=1, draws=draws).run(view).possible
         for person, least, most in zip(found.people.tolist(), found.least.tolist(), found.most.tolist(), strict=True):
             true = len({one[person] for one in every})
@@ -263,7 +212,13 @@ def test_people_who_may_be_elsewhere_agree_with_all_worlds() -> None:
             listed = [[*some, *(one for one in range(4) if one not in some and rng.random() < 0.4)] for some in inside]
             groups.append(listed)
             sure.append(np.zeros(sum(map(len, listed)), dtype=bool))
-        view = built(groups, counts, sure=sure, present=[np.zeros(0, dtype=np.int64) for _ in groups])
+        nobody = np.zeros(0, dtype=np.int64)
+        shown = [[list(some.elements()) for some in release] for release in counts]
+        releases = (
+            released(at + 1, list(zip(groups[at], shown[at], strict=True)), range(4), sure=sure[at], present=nobody)
+            for at in range(len(groups))
+        )
+        view = Published(tuple(releases), tuple("abcd"))
         possible: dict[int, set[int]] = {person: set() for release in groups for some in release for person in some}
         for places in product(*(product(*_choices(release)) for release in groups)):
             for world in product(range(3), repeat=4):

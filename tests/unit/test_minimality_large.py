@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from profiles import seeds
 
 from reissue.model.published import PublishedGroups
 from reissue.reasoning.minimality import minimality_counts, minimality_groups
@@ -101,7 +102,7 @@ def test_ways_are_listed_completely() -> None:
         assert (ways.counts <= np.array(counts)).all()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(2, 6))
 def test_estimates_are_within_five_standard_errors(seed: int) -> None:
     """Every value protected, in groups that can be counted as well."""
     rng = np.random.default_rng(seed)

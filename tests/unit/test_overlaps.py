@@ -7,6 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from profiles import seeds
 
 from reissue.errors import ParameterError
 from reissue.model.published import Published, PublishedGroups
@@ -61,7 +62,7 @@ def random_series(rng: random.Random, *, several: bool) -> list[Groups]:
 
 
 @pytest.mark.parametrize("several", [False, True])
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", seeds(20, 400))
 def test_overlaps_are_those_of_plain_sets(seed: int, several: bool) -> None:
     rng = random.Random(seed)
     series = random_series(rng, several=several)
@@ -78,7 +79,7 @@ def test_overlaps_are_those_of_plain_sets(seed: int, several: bool) -> None:
     assert sum(part.first.size for part in parts) == len(expected)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", seeds(6, 100))
 def test_two_releases_count_their_own_groups(seed: int) -> None:
     rng = random.Random(seed)
     series = [random_series(rng, several=True)[0] for _ in range(rng.randint(2, 5))]

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 import reissue as ri
 from reissue.errors import InternalError
@@ -126,7 +127,7 @@ def check_whole(case: Case, groups: set[frozenset[int]]) -> None:
         assert sorted(int(case.value[row]) for row in rows) == sorted(signature[bucket])
 
 
-@settings(max_examples=150)
+@examples(30)
 @given(cases(distinct=True), st.integers(0, 5))
 def test_without_ties_the_groups_are_those_of_the_rule_whatever_the_seed(case: Case, seed: int) -> None:
     groups = case.groups(np.random.default_rng(seed))
@@ -134,13 +135,13 @@ def test_without_ties_the_groups_are_those_of_the_rule_whatever_the_seed(case: C
     assert groups == case.reference()
 
 
-@settings(max_examples=150)
+@examples(30)
 @given(cases())
 def test_with_ties_in_a_known_order_the_groups_are_those_of_the_rule(case: Case) -> None:
     assert case.groups() == case.reference()
 
 
-@settings(max_examples=100)
+@examples(20)
 @given(cases(), st.integers(0, 5), st.randoms(use_true_random=False))
 def test_the_order_of_rows_changes_nothing(case: Case, seed: int, chance: random.Random) -> None:
     order = np.array(chance.sample(range(case.bucket.size), case.bucket.size))
@@ -325,7 +326,7 @@ def test_more_codes_than_small_cells_hold() -> None:
     assert (group[0::2] == group[1::2]).all()
 
 
-@settings(max_examples=60)
+@examples(12)
 @given(st.integers(0, 40), st.integers(1, 6), st.integers(0, 10**6))
 def test_the_canonical_order_sorts_by_all_columns(rows: int, width: int, seed: int) -> None:
     chance = random.Random(seed)
@@ -352,7 +353,7 @@ def test_neighbours_on_the_curve_are_neighbours_in_the_grid(width: int, side: in
         assert np.abs(one - other).sum() == 1
 
 
-@settings(max_examples=60)
+@examples(12)
 @given(cases(), st.integers(0, 5))
 def test_the_curve_does_not_depend_on_the_order_of_rows(case: Case, seed: int) -> None:
     shuffled = np.random.default_rng(9).permutation(case.bucket.size)

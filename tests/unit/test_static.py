@@ -7,8 +7,9 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples, seeds
 
 import reissue as ri
 from reissue import guarantees
@@ -71,7 +72,7 @@ def test_protected_sets_are_refused(method) -> None:
 
 class TestStaticI:
     @pytest.mark.parametrize("form", ["generalised", "anatomised"])
-    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize("seed", seeds(2, 10))
     def test_it_is_mondrian_by_another_name(self, form, seed) -> None:
         table = census(800, seed=seed)
         drop = [name for name in table.columns if name not in ("person", "age", "gender", "birthplace", "occupation")]
@@ -257,7 +258,7 @@ class TestStaticII:
         assert any("knows people's values" in text and "who waits" in text for text in record["warnings"])
         assert any("never gain from later records" in note for note in made.notes)
 
-    @settings(max_examples=60)
+    @examples(12)
     @given(
         st.integers(0, 2**32),
         st.integers(2, 4),

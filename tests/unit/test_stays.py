@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 from reissue.errors import InternalError, ParameterError
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
@@ -114,7 +115,7 @@ releases = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@examples(40)
 @given(releases, st.integers(0, 1000))
 def test_streams(stream: list[tuple[Release, bool, int]], seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -5,8 +5,9 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 
 from reissue.errors import ParameterError, TableError
 from reissue.samples.census import census
@@ -48,7 +49,7 @@ def test_the_paper_s_setting_in_small_gives_21_states() -> None:
     assert set().union(*map(ids, states)) == set(range(1, 6_001))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(12)
 @given(data=st.data())
 def test_updates_delete_and_insert_r_people_who_never_come_back(data: st.DataObject) -> None:
     size = data.draw(st.integers(1, 40))
@@ -103,7 +104,7 @@ def test_ids_may_be_labels() -> None:
 # --- growth ----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@examples(12)
 @given(data=st.data())
 def test_growth_only_inserts(data: st.DataObject) -> None:
     size = data.draw(st.integers(1, 40))
@@ -127,7 +128,7 @@ def test_growth_stops_when_told_and_refuses_more_than_there_is() -> None:
 # --- churn -----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
+@examples(16)
 @given(data=st.data())
 def test_churn_moves_as_many_as_asked_for_or_all_there_are(data: st.DataObject) -> None:
     size = data.draw(st.integers(1, 30))

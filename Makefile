@@ -6,11 +6,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests lint types docs bench format clean
+.PHONY: help demo test test-thorough tests kernels lint types docs bench format clean
 
 help:
 	@echo "make demo    publish a small hospital over several months and look at what it reveals"
 	@echo "make test    run all checks: ruff, mypy, tests (docs and examples included)"
+	@echo "make test-thorough    the same with many more random tables, streams, seeds and ways to fail"
 	@echo "make lint | types | docs | bench | format | clean"
 
 $(VENV)/.ready: pyproject.toml studies/pyproject.toml
@@ -25,12 +26,22 @@ demo: $(VENV)/.ready
 	mkdir -p build
 	$(BIN)/reissue demo build/demo
 
-# Types are checked beside the tests, which leave some time of the processors unused.
+# What runs beside each other leaves no processor unused: first mypy and the compiler, then the tests.
 test: $(VENV)/.ready lint
-	@$(MAKE) --no-print-directory -j 2 types tests
+	@$(MAKE) --no-print-directory -j 2 types kernels
+	@$(MAKE) --no-print-directory tests PROFILE=$(PROFILE)
 
-tests: $(VENV)/.ready
-	$(BIN)/python -m pytest -n auto --dist worksteal
+test-thorough: PROFILE := thorough
+test-thorough: test
+
+PROFILE := quick
+
+tests: $(VENV)/.ready kernels
+	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=$(PROFILE)
+
+# Once for all processes of the tests; nothing happens where no kernel changed.
+kernels: $(VENV)/.ready
+	$(BIN)/python tests/compile_kernels.py .pytest_cache/numba/all
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

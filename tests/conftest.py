@@ -12,28 +12,26 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parent))  # for what lies beside this file
 
+from compile_kernels import take
+
 # Processes that compile at the same time can spoil numba's cache for each other, so each worker has its own.
 if worker := os.environ.get("PYTEST_XDIST_WORKER"):
-    os.environ["NUMBA_CACHE_DIR"] = str(Path(__file__).parents[1] / ".pytest_cache" / "numba" / worker)
+    CACHES = Path(__file__).parents[1] / ".pytest_cache" / "numba"
+    take(CACHES / "all", CACHES / worker)
+    os.environ["NUMBA_CACHE_DIR"] = str(CACHES / worker)
 
-import compiled_once
 import polars as pl
+import profiles  # noqa: F401
 import pytest
 import real_data
 import vl_convert
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
 import reissue as ri
 from reissue.publishing.drafting import Progress
 from reissue.publishing.rehearsal import Rehearsal
 
-settings.register_profile(
-    "reissue", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
-)
-settings.load_profile("reissue")
-
-if worker:
-    compiled_once.take_over(Path(os.environ["NUMBA_CACHE_DIR"]).with_name("exchange"))
+settings.load_profile("quick")  # unless --hypothesis-profile says otherwise
 
 # Series sync often, and no test cuts the power: where memory can hold files, and many, all folders of tests are there.
 MEMORY = Path("/dev/shm")

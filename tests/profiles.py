@@ -26,14 +26,14 @@ def thorough() -> bool:
     return settings.get_current_profile_name() == "thorough"
 
 
-def often(quick: int, thoroughly: int) -> int:
+def sized(quick: int, thoroughly: int) -> int:
     """A number of repetitions, or of what they must have come upon."""
     return thoroughly if thorough() else quick
 
 
 def seeds(quick: int, thoroughly: int, first: int = 0) -> range:
     """Seeds for a test's parameter or loop; the quick ones are the first of the thorough ones."""
-    return range(first, first + often(quick, thoroughly))
+    return range(first, first + sized(quick, thoroughly))
 
 
 def examples(quick: int, *more: HealthCheck) -> settings:
@@ -42,4 +42,4 @@ def examples(quick: int, *more: HealthCheck) -> settings:
     `more` names health checks that do not apply to it.
     """
     suppressed = [*QUICK.suppress_health_check, *more]
-    return settings(max_examples=often(quick, quick * TIMES), suppress_health_check=suppressed)
+    return settings(max_examples=sized(quick, quick * TIMES), suppress_health_check=suppressed)

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from profiles import seeds, sized
 from worked_examples import worked_examples
 from worlds import possible
 
@@ -65,7 +66,7 @@ def test_example_1_carl_gives_erica_away(paper: Any) -> None:
 @pytest.mark.parametrize("n", [2, 3])
 @pytest.mark.parametrize("combined", [False, True])
 def test_cor_split_on_the_same_tables_never_gives_erica_away(paper: Any, chain: Any, n: int, combined: bool) -> None:
-    for seed in range(25):
+    for seed in seeds(6, 60):
         series = publish(paper, chain, ri.CorSplit(3, n, combinations=combined), seed)
         groups, view = series.groups(), series.published()
         assert ri.guarantees.HistoricallySafe(3, n).check(view).holds
@@ -83,7 +84,7 @@ def test_m_invariance_on_the_same_tables_gives_somebody_away_to_whoever_knows_on
     """The control: for some draws one person known makes another certain; by Cor-Split that is so for none."""
     value = {row[0]: row[4] for time in ("T1", "T2") for row in paper["microdata"][time]}
     exposed = Counter[str]()
-    for seed in range(25):
+    for seed in seeds(10, 60):
         for method in (ri.MInvariance(3), ri.CorSplit(3, 2), ri.CorSplit(3, 3)):
             groups = publish(paper, chain, method, seed).groups()
             for who in value:
@@ -91,7 +92,7 @@ def test_m_invariance_on_the_same_tables_gives_somebody_away_to_whoever_knows_on
                 certain = [other for other in value if other != who and len(left[other]) == 1]
                 exposed[method.name] += len(certain)
                 exposed["Erica by Carl"] += method.name == "MInvariance" and who == "Carl" and "Erica" in certain
-    assert exposed["MInvariance"] > 20
+    assert exposed["MInvariance"] > sized(5, 20)
     assert exposed["Erica by Carl"] > 0
     assert exposed["CorSplit"] == 0
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from ledger_process import run, run_mounted
 from ledger_story import JOBS, POLICY, accidents, chosen, entry, files_under, full_disk, series, state
-from profiles import often
+from profiles import sized
 
 from reissue.errors import StorageError
 from reissue.ledger import Ledger, verify
@@ -41,7 +41,7 @@ def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], ba
     counted = Path(shutil.copytree(base, quick_path / "counted"))
     with accidents(lambda number, _: False, full_disk) as operations:
         JOBS[job](counted)
-    for turn in [*chosen(operations, often(8, 1)), len(operations) + 1]:
+    for turn in [*chosen(operations, sized(8, 1)), len(operations) + 1]:
         folder = quick_path / str(turn)
         shutil.copytree(base, folder)
         message = ""
@@ -81,7 +81,7 @@ def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], ba
 def test_creation(happens: Callable[[int, int], bool], quick_path: Path) -> None:
     with accidents(lambda number, _: False, full_disk) as operations:
         Ledger.create(quick_path / "counted", POLICY).close()
-    for turn in [*chosen(operations, often(8, 1)), len(operations) + 1]:
+    for turn in [*chosen(operations, sized(8, 1)), len(operations) + 1]:
         folder = quick_path / str(turn)
         failed = False
         with accidents(lambda number, _, turn=turn: happens(number, turn), full_disk) as seen:

@@ -11,7 +11,7 @@ from pathlib import Path
 import ledger_story
 import pytest
 from ledger_story import JOBS, POLICY, chosen, entry, files_under, state
-from profiles import often
+from profiles import sized
 
 from reissue.errors import NotASeries
 from reissue.ledger import Ledger, verify
@@ -22,7 +22,7 @@ from reissue.ledger.transactions import current_people, referenced_blobs
 def killed_everywhere(job: str, base: Path, work: Path) -> tuple[list[str], dict[int, Path]]:
     """The names of the operations, and the folder that each kill left: at all of them in the thorough run."""
     work.mkdir()
-    every = often(8, 1)
+    every = sized(8, 1)
     program = [sys.executable, ledger_story.__file__, job, str(base), str(work), str(every)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

@@ -166,3 +166,14 @@ def test_kernels_know_the_kernels_they_call() -> None:
         digests = {name: hashlib.sha256((kernels / f"{name}.py").read_bytes()).hexdigest()[:12] for name in called}
         module = importlib.import_module(f"reissue.kernels.{path.stem}") if called else None
         assert getattr(module, "CALLED", {}) == digests, f"CALLED in {path.name} must be {digests}"
+
+
+def test_kernels_never_ask_quicksort_for_an_order() -> None:
+    """numba names the parts of its quicksort by types and a number that begins with 1 in every process.
+
+    So those of `sort` and of `argsort`, compiled in different processes, can have the same name; loaded from the cache
+    into one process, one is called for the other, and memory is read that is not there.
+    """
+    for path in sorted((SOURCE / "kernels").glob("*.py")):
+        asked = re.findall(r"argsort\(.*", path.read_text())
+        assert all('kind="mergesort"' in call for call in asked), path.name

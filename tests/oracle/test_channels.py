@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from profiles import seeds
 from worked_examples import worked_examples
 from worlds import worlds
 
@@ -101,7 +102,7 @@ def sets_of(series: Releases, person: str) -> Iterator[tuple[int, int, str, set[
 
 @pytest.mark.parametrize("growing", [True, False])
 def test_definition_and_worlds(growing: bool) -> None:
-    for seed in range(120):
+    for seed in seeds(30, 400):
         agrees_with_definition_and_worlds(seed, growing)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from profiles import sized
 from worked_examples import worked_examples
 
 from reissue.errors import ParameterError
@@ -157,7 +158,7 @@ def views(seed: int, number: int, *, unsure: bool, most: int = 8) -> Iterator[tu
 @pytest.mark.parametrize("unsure", [False, True])
 def test_counts_are_those_of_all_worlds(unsure: bool) -> None:
     kinds: Counter[str] = Counter()
-    for published, known in views(1, 600, unsure=unsure, most=6 if unsure else 8):
+    for published, known in views(1, sized(150, 1200), unsure=unsure, most=6 if unsure else 8):
         worlds = list(all_worlds(published, known))
         expected = by_value(worlds)
         model, people, of_class = model_of(published, known=as_arrays(known))
@@ -195,7 +196,7 @@ def test_counts_are_those_of_all_worlds(unsure: bool) -> None:
                 key: Fraction(often, len(worlds)) for key, often in expected.items()
             }
         kinds["split"] += len(shares) > 0 and len(seen) > 1
-    assert min(kinds["impossible"], kinds["open"], kinds["split"]) >= 10
+    assert min(kinds["impossible"], kinds["open"], kinds["split"]) >= sized(2, 10)
 
 
 # Searching.
@@ -204,7 +205,7 @@ def test_counts_are_those_of_all_worlds(unsure: bool) -> None:
 @pytest.mark.parametrize("unsure", [False, True])
 def test_a_world_is_found_where_there_is_one_and_only_there(unsure: bool) -> None:
     answers: Counter[bool] = Counter()
-    for published, known in views(2, 200, unsure=unsure, most=6):
+    for published, known in views(2, sized(60, 400), unsure=unsure, most=6):
         worlds = list(all_worlds(published, known))
         model, people, of_class = model_of(published, known=as_arrays(known))
         assert bool(find_world(model)) == bool(worlds)
@@ -229,7 +230,7 @@ def test_a_world_is_found_where_there_is_one_and_only_there(unsure: bool) -> Non
                 if isinstance(found, World):
                     assert found.counts[at][number] > 0
                     agrees(model, found)
-    assert min(answers.values()) > 100
+    assert min(answers.values()) > sized(30, 100)
 
 
 def agrees(model: Model, world: World) -> None:
@@ -276,7 +277,7 @@ def test_what_is_required_must_be_there() -> None:
 @pytest.mark.parametrize("unsure", [False, True])
 def test_samples_are_within_four_standard_errors(unsure: bool) -> None:
     asked, beyond_two, useless = 0, 0, 0
-    for at, (published, known) in enumerate(views(3, 150, unsure=unsure)):
+    for at, (published, known) in enumerate(views(3, sized(50, 300), unsure=unsure)):
         model, _, _ = model_of(published, known=as_arrays(known))
         counted = count(model)
         assert counted is not None
@@ -296,9 +297,9 @@ def test_samples_are_within_four_standard_errors(unsure: bool) -> None:
                 if 0 < often < counted.total:
                     asked += 1
                     beyond_two += abs(estimate - share) > 2 * error
-    assert asked > 200
+    assert asked > sized(60, 200)
     assert beyond_two < 0.1 * asked
-    assert useless < 6
+    assert useless < sized(4, 12)
 
 
 def test_one_release_is_sampled_evenly() -> None:

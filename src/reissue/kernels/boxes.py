@@ -40,7 +40,9 @@ def plant(low: Any, high: Any, order: Any, ranges: Any, least: Any, most: Any) -
             continue
         if best_attribute >= 0:
             here = order[start:end].copy()
-            order[start:end] = here[np.argsort(low[here, best_attribute] + high[here, best_attribute])]
+            # Not by quicksort: numba gives the parts of sort and argsort the same names, and its cache can mix them up.
+            middles = low[here, best_attribute] + high[here, best_attribute]
+            order[start:end] = here[np.argsort(middles, kind="mergesort")]
         middle_place = (start + end) // 2
         ranges[2 * node + 1] = start, middle_place
         ranges[2 * node + 2] = middle_place, end

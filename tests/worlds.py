@@ -16,8 +16,6 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from reissue.model.release import Published, PublishedGroups
-
 P = TypeVar("P", int, str)
 """A person: a name, or a number, which for a counterfeit is below 0."""
 V = TypeVar("V")

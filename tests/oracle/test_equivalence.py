@@ -26,7 +26,6 @@ from reissue.guarantees.series import equivalence_safety
 from reissue.guarantees.series.equivalence_safety import EquivalenceSafe
 from reissue.model.memory import Kept
 from reissue.model.published import Published
-from reissue.model.release import Published
 from reissue.reasoning.equality.minimum_equivalence import minimum_attack, minimum_attack_of_matrices
 from reissue.reasoning.history.trajectories import Trajectories
 

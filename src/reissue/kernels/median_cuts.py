@@ -16,7 +16,7 @@ from numba import njit
 from reissue.kernels.group_rules import satisfied
 from reissue.kernels.past import without_channel
 
-CALLED = {"past": "d4f742a242a1", "group_rules": "948946988e08"}
+CALLED = {"group_rules": "948946988e08", "past": "d4f742a242a1"}
 """Digests of the kernels that are called here, see `reissue.kernels`."""
 
 

@@ -15,7 +15,7 @@ from numba import njit
 
 from reissue.kernels.median_cuts import extent as distance
 
-CALLED = {"median_cuts": "ffe4d8340fdc"}
+CALLED = {"median_cuts": "ee267671c3dd"}
 """Digests of the kernels that are called here, see `reissue.kernels`."""
 LEAF = 4
 """Nodes of the tree have at most so many boxes where they are not divided any more."""

@@ -123,7 +123,13 @@ def methods() -> None:
     """Every method."""
     import reissue as ri
 
-    every = [ri.LDiverse(2), ri.EntropyDiverse(2), ri.RecursiveDiverse(3, 2), ri.ShareDiverse(2), ri.TClose(0.5)]
+    every = [
+        ri.guarantees.LDiverse(2),
+        ri.guarantees.EntropyDiverse(2),
+        ri.guarantees.RecursiveDiverse(3, 2),
+        ri.guarantees.ShareDiverse(2),
+        ri.guarantees.TClose(0.5),
+    ]
     publish(ri.Mondrian(3, 2))
     publish(ri.Mondrian(3, constraints=every, split="relaxed"), "anatomised")
     publish(ri.AlphaK(0.5, 3))

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from reissue.model.published import Published, PublishedGroups
+
 P = TypeVar("P", int, str)
 """A person: a name, or a number, which for a counterfeit is below 0."""
 V = TypeVar("V")

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import time
 from fractions import Fraction
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 from profiles import seeds
 
 from reissue.model.published import PublishedGroups
+from reissue.model.rules import Distinct, Rows, Share
 from reissue.reasoning.minimality import minimality_counts, minimality_groups
 from reissue.reasoning.minimality.credibility import credibility
 from reissue.reasoning.minimality.minimality_counts import Class, Group, Ruler, count, estimate, number_of_ways, ways_of
 from reissue.reasoning.minimality.minimality_groups import exactly, settle
 from reissue.reasoning.minimality.minimality_sampling import sample
-from reissue.reasoning.minimality.requirements import Requirement, Share, Smallest, build
+from reissue.reasoning.minimality.requirements import EnoughRows, Requirement, SmallShare, build
 
-ONE_SET = Requirement((Share((1,), 2),), 2)
+ONE_SET = Requirement((SmallShare((1,), 2),), 2)
 """The second of two lumps of values has at most half of the rows."""
 
 
@@ -87,7 +86,7 @@ def test_a_large_group_in_floats_and_on_demand_in_fractions() -> None:
 
 def test_ways_are_listed_completely() -> None:
     rng = np.random.default_rng(4)
-    ruler = Ruler(Requirement((Share((0,), 2), Smallest(2)), 3))
+    ruler = Ruler(Requirement((SmallShare((0,), 2), EnoughRows(2)), 3))
     for _ in range(40):
         counts = tuple(rng.integers(0, 4, 3).tolist())
         if sum(counts) < 2:
@@ -106,7 +105,7 @@ def test_ways_are_listed_completely() -> None:
 def test_estimates_are_within_five_standard_errors(seed: int) -> None:
     """Every value protected, in groups that can be counted as well."""
     rng = np.random.default_rng(seed)
-    requirement = Requirement(tuple(Share((value,), 2) for value in range(3)), 3)
+    requirement = Requirement(tuple(SmallShare((value,), 2) for value in range(3)), 3)
     # Rare violations in one half of the cases, frequent ones in the other.
     sizes = [(3, 4), (5, 2), (6, 1)] if seed % 2 else [(8, 1), (13, 1)]
     rows = sum(size * many for size, many in sizes)
@@ -122,10 +121,6 @@ def test_estimates_are_within_five_standard_errors(seed: int) -> None:
         assert (error > 0).all()
     assert (found.some_error < 0.1).all()
     assert (found.probability < 0.5) == (seed % 2 == 0)
-
-
-def constraint(name: str, **parameters: Any) -> Any:
-    return SimpleNamespace(name=name, parameters=parameters)
 
 
 def release_of(classes: np.ndarray, groups: np.ndarray, values: np.ndarray) -> PublishedGroups:
@@ -149,7 +144,7 @@ def test_many_values_are_estimated_within_the_time_given() -> None:
     classes = np.repeat(np.arange(60), [4, 6] * 30)
     values = np.arange(300) % 12
     release = release_of(classes, np.zeros(300, dtype=np.int64), values)
-    requirement = build([constraint("distinct-l-diversity", l=4)], range(12), None, [25] * 12)
+    requirement = build([Distinct(4)], range(12), None, [25] * 12)
     found = credibility(release, requirement, [(value,) for value in range(12)], seed=2)
     assert (found.sampled, found.undecided) == (1, 0)
     assert set(found.kind.tolist()) == {1}
@@ -169,7 +164,7 @@ def test_a_class_too_small_by_itself_is_seen_before_anything_is_listed() -> None
     values = np.arange(300) % 12
     classes = np.repeat(np.arange(60), [4, 6] * 30)
     release = release_of(classes, np.zeros(300, dtype=np.int64), values)
-    asked = [constraint("distinct-l-diversity", l=4), constraint("k-anonymity", k=5)]
+    asked = [Distinct(4), Rows(5)]
     found = credibility(release, build(asked, range(12), None, [25] * 12), [(0,)], seconds=1e-9)
     assert (found.nothing_excluded, found.undecided) == (1, 0)
     assert (found.probability == found.plain).all()
@@ -180,7 +175,7 @@ def test_what_hardly_ever_happens_is_undecided() -> None:
     values = np.concatenate([np.zeros(20, dtype=np.int64), np.arange(300) % 11 + 1])
     classes = np.concatenate([np.zeros(20, dtype=np.int64), np.ones(300, dtype=np.int64)])
     release = release_of(classes, np.zeros(320, dtype=np.int64), values)
-    requirement = build([constraint("distinct-l-diversity", l=3)], range(12), None, [1] * 12)
+    requirement = build([Distinct(3)], range(12), None, [1] * 12)
     found = credibility(release, requirement, [(0,)])
     assert found.undecided == 1
     assert found.low[0, 0] == 0 and found.high[0, 0] == 1
@@ -196,7 +191,7 @@ def test_full_domain_in_floats_against_fractions() -> None:
     groups = group_of_class[classes]
     values = (rng.random(groups.size) < 0.08).astype(np.int64)
     release = release_of(classes, groups, values)
-    requirement = build([constraint("share-l-diversity", l=2, protect=[[1]])], range(2), None, [1, 1])
+    requirement = build([Share(((1,),), one_in=2)], range(2), None, [1, 1])
     found = credibility(release, requirement, [(1,)], recoding="full-domain")
     assert found.undecided == found.sampled == 0
     assert found.changed.any()
@@ -216,7 +211,7 @@ def test_twenty_thousand_classes_do_not_take_long() -> None:
     groups = group_of_class[classes]
     values = (rng.random(groups.size) < 0.1).astype(np.int64)
     release = release_of(classes, groups, values)
-    requirement = build([constraint("share-l-diversity", l=2, protect=[[1]])], range(2), None, [1, 1])
+    requirement = build([Share(((1,),), one_in=2)], range(2), None, [1, 1])
     begun = time.monotonic()
     found = credibility(release, requirement, [(1,)])
     assert time.monotonic() - begun < 60

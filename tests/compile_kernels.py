@@ -114,8 +114,6 @@ def publish(
             series.publish(table, seed=1, **more)
         if audited:
             series.audit(limit=1 / 2, seconds=5)
-            # Where worlds are too many to be counted they are searched and sampled.
-            ri.attacks.Worlds(entries=1, draws=50).run(series.published())
         series.utility(2, workload=ri.Workload(2, 0.1, 50, seed=1))
 
 
@@ -151,6 +149,9 @@ def attacks() -> None:
     publish(ri.CorSplit(2, 2), audited=True)
     publish(ri.CorSplit(2, 2, combinations=True))
     publish(ri.Mondrian(3, 2), audited=True)
+    # Where worlds are too many to be counted they are searched and sampled.
+    crossed = [[(list("abcd"), list("xxyz")), (list("efgh"), list("xyyz"))], [(list("abef"), list("xxyy"))]]
+    ri.attacks.Worlds(entries=1, draws=50).run(ri.Published.from_groups(crossed))
     elsewhere()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from profiles import seeds
+from profiles import seeds, sized
 from worlds import possible
 
 import reissue as ri
@@ -94,22 +94,22 @@ def pair_sets(one: Release, two: Release) -> Iterator[set[object]]:
 
 def test_strict_leaves_two_values_in_all_worlds(chain: Any) -> None:
     received = 0
-    for seed in range(50):
+    for seed in seeds(15, 150):
         series = tiny(chain, seed, strict=True)
         assert all(len(values) >= 2 for values in possible(series).values())
         assert cut_classes(series) == 0
         received += inserted(series)
-    assert received > 15
+    assert received > sized(3, 15)
 
 
 def test_shares_bound_every_posterior_by_a_half(chain: Any) -> None:
     received = 0
-    for seed in range(50):
+    for seed in seeds(25, 150):
         series = tiny(chain, seed, diversity="share")
         for values in possible(series).values():
             assert max(values.values()) * 2 <= values.total()
         received += inserted(series)
-    assert received > 5
+    assert received > sized(0, 5)
 
 
 def test_what_is_promised_of_pairs_and_what_is_not(chain: Any) -> None:
@@ -118,7 +118,7 @@ def test_what_is_promised_of_pairs_and_what_is_not(chain: Any) -> None:
     Nobody with fewer was found since cuts are counted through; before, one in four series with a cut had somebody.
     """
     cut = broken = broken_by_two = 0
-    for seed in range(400, 480):
+    for seed in seeds(30, 240, first=400):
         series = tiny(chain, seed)
         for one, two in combinations(series, 2):
             assert all(len(values) >= 2 for values in pair_sets(one, two))
@@ -131,7 +131,7 @@ def test_what_is_promised_of_pairs_and_what_is_not(chain: Any) -> None:
         broken_by_two += any(
             len(values) < 2 for pair in combinations(series, 2) for values in possible(list(pair)).values()
         )
-    assert cut > 3
+    assert cut > sized(0, 3)
     assert broken == broken_by_two == 0
 
 

@@ -8,8 +8,9 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from profiles import examples
 from reissue_studies.he.skew import largest_skew, skewed_counts, skewed_updates
 
 from reissue.errors import ParameterError, TableError
@@ -62,7 +63,7 @@ def test_largest_skew_by_hand() -> None:
     assert largest_skew(5, 1) == 0.0
 
 
-@settings(max_examples=300, deadline=None)
+@examples(60)
 @given(rows=st.integers(0, 5_000), values=st.integers(1, 60), part=st.floats(0, 1))
 def test_counts_keep_to_the_line(rows: int, values: int, part: float) -> None:
     steepest = largest_skew(rows, values)

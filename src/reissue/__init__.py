@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from reissue.utility import Workload
     from reissue.utility.estimates import estimate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "AlphaK": "methods",

@@ -20,7 +20,8 @@ from worlds import view as numbered
 
 import reissue as ri
 from reissue.attacks import Equivalence, Worlds
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, Person, Value, Witness
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits
+from reissue.attacks.sentences import Person, Value, Witness
 from reissue.auditing.limits import lacking, limits_of
 from reissue.auditing.risks import risks_of
 from reissue.auditing.running import audit

@@ -13,7 +13,8 @@ from typing import ClassVar
 import polars as pl
 import pytest
 
-from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits, Person, Place, Value, Witness
+from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits
+from reissue.attacks.sentences import Person, Place, Value, Witness
 from reissue.auditing import drawings
 from reissue.auditing.report import AuditReport
 from reissue.auditing.running import audit

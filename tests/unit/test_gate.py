@@ -16,7 +16,8 @@ import pytest
 
 import reissue as ri
 from reissue import attacks
-from reissue.attacks.base import Attack, Findings, Judgement, Limits, Witness
+from reissue.attacks.base import Attack, Findings, Judgement, Limits
+from reissue.attacks.sentences import Witness
 from reissue.errors import GateClosed, GuaranteeBroken, ParameterError, PolicyError, StaleDraft
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published

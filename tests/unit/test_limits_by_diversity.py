@@ -20,9 +20,10 @@ from worlds import random_series, released, worlds
 
 import reissue as ri
 from reissue.attacks import kind_of, proving
-from reissue.attacks.base import Attack, Findings, Judgement, Limits, Witness
+from reissue.attacks.base import Attack, Findings, Judgement, Limits
 from reissue.attacks.channels.channels import Channels
 from reissue.attacks.correlation.correlation import Correlation
+from reissue.attacks.sentences import Witness
 from reissue.attacks.worlds.worlds import Worlds, WorldsFindings
 from reissue.auditing.limits import lacking, limits_of
 from reissue.auditing.running import audit

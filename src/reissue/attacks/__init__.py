@@ -19,7 +19,8 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, Witness
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits
+from reissue.attacks.sentences import Witness
 from reissue.model import plugins
 
 if TYPE_CHECKING:

@@ -2,20 +2,20 @@
 
 Attack        `run(published, knowledge)` looks at what an outsider sees, and returns Findings
 Findings      what one attack found; `judge(limits)` says whether that is within limits, beyond them or undecided
-Finding       one thing found about somebody, with its Witness
-Witness       a short derivation that a person can follow
+Finding       one thing found about somebody, with its Witness: a derivation in `sentences`
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import ClassVar, Literal
 
 import polars as pl
 
+from reissue.attacks.sentences import Witness
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published
 
@@ -37,100 +37,6 @@ POSTERIORS = pl.Schema(
 """The columns of `Findings.posteriors`. `person` holds numbers (Int64) where the view was not built from names.
 `probability` is the figure itself where `kind` is exact, the estimate where it is sampled, and otherwise the
 largest it can be; `low` and `high` are proven bounds; `fraction` is the exact figure, as in `6/7`."""
-
-
-@dataclass(frozen=True)
-class Person:
-    """A person, in a witness."""
-
-    number: int
-
-
-@dataclass(frozen=True)
-class Value:
-    """A sensitive value by its position in the view, in a witness."""
-
-    position: int
-
-
-@dataclass(frozen=True)
-class Secret:
-    """A value that the adversary knows from elsewhere, in a witness: no release tells it."""
-
-    position: int
-
-
-@dataclass(frozen=True)
-class Place:
-    """A group of a release, counted from 1, in a witness."""
-
-    release: int
-    group: int
-
-
-Part = str | Person | Value | Secret | Place
-
-
-@dataclass(frozen=True, repr=False)
-class Witness:
-    """Why something follows: sentences whose people, values and places can be shown or hidden."""
-
-    sentences: tuple[tuple[Part, ...], ...]
-
-    def __repr__(self) -> str:
-        return f"Witness({len(self.sentences)} sentences)"
-
-    def text(self, published: Published, *, name: Callable[[int], str] | None = None, show_values: bool = True) -> str:
-        """The derivation in words.
-
-        `name` says how people are called; by default as in the view, by name or as `person 17`. Values that are
-        not shown are lettered, value A, value B; those that the adversary knows from elsewhere are not even that.
-        """
-        letters: dict[int, str] = {}
-
-        def told(part: Part) -> str:
-            if isinstance(part, Person):
-                return (name or _called(published))(part.number)
-            if isinstance(part, Place):
-                return f"release {part.release:,} group {part.group:,}"
-            if isinstance(part, Secret) and not show_values:
-                return "a certain value"
-            if isinstance(part, Value | Secret):
-                if show_values:
-                    return str(published.values[part.position])
-                return f"value {letters.setdefault(part.position, _letter(len(letters)))}"
-            return part
-
-        return " ".join("".join(told(part) for part in sentence) for sentence in self.sentences)
-
-
-def _called(published: Published) -> Callable[[int], str]:
-    def called(number: int) -> str:
-        if number < 0:
-            return f"counterfeit {-number}"
-        return f"person {number}" if published.people is None else published.people[number]
-
-    return called
-
-
-def _letter(number: int) -> str:
-    """A, B, ... Z, AA, AB, ..."""
-    letters = ""
-    number += 1
-    while number:
-        number, rest = divmod(number - 1, 26)
-        letters = chr(ord("A") + rest) + letters
-    return letters
-
-
-def enumeration(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Parts of a sentence as `a, b and c`."""
-    told: list[Part] = []
-    for at, part in enumerate(parts):
-        if at:
-            told.append(" and " if at == len(parts) - 1 else ", ")
-        told.append(part)
-    return tuple(told)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from reissue.attacks.base import Finding, Witness
+from reissue.attacks.base import Finding
+from reissue.attacks.sentences import Witness
 from reissue.model.published import Published
 
 Called = Callable[[int], str]

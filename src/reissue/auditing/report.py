@@ -14,7 +14,8 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints
-from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits, Witness
+from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits
+from reissue.attacks.sentences import Witness
 from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of
 from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed_groups, worst_of
 from reissue.auditing.limits import lacking, what_is_open

@@ -14,7 +14,7 @@ from reissue.cli.output import AsJson, print_json, print_table, say, settle, sta
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from reissue.attacks.base import Witness
+    from reissue.attacks.sentences import Witness
     from reissue.auditing.naming import Called
     from reissue.auditing.report import AuditReport
     from reissue.model.hierarchy import Hierarchy
@@ -280,7 +280,7 @@ def _shown_values(values: list[str], published: Published) -> list[object]:
 
 def _everybody(witness: Witness) -> set[int]:
     """The people in a derivation."""
-    from reissue.attacks.base import Person
+    from reissue.attacks.sentences import Person
 
     return {part.number for sentence in witness.sentences for part in sentence if isinstance(part, Person)}
 

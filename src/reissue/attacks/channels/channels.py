@@ -26,8 +26,9 @@ import polars as pl
 
 from reissue.arrays.elimination import passed
 from reissue.arrays.types import Ints
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, Witness
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits
 from reissue.attacks.channels.channels_witness import of_channel, of_person
+from reissue.attacks.sentences import Witness
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from heapq import nsmallest
 from typing import Any
 
-from reissue.attacks.base import Part, Person, Place, Value, Witness, enumeration
+from reissue.attacks.sentences import Part, Person, Place, Sentence, Value, Witness, one_of, shortened, some_values
 from reissue.errors import count_of
 from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.channels.channel_people import Exposure, Step
 from reissue.reasoning.channels.channel_sets import Comparison, Newcomers
 from reissue.reasoning.channels.waiting_lists import Batches
-
-Sentence = tuple[Part, ...]
 
 SHOWN = 6
 """So many groups or values at most are enumerated."""
@@ -37,8 +34,7 @@ def of_person(
     sentences: list[Sentence] = []
     for step in used:
         sentences += _told(published, exposure, at, person, step)
-    one = len(values) == 1
-    sentences.append(("So ", person, " has " if one else " has one of ", *_values(values), "."))
+    sentences.append(("So ", person, " has ", *one_of(sorted(values), SHOWN), "."))
     releases = [published.releases[step.compared.later].number for step in used]
     return Witness(tuple(sentences)), values, max(releases)
 
@@ -48,13 +44,13 @@ def of_channel(published: Published, compared: Comparison, row: dict[str, Any]) 
     one, two = published.releases[compared.earlier], published.releases[compared.later]
     if row["kind"] == "both":
         first, second = Place(row["release_i"], row["group_i"]), Place(row["release_j"], row["group_j"])
-        shared = set(_of(one, row["group_i"] - 1)) & set(_of(two, row["group_j"] - 1))
-        told: list[Sentence] = [("Whoever is in ", first, " and in ", second, " has ", *_one_of(shared), ".")]
+        shared = sorted({*_of(one, row["group_i"] - 1)} & {*_of(two, row["group_j"] - 1)})
+        told: list[Sentence] = [("Whoever is in ", first, " and in ", second, " has ", *one_of(shared, SHOWN), ".")]
     else:
         group = row["group_j"] - 1
         values = _left_for_new(two, group, compared.new)
         told = _taken_away(published, compared, "new", group)
-        told.append(("Whoever is new in ", Place(two.number, group + 1), " has ", *_one_of(values), "."))
+        told.append(("Whoever is new in ", Place(two.number, group + 1), " has ", *one_of(sorted(values), SHOWN), "."))
     surely = row["people_least"]
     told.append(
         (
@@ -71,7 +67,7 @@ def _told(published: Published, exposure: Exposure, at: int, person: Person, ste
     one, two = published.releases[compared.earlier], published.releases[compared.later]
     if step.kind == "both":
         first, second = Place(one.number, step.first + 1), Place(two.number, step.second + 1)
-        common = (", which have only ", *_values(step.values), " in common.")
+        common = (", which have only ", *some_values(sorted(step.values), SHOWN), " in common.")
         return [(person, " is in ", first, " and in ", second, *common)]
     here, group = (one, step.first) if step.kind == "gone" else (two, step.second)
     missing = compared.later if step.kind == "gone" else compared.earlier
@@ -82,7 +78,7 @@ def _told(published: Published, exposure: Exposure, at: int, person: Person, ste
     sentences += _taken_away(published, compared, "gone" if step.kind == "gone" else "new", group)
     if step.batch is not None:
         sentences += _waited(published, step.batch, group)
-    return [*sentences, ("That leaves ", *_values(step.values), " for ", person, ".")]
+    return [*sentences, ("That leaves ", *some_values(sorted(step.values), SHOWN), " for ", person, ".")]
 
 
 def _taken_away(published: Published, compared: Comparison, kind: str, group: int) -> list[Sentence]:
@@ -134,18 +130,4 @@ def _of(release: PublishedGroups, group: int) -> list[int]:
 
 
 def _places(release: PublishedGroups, groups: list[int], word: str = "and") -> Sentence:
-    return _shortened([Place(release.number, group + 1) for group in groups[:SHOWN]], len(groups), word)
-
-
-def _values(values: set[int] | frozenset[int]) -> Sentence:
-    return _shortened([Value(value) for value in nsmallest(SHOWN, values)], len(values))
-
-
-def _one_of(values: set[int]) -> Sentence:
-    return _values(values) if len(values) == 1 else ("one of ", *_values(values))
-
-
-def _shortened(shown: list[Part], several: int, word: str = "and") -> Sentence:
-    if several > len(shown):
-        shown.append(f"{several - len(shown):,} more")
-    return tuple(f" {word} " if part == " and " else part for part in enumeration(shown))
+    return shortened([Place(release.number, group + 1) for group in groups[:SHOWN]], len(groups), word)

@@ -22,8 +22,9 @@ import polars as pl
 
 from reissue.arrays.elimination import OutOfTime
 from reissue.arrays.types import Bools, Ints
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, Witness
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits
 from reissue.attacks.correlation.correlation_witness import Derivations, correlation
+from reissue.attacks.sentences import Witness
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation

@@ -5,11 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from reissue.arrays.types import Ints
-from reissue.attacks.base import Part, Person, Place, Secret, Value, Witness, enumeration
+from reissue.attacks.sentences import (
+    Person,
+    Place,
+    Sentence,
+    Value,
+    Witness,
+    enumeration,
+    is_known,
+    one_of,
+    some_people,
+    some_values,
+)
 from reissue.kernels.correlated_groups import BY_COMPROMISED
 from reissue.reasoning.correlation.correlations import Correlated, Correlations, Restrictions, bits
-
-Sentence = tuple[Part, ...]
 
 LONGEST = 12
 """So many sentences at most; of longer derivations the last ones are told."""
@@ -40,9 +49,7 @@ class Derivations:
         found = self._found
         at = int(np.searchsorted(found.where.people, person))
         known, common, steps = self._needed(at)
-        sentences: list[Sentence] = [
-            (Person(who), " is known to have ", Secret(self._known[who]), ".") for who in known
-        ]
+        sentences = [is_known(who, self._known[who]) for who in known]
         releases = [0]
         for who in common:
             sentence, release = self._in_common(who)
@@ -52,7 +59,7 @@ class Derivations:
             sentences.append(self._step(*step))
             releases += [int(found.release[group]) for group in step[2:4]]
         left = list(bits(self._left.after[at]))
-        sentences.append(("So ", Person(person), " has ", *_either(left), "."))
+        sentences.append(("So ", Person(person), " has ", *one_of(left, SHOWN), "."))
         if len(sentences) > LONGEST:
             skipped = len(sentences) - LONGEST + 1
             sentences = [(f"After {skipped:,} steps that are left out here:",), *sentences[skipped:]]
@@ -131,8 +138,16 @@ class Derivations:
         places = enumeration([self._place(group) for group in used[:SHOWN]])
         more = f" and {len(used) - SHOWN:,} more" if len(used) > SHOWN else ""
         if len(used) == 1:
-            return (person, " is in ", *places, ", which shows only ", *_listed(goal), "."), release
-        return (person, " is in ", *places, more, ", which have only ", *_listed(goal), " in common."), release
+            return (person, " is in ", *places, ", which shows only ", *some_values(goal, SHOWN), "."), release
+        return (
+            person,
+            " is in ",
+            *places,
+            more,
+            ", which have only ",
+            *some_values(goal, SHOWN),
+            " in common.",
+        ), release
 
     def _grouped(self, steps: list[int]) -> list[tuple[int, int, int, int, list[int]]]:
         """Removals from one set for one reason together: member, kind, two groups, values."""
@@ -155,7 +170,7 @@ class Derivations:
                 "In ",
                 self._place(group),
                 " only ",
-                *_people(np.array(who)),
+                *some_people(who, SHOWN),
                 verb,
                 Value(values[0]),
                 ", so ",
@@ -165,7 +180,16 @@ class Derivations:
         one, other = found.apart(group, partner)
         differ = _differ(found, group, partner, one, other)
         lacking = " cannot have " if one.size == 1 else " can none of them have "
-        return (*differ, " ", *_people(one), lacking, *_listed(values, "or"), ", so ", person, " cannot either.")
+        return (
+            *differ,
+            " ",
+            *_people(one),
+            lacking,
+            *some_values(values, SHOWN, "or"),
+            ", so ",
+            person,
+            " cannot either.",
+        )
 
     def _all_certain(self, group: int, value: int) -> list[int]:
         """The members of a group that are certain to have a value: as many as have it, where it was ruled out."""
@@ -186,18 +210,4 @@ def _differ(found: Correlations, first: int, second: int, one: Ints, other: Ints
 
 
 def _people(people: Ints) -> Sentence:
-    shown: list[Part] = [Person(person) for person in people[:SHOWN].tolist()]
-    if people.size > SHOWN:
-        shown.append(f"{people.size - SHOWN:,} more")
-    return enumeration(shown)
-
-
-def _listed(values: list[int], word: str = "and") -> Sentence:
-    shown: list[Part] = [Value(value) for value in values[:SHOWN]]
-    if len(values) > SHOWN:
-        shown.append(f"{len(values) - SHOWN:,} more")
-    return tuple(f" {word} " if part == " and " else part for part in enumeration(shown))
-
-
-def _either(values: list[int]) -> Sentence:
-    return _listed(values) if len(values) == 1 else ("one of ", *_listed(values))
+    return some_people(people.tolist(), SHOWN)

@@ -20,8 +20,9 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, Witness
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits
 from reissue.attacks.equivalence.equivalence_witness import Witnesses
+from reissue.attacks.sentences import Witness
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation

@@ -9,7 +9,7 @@ from math import lcm
 import numpy as np
 
 from reissue.arrays.types import Ints
-from reissue.attacks.base import Part, Person, Place, Witness, enumeration
+from reissue.attacks.sentences import Part, Person, Place, Sentence, Witness, enumeration, shortened
 from reissue.errors import count_of
 from reissue.model.memberships import Memberships
 from reissue.reasoning.equality.equal_sets_search import Equalities, Source
@@ -18,11 +18,10 @@ SHOWN = 8
 """So many people or groups of a kind are enumerated at most."""
 
 
-def told(people: Sequence[Part], noun: str = "others") -> tuple[Part, ...]:
-    """Some people, shortened when there are many."""
-    if len(people) <= SHOWN:
-        return enumeration(people)
-    return (*enumeration(people[: SHOWN - 1])[:-2], ", ", people[SHOWN - 2], f" and {len(people) - SHOWN + 1:,} {noun}")
+def told(people: Sequence[Part]) -> Sentence:
+    """Some people, shortened when there are many; there are never one or none that are not named."""
+    shown = len(people) if len(people) <= SHOWN else SHOWN - 1
+    return shortened(people[:shown], len(people), more="others")
 
 
 class Witnesses:
@@ -51,7 +50,7 @@ class Witnesses:
         release = int(ways.release[list(weights)].max()) if weights and not substituted else None
         return Witness(tuple(sentences)), release
 
-    def _claim(self, one: Ints, other: Ints) -> tuple[Part, ...]:
+    def _claim(self, one: Ints, other: Ints) -> Sentence:
         first, second = self._people(one), self._people(other)
         if one.size == other.size == 1:
             return (*first, " and ", *second, " have the same value")
@@ -61,7 +60,7 @@ class Witnesses:
         numbers = self._found.ways.numbers[members]
         return [Person(number) for number in sorted(numbers.tolist(), key=lambda number: (number < 0, number))]
 
-    def _comparison(self, weights: dict[int, Fraction], substituted: bool) -> tuple[Part, ...]:
+    def _comparison(self, weights: dict[int, Fraction], substituted: bool) -> Sentence:
         scale = lcm(*(weight.denominator for weight in weights.values()))
         times = {group: int(weight * scale) for group, weight in sorted(weights.items())}
         begins = next(iter(times.values())) > 0
@@ -75,7 +74,7 @@ class Witnesses:
         both = [" together" if sum(side.values()) > 1 else "" for side in sides]
         return (*one, f"{both[0]} hold the same values as ", *other, f"{both[1]}, and {differ}")
 
-    def _places(self, times: dict[int, int]) -> tuple[Part, ...]:
+    def _places(self, times: dict[int, int]) -> Sentence:
         ways = self._found.ways
         places: list[Part] = []
         for group, often in list(times.items())[:SHOWN]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -12,9 +12,10 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, Part, Person, Value, Witness
+from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits
 from reissue.attacks.mechanism.mechanism_domain import Domain
 from reissue.attacks.mechanism.mechanism_tables import Chance, Weighed
+from reissue.attacks.sentences import Part, Person, Sentence, Value, Witness
 from reissue.attacks.worlds.worlds_diversity import together
 from reissue.errors import ParameterError, count_of
 from reissue.model.published import Published
@@ -280,7 +281,7 @@ class MechanismFindings(Findings):
         told += [self._equal(pair).witness for pair in self._equal_rows]
         return tuple(told[:EXPLAINED])
 
-    def _begin(self) -> tuple[tuple[Part, ...], ...]:
+    def _begin(self) -> tuple[Sentence, ...]:
         one = self.worlds == 1
         lead = f"{'leads' if one else 'lead'} to this very release"
         if self.tried.seeds is not None:
@@ -300,16 +301,16 @@ class MechanismFindings(Findings):
         names = self.published.people
         return Person(number) if names is None or number < len(names) else "somebody who is not in the release"
 
-    def _value(self, number: int) -> Part:
-        return Value(self._position[number]) if number in self._position else "a value that is not in the release"
+    def _either(self, numbers: Sequence[int]) -> Sentence:
+        unseen = "a value that is not in the release"
+        values = [Value(self._position[number]) if number in self._position else unseen for number in numbers]
+        return tuple(part for value in values for part in (" or ", value))[1:]
 
     def _finding(self, chance: Chance, numbers: tuple[int, ...], row: int) -> Finding:
         who = self._person(row)
-        what: list[Part] = []
-        for at, number in enumerate(numbers):
-            what += [" or " if at else "", self._value(number)]
+        what = self._either(numbers)
         if self.exact and chance.probability == 1:
-            told: tuple[Part, ...] = ("In every one of them ", who, " has ", *what, ".")
+            told: Sentence = ("In every one of them ", who, " has ", *what, ".")
         elif self.exact:
             told = ("Of their weight ", f"{chance.probability}", " is with those that give ", who, " ", *what, ".")
         else:
@@ -319,10 +320,7 @@ class MechanismFindings(Findings):
 
     def _few(self, row: int) -> Finding:
         left = self._possible[row]
-        what: list[Part] = []
-        for at, number in enumerate(left):
-            what += [" or " if at else "", self._value(number)]
-        told = ("In every one of them ", self._person(row), " has ", *what, ".")
+        told = ("In every one of them ", self._person(row), " has ", *self._either(left), ".")
         alone = len(left) == 1
         chance = max(self._chance(row, (number,)) for number in left)
         kind = "value" if alone else "excluded"
@@ -334,7 +332,7 @@ class MechanismFindings(Findings):
         return self._found("equivalence", pair, None, None, told)
 
     def _found(
-        self, what: str, rows: tuple[int, ...], value: int | None, probability: float | None, told: tuple[Part, ...]
+        self, what: str, rows: tuple[int, ...], value: int | None, probability: float | None, told: Sentence
     ) -> Finding:
         names = self.published.people
         people = tuple(self._people[row] for row in rows)

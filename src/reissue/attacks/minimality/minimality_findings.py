@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Bools, Ints
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, Witness
+from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits
 from reissue.attacks.minimality.minimality_witness import of_class
+from reissue.attacks.sentences import Witness
 from reissue.errors import ParameterError, count_of
 from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.minimality.credibility import Credibility

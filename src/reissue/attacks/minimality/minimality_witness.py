@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from reissue.attacks.base import Part, Person, Place, Value, Witness, enumeration
+from reissue.attacks.sentences import Person, Place, Sentence, Witness, one_of
 from reissue.errors import count_of
 from reissue.model.published import PublishedGroups
 from reissue.reasoning.minimality.credibility import Credibility
 from reissue.reasoning.minimality.minimality_work import EXACT, SAMPLED, Story
-
-Sentence = tuple[Part, ...]
 
 SHOWN = 3
 """So many groups of a class are told at most."""
@@ -30,11 +28,12 @@ def of_class(release: PublishedGroups, found: Credibility, row: int, at: int, pe
         told.append((first, f" has the same quasi-identifiers as {count_of(others, 'other')}: they are a class."))
     else:
         told.append((first, " has quasi-identifiers that nobody shares: a class of one."))
+    value = one_of(found.sets[at], VALUES)
     stories = found.stories(row)
     own, held = found.alone(row, at)
     if own and stories:
         rows = count_of(own, "row of the class is", "rows of the class are")
-        told.append((f"{rows} published as they are, {held:,} of them with ", *_values(found.sets[at]), "."))
+        told.append((f"{rows} published as they are, {held:,} of them with ", *value, "."))
     for story in stories[:SHOWN]:
         told += _story(release, story)
     if len(stories) > SHOWN:
@@ -43,9 +42,7 @@ def of_class(release: PublishedGroups, found: Credibility, row: int, at: int, pe
     if not stories and found.kind[row] == EXACT:
         share = _told(exact, float(found.probability[row, at]))
         who = ("Each of them",) if others else (first,)
-        told.append(
-            (*who, " has ", *_values(found.sets[at]), f" with probability {share} by the shares of groups alone.")
-        )
+        told.append((*who, " has ", *value, f" with probability {share} by the shares of groups alone."))
         return Witness(tuple(told))
     plain = f"the shares of the groups alone say {_figure(float(found.plain[row, at]))}"
     who = ("each of them has ",) if others else (first, " has ")
@@ -54,13 +51,13 @@ def of_class(release: PublishedGroups, found: Credibility, row: int, at: int, pe
         how = f" with probability {figure}; {plain}."
         if exact == 1:
             how = f" for certain; {plain}."
-        told.append(("In the cases that are left ", *who, *_values(found.sets[at]), how))
+        told.append(("In the cases that are left ", *who, *value, how))
     elif found.kind[row] == SAMPLED:
         error = _figure(float(found.standard_error[row, at]))
         how = f" with probability {figure} by estimate, with a standard error of {error}; {plain}."
-        told.append(("In the cases that are left ", *who, *_values(found.sets[at]), how))
+        told.append(("In the cases that are left ", *who, *value, how))
     else:
-        told.append((*who, *_values(found.sets[at]), f" with probability {figure} at most; {plain}."))
+        told.append((*who, *value, f" with probability {figure} at most; {plain}."))
     return Witness(tuple(told))
 
 
@@ -83,15 +80,6 @@ def _story(release: PublishedGroups, story: Story) -> list[Sentence]:
         which = f"and {story.able:,} of the others can have"
     told.append((f"{why} the requirement, {which}.",))
     return told
-
-
-def _values(members: tuple[int, ...]) -> Sentence:
-    if len(members) == 1:
-        return (Value(members[0]),)
-    shown: list[Part] = [Value(value) for value in members[:VALUES]]
-    if len(members) > VALUES:
-        shown.append(f"{len(members) - VALUES:,} more")
-    return ("one of ", *enumeration(shown))
 
 
 def _told(exact: Fraction | None, figure: float) -> str:

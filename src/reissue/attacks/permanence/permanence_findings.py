@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Bools, Ints
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, Witness
+from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits
 from reissue.attacks.permanence.permanence_passing import Passing
 from reissue.attacks.permanence.permanence_witness import Explainer
+from reissue.attacks.sentences import Witness
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published

@@ -10,7 +10,8 @@ import numpy as np
 
 from reissue.arrays.runs import totals
 from reissue.arrays.types import Ints
-from reissue.attacks.base import Finding, Person, Place, Value, Witness, enumeration
+from reissue.attacks.base import Finding
+from reissue.attacks.sentences import Place, Value, Witness, some_people
 from reissue.model.published import Published
 
 SHOWN = 5
@@ -65,14 +66,7 @@ class Passing:
         members = release.members_of(group)
         named = [int(person) for person in members[members >= 0][:SHOWN]]
         place, value = Place(release.number, group + 1), Value(int(self.value[entry]))
-        who = enumeration([Person(person) for person in named])
-        sentence = (
-            place,
-            " shows ",
-            value,
-            f" {count:,} times among {people:,} people who may be in it, such as ",
-            *who,
-        )
+        among = f" {count:,} times among {people:,} people who may be in it, such as "
         share = min(count / max(people, 1), 1.0)
-        witness = Witness(((*sentence, "."),))
+        witness = Witness(((place, " shows ", value, among, *some_people(named, SHOWN), "."),))
         return Finding("Permanence", "value", tuple(named), release.number, value.position, share, "exact", witness)

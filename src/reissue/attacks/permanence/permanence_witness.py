@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from reissue.attacks.base import Part as Told
-from reissue.attacks.base import Person, Place, Secret, Value, Witness, enumeration
+from reissue.attacks.sentences import Person, Place, Sentence, Value, Witness, going_on, holding, is_known
 from reissue.errors import count_of
 from reissue.model.published import Published
 from reissue.reasoning.permanence.permanence_cells import EXACT, SAMPLED
@@ -50,7 +49,7 @@ class Explainer:
         core = self._core_of(one, at)
         if not core:
             return self._without_core(one, at, " must have ")
-        who: Told = Person(int(one.people[at]))
+        who = Person(int(one.people[at]))
         number = self._published.releases[release].number
         return Witness(
             (
@@ -74,7 +73,7 @@ class Explainer:
         place, value = int(one.at[at]), one.value
         entries = self._of(value)
         mine = np.flatnonzero(entries.person == place)
-        who: Told = Person(int(one.people[at]))
+        who = Person(int(one.people[at]))
         if not mine.size:
             spot = self._last_without(value, place)
             if spot is None:
@@ -121,38 +120,24 @@ class Explainer:
 
     # Sentences
 
-    def _told_groups(self, value: int, core: Sequence[int]) -> list[tuple[Told, ...]]:
+    def _told_groups(self, value: int, core: Sequence[int]) -> list[Sentence]:
         entries = self._of(value)
-        told = []
+        told: list[Sentence] = []
         for home in core[:SHOWN]:
             release = self._published.releases[int(entries.release[home])]
             group = int(entries.group[home])
             span = slice(int(release.member_starts[group]), int(release.member_starts[group + 1]))
             members = sorted(release.members[span].tolist(), key=lambda number: (number < 0, abs(number)))
-            people: tuple[Told, ...] = tuple(Person(number) for number in members[:SHOWN])
-            if len(members) > SHOWN:
-                people = (*people, f"{len(members) - SHOWN:,} more")
             known = self._presence.known[int(entries.release[home])]
-            holds = " holds " if known is not None and (known[span] == PRESENT).all() else " may hold "
-            often = count_of(int(entries.count[home]), "time")
-            told.append(
-                (
-                    Place(release.number, group + 1),
-                    holds,
-                    *enumeration(people),
-                    "; it shows ",
-                    Value(value),
-                    f" {often}.",
-                )
-            )
-        if len(core) > SHOWN:
-            told.append((f"So it goes on for {len(core) - SHOWN:,} more groups.",))
-        return told
+            certainly = known is not None and bool((known[span] == PRESENT).all())
+            holds = holding(Place(release.number, group + 1), members, certainly, SHOWN)
+            told.append((*holds, "; it shows ", Value(value), f" {count_of(int(entries.count[home]), 'time')}."))
+        return [*told, *going_on(len(core), SHOWN)]
 
-    def _told_out(self, value: int, core: Sequence[int]) -> list[tuple[Told, ...]]:
+    def _told_out(self, value: int, core: Sequence[int]) -> list[Sentence]:
         """Those of the groups who are out because a later group of theirs does not show the value."""
         entries = self._of(value)
-        told: list[tuple[Told, ...]] = []
+        told: list[Sentence] = []
         seen: set[int] = set()
         for home in core:
             at, group = int(entries.release[home]), int(entries.group[home])
@@ -167,7 +152,7 @@ class Explainer:
                     told.append(self._told_without(who, value, spot))
         return told
 
-    def _told_known(self, value: int, core: Sequence[int]) -> list[tuple[Told, ...]]:
+    def _told_known(self, value: int, core: Sequence[int]) -> list[Sentence]:
         """Those of the groups whose value is known beforehand."""
         if not self._known:
             return []
@@ -177,14 +162,14 @@ class Explainer:
             release, group = self._published.releases[int(entries.release[home])], int(entries.group[home])
             members |= {*release.members_of(group).tolist()}
         known = sorted(members & self._known.keys())
-        return [(Person(number), " is known to have ", Secret(self._known[number]), ".") for number in known[:SHOWN]]
+        return [is_known(number, self._known[number]) for number in known[:SHOWN]]
 
-    def _told_without(self, who: Told, value: int, spot: tuple[int, int]) -> tuple[Told, ...]:
+    def _told_without(self, who: Person, value: int, spot: tuple[int, int]) -> Sentence:
         at, group = spot
         place = Place(self._published.releases[at].number, group + 1)
         return (who, " is present in ", place, ", which does not show ", Value(value), ", so did not have it before.")
 
-    def _contradiction(self, value: int, core: Sequence[int]) -> tuple[Told, ...]:
+    def _contradiction(self, value: int, core: Sequence[int]) -> Sentence:
         where = "this group" if len(core) == 1 else "these groups"
         if len({int(self._of(value).release[home]) for home in core}) == 1:
             return (f"Then no way is left to say who else has it that agrees with {where}.",)
@@ -198,7 +183,7 @@ class Explainer:
         place = int(one.at[at])
         entries = self._of(one.value)
         own = entries.home[entries.person == place][:3].tolist()
-        ending: tuple[Told, ...] = (
+        ending: Sentence = (
             "Together with the groups that share people with these, it follows that ",
             Person(int(one.people[at])),
             verb,

@@ -24,7 +24,8 @@ import polars as pl
 
 from reissue.arrays.runs import runs
 from reissue.arrays.types import Bools, Bytes, Floats, Ints
-from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Kind, Limits, Witness
+from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Kind, Limits
+from reissue.attacks.sentences import Witness
 from reissue.attacks.worlds.worlds_diversity import (
     PossibleValues,
     check,

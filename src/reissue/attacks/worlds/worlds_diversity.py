@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.types import Bools, Ints
-from reissue.attacks.base import Finding, Judgement, Part, Person, Value, Witness, enumeration
+from reissue.attacks.base import Finding, Judgement
+from reissue.attacks.sentences import Person, Sentence, Witness, some_values
 from reissue.attacks.worlds.worlds_witness import SHOWN, Explainer
 from reissue.errors import ParameterError, count_of
 from reissue.reasoning.worlds.posteriors import EXACT, SAMPLED, Posteriors
@@ -95,12 +96,12 @@ def few_values(found: Posteriors, explainer: Explainer, attack: str, person: int
         worst = int(found.values[entries][np.argmax(found.least[entries])])
         told, release = explainer.alone(person, worst)
         because = "Together the releases contradict each other, so each is taken alone: that one leaves "
-        conclusion: tuple[Part, ...] = (because, Person(person), " no value but ", *_listed(values), ".")
+        conclusion: Sentence = (because, Person(person), " no value but ", *some_values(values.tolist(), SHOWN), ".")
     else:
         # The groups are told as for a likely value; what follows from them is another thing.
         told = explainer.likely(person, int(values[0]), None, 0.0, "bounded", found.present)
         because = "No assignment of values to people that agrees with every release gives "
-        conclusion = (because, Person(person), " anything but ", *_listed(values), ".")
+        conclusion = (because, Person(person), " anything but ", *some_values(values.tolist(), SHOWN), ".")
     one = values.size == 1
     return Finding(
         attack,
@@ -152,10 +153,3 @@ def together(judged: list[Judgement], most: int) -> Judgement:
     status = min((one.status for one in judged), key=ranked.index)
     findings = tuple(finding for one in judged for finding in one.findings)[: max(most, 0)]
     return Judgement(status, " ".join(one.words for one in judged), findings, sum(one.count for one in judged))
-
-
-def _listed(values: Ints) -> tuple[Part, ...]:
-    shown: list[Part] = [Value(value) for value in values[:SHOWN].tolist()]
-    if values.size > len(shown):
-        shown.append(f"{values.size - len(shown):,} more")
-    return enumeration(shown)

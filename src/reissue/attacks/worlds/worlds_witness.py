@@ -15,7 +15,19 @@ from itertools import combinations
 import numpy as np
 
 from reissue.arrays.types import Ints
-from reissue.attacks.base import Kind, Part, Person, Place, Secret, Value, Witness, enumeration
+from reissue.attacks.base import Kind
+from reissue.attacks.sentences import (
+    Part,
+    Person,
+    Place,
+    Secret,
+    Sentence,
+    Value,
+    Witness,
+    going_on,
+    holding,
+    shortened,
+)
 from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.worlds.posteriors import Effort, posteriors
 
@@ -50,9 +62,7 @@ class Explainer:
             return self._by_intersection(person, core, value)
         spots = sorted(core)
         sentences = [self._told(spot) for spot in spots[:SHOWN]]
-        if len(spots) > SHOWN:
-            sentences.append((f"So it goes on for {len(spots) - SHOWN:,} more groups.",))
-        sentences += self._told_known(core)
+        sentences += [*going_on(len(spots), SHOWN), *self._told_known(core)]
         leaves = "Together they leave " if len(sentences) > 1 else "That leaves "
         sentences.append((leaves, Person(person), " no value but ", Value(value), "."))
         return Witness(tuple(sentences))
@@ -82,7 +92,7 @@ class Explainer:
             values, counts = self._published.releases[at].values_of(group)
             shares[at, group] = float(counts[values == value].sum() / counts.sum())
         spot = max(shares, key=lambda one: shares[one])
-        sentence: tuple[Part, ...] = (
+        sentence: Sentence = (
             "Together the releases contradict each other, so each is taken alone: of the rows of ",
             self._place(spot),
             f", where {shares[spot]:.3g} of all have ",
@@ -115,15 +125,11 @@ class Explainer:
             parts += [": only ", Value(value), " is in all of them." if len(spots) > 2 else " is in both."]
         return Witness((tuple(parts),))
 
-    def _told(self, spot: Spot) -> tuple[Part, ...]:
-        members = sorted(self._members(spot))
-        holds = " holds " if self._published.exact else " may hold "
-        people: tuple[Part, ...] = tuple(Person(member) for member in members[:SHOWN])
-        if len(members) > SHOWN:
-            people = (*people, f"{len(members) - SHOWN:,} more")
-        return (self._place(spot), holds, *enumeration(people), "; its values are ", *self._value_parts(spot), ".")
+    def _told(self, spot: Spot) -> Sentence:
+        holds = holding(self._place(spot), sorted(self._members(spot)), self._published.exact, SHOWN)
+        return (*holds, "; its values are ", *self._value_parts(spot), ".")
 
-    def _told_known(self, spots: Iterable[Spot]) -> list[tuple[Part, ...]]:
+    def _told_known(self, spots: Iterable[Spot]) -> list[Sentence]:
         known = sorted({member for spot in spots for member in self._members(spot) if member in self._known})
         if not known:
             return []
@@ -151,17 +157,11 @@ class Explainer:
     def _place(self, spot: Spot) -> Place:
         return Place(self._published.releases[spot[0]].number, spot[1] + 1)
 
-    def _value_parts(self, spot: Spot) -> tuple[Part, ...]:
+    def _value_parts(self, spot: Spot) -> Sentence:
         values, counts = self._published.releases[spot[0]].values_of(spot[1])
         pairs = list(zip(values.tolist(), counts.tolist(), strict=True))
-        parts: list[Part] = []
-        for at, (value, often) in enumerate(pairs[:SHOWN]):
-            last = at == len(pairs) - 1
-            parts += [" and " if at and last else ", " if at else "", Value(value)]
-            parts += [f" ({often:,} times)"] if often > 1 else []
-        if len(pairs) > SHOWN:
-            parts.append(f" and {len(pairs) - SHOWN:,} more")
-        return tuple(parts)
+        told = [(Value(value), f" ({often:,} times)" if often > 1 else "") for value, often in pairs[:SHOWN]]
+        return shortened(told, len(pairs))
 
     # The fewest groups
 

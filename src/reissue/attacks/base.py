@@ -8,7 +8,7 @@ Finding       one thing found about somebody, with its Witness: a derivation in 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -16,6 +16,7 @@ from typing import ClassVar, Literal
 import polars as pl
 
 from reissue.attacks.sentences import Witness
+from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published
 
@@ -76,6 +77,27 @@ class Finding:
     kind: Kind
     witness: Witness
 
+    @classmethod
+    def of_few(
+        cls,
+        attack: str,
+        person: int,
+        release: int | None,
+        values: Collection[int],
+        witness: Witness,
+        *,
+        several: str = "excluded",
+        proven: bool = True,
+    ) -> Finding:
+        """Somebody for whom few values are left: one of them is at least as likely as one over their number.
+
+        `several` says what it is called where they are more than one, `proven` whether one alone is proven.
+        """
+        one = len(values) == 1
+        what, value = ("value", next(iter(values))) if one else (several, None)
+        kind: Kind = "exact" if one and proven else "bounded"
+        return cls(attack, what, (person,), release, value, 1 / len(values), kind, witness)
+
     @property
     def person(self) -> int | None:
         """The most exposed; None where it is not known who is in which group."""
@@ -95,6 +117,22 @@ class Judgement:
     """What is beyond the limits, the worst first; at most as many as were asked for."""
     count: int = 0
     """How many there are in all."""
+
+
+def together(judged: list[Judgement], most: int) -> Judgement:
+    """Several judgements as one: the worst counts, and the words of all are told."""
+    ranked = ("beyond", "undecided", "sampled", "within")
+    status = min((one.status for one in judged), key=ranked.index)
+    findings = tuple(finding for one in judged for finding in one.findings)[: max(most, 0)]
+    return Judgement(status, " ".join(one.words for one in judged), findings, sum(one.count for one in judged))
+
+
+def need_whole(value: object, name: str, of: str) -> None:
+    """Refuse what is no whole number of at least 1, such as a number of values."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ParameterError(
+            f"The '{name}' parameter of {of} must be a whole number of at least 1. Got {value!r} instead."
+        )
 
 
 class Findings(ABC):

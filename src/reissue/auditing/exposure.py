@@ -11,6 +11,7 @@ import polars as pl
 
 from reissue.arrays.types import Floats, Ints
 from reissue.attacks.base import Findings
+from reissue.attacks.figures import RISKS, worst_of_each
 from reissue.model.memberships import Memberships
 from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.history import diversity
@@ -18,9 +19,7 @@ from reissue.reasoning.history import diversity
 TOLERANCE = 1e-12
 """Probabilities come as floats here; one that cannot be told from the limit is on it. The attacks judge exactly."""
 
-PEOPLE = pl.Schema(
-    {"person": pl.Int64, "probability": pl.Float64, "kind": pl.String, "low": pl.Float64, "high": pl.Float64}
-)
+PEOPLE = RISKS
 """The columns of a table of people."""
 
 GROUPS = pl.Schema(
@@ -70,17 +69,9 @@ def _from_posteriors(findings: Findings) -> pl.DataFrame:
     if not posteriors.height:
         return pl.DataFrame(schema=PEOPLE)
     exact = pl.when(pl.col("kind") == "exact").then(pl.col("probability"))
-    likeliest = pl.col("probability").arg_max()
-    worst = (
+    worst = worst_of_each(
         posteriors.with_columns(
             pl.coalesce("low", exact, pl.lit(0.0)).alias("low"), pl.coalesce("high", exact, pl.lit(1.0)).alias("high")
-        )
-        .group_by("person", maintain_order=True)
-        .agg(
-            pl.col("probability").get(likeliest),
-            pl.col("kind").get(likeliest),
-            pl.col("low").max(),
-            pl.col("high").max(),
         )
     )
     if people is None:

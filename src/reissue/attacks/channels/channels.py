@@ -26,7 +26,7 @@ import polars as pl
 
 from reissue.arrays.elimination import passed
 from reissue.arrays.types import Ints
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, need_whole
 from reissue.attacks.channels.channels_witness import of_channel, of_person
 from reissue.attacks.sentences import Witness
 from reissue.errors import ParameterError, count_of
@@ -256,7 +256,7 @@ class ChannelsFindings(Findings):
 
     def vulnerable(self, l: int) -> Ints:  # noqa: E741
         """People by number whose value is in a set of fewer than l distinct values; known people left out."""
-        _check(l)
+        need_whole(l, "l", "vulnerable")
         few = ((self.exposure.fewest > 0) & (self.exposure.fewest < l)).any(axis=0)
         chosen: Ints = self.exposure.people[few & self._at_risk]
         return chosen
@@ -267,7 +267,7 @@ class ChannelsFindings(Findings):
         `gone` counts people who are not in it and are vulnerable because of it, `cumulative` all up to it. Without
         known people the records are counted that may be vulnerable; then `gone` and `cumulative` are null.
         """
-        _check(l)
+        need_whole(l, "l", "vulnerable")
         people = self.exposure.people.size > 0
         few = (self.exposure.fewest > 0) & (self.exposure.fewest < l) & self._at_risk
         here = few & (self.exposure.place >= 0)
@@ -402,17 +402,7 @@ class ChannelsFindings(Findings):
         person = int(self.exposure.people[at])
         left = set(self._left(at)) if self.exposure.left is not None else None
         witness, values, release = of_person(self.published, self.exposure, at, self.comparisons, left)
-        alone = len(values) == 1
-        return Finding(
-            Channels.name,
-            "value" if alone else "channel",
-            (person,),
-            release,
-            min(values) if alone else None,
-            1 / len(values),
-            "exact" if alone else "bounded",
-            witness,
-        )
+        return Finding.of_few(Channels.name, person, release, values, witness, several="channel")
 
     def _by_class(self, l: int, most: int) -> list[Finding]:  # noqa: E741
         """The smallest sets, whoever they are about; those that are surely about somebody first."""
@@ -456,8 +446,3 @@ def _need_growth(published: Published) -> None:
             problems=fewer,
             hint="leave 'growing' out, or check the order of the releases.",
         )
-
-
-def _check(l: int) -> None:  # noqa: E741
-    if not isinstance(l, int) or isinstance(l, bool) or l < 1:
-        raise ParameterError(f"The 'l' parameter of vulnerable must be a whole number of at least 1. Got {l} instead.")

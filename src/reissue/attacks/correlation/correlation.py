@@ -22,7 +22,7 @@ import polars as pl
 
 from reissue.arrays.elimination import OutOfTime
 from reissue.arrays.types import Bools, Ints
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, need_whole
 from reissue.attacks.correlation.correlation_witness import Derivations, correlation
 from reissue.attacks.sentences import Witness
 from reissue.errors import InternalError, ParameterError, count_of
@@ -146,8 +146,7 @@ class CorrelationFindings(Findings):
         `release`, `group`, `smallest` (the size of the smallest such set), and `when_published`: whether it was so
         already when the release came out, or only since a later one.
         """
-        if not isinstance(n, int) or isinstance(n, bool) or n < 1:
-            raise ParameterError(f"The 'n' parameter of unsafe must be a whole number of at least 1. Got {n} instead.")
+        need_whole(n, "n", "unsafe")
         before = self.found.smallest_before
         smallest = np.minimum(before, self.found.smallest_after)
         at = np.flatnonzero(smallest < n)
@@ -306,16 +305,12 @@ class CorrelationFindings(Findings):
             told.append(f"{count_of(certain, 'person is', 'people are')} certain to have one value")
         if others:
             told.append(f"{count_of(others, 'person has', 'people have')} so few values left that one is too likely")
-        return [self._exposed(int(at), int(left[at])) for at in worst], f"{'; '.join(told)}.", int(exposed.size)
+        return [self._exposed(at) for at in worst.tolist()], f"{'; '.join(told)}.", int(exposed.size)
 
-    def _exposed(self, at: int, left: int) -> Finding:
+    def _exposed(self, at: int) -> Finding:
         person = int(self.found.where.people[at])
         witness, release = self._derivations.witness(person)
-        value = self.values_left(person)[0] if left == 1 else None
-        kind = "value" if left == 1 else "excluded"
-        return Finding(
-            Correlation.name, kind, (person,), release, value, 1 / left, "exact" if left == 1 else "bounded", witness
-        )
+        return Finding.of_few(Correlation.name, person, release, self.values_left(person), witness)
 
     def _unsafe_findings(self, degree: int | None, most: int) -> list[Finding]:
         """The smallest correlations, below a degree if one is given."""

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, compress
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits
+from reissue.attacks.base import Finding, Findings, Judgement, Kind, Limits, together
+from reissue.attacks.figures import EXACT, SAMPLED, Figures
 from reissue.attacks.mechanism.mechanism_domain import Domain
 from reissue.attacks.mechanism.mechanism_tables import Chance, Weighed
 from reissue.attacks.sentences import Part, Person, Sentence, Value, Witness
-from reissue.attacks.worlds.worlds_diversity import together
 from reissue.errors import ParameterError, count_of
 from reissue.model.published import Published
 
-SURE = 4
-"""An estimate counts as beyond a limit when it is so many standard errors beyond it."""
 EXPLAINED = 100
 """So many findings at most have their derivation among the witnesses."""
 
@@ -140,25 +138,17 @@ class MechanismFindings(Findings):
     @cached_property
     def posteriors(self) -> pl.DataFrame:
         """For each person and value how likely it is; where it is exact, for values still possible only."""
-        rows = []
-        for row, name in enumerate(self._names):
-            for number in self._possible[row] if self.exact else range(len(self._domain.values)):
-                chance = self._chance(row, (number,))
-                figure = float(chance.probability)
-                rows.append(
-                    {
-                        "person": name,
-                        "value": str(self._domain.values[number]),
-                        "probability": figure,
-                        "kind": self._kind,
-                        "low": figure if self.exact else 0.0,
-                        "high": figure if self.exact else 1.0,
-                        "standard_error": chance.error,
-                        "fraction": str(chance.probability) if self.exact else None,
-                    }
-                )
+        every = range(len(self._domain.values))
+        told = [
+            (row, number)
+            for row in range(len(self._names))
+            for number in (self._possible[row] if self.exact else every)
+        ]
         called = pl.Int64 if self.published.people is None else pl.String
-        return pl.DataFrame(rows, schema=POSTERIORS | {"person": called})
+        person = pl.Series([self._names[row] for row, _ in told], dtype=called)
+        value = pl.Series([str(self._domain.values[number]) for _, number in told], dtype=pl.String)
+        figures = _figures([self._chance(row, (number,)) for row, number in told])
+        return figures.posteriors(person, value, np.arange(len(told)))
 
     @property
     def _kind(self) -> Kind:
@@ -223,7 +213,8 @@ class MechanismFindings(Findings):
             ((max((self._chance(row, one), one) for one in sets), row) for row in self._unknown if sets),
             key=lambda found: -found[0][0].probability,
         )
-        beyond = [(chance, numbers, row) for (chance, numbers), row in worst if _far_beyond(chance, limit)]
+        above = _figures([chance for (chance, _), _ in worst]).beyond(limit).tolist()
+        beyond = [(chance, numbers, row) for (chance, numbers), row in compress(worst, above)]
         highest = max((float(chance.probability) for (chance, _), _ in worst), default=0.0)
         everybody = count_of(len(self._unknown), "person", "people")
         whose = "a protected set of values" if any(len(one) > 1 for one in sets) else "a value"
@@ -346,7 +337,11 @@ class MechanismFindings(Findings):
         return self._position.get(numbers[0]) if len(numbers) == 1 else None
 
 
-def _far_beyond(chance: Chance, limit: Fraction) -> bool:
-    if chance.error is None:
-        return chance.probability > limit
-    return float(chance.probability) - SURE * chance.error > float(limit)
+def _figures(chances: Sequence[Chance]) -> Figures:
+    """Of an estimate nothing is proven."""
+    exact = [chance.probability if isinstance(chance.probability, Fraction) else None for chance in chances]
+    proven = np.array([share is not None for share in exact], dtype=np.bool_)
+    figure = np.array([float(chance.probability) for chance in chances])
+    error = np.array([np.nan if chance.error is None else chance.error for chance in chances])
+    kind = np.where(proven, EXACT, SAMPLED).astype(np.int8)
+    return Figures.of(kind, figure, np.where(proven, figure, 0.0), np.where(proven, figure, 1.0), error, exact)

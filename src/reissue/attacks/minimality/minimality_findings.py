@@ -11,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Bools, Ints
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits
+from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limits
+from reissue.attacks.figures import KINDS, Figures, called, far_beyond
 from reissue.attacks.minimality.minimality_witness import of_class
 from reissue.attacks.sentences import Witness
 from reissue.errors import ParameterError, count_of
@@ -19,12 +20,11 @@ from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.minimality.credibility import Credibility
 from reissue.reasoning.minimality.minimality_work import EXACT, SAMPLED, UNDECIDED
 
-SURE = 4
-"""An estimate counts as beyond a limit when it is so many standard errors beyond it."""
 EXPLAINED = 100
 """So many classes at most have their derivation among the witnesses."""
 NEAR = 1e-9
-KINDS = pl.Series(["exact", "sampled", "bounded"])
+KIND = np.zeros(3, dtype=np.int8)
+KIND[[EXACT, SAMPLED, UNDECIDED]] = [KINDS.index(kind) for kind in ("exact", "sampled", "bounded")]
 """How sure the figure of a class is; bounded where it could not be worked out."""
 
 
@@ -124,52 +124,41 @@ class MinimalityFindings(Findings):
         `plain` is the share of the groups, without the argument. Where `kind` is bounded the figure could not be worked
         out, and is the largest it can be.
         """
-        return pl.concat([_CLASSES, *(self._rows(one).select(_CLASSES.columns) for one in self.attacked)])
+        return pl.concat([_CLASSES, *map(self._rows, self.attacked)])
 
-    def _rows(self, one: Attacked, *, changed: bool = False) -> pl.DataFrame:
+    def _labels(self, one: Attacked) -> pl.Series:
+        return pl.Series([self.label(members) for members in one.found.sets], dtype=pl.String)
+
+    def _rows(self, one: Attacked) -> pl.DataFrame:
         found = one.found
-        rows, at = np.nonzero(found.changed) if changed else np.nonzero(np.ones_like(found.changed))
-        labels = pl.Series([self.label(members) for members in found.sets], dtype=pl.String)
+        rows, at = np.nonzero(np.ones_like(found.changed))
         return pl.DataFrame(
             {
                 "release": np.full(rows.size, one.release.number),
-                "row": rows,
                 "class": found.classes[rows],
                 "people": found.people[rows],
-                "set": at,
-                "value": labels.gather(at),
+                "value": self._labels(one).gather(at),
                 "credibility": found.probability[rows, at],
                 "plain": found.plain[rows, at],
-                "kind": KINDS.gather(found.kind[rows].astype(np.int64)),
-                "low": found.low[rows, at],
-                "high": found.high[rows, at],
-                "standard_error": pl.Series(found.standard_error[rows, at], nan_to_null=True),
+                "kind": _figures(found, rows, at, exactly=False).kinds(np.arange(rows.size)),
             }
         )
 
     @cached_property
     def posteriors(self) -> pl.DataFrame:
         """Everybody in a class whose credibility the argument changed; with the number of the release."""
-        parts = []
+        person = pl.Int64 if self.published.people is None else pl.String
+        parts = [pl.DataFrame(schema={**POSTERIORS, "person": person, "release": pl.Int64})]
         for one in self.attacked:
-            table = self._rows(one, changed=True)
-            fraction = np.full(table.height, None, dtype=object)
-            rows, at = table["row"].to_numpy(), table["set"].to_numpy()
-            for number in np.unique(at).tolist():
-                where = np.flatnonzero(at == number)
-                exact = one.found.fractions(rows[where], number)
-                fraction[where] = [None if figure is None else str(figure) for figure in exact]
-            table = table.with_columns(fraction=pl.Series(fraction.tolist(), dtype=pl.String))
+            rows, at = np.nonzero(one.found.changed)
+            told = pl.DataFrame({"row": rows, "set": at, "figure": np.arange(rows.size)})
             entries = pl.DataFrame({"person": one.release.members, "row": one.found.row_of_entry}).unique()
-            parts.append(entries.join(table, on="row").sort("person", "set"))
-        names = self.published.people
-        empty = pl.DataFrame(schema={**POSTERIORS, "person": pl.Int64, "release": pl.Int64})
-        whole = pl.concat(
-            [empty, *(part.rename({"credibility": "probability"}).select(empty.columns) for part in parts)]
-        )
-        if names is None:
-            return whole
-        return whole.with_columns(person=pl.Series(names, dtype=pl.String).gather(whole["person"]))
+            table = entries.join(told, on="row").sort("person", "set")
+            who, figure = called(self.published, table["person"].to_numpy()), table["figure"].to_numpy()
+            release = pl.repeat(one.release.number, figure.size, dtype=pl.Int64, eager=True)
+            value = self._labels(one).gather(at[figure])
+            parts.append(_figures(one.found, rows, at).posteriors(who, value, figure, release=release))
+        return pl.concat(parts)
 
     # What is proven
 
@@ -313,7 +302,6 @@ class MinimalityFindings(Findings):
     def _finding(self, one: Attacked, row: int, at: int) -> Finding:
         found = one.found
         members = found.sets[at]
-        kinds: dict[int, Kind] = {EXACT: "exact", SAMPLED: "sampled", UNDECIDED: "bounded"}
         people = one.people(row)
         return Finding(
             self.attack,
@@ -322,7 +310,7 @@ class MinimalityFindings(Findings):
             one.release.number,
             members[0] if len(members) == 1 else None,
             float(found.probability[row, at]),
-            kinds[int(found.kind[row])],
+            KINDS[KIND[found.kind[row]]],
             of_class(one.release, found, row, at, people),
         )
 
@@ -332,12 +320,23 @@ def _number(parts: list[Ints]) -> int:
     return int(np.unique(np.concatenate(parts)).size)
 
 
+def _figures(found: Credibility, rows: Ints, at: Ints, *, exactly: bool = True) -> Figures:
+    """The figures of some classes, each for a set; what they are exactly takes time."""
+    exact: list[Fraction | None] = [None] * rows.size
+    for number in np.unique(at).tolist() if exactly else ():
+        where = np.flatnonzero(at == number)
+        for place, share in zip(where.tolist(), found.fractions(rows[where], number), strict=True):
+            exact[place] = share
+    told = (found.probability, found.low, found.high, found.standard_error)
+    probability, low, high, error = (column[rows, at] for column in told)
+    return Figures.of(KIND[found.kind[rows]], probability, low, high, error, exact)
+
+
 def _beyond(found: Credibility, limit: Fraction, at: int) -> tuple[Bools, Bools]:
     """The classes beyond a limit, proven or far beyond by estimate, and those of which it is not known."""
     told = found.above(limit, at)
     above = told == 1
-    error = np.nan_to_num(found.standard_error[:, at])
-    above |= (found.kind == SAMPLED) & (found.probability[:, at] - SURE * error > float(limit))
+    above |= (found.kind == SAMPLED) & far_beyond(found.probability[:, at], found.standard_error[:, at], limit)
     return above, (told == -1) & ~above
 
 

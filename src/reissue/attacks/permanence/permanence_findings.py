@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -14,22 +13,25 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Bools, Ints
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits
+from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, need_whole
+from reissue.attacks.figures import (
+    BOUNDED,
+    EXACT,
+    KINDS,
+    RISKS,
+    SAMPLED,
+    Figures,
+    called,
+    limit_told,
+    worst_of_each,
+)
 from reissue.attacks.permanence.permanence_passing import Passing
 from reissue.attacks.permanence.permanence_witness import Explainer
 from reissue.attacks.sentences import Witness
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published
-from reissue.reasoning.permanence.permanence_cells import BOUNDED, EXACT, KINDS, SAMPLED
 from reissue.reasoning.permanence.permanence_figures import Chances, Presence
-
-SURE = 4
-"""An estimate counts as beyond a limit when it is so many standard errors beyond it."""
-
-RISKS = pl.Schema(
-    {"person": pl.Int64, "probability": pl.Float64, "kind": pl.String, "low": pl.Float64, "high": pl.Float64}
-)
 
 
 @dataclass(frozen=True)
@@ -135,74 +137,31 @@ class PermanenceFindings(Findings):
         return found
 
     @cached_property
-    def _posteriors(self) -> pl.DataFrame:
-        frames = [pl.DataFrame(schema={**POSTERIORS, "person": self._person_type, "release": pl.Int64})]
-        numbers = np.array([release.number for release in self.published.releases], dtype=np.int64)
-        for one in self.chosen:
-            left = ~one.excluded
-            at, largest = one.at[left], one.largest
-            exact = largest.kind[at] == EXACT
-            told = pl.Series([*(str(share) for share in largest.exact), "0"], dtype=pl.String)
-            rank = np.where(exact, largest.rank[at], -1)
-            person = pl.Series(one.people[left])
-            if self.published.people is not None:
-                person = pl.Series(self.published.people, dtype=pl.String).gather(person)
-            frames.append(
-                pl.DataFrame(
-                    {
-                        "person": person,
-                        "value": pl.repeat(str(self._label(one)), at.size, dtype=pl.String, eager=True),
-                        "probability": largest.probability[at],
-                        "kind": pl.Series(KINDS, dtype=pl.String).gather(largest.kind[at].astype(np.int64)),
-                        "low": largest.low[at],
-                        "high": largest.high[at],
-                        "standard_error": pl.Series(largest.error[at], nan_to_null=True),
-                        "fraction": told.gather(np.where(rank < 0, len(told) - 1, rank)).set(pl.Series(~exact), None),
-                        "release": numbers[largest.release[at]],
-                    }
-                )
-            )
-        return pl.concat(frames)
+    def _figures(self) -> tuple[Figures, ...]:
+        """For each of the values the largest figure of each of its people."""
+        return tuple(map(figures_of, self.chosen))
 
-    @property
-    def _person_type(self) -> pl.DataType:
-        return pl.Int64() if self.published.people is None else pl.String()
-
-    @property
+    @cached_property
     def posteriors(self) -> pl.DataFrame:
         """How likely each permanent value is for each person who can have it, in the `release` where that is most."""
-        return self._posteriors
+        person = pl.Int64 if self.published.people is None else pl.String
+        frames = [pl.DataFrame(schema={**POSTERIORS, "person": person, "release": pl.Int64})]
+        numbers = np.array([release.number for release in self.published.releases], dtype=np.int64)
+        for one, figures in zip(self.chosen, self._figures, strict=True):
+            left = np.flatnonzero(~one.excluded)
+            people = called(self.published, one.people[left])
+            value = pl.repeat(str(self._label(one)), left.size, dtype=pl.String, eager=True)
+            release = pl.Series(numbers[one.largest.release[one.at[left]]])
+            frames.append(figures.posteriors(people, value, left, release=release))
+        return pl.concat(frames)
 
     @cached_property
     def risks(self) -> pl.DataFrame:
         """For each person who could ever be linked to a permanent value the largest probability of any of them."""
         frames = [pl.DataFrame(schema=RISKS)]
-        for one in self.chosen:
-            at, largest = one.at, one.largest
-            kinds = pl.Series(KINDS, dtype=pl.String).gather(largest.kind[at].astype(np.int64))
-            frames.append(
-                pl.DataFrame(
-                    {
-                        "person": one.people,
-                        "probability": largest.probability[at],
-                        "kind": kinds,
-                        "low": largest.low[at],
-                        "high": largest.high[at],
-                    }
-                )
-            )
-        likeliest = pl.col("probability").arg_max()
-        return (
-            pl.concat(frames)
-            .group_by("person", maintain_order=True)
-            .agg(
-                pl.col("probability").get(likeliest),
-                pl.col("kind").get(likeliest),
-                pl.col("low").max(),
-                pl.col("high").max(),
-            )
-            .sort("person")
-        )
+        for one, figures in zip(self.chosen, self._figures, strict=True):
+            frames.append(figures.risks(one.people, np.arange(one.people.size)))
+        return worst_of_each(pl.concat(frames)).sort("person")
 
     def probability(self, person: str | int, value: object) -> Fraction | float:
         """How likely a permanent value is for a person: a fraction where that is exact, else as `posteriors` says."""
@@ -220,21 +179,18 @@ class PermanenceFindings(Findings):
 
     def vulnerable(self, l: int) -> Vulnerable:  # noqa: E741
         """How many people could be linked to a permanent value, and how many of them are in danger."""
-        if not isinstance(l, int) or isinstance(l, bool) or l < 1:
-            raise ParameterError(
-                f"The 'l' parameter of vulnerable must be a whole number of at least 1. Got {l!r} instead."
-            )
+        need_whole(l, "l", "vulnerable")
         limit = Fraction(1, l)
         nobody = np.zeros(0, dtype=np.int64)
         linkable, above, certain, excluded, unknown = ([nobody] for _ in range(5))
-        for one in self.chosen:
-            kind = one.largest.kind[one.at]
-            estimated = (kind == SAMPLED) & (one.largest.probability[one.at] > float(limit))
+        for one, figures in zip(self.chosen, self._figures, strict=True):
+            kind = figures.kind
+            estimated = (kind == SAMPLED) & (figures.probability > float(limit))
             linkable.append(one.people)
-            above.append(one.people[_proven(one, limit) | estimated | one.excluded])
+            above.append(one.people[figures.above(limit) | estimated | one.excluded])
             certain.append(one.people[one.certain])
             excluded.append(one.people[one.excluded])
-            unknown.append(one.people[(kind != EXACT) & (kind != SAMPLED) & ~_within(one, limit)])
+            unknown.append(one.people[(kind != EXACT) & (kind != SAMPLED) & ~figures.within(limit)])
         danger = np.unique(np.concatenate(above))
         return Vulnerable(
             np.unique(np.concatenate(linkable)).size,
@@ -289,11 +245,12 @@ class PermanenceFindings(Findings):
             return Judgement("within", f"{highest[0].upper()}{highest[1:]}")
         findings = tuple(passing.finding(self.published, int(entry)) for entry in beyond[: max(most, 0)])
         times = count_of(beyond.size, "value of a group is", "values of groups are")
-        words = f"{times} so frequent in it that everybody there has it with more than {_told(limit)}; {highest}"
+        words = f"{times} so frequent in it that everybody there has it with more than {limit_told(limit)}; {highest}"
         return Judgement("beyond", words, findings, int(beyond.size))
 
     def _judge_lasting(self, limit: Fraction, most: int) -> Judgement:
         """Permanent values, by all releases together."""
+        bar = limit_told(limit)
         which, at = self._found_beyond(limit)
         linkable = count_of(self.vulnerable(1).linkable, "person", "people")
         of_all = f"{linkable} who could be linked to a permanent value"
@@ -306,66 +263,48 @@ class PermanenceFindings(Findings):
                 self._finding(self.chosen[k], place)
                 for k, place in zip(which[: max(most, 0)].tolist(), at[: max(most, 0)].tolist(), strict=True)
             )
-            highest = max(float(one.largest.probability[one.at].max(initial=0.0)) for one in self.chosen)
+            highest = max(float(figures.probability.max(initial=0.0)) for figures in self._figures)
             words = (
-                f"{np.unique(people).size:,} of {of_all} are tied to it with more than {_told(limit)}; the highest "
+                f"{np.unique(people).size:,} of {of_all} are tied to it with more than {bar}; the highest "
                 f"probability is {highest:.3g}. {certain} certain.{aside}"
             )
             return Judgement("beyond", words, findings, int(at.size))
         if self.undecided:
-            return Judgement("undecided", f"Nobody is proven to be beyond {_told(limit)}, but: {self.undecided[0]}.")
-        open_ = [np.flatnonzero(~_within(one, limit)) for one in self.chosen]
-        if count := sum(some.size for some in open_):
-            kinds = [one.largest.kind[one.at[some]] for one, some in zip(self.chosen, open_, strict=True)]
-            sampled = bool((np.concatenate(kinds) == SAMPLED).all())
-            status: Literal["sampled", "undecided"] = "sampled" if sampled else "undecided"
+            return Judgement("undecided", f"Nobody is proven to be beyond {bar}, but: {self.undecided[0]}.")
+        open_ = np.concatenate([np.zeros(0), *(figures.kind[~figures.within(limit)] for figures in self._figures)])
+        if count := open_.size:
+            status: Literal["sampled", "undecided"] = "sampled" if (open_ == SAMPLED).all() else "undecided"
             words = (
-                f"Nobody is proven to be beyond {_told(limit)}. For {count:,} of {of_all} it is not proven that "
+                f"Nobody is proven to be beyond {bar}. For {count:,} of {of_all} it is not proven that "
                 "they are within it."
             )
             return Judgement(status, words + aside)
-        highest = max((float(one.largest.high[one.at].max(initial=0.0)) for one in self.chosen), default=0.0)
-        counted = all(bool((one.largest.kind[one.at] == EXACT).all()) for one in self.chosen)
+        highest = max((float(figures.high.max(initial=0.0)) for figures in self._figures), default=0.0)
+        counted = all(bool((figures.kind == EXACT).all()) for figures in self._figures)
         top = f"the highest is {'' if counted else 'at most '}{highest:.3g}"
-        return Judgement("within", f"Nobody of {of_all} is tied to it with more than {_told(limit)}; {top}.{aside}")
+        return Judgement("within", f"Nobody of {of_all} is tied to it with more than {bar}; {top}.{aside}")
 
     def _found_beyond(self, limit: Fraction) -> tuple[Ints, Ints]:
         """Who is beyond a limit: which of the values, and which of its people; the worst first."""
-        places = [np.flatnonzero(self._beyond(one, limit)) for one in self.chosen]
+        places = [np.flatnonzero(self._beyond(*both, limit)) for both in zip(self.chosen, self._figures, strict=True)]
         nothing = np.zeros(0, dtype=np.int64)
         which = np.concatenate([nothing, *(np.full(some.size, k) for k, some in enumerate(places))])
         at = np.concatenate([nothing, *places])
-        figures = (
-            np.array([[]] * 2)
-            if not places
-            else np.concatenate(
-                [
-                    np.stack([one.largest.low[one.at[some]], one.largest.probability[one.at[some]]])
-                    for one, some in zip(self.chosen, places, strict=True)
-                ],
-                axis=1,
-            )
-        )
-        order = np.lexsort((at, -figures[1], -figures[0]))
+        found = [*zip(self._figures, places, strict=True)]
+        low = np.concatenate([nothing, *(figures.low[some] for figures, some in found)])
+        probability = np.concatenate([nothing, *(figures.probability[some] for figures, some in found)])
+        order = np.lexsort((at, -probability, -low))
         return which[order], at[order]
 
     def _how_many(self, what: Literal["certain", "excluded"]) -> int:
         nobody = np.zeros(0, dtype=np.int64)
         return int(np.unique(np.concatenate([nobody, *(one.people[getattr(one, what)] for one in self.chosen)])).size)
 
-    def _figure(self, one: Chances, at: int) -> float:
-        return float(one.largest.probability[one.at[at]])
-
-    def _beyond(self, one: Chances, limit: Fraction) -> Bools:
+    def _beyond(self, one: Chances, figures: Figures, limit: Fraction) -> Bools:
         if self.knowledge.cohorts is not None and one.cohorts == 1 and not self._refuted(one):
             # Whether cohorts agree with the releases is not known. If somebody is certain, they do not.
             return one.certain & (limit < 1)
-        at, largest = one.at, one.largest
-        far = (largest.kind[at] == SAMPLED) & (
-            largest.probability[at] - SURE * np.nan_to_num(largest.error[at], nan=1.0) > float(limit)
-        )
-        beyond: Bools = _proven(one, limit) | far
-        return beyond
+        return figures.beyond(limit)
 
     def _refuted(self, one: Chances) -> bool:
         """Whether it is proven that no cohorts agree with what is shown of a value."""
@@ -379,7 +318,8 @@ class PermanenceFindings(Findings):
             witness, release = self._explainer.certain(one, at), self._explainer.completed_by(one, at)
         else:
             witness = self._explainer.likely(one, at)
-        return Finding(self.attack, "value", (person,), release, one.value, self._figure(one, at), kind, witness)
+        figure = float(one.largest.probability[place])
+        return Finding(self.attack, "value", (person,), release, one.value, figure, kind, witness)
 
     # What was done
 
@@ -418,23 +358,18 @@ class PermanenceFindings(Findings):
                 yield f"{groups:,} {told}"
 
 
-def _proven(one: Chances, limit: Fraction) -> Bools:
-    """Who is proven to be above a limit: the largest exact figure of his entries is."""
-    above: Bools = one.largest.rank[one.at] >= bisect_right(one.largest.exact, limit)
-    return above
-
-
-def _within(one: Chances, limit: Fraction) -> Bools:
-    """Who is proven to be within it."""
-    kind = one.largest.kind[one.at]
-    exchanged = (kind == BOUNDED) & (one.cohorts > 1) & (Fraction(1, one.cohorts) <= limit)
-    within: Bools = ((kind == EXACT) | exchanged | (limit >= 1)) & ~_proven(one, limit)
-    return within
+def figures_of(one: Chances) -> Figures:
+    """The largest figure of each of the people."""
+    largest, kind, rank = one.largest, one.largest.kind[one.at], one.largest.rank[one.at]
+    # Figures that are not exact are at least the largest exact one, and at most what exchanging cohorts allows.
+    fractions = [*largest.exact, Fraction(0), Fraction(1, one.cohorts), Fraction(1)]
+    nothing, shared, everything = range(len(largest.exact), len(fractions))
+    least = np.where(rank < 0, nothing, rank)
+    most = np.where(kind == EXACT, least, np.where(kind == BOUNDED, shared, everything))
+    told = (largest.probability, largest.low, largest.high, largest.error)
+    probability, low, high, error = (column[one.at] for column in told)
+    return Figures(kind, probability, low, high, error, least, most, fractions)
 
 
 def _over(number: int | None, divisor: int) -> int | None:
     return None if number is None else number // divisor
-
-
-def _told(limit: Fraction) -> str:
-    return str(limit) if limit.denominator <= 1000 else f"{float(limit):g}"

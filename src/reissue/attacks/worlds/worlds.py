@@ -22,17 +22,16 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from reissue.arrays.runs import runs
-from reissue.arrays.types import Bools, Bytes, Floats, Ints
-from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Kind, Limits
+from reissue.arrays.runs import entries_of, runs
+from reissue.arrays.types import Bools, Floats, Ints
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, need_whole, together
+from reissue.attacks.figures import KINDS, Figures, called, labels, limit_told
 from reissue.attacks.sentences import Witness
 from reissue.attacks.worlds.worlds_diversity import (
     PossibleValues,
-    check,
     few_values,
     judged_by_values,
     not_promised,
-    together,
 )
 from reissue.attacks.worlds.worlds_witness import Explainer
 from reissue.errors import ParameterError, count_of
@@ -41,13 +40,8 @@ from reissue.model.parameters import Validation
 from reissue.model.published import Published
 from reissue.reasoning.history.trajectories import need_one_place_each
 from reissue.reasoning.worlds.candidates import candidates
-from reissue.reasoning.worlds.posteriors import EXACT, KINDS, SAMPLED, Effort, Posteriors, posteriors
+from reissue.reasoning.worlds.posteriors import EXACT, SAMPLED, Effort, Posteriors, posteriors
 from reissue.reasoning.worlds.unsure import unsure_posteriors
-
-NEAR = 1e-9
-"""Closer to a limit than this, probabilities are compared as fractions."""
-SURE = 4
-"""An estimate counts as beyond a limit when it is so many standard errors beyond it."""
 
 
 @dataclass(frozen=True)
@@ -146,25 +140,37 @@ class WorldsFindings(Findings):
     # Everybody's worst
 
     @cached_property
-    def worst(self) -> _Worst:
-        """For every unit the value most likely, by proven bounds and by what is known of it."""
-        return _Worst.of(self.found)
+    def _figures(self) -> Figures:
+        """The probability of every entry, as it is told."""
+        return figures_of(self.found)
+
+    @cached_property
+    def _feared(self) -> Figures:
+        """The same as it is judged: for somebody who is known to be in a release."""
+        return self._figures if self.found.present else given_presence(self.found, self._figures)
+
+    @cached_property
+    def _worst(self) -> Figures:
+        """For every unit what bounds all its values."""
+        return self._feared.largest(self.found.starts)
+
+    @cached_property
+    def _likeliest(self) -> Ints:
+        """For every unit the entry of the value most likely."""
+        return self._feared.likeliest(self.found.starts)
+
+    @cached_property
+    def _told(self) -> Floats:
+        """For every unit what a finding says: the exact figure, the estimate, or what it is at least."""
+        figures, used = self._feared, np.flatnonzero(np.diff(self.found.starts))
+        told = np.zeros(self.found.size.size)
+        told[used] = np.where(figures.kind == SAMPLED, figures.probability, figures.low)[self._likeliest[used]]
+        return told
 
     @cached_property
     def risks(self) -> pl.DataFrame:
         """For each person the largest probability of any value, as `kind` says; `low` and `high` are proven."""
-        worst, unit = self.worst, self.found.unit
-        return pl.DataFrame(
-            {
-                "person": self.found.people,
-                "probability": worst.probability[unit],
-                "kind": pl.Series(worst.kind[unit], dtype=pl.Int8).replace_strict(
-                    dict(enumerate(KINDS)), return_dtype=pl.String
-                ),
-                "low": worst.low[unit],
-                "high": worst.high[unit],
-            }
-        )
+        return self._worst.risks(self.found.people, self.found.unit)
 
     @cached_property
     def certain_people(self) -> Ints:
@@ -178,7 +184,7 @@ class WorldsFindings(Findings):
 
     def fewer_than(self, l: int) -> Ints:  # noqa: E741
         """People by number who are proven to have fewer than l possible values; known people left out."""
-        check(l)
+        need_whole(l, "l", "fewer_than")
         few: Ints = self.possible.people[self.possible.fewer(l)]
         return few
 
@@ -203,7 +209,7 @@ class WorldsFindings(Findings):
         """The people who can have one value only, with that value."""
         name, values = self.published.name, self.published.values
         units = self.found.unit[np.searchsorted(self.found.people, self.certain_people)]
-        codes = self.found.values[self.worst.entry[units]]
+        codes = self.found.values[self._likeliest[units]]
         return {
             name(person): values[code]
             for person, code in zip(self.certain_people.tolist(), codes.tolist(), strict=True)
@@ -232,32 +238,13 @@ class WorldsFindings(Findings):
         return {name(person): [values[code] for code in codes] for person, codes in ruled_out.iter_rows()}
 
     @cached_property
-    def _posteriors(self) -> pl.DataFrame:
-        found, published = self.found, self.published
-        counts = np.diff(found.starts)[found.unit]
-        entry = runs(found.starts[found.unit], counts)
-        labels = pl.Series([str(value) for value in published.values], dtype=pl.String)
-        fractions = np.array([str(found.fraction(at) or "") for at in range(found.values.size)], dtype=object)
-        person = pl.Series(np.repeat(found.people, counts))
-        if published.people is not None:
-            person = pl.Series(published.people, dtype=pl.String).gather(person)
-        return pl.DataFrame(
-            {
-                "person": person,
-                "value": labels.gather(found.values[entry]),
-                "probability": found.probability[entry],
-                "kind": pl.Series(KINDS, dtype=pl.String).gather(found.kind[entry].astype(np.int64)),
-                "low": found.low[entry],
-                "high": found.high[entry],
-                "standard_error": pl.Series(found.error[entry], nan_to_null=True),
-                "fraction": pl.Series(fractions[entry].tolist(), dtype=pl.String).replace("", None),
-            }
-        ).select(POSTERIORS.names())
-
-    @property
     def posteriors(self) -> pl.DataFrame:
         """For each person and value that is possible how likely it is."""
-        return self._posteriors
+        found = self.found
+        counts = np.diff(found.starts)[found.unit]
+        entry = entries_of(found.starts, found.unit)
+        people = called(self.published, np.repeat(found.people, counts))
+        return self._figures.posteriors(people, labels(self.published).gather(found.values[entry]), entry)
 
     # Witnesses and judgement
 
@@ -300,43 +287,39 @@ class WorldsFindings(Findings):
     def _by_probability(self, limit: Fraction, most: int) -> Judgement:
         unknown = ~np.isin(self.found.people, self.known_people)
         people, unit = self.found.people[unknown], self.found.unit[unknown]
-        worst = self.worst
-        beyond = worst.beyond(self.found, limit)
-        hit = np.flatnonzero(beyond[unit])
+        hit = np.flatnonzero(self._any(self._feared.beyond(limit))[unit])
         everybody = count_of(people.size, "person", "people")
         if hit.size:
-            order = hit[np.lexsort((people[hit], self._difficulty[unknown][hit], -worst.told[unit[hit]]))]
+            order = hit[np.lexsort((people[hit], self._difficulty[unknown][hit], -self._told[unit[hit]]))]
             findings = tuple(self._finding(int(people[at]), int(unit[at])) for at in order[:most].tolist())
-            highest = float(worst.told[unit[hit]].max())
+            highest = float(self._told[unit[hit]].max())
             words = (
-                f"{hit.size:,} of {everybody} can be tied to a value with more than {_told(limit)}; "
+                f"{hit.size:,} of {everybody} can be tied to a value with more than {limit_told(limit)}; "
                 f"the highest probability is {highest:.3g}. {self.certain_people.size:,} are certain."
             )
             return Judgement("beyond", words, findings, int(hit.size))
-        unproven = ~worst.within(self.found, limit)[unit]
+        unproven = self._any(~self._feared.within(limit))[unit]
         if not unproven.any():
-            highest = float(worst.high[unit].max(initial=0.0))
-            words = (
-                f"Nobody of {everybody} is tied to a value with more than {_told(limit)}; the highest is {highest:.3g}."
-            )
-            return Judgement("within", words)
-        sampled = worst.kind[unit[unproven]] == SAMPLED
+            highest = float(self._worst.high[unit].max(initial=0.0))
+            words = f"Nobody of {everybody} is tied to a value with more than {limit_told(limit)}"
+            return Judgement("within", f"{words}; the highest is {highest:.3g}.")
+        sampled = self._worst.kind[unit[unproven]] == SAMPLED
         status: Literal["sampled", "undecided"] = "sampled" if sampled.all() else "undecided"
         words = (
-            f"Nobody is proven to be beyond {_told(limit)}. For {int(unproven.sum()):,} of {everybody} it is not "
+            f"Nobody is proven to be beyond {limit_told(limit)}. For {int(unproven.sum()):,} of {everybody} it is not "
             f"proven that they are within it ({int(sampled.sum()):,} of them are by estimate)."
         )
         return Judgement(status, words)
+
+    def _any(self, entries: Bools) -> Bools:
+        """The units with one of these entries."""
+        units: Bools = np.bincount(self.found.owner, entries, minlength=self.found.size.size) > 0
+        return units
 
     def _few(self, person: int, unit: int) -> Finding:
         if self.found.certain[unit]:
             return self._finding(person, unit)
         return few_values(self.found, self._explainer, self.attack, person, unit)
-
-    def _exactly(self, unit: int, entry: int) -> Fraction | None:
-        """The exact probability of an entry, given that the person is in a release; None where it is not exact."""
-        exact = self.found.fraction(entry)
-        return exact if exact is None or self.found.present else highest_share(self.found, unit)
 
     @cached_property
     def _difficulty(self) -> Ints:
@@ -349,107 +332,57 @@ class WorldsFindings(Findings):
         return np.where(left.counts == 1, often, len(self.published.releases) + 1)
 
     def _finding(self, person: int, unit: int) -> Finding:
-        entry = int(self.worst.entry[unit])
-        kind: Kind = "exact" if self.found.kind[entry] == EXACT else "sampled"
-        kind = "bounded" if self.found.kind[entry] not in (EXACT, SAMPLED) else kind
+        entry = int(self._likeliest[unit])
+        kind: Kind = KINDS[self.found.kind[entry]]
         value = int(self.found.values[entry])
-        figure = float(self.worst.told[unit])
+        figure = float(self._told[unit])
         release = self._explainer.last_release(person)
         if self.found.certain[unit]:
             witness, release = self._explainer.certain(person), self._explainer.completed_by(person)
         elif unit in self.found.doubted:
             witness, release = self._explainer.alone(person, value)
         else:
-            exact = self._exactly(unit, entry)
+            exact = self._feared.exact(entry)
             witness = self._explainer.likely(person, value, exact, figure, kind, self.found.present)
         return Finding(self.attack, "value", (person,), release, value, figure, kind, witness)
 
 
-@dataclass(frozen=True, repr=False)
-class _Worst:
-    """For every unit its most exposed value."""
-
-    entry: Ints
-    low: Floats
-    high: Floats
-    probability: Floats
-    kind: Bytes
-    told: Floats
-    """What a finding says: the exact figure, the estimate, or what it is at least."""
-
-    @classmethod
-    def of(cls, found: Posteriors) -> _Worst:
-        low, high, figure = found.low, found.high, found.probability
-        if not found.present:
-            low, high, figure = _given_presence(found, low, high, figure)
-        starts = found.starts[:-1]
-        used = np.flatnonzero(np.diff(found.starts) > 0)
-        units = found.size.size
-        entry = np.zeros(units, dtype=np.int64)
-        lows, highs, figures, told = (np.zeros(units) for _ in range(4))
-        kinds = np.zeros(units, dtype=np.int8)
-        if used.size:
-            owner = found.owner
-            lows[used] = np.maximum.reduceat(low, starts[used])
-            highs[used] = np.maximum.reduceat(high, starts[used])
-            figures[used] = np.maximum.reduceat(figure, starts[used])
-            # What is most likely is told by the proven part where there is one.
-            ranked = np.lexsort((-figure, -low, owner))
-            entry[used] = ranked[np.searchsorted(owner[ranked], used)]
-            kinds[used] = np.maximum.reduceat(found.kind, starts[used])
-            at = entry[used]
-            told[used] = np.where(found.kind[at] == SAMPLED, figure[at], low[at])
-        return cls(entry, lows, highs, figures, kinds, told)
-
-    def beyond(self, found: Posteriors, limit: Fraction) -> Bools:
-        """The units with a value that is proven to be beyond the limit, or estimated to be far beyond it."""
-        bar = float(limit)
-        proven = self.low > bar
-        for unit in np.flatnonzero(np.abs(self.low - bar) < NEAR).tolist():
-            share = highest_share(found, unit)
-            if share is not None:
-                proven[unit] = share > limit
-        sampled = (found.kind == SAMPLED) & found.present
-        far = sampled & (np.nan_to_num(found.estimate) - SURE * np.nan_to_num(found.error) > bar)
-        return proven | (np.bincount(found.owner, far, minlength=proven.size) > 0)
-
-    def within(self, found: Posteriors, limit: Fraction) -> Bools:
-        """The units that are proven to be within the limit."""
-        bar = float(limit)
-        proven = self.high <= bar
-        for unit in np.flatnonzero(np.abs(self.high - bar) < NEAR).tolist():
-            share = highest_share(found, unit)
-            if share is not None:
-                proven[unit] = share <= limit
-        return proven
+def figures_of(found: Posteriors) -> Figures:
+    """The probabilities as they stand in tables: a row for each entry."""
+    exact = found.kind == EXACT
+    counted = np.fromiter(found.fractions, dtype=np.int64, count=len(found.fractions))
+    even = exact & (found.least != found.most)
+    top, bottom = np.where(even, 1, found.least), np.where(even, found.alike, found.size[found.owner])
+    base = int(bottom.max(initial=0)) + 1
+    exact[counted] = False
+    shares, place = np.unique((top * base + bottom)[exact], return_inverse=True)
+    which = np.full(exact.size, -1, dtype=np.int64)
+    which[exact] = place
+    which[counted] = shares.size + np.arange(counted.size)
+    fractions = [*(Fraction(*divmod(share, base)) for share in shares.tolist()), *found.fractions.values()]
+    return Figures(found.kind, found.probability, found.low, found.high, found.error, which, which, fractions)
 
 
-def highest_share(found: Posteriors, unit: int) -> Fraction | None:
-    """The largest probability of a unit exactly, given that its people are in a release; None if it is not exact."""
-    if unit in found.doubted:
-        return None
-    shares = [found.fraction(at) for at in range(int(found.starts[unit]), int(found.starts[unit + 1]))]
-    exact = [share for share in shares if share is not None]
-    if not shares or len(exact) < len(shares):
-        return None
-    return max(exact) / (1 if found.present else sum(exact))
-
-
-def _given_presence(found: Posteriors, low: Floats, high: Floats, figure: Floats) -> tuple[Floats, Floats, Floats]:
+def given_presence(found: Posteriors, figures: Figures) -> Figures:
     """How likely values are for somebody who is known to be in a release, where it is not known who is.
 
     That is what the people concerned must fear: a group with one value betrays all its members, however many others
-    may be in it. Where not every value of a unit is exact, nothing is proven.
+    may be in it. Where not every value of a unit is exact, nothing is proven, and no error of an estimate is known.
     """
-    owner = found.owner
+    owner, figure = found.owner, figures.probability
     exact = np.bincount(owner, found.kind != EXACT, minlength=found.size.size)[owner] == 0
     total = np.bincount(owner, figure, minlength=found.size.size)[owner]
     share = np.divide(figure, total, out=np.ones_like(figure), where=total > 0)
-    return np.where(exact, share, 0.0), np.where(exact, share, 1.0), np.minimum(share, 1.0)
-
-
-def _told(limit: Fraction) -> str:
-    return str(limit) if limit.denominator <= 1000 else f"{float(limit):g}"
+    whole: dict[int, Fraction] = {}
+    for entry in np.flatnonzero(exact).tolist():
+        unit = int(owner[entry])
+        whole[unit] = whole.get(unit, Fraction(0)) + figures.fractions[figures.least[entry]]
+    shares = [
+        figures.fractions[figures.least[entry]] / whole[int(owner[entry])] if exact[entry] else None
+        for entry in range(exact.size)
+    ]
+    low, high = np.where(exact, share, 0.0), np.where(exact, share, 1.0)
+    return Figures.of(found.kind, np.minimum(share, 1.0), low, high, np.full(exact.size, np.nan), shares)
 
 
 def _shown(published: Published, people: Ints) -> pl.DataFrame:

@@ -19,7 +19,7 @@ from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import Finding, Judgement
 from reissue.attacks.sentences import Person, Sentence, Witness, some_values
 from reissue.attacks.worlds.worlds_witness import SHOWN, Explainer
-from reissue.errors import ParameterError, count_of
+from reissue.errors import count_of
 from reissue.reasoning.worlds.posteriors import EXACT, SAMPLED, Posteriors
 
 
@@ -78,14 +78,6 @@ def _of_units(found: Posteriors) -> tuple[Ints, Ints]:
     return least, most
 
 
-def check(l: int) -> None:  # noqa: E741
-    """Refuse what is no number of values."""
-    if not isinstance(l, int) or isinstance(l, bool) or l < 1:
-        raise ParameterError(
-            f"The 'l' parameter of fewer_than must be a whole number of at least 1. Got {l!r} instead."
-        )
-
-
 def few_values(found: Posteriors, explainer: Explainer, attack: str, person: int, unit: int) -> Finding:
     """Somebody for whom few values are possible, though not certainly a single one, and why."""
     entries = slice(int(found.starts[unit]), int(found.starts[unit + 1]))
@@ -102,17 +94,8 @@ def few_values(found: Posteriors, explainer: Explainer, attack: str, person: int
         told = explainer.likely(person, int(values[0]), None, 0.0, "bounded", found.present)
         because = "No assignment of values to people that agrees with every release gives "
         conclusion = (because, Person(person), " anything but ", *some_values(values.tolist(), SHOWN), ".")
-    one = values.size == 1
-    return Finding(
-        attack,
-        "value" if one else "excluded",
-        (person,),
-        release,
-        int(values[0]) if one else None,
-        1 / values.size,
-        "exact" if one and not doubted else "bounded",
-        Witness((*told.sentences[:-1], conclusion)),
-    )
+    witness = Witness((*told.sentences[:-1], conclusion))
+    return Finding.of_few(attack, person, release, values.tolist(), witness, proven=not doubted)
 
 
 def judged_by_values(possible: PossibleValues, l: int, findings: list[Finding], releases: int) -> Judgement:  # noqa: E741
@@ -145,11 +128,3 @@ def not_promised(possible: PossibleValues, l: int) -> Judgement:  # noqa: E741
     who = f"{count:,} of {everybody} {'is' if count == 1 else 'are'}" if count else f"nobody of {everybody} is"
     words = f"Not promised: over all releases together {who} proven to have fewer than {values}"
     return Judgement("not asked", f"{words}; for {unsettled:,} more it is not known." if unsettled else f"{words}.")
-
-
-def together(judged: list[Judgement], most: int) -> Judgement:
-    """Several judgements as one: the worst counts, and the words of all are told."""
-    ranked = ("beyond", "undecided", "sampled", "within")
-    status = min((one.status for one in judged), key=ranked.index)
-    findings = tuple(finding for one in judged for finding in one.findings)[: max(most, 0)]
-    return Judgement(status, " ".join(one.words for one in judged), findings, sum(one.count for one in judged))

@@ -126,7 +126,7 @@ class Figures:
             "person": person,
             "value": value,
             "probability": self.probability[rows],
-            "kind": self.kinds(rows),
+            "kind": kinds(self.kind[rows]),
             "low": self.low[rows],
             "high": self.high[rows],
             "standard_error": pl.Series(self.error[rows], nan_to_null=True),
@@ -136,12 +136,8 @@ class Figures:
 
     def risks(self, people: Ints, rows: Ints) -> pl.DataFrame:
         """Some rows, each for a person by number; see `RISKS`."""
-        columns = (people, self.probability[rows], self.kinds(rows), self.low[rows], self.high[rows])
+        columns = (people, self.probability[rows], kinds(self.kind[rows]), self.low[rows], self.high[rows])
         return pl.DataFrame(dict(zip(RISKS, columns, strict=True)), schema=RISKS)
-
-    def kinds(self, rows: Ints) -> pl.Series:
-        """The kinds of some rows in words."""
-        return pl.Series(KINDS, dtype=pl.String).gather(self.kind[rows].astype(np.int64))
 
 
 def far_beyond(probability: Floats, error: Floats, limit: Fraction) -> Bools:
@@ -167,9 +163,9 @@ def called(published: Published, people: Ints) -> pl.Series:
     return numbers if published.people is None else pl.Series(published.people, dtype=pl.String).gather(numbers)
 
 
-def labels(published: Published) -> pl.Series:
-    """The values of the view as tables have them."""
-    return pl.Series([str(value) for value in published.values], dtype=pl.String)
+def kinds(positions: Bytes) -> pl.Series:
+    """Kinds in words."""
+    return pl.Series(KINDS, dtype=pl.String).gather(positions.astype(np.int64))
 
 
 def limit_told(limit: Fraction) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 
 from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limits
-from reissue.attacks.figures import KINDS, Figures, called, far_beyond
+from reissue.attacks.figures import KINDS, Figures, called, far_beyond, kinds
 from reissue.attacks.minimality.minimality_witness import of_class
 from reissue.attacks.sentences import Witness
 from reissue.errors import ParameterError, count_of
@@ -140,7 +140,7 @@ class MinimalityFindings(Findings):
                 "value": self._labels(one).gather(at),
                 "credibility": found.probability[rows, at],
                 "plain": found.plain[rows, at],
-                "kind": _figures(found, rows, at, exactly=False).kinds(np.arange(rows.size)),
+                "kind": kinds(KIND[found.kind[rows]]),
             }
         )
 
@@ -320,10 +320,10 @@ def _number(parts: list[Ints]) -> int:
     return int(np.unique(np.concatenate(parts)).size)
 
 
-def _figures(found: Credibility, rows: Ints, at: Ints, *, exactly: bool = True) -> Figures:
-    """The figures of some classes, each for a set; what they are exactly takes time."""
+def _figures(found: Credibility, rows: Ints, at: Ints) -> Figures:
+    """The figures of some classes, each for a set."""
     exact: list[Fraction | None] = [None] * rows.size
-    for number in np.unique(at).tolist() if exactly else ():
+    for number in np.unique(at).tolist():
         where = np.flatnonzero(at == number)
         for place, share in zip(where.tolist(), found.fractions(rows[where], number), strict=True):
             exact[place] = share

@@ -25,7 +25,7 @@ import polars as pl
 from reissue.arrays.runs import entries_of, runs
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, need_whole, together
-from reissue.attacks.figures import KINDS, Figures, called, labels, limit_told
+from reissue.attacks.figures import KINDS, Figures, called, limit_told
 from reissue.attacks.sentences import Witness
 from reissue.attacks.worlds.worlds_diversity import (
     PossibleValues,
@@ -244,7 +244,8 @@ class WorldsFindings(Findings):
         counts = np.diff(found.starts)[found.unit]
         entry = entries_of(found.starts, found.unit)
         people = called(self.published, np.repeat(found.people, counts))
-        return self._figures.posteriors(people, labels(self.published).gather(found.values[entry]), entry)
+        values = pl.Series([str(value) for value in self.published.values], dtype=pl.String)
+        return self._figures.posteriors(people, values.gather(found.values[entry]), entry)
 
     # Witnesses and judgement
 

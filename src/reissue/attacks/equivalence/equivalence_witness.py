@@ -19,7 +19,7 @@ SHOWN = 8
 
 
 def told(people: Sequence[Part]) -> Sentence:
-    """Some people, shortened when there are many; there are never one or none that are not named."""
+    """Some people, shortened when there are many, and never by one only."""
     shown = len(people) if len(people) <= SHOWN else SHOWN - 1
     return shortened(people[:shown], len(people), more="others")
 

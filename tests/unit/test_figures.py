@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 
 from reissue.attacks.base import POSTERIORS, Finding, Judgement, need_whole, together
-from reissue.attacks.figures import EXACT, RISKS, SAMPLED, UNDECIDED, Figures, called, worst_of_each
+from reissue.attacks.figures import (
+    BOUNDED,
+    EXACT,
+    KINDS,
+    RISKS,
+    SAMPLED,
+    UNDECIDED,
+    Figures,
+    called,
+    worst_of_each,
+)
 from reissue.attacks.sentences import (
     Person,
     Place,
@@ -25,6 +35,8 @@ from reissue.attacks.sentences import (
 )
 from reissue.errors import ParameterError
 from reissue.model.published import Published
+from reissue.reasoning.permanence import permanence_cells
+from reissue.reasoning.worlds import posteriors
 
 THIRD = Fraction(1, 3)
 CLOSE = THIRD + Fraction(1, 10**30)
@@ -34,13 +46,22 @@ CLOSE = THIRD + Fraction(1, 10**30)
 def figures() -> Figures:
     """A third; hardly more than a third; an estimate; another that is far above; nothing known; a bound in floats."""
     return Figures.of(
-        np.array([EXACT, EXACT, SAMPLED, SAMPLED, UNDECIDED, 1], dtype=np.int8),
+        np.array([EXACT, EXACT, SAMPLED, SAMPLED, UNDECIDED, BOUNDED], dtype=np.int8),
         np.array([1 / 3, 1 / 3, 0.4, 0.9, 1.0, 0.3]),
         np.array([1 / 3, 1 / 3, 0.0, 0.0, 0.0, 0.1]),
         np.array([1 / 3, 1 / 3, 1.0, 1.0, 1.0, 0.3]),
         np.array([np.nan, np.nan, 0.1, 0.1, np.nan, np.nan]),
         [THIRD, CLOSE, None, None, None, None],
     )
+
+
+def test_kinds_are_those_of_the_reasoning() -> None:
+    """Arrays of kinds are taken over as they are."""
+    assert KINDS[: len(posteriors.KINDS)] == posteriors.KINDS
+    assert permanence_cells.KINDS == KINDS
+    assert (posteriors.EXACT, posteriors.BOUNDED, posteriors.SAMPLED) == (EXACT, BOUNDED, SAMPLED)
+    found = permanence_cells
+    assert (found.EXACT, found.BOUNDED, found.SAMPLED, found.UNDECIDED) == (EXACT, BOUNDED, SAMPLED, UNDECIDED)
 
 
 def test_limits_are_held_against_fractions() -> None:
@@ -62,7 +83,7 @@ def test_runs_of_rows_have_a_worst() -> None:
     found, starts = figures(), np.array([0, 2, 2, 5, 6])
     assert found.likeliest(starts).tolist() == [0, 0, 4, 5]
     worst = found.largest(starts)
-    assert worst.kind.tolist() == [EXACT, 0, UNDECIDED, 1]
+    assert worst.kind.tolist() == [EXACT, 0, UNDECIDED, BOUNDED]
     assert worst.low.tolist() == [1 / 3, 0, 0, 0.1] and worst.high.tolist() == [1 / 3, 0, 1, 0.3]
     assert worst.probability.tolist() == [1 / 3, 0, 1, 0.3]
 

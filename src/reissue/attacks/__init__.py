@@ -10,7 +10,8 @@
 
 `build` makes one from its name in a policy file. Other packages add their own under the entry point group
 `reissue.attacks`, with the name in a policy file as the entry point's name. Each attack is loaded when it is first
-used.
+used. What several of them need to tell what they found is in `figures` (how likely, and against a limit) and
+`sentences` (why).
 """
 
 from __future__ import annotations

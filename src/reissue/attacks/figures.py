@@ -19,6 +19,7 @@ from reissue.model.published import Published
 
 EXACT, BOUNDED, SAMPLED, UNDECIDED = range(4)
 KINDS: tuple[Kind, ...] = ("exact", "bounded", "sampled", "undecided")
+"""In the order of `reasoning.worlds` and `reasoning.permanence`, whose arrays are taken over as they are."""
 
 SURE = 4
 """An estimate counts as beyond a limit when it is so many standard errors beyond it."""

@@ -18,8 +18,8 @@ from profiles import examples
 from reissue.errors import InternalError
 from reissue.reasoning.equality.cut_flows import components, flows, ordered, smallest_cut
 from reissue.reasoning.equality.cut_graph import CutGraph
+from reissue.reasoning.equality.cut_graphs import from_tables, to_tables
 from reissue.reasoning.equality.cut_merges import WIDE, Merge
-from reissue.reasoning.equality.cut_tables import from_tables, to_tables
 
 Pair = tuple[int, int]
 Ints = npt.NDArray[np.int64]

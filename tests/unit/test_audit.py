@@ -23,9 +23,8 @@ from reissue.attacks import Equivalence, Worlds
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits
 from reissue.attacks.sentences import Person, Value, Witness
 from reissue.auditing.limits import lacking, limits_of
-from reissue.auditing.risks import risks_of
+from reissue.auditing.risks import histories, risks_of
 from reissue.auditing.running import audit
-from reissue.auditing.same_histories import histories
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published, PublishedGroups

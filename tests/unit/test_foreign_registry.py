@@ -15,8 +15,8 @@ from reissue.attacks.base import Limits
 from reissue.errors import TableError
 from reissue.foreign import foreign_views as views
 from reissue.foreign import read_releases
+from reissue.foreign.files import separator_of
 from reissue.foreign.matching import _kinds
-from reissue.foreign.separated import separator_of
 from reissue.model.published import Published
 
 LACKING = "the registry lacks people; groups are compared by their regions, and nobody's place is concluded"

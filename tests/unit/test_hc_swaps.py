@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.kernels.hc_safety import new_table
-from reissue.kernels.hc_swaps import NEAR, mend, semiperimeter
+from reissue.kernels.safe_partition import NEAR, mend, semiperimeter
 from reissue.methods.invariance.splitting import lines_of
 
 Ints = npt.NDArray[np.int64]

@@ -16,7 +16,7 @@ from reissue.errors import ParameterError
 from reissue.guarantees import GUARANTEES, HistoryDiverse, InferenceFree, MInvariant, SeriesGuarantee, Verdict, build
 from reissue.model.memory import Kept, Memory
 from reissue.model.published import Published, PublishedGroups
-from reissue.publishing.checking import Secrets, checked
+from reissue.publishing.drafting import Secrets, checked
 
 NOTE = "counts values, does not bound a probability by 1/l"
 

@@ -1,9 +1,15 @@
-"""The files of releases: finding them in the order of their names, and reading them cell by cell as text."""
+"""The files of releases: finding them in the order of their names, and reading them cell by cell as text.
+
+CSV files are read as tools write them: cells between commas, semicolons, tabs or bars.
+"""
 
 from __future__ import annotations
 
+import gzip
+import os
 import re
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,13 +18,17 @@ from typing import Any
 import polars as pl
 
 from reissue.errors import MissingExtra, TableError, UserError
-from reissue.foreign.separated import CSV, read_separated
 from reissue.tables.frames import read_table
 
+CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 EXCEL = (".xlsx", ".xls", ".xlsb")
 KINDS = (".parquet", *CSV, *EXCEL)
 PARTS = ("table", "quasi", "sensitive", "counterfeits")
 """The tables of a release that Reissue wrote."""
+SEPARATORS = (",", ";", "\t", "|")
+"""What tools write between the cells of a CSV file."""
+
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
 @dataclass(frozen=True, repr=False)
@@ -164,3 +174,28 @@ def _read_excel(path: Path) -> pl.DataFrame:
     except Exception:  # noqa: BLE001  (the engine may raise anything, and may quote cells)
         failure = TableError(f"'{path.name}' cannot be read as an Excel table.", hint="save its sheet as CSV.")
     raise failure
+
+
+def read_separated(path: Path) -> pl.DataFrame:
+    """Read a file whose first line has the names of the columns; every cell is text."""
+    if not path.is_file():
+        raise TableError(f"There is no file '{path}'.", hint="check where it lies.")
+    if not os.access(path, os.R_OK):
+        raise TableError(f"'{path}' may not be read.", hint="check the permissions of the file.")
+    # The reasons polars gives can quote cells, so its errors are dropped, not chained.
+    with suppress(pl.exceptions.PolarsError, OSError, EOFError, UnicodeDecodeError):
+        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+            header = file.readline().decode("utf-8-sig")
+        separator = separator_of(header)
+        return pl.read_csv(path, separator=separator, infer_schema=False, glob=False)
+    raise TableError(
+        f"'{path.name}' cannot be read as a CSV table.",
+        hint="check that it is complete and UTF-8, that its first line has the names of the columns, and that cells "
+        "which hold the separator themselves are in double quotes.",
+    )
+
+
+def separator_of(header: str) -> str:
+    """The separator that is most frequent in the header outside of double quotes; a comma if there is none."""
+    bare = _QUOTED.sub("", header)
+    return max(SEPARATORS, key=bare.count)

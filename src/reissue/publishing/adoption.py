@@ -34,8 +34,7 @@ from reissue.publishing import archive
 from reissue.publishing.adoptable import GROUP as GROUP_NUMBER
 from reissue.publishing.adoptable import Given, check_members, given_tables, given_view
 from reissue.publishing.inspection import without_people
-from reissue.publishing.keys import key_of, with_absolute_key
-from reissue.publishing.policy import Policy
+from reissue.publishing.policy import Policy, key_of, with_absolute_key
 from reissue.publishing.series import Series
 from reissue.tables.coding import KnownBefore, code_table
 from reissue.tables.frames import Library

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from reissue.arrays.dense import ascending
 from reissue.arrays.types import Ints
 from reissue.errors import GuaranteeBroken, ParameterError, Unprotected
 from reissue.guarantees import Guarantee, SeriesGuarantee, Verdict
 from reissue.methods.base import Method
 from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON
 from reissue.model.grouping import HELD_BACK, Grouping
-from reissue.model.memory import Prefixed
+from reissue.model.memory import Kept, Memory, Prefixed, Remembered
+from reissue.model.published import Published
+from reissue.model.roles import Roles
 from reissue.model.schema import Schema
 from reissue.model.showing import shown
 from reissue.model.snapshot import Delta, Snapshot
 from reissue.publishing.barred import all_rows, without_barred
-from reissue.publishing.checking import Secrets, checked
 from reissue.publishing.draft import Continuation, Draft, Judged, PrivateTables, sealed
 from reissue.publishing.history import History
 from reissue.publishing.notes import notes_of
@@ -285,3 +287,40 @@ def _new_people(history: History, new_ids: pl.Series) -> pl.DataFrame:
     first = history.known.next_number
     numbers = np.arange(first, first + new_ids.len(), dtype=np.uint32)
     return pl.DataFrame({"number": numbers, "id": new_ids})
+
+
+@dataclass(frozen=True, repr=False)
+class Secrets:
+    """What checkers may be told of the private side."""
+
+    anew: Mapping[int, Ints]
+    released: Snapshot
+    roles: Roles | None
+
+    def of(self, guarantee: Guarantee, number: int) -> object:
+        """What this one wants to know."""
+        wanted = getattr(guarantee, "secret_of", None)
+        if wanted == "roles":
+            return {number: self.roles}
+        if wanted == "values":
+            order = ascending(self.released.people)
+            return self.released.people[order], self.released.values.codes[order]
+        return self.anew
+
+
+def checked(
+    guarantees: tuple[Guarantee, ...], view: Published, checks: Memory, secrets: Secrets
+) -> tuple[tuple[Verdict, ...], Remembered]:
+    """Ask every checker; those of promises about a whole series go on from what they have seen so far."""
+    verdicts: list[Verdict] = []
+    remembered: dict[str, pl.DataFrame | Kept] = {}
+    for guarantee in guarantees:
+        secret = secrets.of(guarantee, view.releases[0].number)
+        if not isinstance(guarantee, SeriesGuarantee):
+            verdicts.append(guarantee.check(view, secret))
+            continue
+        prefix = f"{guarantee.name}_"
+        verdict, state = guarantee.follow(view, Prefixed(checks, prefix), secret)
+        verdicts.append(verdict)
+        remembered |= {prefix + name: table for name, table in state.items()}
+    return tuple(verdicts), remembered

@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -54,6 +54,7 @@ from reissue.model.hierarchy import Hierarchy
 from reissue.model.promise import Promise
 from reissue.model.schema import Categorical, Kind, Numeric, Schema
 from reissue.publishing.gate import Gate
+from reissue.tables.identities import read_key
 
 Form = Literal["generalised", "anatomised"]
 DISCLOSURES = ("counterfeits",)
@@ -375,3 +376,18 @@ def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _is_list_of_text(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+
+
+def with_absolute_key(policy: Policy) -> Policy:
+    """The key must be found again from anywhere."""
+    key_file = policy.people.key_file
+    if key_file is None or key_file.startswith("~"):
+        return policy
+    return replace(policy, people=replace(policy.people, key_file=str(Path(key_file).resolve())))
+
+
+def key_of(policy: Policy, folder: Path | None) -> bytes | None:
+    """The key for hashed ids, from a file outside the folder of the series; None where ids are plain."""
+    if policy.people.key_file is None:
+        return None
+    return read_key(policy.people.key_file, outside=folder)

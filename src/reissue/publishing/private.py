@@ -13,8 +13,7 @@ from reissue.errors import ParameterError
 from reissue.ledger import Ledger
 from reissue.model.domain import COUNTERFEIT, GROUP, PERSON
 from reissue.publishing import archive
-from reissue.publishing.keys import key_of
-from reissue.publishing.policy import Policy
+from reissue.publishing.policy import Policy, key_of
 from reissue.tables.frames import Library, to_library
 from reissue.tables.identities import plain_id, pseudonym
 

@@ -27,8 +27,7 @@ from reissue.publishing.drafting import Progress, Submission, in_the_way, make_d
 from reissue.publishing.gate import Gate, written_reason
 from reissue.publishing.history import History
 from reissue.publishing.inspection import Drawn, Past, Sight, Terms, at_gate, to_commit
-from reissue.publishing.keys import key_of, with_absolute_key
-from reissue.publishing.policy import Policy
+from reissue.publishing.policy import Policy, key_of, with_absolute_key
 from reissue.publishing.private import Private
 from reissue.publishing.refusals import check_amendment, never_without
 from reissue.tables.coding import KnownBefore, check_key

@@ -40,7 +40,7 @@ from reissue.methods.invariance.counts import (
     most_taken,
     roomy_assignment,
 )
-from reissue.methods.invariance.signature_space import Signatures
+from reissue.methods.invariance.value_space import Signatures
 
 Number = TypeVar("Number", bound=np.generic)
 

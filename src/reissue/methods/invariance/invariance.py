@@ -19,8 +19,7 @@ from reissue.errors import Infeasible, count_of
 from reissue.methods.invariance.buckets import Buckets
 from reissue.methods.invariance.counterfeits import Made
 from reissue.methods.invariance.counts import eligible
-from reissue.methods.invariance.signature_space import Signatures
-from reissue.methods.invariance.value_space import ValueSpace
+from reissue.methods.invariance.value_space import Signatures, ValueSpace
 from reissue.model.grouping import HELD_BACK, Counterfeits, Grouping
 from reissue.model.memory import Memory, Remembered
 from reissue.model.showing import shown

@@ -1,7 +1,7 @@
 """The sensitive values that a release may show: those of the table, and those of signatures given before.
 
-Codes of a table say nothing about another one: labels are added, numbers come and go. Signatures are
-remembered by value and matched to the codes of the present table here.
+Codes of a table say nothing about another one: labels are added, numbers come and go. Signatures are remembered by
+value, each under a number, and matched here to places among the values of the present table.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import polars as pl
 from reissue.arrays.types import Ints
 from reissue.errors import Refused, count_of
 from reissue.model.snapshot import Column, Labels, Levels, Numbers
+from reissue.reasoning.history.stays import Stays, in_order
 
 _MISSING = -np.inf
 """Stands for a missing number while numbers are ordered: unlike NaN it equals itself."""
@@ -60,3 +61,32 @@ class ValueSpace:
             return self.levels.decode(places)
         numbers = np.array([np.nan if value is None else value for value in self.values], dtype=np.float64)
         return replace(self.levels, values=numbers, missing=True).decode(places)
+
+
+class Signatures:
+    """The signatures of a series; one that is new gets the next number, one used long ago its old one."""
+
+    def __init__(self, stays: Stays, space: ValueSpace) -> None:
+        self._before = stays
+        self._space = space
+        self._place = {value: place for place, value in enumerate(space.values)}
+        self._order = list(stays.signatures)
+        self._number = {signature: number for number, signature in enumerate(stays.signatures)}
+
+    @property
+    def stays(self) -> Stays:
+        """Everybody's stays, with the signatures that were added."""
+        new = self._order[len(self._before.signatures) :]
+        return self._before.signature_ids(new)[0] if new else self._before
+
+    def number(self, places: Sequence[int]) -> int:
+        """The number of the signature with the values at these places."""
+        signature = in_order([self._space.values[place] for place in places])
+        if signature not in self._number:
+            self._number[signature] = len(self._order)
+            self._order.append(signature)
+        return self._number[signature]
+
+    def order(self, number: int) -> Ints:
+        """The places of a signature's values, in the order in which it is remembered."""
+        return np.array([self._place[value] for value in self._order[number]], dtype=np.int64)

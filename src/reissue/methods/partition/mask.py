@@ -11,7 +11,7 @@ hold against him.) With draw="binomial" he is not: see below.
 
 | paper                        | here                                                                            |
 |------------------------------|---------------------------------------------------------------------------------|
-| step 1, k-anonymity          | `methods.partition.blind.k_anonymous`: values are not looked at |
+| step 1, k-anonymity          | `k_anonymous`: values are not looked at                                         |
 | V, the violating QID-EC's    | groups in which a protected set has more than 1 in l                            |
 | L, the reference set         | the (l - 1)|V| other groups with the largest shares of the set                  |
 | D, step 3                    | the shares of L, each group's once                                              |
@@ -34,6 +34,10 @@ at all: refused. Several sets are repaired one after the other, from V and L as 
 overlap may end below the share that was drawn. No value outside all sets: refused, there is nothing to put in place.
 
 Cost: O(n d log n) for the groups, one pass over the rows for each protected set.
+
+The first step tries Mondrian's cuts and top-down recoding along taxonomies, and takes the groups that lose less
+information (Wong's measure): cuts at medians suit numbers, taxonomies are cut better where small branches stay behind
+alone. Either way no group is larger than k asks, and nothing depends on anybody's value.
 """
 
 from __future__ import annotations
@@ -47,7 +51,6 @@ import numpy.typing as npt
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
 from reissue.methods.base import Method, Takes
-from reissue.methods.partition.blind import k_anonymous
 from reissue.model.grouping import Changed, Grouping
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
@@ -57,7 +60,13 @@ from reissue.model.snapshot import Delta, Labels, Snapshot
 if TYPE_CHECKING:
     from reissue.model.knowledge import Recoding
     from reissue.model.schema import Schema
+from dataclasses import replace
 
+from reissue.methods.partition.alpha_k import AlphaK
+from reissue.methods.partition.mondrian import Mondrian
+from reissue.model.snapshot import Column
+from reissue.utility.extents import Extents
+from reissue.utility.loss import distortion_of
 
 DRAWS = ("reference", "binomial")
 RARE, MANY_RARE = 20, 0.05
@@ -224,3 +233,39 @@ def _to_replace(
     first = np.searchsorted(of, of)
     replaced: Ints = rows[np.arange(rows.size) - first >= keep[of]]
     return replaced
+
+
+NOTHING = Labels(("",))
+
+
+def k_anonymous(snapshot: Snapshot, k: int, delta: Delta, memory: Memory, rng: np.random.Generator) -> Grouping:
+    """Groups of at least k people, by quasi-identifiers alone."""
+    order = _canonical(snapshot)
+    blind = _without_values(snapshot, order)
+    # For k = 1 everybody is published as they are; Mondrian has nothing to ask then.
+    methods = (*([Mondrian(k)] if k > 1 else []), AlphaK(1, k))
+    found = [method.group(blind, delta, memory, rng)[0] for method in methods]
+    best = min(found, key=lambda grouping: distortion_of(Extents.of(blind.quasi, grouping, None), None))
+    group = np.empty_like(best.group)
+    group[order] = best.group
+    return Grouping(group, best.count)
+
+
+def _canonical(snapshot: Snapshot) -> Ints:
+    """Rows in an order that does not depend on the table's; of rows that are alike, which goes where is drawn."""
+    columns = (*snapshot.as_is, *snapshot.quasi)
+    order: Ints = np.lexsort((snapshot.values.codes, *(column.codes for column in columns)))
+    return order
+
+
+def _without_values(snapshot: Snapshot, order: Ints) -> Snapshot:
+    def ordered(column: Column) -> Column:
+        return replace(column, codes=column.codes[order])
+
+    return replace(
+        snapshot,
+        people=snapshot.people[order],
+        quasi=tuple(map(ordered, snapshot.quasi)),
+        as_is=tuple(map(ordered, snapshot.as_is)),
+        values=Column(snapshot.values.name, np.zeros(len(snapshot), dtype=np.uint8), NOTHING),
+    )

@@ -5,13 +5,15 @@ all of them a release is safe at a glance: the tuples that enter are paths of th
 and 0, and so are t - u - 0 for every past node u, as many as the fewer of those who left from u and those who
 still live there. Where that adds up to T = 2 e - 1 nothing else need be known, and the graph only gains rows. Only
 the others are looked at as `CutGraph`s: those with too few such paths, or with people who return.
+
+In a ledger the graphs are two tables, `nodes` and `edges`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 import numpy as np
 import polars as pl
@@ -20,7 +22,7 @@ from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
 from reissue.model.memory import Memory
 from reissue.reasoning.equality.cut_graph import OUTSIDE, CutGraph
-from reissue.reasoning.equality.cut_tables import EDGES, NODES, TUPLES, from_rows, to_rows, to_tables
+from reissue.reasoning.equality.cut_merges import Merge
 
 CUTS = "cuts"
 """The table with the e that graphs are kept for."""
@@ -29,6 +31,24 @@ EARLY = 8
 _TABLES = ("nodes", "edges")
 _BITS = 20
 """Releases and nodes are numbered below 2^20, signatures below 2^23."""
+NODES: Final = {
+    "signature": pl.UInt32,
+    "release": pl.UInt32,
+    "into": pl.UInt32,
+    "level": pl.UInt32,
+    "rule": pl.UInt32,
+    "spare": pl.Int64,
+    "around": pl.Int64,
+    "made": pl.UInt32,
+}
+"""A row for each release that became part of another node."""
+EDGES: Final = {"signature": pl.UInt32, "kind": pl.UInt32, "u": pl.UInt32, "v": pl.UInt32, "count": pl.UInt32}
+"""Pairs of nodes by kind."""
+TUPLES: Final = 0
+WATCHED: Final = 1
+STAYING: Final = 2
+
+Rows = list[tuple[int, ...]]
 
 
 class Counts(NamedTuple):
@@ -275,10 +295,16 @@ def _of(rows: Ints, signature: int) -> slice:
     return slice(*np.searchsorted(rows[0], [signature, signature + 1]))
 
 
-def _replaced(rows: Ints, signatures: Ints, new: list[tuple[int, ...]]) -> Ints:
+def _replaced(rows: Ints, signatures: Ints, new: Rows) -> Ints:
     """Rows with those of some signatures replaced."""
-    made = np.array(new, dtype=np.int64).reshape(-1, rows.shape[0]).T
+    made = _matrix(new, rows.shape[0])
     return _sorted(np.concatenate([rows[:, ~np.isin(rows[0], signatures)], made], axis=1))
+
+
+def _matrix(rows: Rows, width: int) -> Ints:
+    """Rows as columns of a matrix."""
+    made: Ints = np.array(rows, dtype=np.int64).reshape(-1, width).T
+    return made
 
 
 def _sorted(rows: Ints) -> Ints:
@@ -294,3 +320,52 @@ def _frame(rows: Ints, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
     return pl.DataFrame(
         [pl.Series(name, row).cast(dtype) for (name, dtype), row in zip(schema.items(), rows, strict=True)]
     )
+
+
+def to_tables(graphs: Mapping[int, CutGraph]) -> dict[str, pl.DataFrame]:
+    """The tables `nodes` and `edges` of the graphs of these signatures; a graph that is still empty leaves no rows."""
+    nodes, edges = to_rows(graphs)
+    return {"nodes": _frame(_matrix(nodes, len(NODES)), NODES), "edges": _frame(_matrix(edges, len(EDGES)), EDGES)}
+
+
+def to_rows(graphs: Mapping[int, CutGraph]) -> tuple[Rows, Rows]:
+    """The rows of both tables."""
+    nodes: Rows = []
+    edges: Rows = []
+    for signature, graph in sorted(graphs.items()):
+        nodes += [
+            (signature, release, merge.into, merge.level, merge.rule, merge.spare, merge.around, merge.made)
+            for release, merge in sorted(graph.merges)
+        ]
+        edges += [(signature, TUPLES, u, v, count) for (u, v), count in sorted(graph.edges.items())]
+        edges += [(signature, WATCHED, u, v, 1) for u, v in sorted(graph.watched)]
+        edges += [(signature, STAYING, 0, node, count) for node, count in sorted(graph.staying.items())]
+    return nodes, edges
+
+
+def from_tables(tables: Mapping[str, pl.DataFrame], e: int) -> dict[int, CutGraph]:
+    """The graphs by signature. Those that left no rows are not there; they are `CutGraph(e)`."""
+    return from_rows(_rows(tables["nodes"], NODES), _rows(tables["edges"], EDGES), e)
+
+
+def from_rows(nodes: Iterable[Sequence[int]], edges: Iterable[Sequence[int]], e: int) -> dict[int, CutGraph]:
+    """The graphs by signature, from the rows of both tables."""
+    graphs: dict[int, CutGraph] = {}
+    for signature, release, into, level, rule, spare, around, made in nodes:
+        graph = graphs.get(signature) or graphs.setdefault(signature, CutGraph(e))
+        graph.merges.add(release, Merge(into, level, rule, spare, around, made))
+        graph.number = max(graph.number, release, into)
+    for signature, kind, u, v, count in edges:
+        graph = graphs.get(signature) or graphs.setdefault(signature, CutGraph(e))
+        graph.number = max(graph.number, v)
+        if kind == TUPLES:
+            graph.edges[u, v] = count
+        elif kind == WATCHED:
+            graph.watched.add((u, v))
+        else:
+            graph.staying[v] = count
+    return graphs
+
+
+def _rows(table: pl.DataFrame, schema: Mapping[str, type[pl.DataType]]) -> Rows:
+    return list(zip(*(table[name].to_list() for name in schema), strict=True))

@@ -95,6 +95,14 @@ def alike(releases: list[Groups]) -> list[dict[frozenset[str], Counter[object]]]
     return [{frozenset(members): Counter(values) for members, values in groups} for groups in releases]
 
 
+def test_what_adopted_releases_replaced_is_not_known(folder: Path) -> None:
+    with adopt(folder, POLICY, view(FIRST)) as series:
+        series.publish(TABLE)
+        with pytest.raises(ParameterError, match="Release 1 was made elsewhere: which values it replaced is not known"):
+            series.private.replaced(1)
+        assert series.private.replaced(2).shape == (0, 3)
+
+
 def test_the_next_release_goes_on_and_holds_back(folder: Path) -> None:
     with adopt(folder, POLICY, view(FIRST, SECOND)) as series:
         release = series.publish(TABLE)

@@ -204,6 +204,12 @@ def held_back(ledger: Ledger, number: int) -> pl.DataFrame:
 def replaced(ledger: Ledger, number: int, sensitive: str) -> pl.DataFrame:
     """Person `number`, own `value` and the one `published` of those who were published with another one."""
     tables = ledger.tables(number)
+    if VALUES in tables:
+        # An empty table would say that nobody's was replaced, which nobody here knows.
+        raise ParameterError(
+            f"Release {number} was made elsewhere: which values it replaced is not known.",
+            hint="ask for a release that was published in this series.",
+        )
     own = tables[FACTS] if FACTS in tables else tables[SNAPSHOT]
     people = own.select(pl.col(PERSON).cast(pl.UInt32).alias("number"), pl.col(sensitive).alias("value"))
     changed = tables.get(CHANGED)

@@ -53,7 +53,10 @@ class Private:
         return to_library(frame, self._frames)
 
     def replaced(self, number: int) -> Any:
-        """Who was published with another sensitive value: `person`, `value` and what was `published`."""
+        """Who was published with another sensitive value: `person`, `value` and what was `published`.
+
+        Of a release that was made elsewhere this is not known.
+        """
         sensitive = self._policy().schema.sensitive
         frame = self._named(archive.replaced(self._ledger, self._existing(number), sensitive))
         return to_library(frame.select("person", "value", "published").sort("person"), self._frames)

@@ -1,0 +1,63 @@
+"""One idea in each file: a small file that only its neighbour needs is an idea of its own, or a part of the neighbour."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import reissue as ri
+
+SOURCE = Path(ri.__file__).parent
+SMALL = 80
+"""Files below so many lines are asked for their idea."""
+ELSEWHERE = ("cli", "attacks", "guarantees", "reasoning/history", "reasoning/channels")
+"""Not looked at: in `cli` one file is one command; the others keep a file for each attack, guarantee or kind of past."""
+OWN_IDEA = {
+    "reasoning/worlds/residual.py": "a view without the rows of people whose values are known",
+    "tables/plain.py": "one type for each sort of value, whichever library it came from",
+}
+"""The small files with one importer beside them that stay, and what their idea is."""
+
+
+def test_small_files_are_ideas_of_their_own() -> None:
+    found = {
+        path
+        for path, importers in importers_of().items()
+        if len(importers) == 1
+        and next(iter(importers)).parent == path.parent
+        and len((SOURCE / path).read_text().splitlines()) < SMALL
+        and not any(path.is_relative_to(folder) for folder in ELSEWHERE)
+    }
+    named = {str(path) for path in found}
+    assert named == set(OWN_IDEA), (
+        f"merge {sorted(named - set(OWN_IDEA))} into what imports them, or say what their idea is; "
+        f"{sorted(set(OWN_IDEA) - named)} need not be named any more"
+    )
+
+
+def importers_of() -> dict[Path, set[Path]]:
+    """For each file, without those that only gather a folder, the files of the package that import it."""
+    files = {name_of(path.relative_to(SOURCE)): path.relative_to(SOURCE) for path in SOURCE.rglob("*.py")}
+    importers: dict[Path, set[Path]] = {path: set() for path in files.values()}
+    for path in files.values():
+        for module in imported(SOURCE / path):
+            if module in files and files[module] != path:
+                importers[files[module]].add(path)
+    return {path: found for path, found in importers.items() if path.name != "__init__.py"}
+
+
+def name_of(path: Path) -> str:
+    """The dotted name of a file of the package."""
+    parts = path.with_suffix("").parts
+    return ".".join(("reissue", *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+def imported(path: Path) -> set[str]:
+    """Every module a file imports, also for type checkers only: of `from a import b` both a and a.b."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {f"{node.module}", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found

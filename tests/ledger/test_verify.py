@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ledger_story import entry, files_under
 from profiles import examples
 
-from reissue.ledger import Finding, Ledger, verify
+from reissue.ledger import Discrepancy, Ledger, verify
 from reissue.ledger.record import chain_value
 
 
@@ -90,7 +90,7 @@ def test_missing_and_additional_files(clinic: Path) -> None:
 
 def test_a_missing_release(clinic: Path) -> None:
     shutil.rmtree(clinic / "public" / "0001")
-    assert verify(clinic) == [Finding("public/0001", "the release was committed, but its folder is missing")]
+    assert verify(clinic) == [Discrepancy("public/0001", "the release was committed, but its folder is missing")]
 
 
 def test_the_policy_file(clinic: Path) -> None:
@@ -99,7 +99,7 @@ def test_the_policy_file(clinic: Path) -> None:
         ("policy.toml", True)
     ]
     (clinic / "policy.toml").unlink()
-    assert verify(clinic) == [Finding("policy.toml", "it is missing")]
+    assert verify(clinic) == [Discrepancy("policy.toml", "it is missing")]
 
 
 def test_private_must_be_private(clinic: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_history_rewritten_with_care(clinic: Path) -> None:
     connection.commit()
     connection.close()
     assert verify(clinic) == [
-        Finding("public/0002/release.json", "its chain does not fit its content and the release before it")
+        Discrepancy("public/0002/release.json", "its chain does not fit its content and the release before it")
     ]
 
 

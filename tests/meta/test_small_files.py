@@ -1,4 +1,4 @@
-"""One idea in each file: a small file that only its neighbour needs is an idea of its own, or a part of the neighbour."""
+"""One idea in each file: a small file that only its neighbour needs has one, or is merged into the neighbour."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SOURCE = Path(ri.__file__).parent
 SMALL = 80
 """Files below so many lines are asked for their idea."""
 ELSEWHERE = ("cli", "attacks", "guarantees", "reasoning/history", "reasoning/channels")
-"""Not looked at: in `cli` one file is one command; the others keep a file for each attack, guarantee or kind of past."""
+"""Folders that are not looked at: in `cli` one file is one command, in `guarantees` one promise."""
 OWN_IDEA = {
     "reasoning/worlds/residual.py": "a view without the rows of people whose values are known",
     "tables/plain.py": "one type for each sort of value, whichever library it came from",

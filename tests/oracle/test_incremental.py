@@ -19,8 +19,8 @@ import reissue as ri
 from reissue.errors import Infeasible
 from reissue.kernels.past import without_channel
 from reissue.methods.incremental import arrivals
-from reissue.methods.incremental.arrivals import Space
-from reissue.methods.incremental.classes import States
+from reissue.methods.incremental.arrivals import KernelRows
+from reissue.methods.incremental.classes import ClassStates
 from reissue.methods.partition.cutting import attributes_of, cells_of, kernel_rules
 from reissue.model.grouping import Grouping
 from reissue.model.rules import Distinct, Share
@@ -232,7 +232,7 @@ def test_a_part_is_compared_with_all_states_of_its_own_class() -> None:
         ]
         of_states = [which for which, count in enumerate(np.diff(starts).tolist()) for _ in range(count)]
         columns = np.array(entries, dtype=np.int64).reshape(-1, 4).T
-        states_kept = States(np.array(of_states, dtype=np.int64), np.array(release, dtype=np.int64), *columns)
+        states_kept = ClassStates(np.array(of_states, dtype=np.int64), np.array(release, dtype=np.int64), *columns)
         held = np.array([value for _, value in cells])
         past = states_kept.past(np.array(owner), np.array(since), held, needed)
         order = list(range(len(owner)))
@@ -287,7 +287,7 @@ KINDS: dict[str, Any] = {
 }
 
 
-def random_space(rng: np.random.Generator, rows: int, quasi: list[str], wards: int) -> tuple[Snapshot, Space]:
+def random_space(rng: np.random.Generator, rows: int, quasi: list[str], wards: int) -> tuple[Snapshot, KernelRows]:
     held = {
         "person": np.arange(rows),
         "age": rng.integers(0, 90, size=rows),
@@ -308,7 +308,7 @@ def random_space(rng: np.random.Generator, rows: int, quasi: list[str], wards: i
     snapshot = draft(pl.DataFrame(held), ri.Policy(columns, ri.Mondrian(k=2))).snapshot
     values = snapshot.values.codes.astype(np.uint32)
     rules = kernel_rules([Distinct(2)], snapshot.values.levels, np.zeros(0, int), np.ones(3))
-    return snapshot, Space(cells_of(snapshot, values), strata(snapshot), attributes_of(snapshot), rules)
+    return snapshot, KernelRows(cells_of(snapshot, values), strata(snapshot), attributes_of(snapshot), rules)
 
 
 def loss(snapshot: Snapshot, rows: list[int]) -> float:
@@ -407,7 +407,7 @@ def test_batches_keep_the_rules_or_are_told() -> None:
     rng = np.random.default_rng(3)
     snapshot, space = random_space(rng, 60, ["age"], 1)
     share = kernel_rules([Share(one_in=2)], snapshot.values.levels, np.zeros(0, int), np.ones(3))
-    shares = Space(space.cells, space.stratum, space.attributes, share)
+    shares = KernelRows(space.cells, space.stratum, space.attributes, share)
     for _ in range(200):
         rows = rng.permutation(60)[: rng.integers(1, 20)]
         batch = np.sort(rng.integers(0, 4, size=rows.size))

@@ -15,7 +15,7 @@ import pytest
 import reissue as ri
 from reissue.guarantees.single.alpha_k_anonymity import AlphaKAnonymous
 from reissue.methods.partition import alpha_k, full_domain
-from reissue.methods.partition.alpha_k import AlphaK, Bounds
+from reissue.methods.partition.alpha_k import AlphaK, AlphaKBounds
 from reissue.methods.partition.taxonomies import BITS, lineages
 from reissue.model.snapshot import Numbers
 from reissue.publishing.series import draft
@@ -157,7 +157,7 @@ def test_more_room_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_bounds_are_exact() -> None:
     for share in (Fraction(1, 3), Fraction(2, 7), Fraction(1), Fraction(10**30 + 1, 3 * 10**30)):
-        bounds = Bounds.of(share, 1, 50)
+        bounds = AlphaKBounds.of(share, 1, 50)
         for rows in range(51):
             assert bounds.allowed[rows] == max(held for held in range(rows + 1) if held <= share * rows)
             enough = [size for size in range(51) if rows <= share * size]

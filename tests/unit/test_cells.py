@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from reissue.foreign.foreign_cells import Column, Source, labels_of, read_column
+from reissue.foreign.foreign_cells import ForeignColumn, SourceColumn, labels_of, read_column
 from reissue.foreign.intervals import interval_of
 from reissue.model.attributes import EVERYTHING, Intervals, Patterns, Sets
 from reissue.model.hierarchy import Hierarchy
@@ -119,13 +119,13 @@ def test_a_set_that_cannot_be_read_to_its_end_is_broken(text: str) -> None:
     assert wrong(["a", text, text]) == ["'x' in release 1: 2 cells of 3 cannot be read as a set of labels or *"]
 
 
-def source(where: str, cells: list[str | None]) -> Source:
-    return Source(where, pl.Series("x", cells, dtype=pl.String), np.arange(len(cells)))
+def source(where: str, cells: list[str | None]) -> SourceColumn:
+    return SourceColumn(where, pl.Series("x", cells, dtype=pl.String), np.arange(len(cells)))
 
 
-def read(*columns: list[str | None], hierarchy: Hierarchy | None = None) -> Column:
+def read(*columns: list[str | None], hierarchy: Hierarchy | None = None) -> ForeignColumn:
     found = read_column("x", [source(f"release {n}", cells) for n, cells in enumerate(columns, 1)], hierarchy)
-    assert isinstance(found, Column), found
+    assert isinstance(found, ForeignColumn), found
     return found
 
 
@@ -154,8 +154,8 @@ def test_a_column_of_numbers() -> None:
 def test_missing_values_that_the_file_speaks_of() -> None:
     cells = pl.Series("x", ["[1, 2]", "[1, 2]", None, None], dtype=pl.String)
     flags = np.array([False, True, True, False])
-    found = read_column("x", [Source("release 1", cells, np.arange(4), flags)])
-    assert isinstance(found, Column)
+    found = read_column("x", [SourceColumn("release 1", cells, np.arange(4), flags)])
+    assert isinstance(found, ForeignColumn)
     part = found.parts[0]
     assert isinstance(part, Intervals)
     assert part.missing.tolist() == [False, True, True, True]

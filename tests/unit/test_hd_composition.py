@@ -13,7 +13,7 @@ import pytest
 
 import reissue as ri
 from reissue.errors import Infeasible, ParameterError, PolicyError, Refused, TableError, Unprotected
-from reissue.methods.hd_composition.cells import LEAF, Cells, codes_of, grow, prune
+from reissue.methods.hd_composition.cells import LEAF, CutTree, codes_of, grow, prune
 from reissue.model.roles import HOLDERS, Roles
 from reissue.model.snapshot import Column, Labels, Numbers
 from reissue.publishing.draft import Draft
@@ -566,7 +566,7 @@ def test_cells_are_cut_blindly_and_mean_the_same_in_other_codes() -> None:
     quasi = (_numbers(values), labels)
     present = rng.random(200) < 0.5
     codes = codes_of(quasi)
-    start = Cells.undivided()
+    start = CutTree.undivided()
     cells, cell = grow(start, quasi, codes, start.locate(codes), [(present, 5)], np.empty(0, dtype=np.int64))
     assert (cells.locate(codes) == cell).all()
     counts = np.bincount(cell[present], minlength=len(cells))
@@ -577,22 +577,22 @@ def test_cells_are_cut_blindly_and_mean_the_same_in_other_codes() -> None:
         _numbers([*values, 7, 101]),
         Column("y", np.append(labels.codes + 1, [0, 0]).astype(np.uint8), Labels(("_", "a", "b", "c"))),
     )
-    again = Cells.from_frame(cells.frame(quasi), more)
+    again = CutTree.from_frame(cells.frame(quasi), more)
     assert (again.locate(codes_of(more))[:200] == cell).all()
     with pytest.raises(Refused, match="cannot be found again"):
-        Cells.from_frame(cells.frame(quasi), quasi[:1])
+        CutTree.from_frame(cells.frame(quasi), quasi[:1])
 
 
 def test_a_cut_stays_where_it_was() -> None:
     quasi = (_numbers(list(range(0, 64, 4))),)
     codes, present = codes_of(quasi), np.ones(16, dtype=np.bool_)
-    start = Cells.undivided()
+    start = CutTree.undivided()
     cells, _ = grow(start, quasi, codes, start.locate(codes), [(present, 2)], np.empty(0, dtype=np.int64))
     kept = cells.frame(quasi)
     # Other numbers, none of those that were cut at; then nobody above most of the cuts.
     for values in ([2 * number + 1 for number in range(16)], [1] * 16, list(range(0, 64, 4))):
         other = (_numbers(values),)
-        again = Cells.from_frame(kept, other)
+        again = CutTree.from_frame(kept, other)
         assert again.frame(other).equals(kept)
     assert (again.locate(codes) == cells.locate(codes)).all()
 
@@ -600,7 +600,7 @@ def test_a_cut_stays_where_it_was() -> None:
 def test_cells_that_have_become_empty_are_put_together_unless_a_role_lives_there() -> None:
     quasi = (_numbers(list(range(64))),)
     codes, present = codes_of(quasi), np.ones(64, dtype=np.bool_)
-    start = Cells.undivided()
+    start = CutTree.undivided()
     cells, cell = grow(start, quasi, codes, start.locate(codes), [(present, 4)], np.empty(0, dtype=np.int64))
     assert cells.leaves.size == 16
     few = np.arange(64) < 32
@@ -612,4 +612,4 @@ def test_cells_that_have_become_empty_are_put_together_unless_a_role_lives_there
     assert (where[:32] == cell[:32]).all()
     frame = pruned.frame(quasi)
     assert frame.height == np.concatenate(pruned.levels).size < len(cells)
-    assert (Cells.from_frame(frame, quasi).locate(codes) == where).all()
+    assert (CutTree.from_frame(frame, quasi).locate(codes) == where).all()

@@ -13,7 +13,7 @@ import pytest
 import reissue as ri
 from reissue.errors import GuaranteeBroken, Infeasible, ParameterError, PolicyError, Refused, Unprotected
 from reissue.methods.base import COUNTS_ONLY
-from reissue.methods.incremental.classes import Classes, States
+from reissue.methods.incremental.classes import Classes, ClassStates
 from reissue.methods.incremental.incremental import WAITING
 
 Row = tuple[str, int, str]
@@ -334,11 +334,11 @@ def test_states_are_written_and_read_again() -> None:
     counts = rng.integers(0, 3, (2, 7, values))
     counts[:, :, 0] = 1
     state, value = np.nonzero(counts.any(axis=0))
-    states = States(
+    states = ClassStates(
         np.array([0, 0, 2, 2, 2, 5, 6]), np.array([1, 4, 1, 2, 4, 3, 1]), state, value, *counts[:, state, value]
     )
     number_of = np.arange(values) + 7
-    again = States.read(states.table(), number_of)
+    again = ClassStates.read(states.table(), number_of)
     assert again.owner.tolist() == states.owner.tolist()
     assert again.release.tolist() == states.release.tolist()
     assert again.value.tolist() == (states.value + 7).tolist()
@@ -349,7 +349,7 @@ def test_states_are_written_and_read_again() -> None:
     assert parted.release.tolist() == [1, 4, 1, 2, 4, 3, 1, 1, 2, 4, 1, 2, 4]
     assert parted.starts(9).tolist() == [0, 2, 2, 5, 5, 5, 6, 7, 10, 13]
 
-    def entries(of: States, which: int) -> list[list[int]]:
+    def entries(of: ClassStates, which: int) -> list[list[int]]:
         mine = of.owner[of.state] == which
         return [getattr(of, name)[mine].tolist() for name in ("value", "shown", "fresh")]
 

@@ -13,7 +13,15 @@ from reissue.model.published import PublishedGroups
 from reissue.model.rules import Distinct, Rows, Share
 from reissue.reasoning.minimality import minimality_counts, minimality_groups
 from reissue.reasoning.minimality.credibility import credibility
-from reissue.reasoning.minimality.minimality_counts import Class, Group, Ruler, count, estimate, number_of_ways, ways_of
+from reissue.reasoning.minimality.minimality_counts import (
+    Group,
+    GroupClass,
+    Ruler,
+    count,
+    estimate,
+    number_of_ways,
+    ways_of,
+)
 from reissue.reasoning.minimality.minimality_groups import exactly, settle
 from reissue.reasoning.minimality.minimality_sampling import sample
 from reissue.reasoning.minimality.requirements import EnoughRows, Requirement, SmallShare, build
@@ -24,11 +32,11 @@ ONE_SET = Requirement((SmallShare((1,), 2),), 2)
 
 def drawn(rng: np.random.Generator, *, kinds: int, often: int, most: int) -> Group:
     """Some sizes of classes, each with some rows left ungeneralised, and a few per cent of sensitive rows."""
-    classes: dict[Class, int] = {}
+    classes: dict[GroupClass, int] = {}
     for _ in range(kinds):
         left = int(rng.integers(0, 4)) if rng.random() < 0.5 else 0
         kept = int(rng.integers(0, left // 2 + 1))
-        one = Class(int(rng.integers(1, most)), (left - kept, kept))
+        one = GroupClass(int(rng.integers(1, most)), (left - kept, kept))
         classes[one] = int(rng.integers(1, often))
     rows = sum(one.rows * many for one, many in classes.items())
     sensitive = max(1, int(rows * rng.uniform(0.02, 0.7)))
@@ -56,7 +64,7 @@ def test_floats_are_within_their_bound_of_integers() -> None:
 
 def test_what_underflows_is_counted_in_integers(monkeypatch: pytest.MonkeyPatch) -> None:
     """A class of 400 that only violates if more than half of it is sensitive, where hardly anybody is."""
-    group = Group((Class(400, (0, 0)), Class(60_000, (0, 0))), (1, 1), (60_199, 201))
+    group = Group((GroupClass(400, (0, 0)), GroupClass(60_000, (0, 0))), (1, 1), (60_199, 201))
     ruler = Ruler(ONE_SET)
     assert estimate(group, ruler) is None
     found = settle(group, ruler, rng=np.random.default_rng(0))
@@ -92,8 +100,8 @@ def test_ways_are_listed_completely() -> None:
         if sum(counts) < 2:
             continue
         rows = int(rng.integers(1, sum(counts) + 1))
-        one = Class(rows, (0, 0, 0))
-        group = Group((one, Class(sum(counts) - rows, (0, 0, 0))), (1, 1), counts)
+        one = GroupClass(rows, (0, 0, 0))
+        group = Group((one, GroupClass(sum(counts) - rows, (0, 0, 0))), (1, 1), counts)
         ways = ways_of(one, group, ruler)
         assert len(ways.weights) == number_of_ways(rows, counts)
         assert len({tuple(way) for way in ways.counts.tolist()}) == len(ways.weights)
@@ -110,7 +118,9 @@ def test_estimates_are_within_five_standard_errors(seed: int) -> None:
     sizes = [(3, 4), (5, 2), (6, 1)] if seed % 2 else [(8, 1), (13, 1)]
     rows = sum(size * many for size, many in sizes)
     counts = rng.permutation([rows - 2 * (rows // 3), rows // 3, rows // 3]).tolist()
-    group = Group(tuple(Class(size, (0, 0, 0)) for size, _ in sizes), tuple(many for _, many in sizes), tuple(counts))
+    group = Group(
+        tuple(GroupClass(size, (0, 0, 0)) for size, _ in sizes), tuple(many for _, many in sizes), tuple(counts)
+    )
     ruler = Ruler(requirement)
     exact, found = count(group, ruler), sample(group, ruler, rng, None, draws=3_000)
     assert found is not None

@@ -19,7 +19,7 @@ import reissue as ri
 from reissue.errors import InternalError
 from reissue.kernels.curve import canonical_order, near_order
 from reissue.methods.invariance import splitting
-from reissue.methods.invariance.splitting import Space, lines_of, split
+from reissue.methods.invariance.splitting import QuasiSpace, lines_of, split
 from reissue.publishing.series import draft
 from reissue.samples.census import census, census_hierarchies
 
@@ -246,7 +246,7 @@ def people() -> ri.Draft:
 
 def test_groups_of_a_census_are_far_narrower_than_at_random(people: ri.Draft) -> None:
     snapshot = people.snapshot
-    space = Space.of(snapshot.quasi, snapshot.schema)
+    space = QuasiSpace.of(snapshot.quasi, snapshot.schema)
     rng = np.random.default_rng(0)
     taken = []
     # Buckets of very different heights from the most frequent values.
@@ -297,7 +297,7 @@ def test_lines_of_every_kind_of_column() -> None:
     }
     schema = ri.Schema(person="person", quasi=quasi, sensitive="value")
     snapshot = draft(table, ri.Policy(schema, ri.Mondrian(k=2)), seed=0).snapshot
-    space = Space.of(snapshot.quasi, schema)
+    space = QuasiSpace.of(snapshot.quasi, schema)
     lines = space.lines
     at = [lines.position[lines.start[a] : lines.start[a + 1]].tolist() for a in range(4)]
     # Whole numbers in between have codes too; a missing age lies a whole domain below.
@@ -317,7 +317,7 @@ def test_lines_of_every_kind_of_column() -> None:
 
 def test_more_codes_than_small_cells_hold() -> None:
     size = 70_000
-    space = Space((None,), lines_of([np.arange(size, dtype=np.float64)], [float(size)]))
+    space = QuasiSpace((None,), lines_of([np.arange(size, dtype=np.float64)], [float(size)]))
     cells = space.cells([np.arange(size, dtype=np.uint32)[::-1]])
     assert cells.dtype == np.uint32
     value = np.arange(size) % 2

@@ -83,7 +83,7 @@ def risks_of(published: Published, *, threshold: float, limit: Fraction | None, 
     exactly, so that everybody is found.
     """
     placed = one_place_each(published)
-    so_far: list[Histories] = list(histories(published)) if placed else []
+    so_far: list[SharedHistories] = list(histories(published)) if placed else []
     left = candidates(published) if placed and published.single else None
     rows = []
     ever = np.zeros(published.index.people.size, dtype=np.bool_)
@@ -168,7 +168,7 @@ def _registered(release: PublishedGroups, threshold: float, limit: Fraction | No
     return row
 
 
-def _together(seen: Histories, threshold: float, anatomised: bool) -> Row:
+def _together(seen: SharedHistories, threshold: float, anatomised: bool) -> Row:
     if not seen.alike.size:
         return {"cumulative_people": 0}
     if anatomised:
@@ -212,7 +212,7 @@ def _present(where: Memberships, at: int) -> tuple[Bools, Bools]:
 
 
 @dataclass(frozen=True, repr=False)
-class Histories:
+class SharedHistories:
     """Everybody seen up to a release, and how many have the same history. Counterfeits count, but are nobody here."""
 
     alike: Ints
@@ -221,7 +221,7 @@ class Histories:
     """For each of them in how many releases."""
 
     def __repr__(self) -> str:
-        return f"Histories({self.alike.size:,} people)"
+        return f"SharedHistories({self.alike.size:,} people)"
 
     @property
     def smallest(self) -> int | None:
@@ -249,7 +249,7 @@ def one_place_each(published: Published) -> bool:
     return published.exact and not published.index.again[0].any()
 
 
-def histories(published: Published) -> Iterator[Histories]:
+def histories(published: Published) -> Iterator[SharedHistories]:
     """The histories up to each release, of a view in which everybody is known to be in one place."""
     where, tree = published.index, published.index.histories
     people = np.arange(where.people.size) >= where.made_up
@@ -260,4 +260,4 @@ def histories(published: Published) -> Iterator[Histories]:
         history[where.member[entries]] = tree.after[entries]
         stays[where.member[entries]] += 1
         seen = people & (history > 0)
-        yield Histories(np.bincount(history)[history[seen]], stays[seen])
+        yield SharedHistories(np.bincount(history)[history[seen]], stays[seen])

@@ -58,7 +58,7 @@ def labels_of(text: str) -> list[str] | None:
 
 
 @dataclass(frozen=True, repr=False)
-class Source:
+class SourceColumn:
     """One column of one file."""
 
     where: str
@@ -72,7 +72,7 @@ class Source:
 
 
 @dataclass(frozen=True, repr=False)
-class Column:
+class ForeignColumn:
     """What the cells of a column stand for, source by source."""
 
     parts: tuple[Attribute, ...]
@@ -81,8 +81,8 @@ class Column:
 
 
 def read_column(
-    name: str, sources: Sequence[Source], hierarchy: Hierarchy | None = None, *, show_values: bool = False
-) -> Column | list[str]:
+    name: str, sources: Sequence[SourceColumn], hierarchy: Hierarchy | None = None, *, show_values: bool = False
+) -> ForeignColumn | list[str]:
     """Read a column of all files together; if that cannot be done, what is wrong."""
     coded = [_Coded.of(source) for source in sources]
     if hierarchy is not None:
@@ -92,23 +92,23 @@ def read_column(
     if wrong := _commas(name, coded, sorts, seen):
         return wrong
     if {"bare", "dashed code"} <= seen <= {"bare", "code", "dashed code"}:
-        return Column(_labels(coded, sorts), f"codes with dashes, not intervals: labels {APART}")
+        return ForeignColumn(_labels(coded, sorts), f"codes with dashes, not intervals: labels {APART}")
     if seen <= NUMBERS - {"code"} or (seen & {"interval", "bare"} and seen <= NUMBERS):
         how = "intervals of numbers, all with a bare dash; give a hierarchy if they are codes"
-        return Column(
+        return ForeignColumn(
             tuple(_intervals(one, "numbers") for one in coded),
             how if seen == {"bare"} else "numbers and intervals of them",
         )
     if seen <= {"date", "dates"}:
-        return Column(tuple(_intervals(one, "dates") for one in coded), "dates and intervals of them")
+        return ForeignColumn(tuple(_intervals(one, "dates") for one in coded), "dates and intervals of them")
     if seen & {"interval", "bare", "dates"}:
         return _mixed(name, coded, sorts, NUMBERS if seen & {"interval", "bare"} else {"date", "dates"}, show_values)
     if "mask" in seen:
         wrong = _unreadable(name, coded, lambda text: sorts[text] in ("set", "broken"), "a masked text", show_values)
-        return wrong or Column(tuple(_patterns(one) for one in coded), "texts in which * is any one character")
+        return wrong or ForeignColumn(tuple(_patterns(one) for one in coded), "texts in which * is any one character")
     wrong = _unreadable(name, coded, lambda text: sorts[text] == "broken", "a set of labels", show_values)
     wrong += _numbers_and_labels(name, coded, sorts)
-    return wrong or Column(_labels(coded, sorts), f"labels {APART}")
+    return wrong or ForeignColumn(_labels(coded, sorts), f"labels {APART}")
 
 
 def _sort(text: str) -> str:
@@ -149,13 +149,13 @@ def _commas(name: str, coded: Sequence[_Coded], sorts: Mapping[str, str], seen: 
 class _Coded:
     """A source with its distinct texts numbered."""
 
-    source: Source
+    source: SourceColumn
     texts: list[str]
     codes: Ints
     """The text of each row."""
 
     @classmethod
-    def of(cls, source: Source) -> _Coded:
+    def of(cls, source: SourceColumn) -> _Coded:
         cells = source.cells.cast(pl.String).str.strip_chars().fill_null("*")
         texts = cells.unique().sort()
         codes = cells.cast(pl.Enum(texts)).to_physical().to_numpy().astype(np.int64)
@@ -207,7 +207,9 @@ def _labels(coded: Sequence[_Coded], sorts: Mapping[str, str]) -> tuple[Sets, ..
     return _sets(coded, held, sorted({label for labels in held.values() for label in labels}))
 
 
-def _in_hierarchy(name: str, coded: Sequence[_Coded], hierarchy: Hierarchy, show_values: bool) -> Column | list[str]:
+def _in_hierarchy(
+    name: str, coded: Sequence[_Coded], hierarchy: Hierarchy, show_values: bool
+) -> ForeignColumn | list[str]:
     known = set(hierarchy.labels)
     held: dict[str, list[str]] = {}
     for text in {text for one in coded for text in one.texts} - {"*"}:
@@ -215,7 +217,7 @@ def _in_hierarchy(name: str, coded: Sequence[_Coded], hierarchy: Hierarchy, show
         if labels and known.issuperset(labels):
             held[text] = [leaf for label in labels for leaf in hierarchy.covers(label)]
     wrong = _unreadable(name, coded, lambda text: text not in held, "a label of its hierarchy", show_values)
-    return wrong or Column(_sets(coded, held, hierarchy.leaves), "labels of its hierarchy")
+    return wrong or ForeignColumn(_sets(coded, held, hierarchy.leaves), "labels of its hierarchy")
 
 
 def _unreadable(

@@ -14,7 +14,7 @@ from reissue.foreign.files import ReleaseFiles, read_cells
 
 
 @dataclass(frozen=True, repr=False)
-class Registry:
+class ForeignRegistry:
     """Everybody who may be in a release."""
 
     people: pl.Series
@@ -25,7 +25,7 @@ class Registry:
     """Whether it has every quasi-identifier of the releases, for everybody."""
 
     @classmethod
-    def read(cls, registry: object, person: str, names: Sequence[str]) -> Registry:
+    def read(cls, registry: object, person: str, names: Sequence[str]) -> ForeignRegistry:
         """Read it; `names` are the quasi-identifiers of the releases."""
         frame = read_cells(registry)
         problems = []

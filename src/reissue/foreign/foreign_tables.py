@@ -17,7 +17,7 @@ GROUP = "group"
 
 
 @dataclass(frozen=True)
-class Roles:
+class ColumnRoles:
     """What the columns of the files are."""
 
     sensitive: str
@@ -65,7 +65,7 @@ class Grouped:
         return rows
 
 
-def attribute_names(frame: pl.DataFrame, roles: Roles) -> list[str]:
+def attribute_names(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
     """The quasi-identifiers in a file, in the order of its columns; a pair of `_low` and `_high` is one."""
     columns = set(frame.columns)
     taken = {roles.sensitive, roles.person, _group_column(frame, roles), *roles.drop}
@@ -77,7 +77,7 @@ def attribute_names(frame: pl.DataFrame, roles: Roles) -> list[str]:
     return [name for name in found if roles.quasi is None or name in roles.quasi]
 
 
-def grouped(files: ReleaseFiles, roles: Roles) -> Grouped | list[str]:
+def grouped(files: ReleaseFiles, roles: ColumnRoles) -> Grouped | list[str]:
     """Sort the rows of a release into groups; if that cannot be done, what is wrong."""
     problems = _column_problems(files, roles)
     if problems:
@@ -118,7 +118,7 @@ def grouped(files: ReleaseFiles, roles: Roles) -> Grouped | list[str]:
     return made
 
 
-def _column_problems(files: ReleaseFiles, roles: Roles) -> list[str]:
+def _column_problems(files: ReleaseFiles, roles: ColumnRoles) -> list[str]:
     where = f"release '{files.name}'"
     anatomised = files.form == "anatomised"
     quasi = files.tables.get("quasi", files.tables.get("table", pl.DataFrame()))
@@ -141,7 +141,7 @@ def _column_problems(files: ReleaseFiles, roles: Roles) -> list[str]:
     return problems
 
 
-def _value_problems(name: str, roles: Roles, values: pl.Series, people: pl.Series | None) -> list[str]:
+def _value_problems(name: str, roles: ColumnRoles, values: pl.Series, people: pl.Series | None) -> list[str]:
     problems = []
     hidden = values.null_count() + values.filter(values.is_in(sorted(SUPPRESSED))).len()
     if hidden:
@@ -161,7 +161,7 @@ def _value_problems(name: str, roles: Roles, values: pl.Series, people: pl.Serie
 
 
 def _counted(
-    files: ReleaseFiles, roles: Roles, quasi: pl.DataFrame, group: Ints
+    files: ReleaseFiles, roles: ColumnRoles, quasi: pl.DataFrame, group: Ints
 ) -> tuple[pl.Series, Ints, Ints] | list[str]:
     """The values of an anatomised release, their groups, and how often each was published."""
     sensitive = files.tables["sensitive"]
@@ -225,7 +225,7 @@ def _numbered(keys: pl.DataFrame, rows: int) -> Ints:
     return number
 
 
-def _group_column(frame: pl.DataFrame, roles: Roles) -> str | None:
+def _group_column(frame: pl.DataFrame, roles: ColumnRoles) -> str | None:
     """The column that says which group a row is in: the one named, or one that is called so."""
     if roles.group is not None:
         return roles.group

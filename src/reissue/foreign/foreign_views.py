@@ -12,9 +12,9 @@ import polars as pl
 from reissue.arrays.runs import owners, starts_of
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import TableError, count_of
-from reissue.foreign.foreign_registry import Registry
+from reissue.foreign.foreign_registry import ForeignRegistry
 from reissue.foreign.foreign_tables import Grouped
-from reissue.foreign.matching import Candidates, candidates, match
+from reissue.foreign.matching import GroupCandidates, candidates, match
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.regions import Regions
 
@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*[1-9])?")
 """Numbers that are written in one way only: no code that begins with 0, no 1.50, no 1e2."""
 
 
-def by_name(tables: Sequence[Grouped], people: Registry | None) -> tuple[Published, Unmatched]:
+def by_name(tables: Sequence[Grouped], people: ForeignRegistry | None) -> tuple[Published, Unmatched]:
     """The files say who is in which group."""
     columns = [table.people for table in tables if table.people is not None]
     named = [] if people is None else [people.people]
@@ -69,7 +69,11 @@ def by_region(tables: Sequence[Grouped], regions: Sequence[Regions]) -> tuple[Pu
 
 
 def by_registry(
-    tables: Sequence[Grouped], regions: Sequence[Regions], people: Registry, known: Regions, present: Sequence[Bools]
+    tables: Sequence[Grouped],
+    regions: Sequence[Regions],
+    people: ForeignRegistry,
+    known: Regions,
+    present: Sequence[Bools],
 ) -> tuple[Published, Unmatched, list[str]]:
     """Who may be in which group is computed from the regions and what is known of people.
 
@@ -114,7 +118,7 @@ def by_registry(
 
 def _fitting(
     tables: Sequence[Grouped], regions: Sequence[Regions], known: Regions, present: Sequence[Bools]
-) -> list[Candidates]:
+) -> list[GroupCandidates]:
     """The candidates of every release, as long as they are not too many."""
     left, fitting = MOST_CANDIDATES, []
     for region, table, there in zip(regions, tables, present, strict=True):

@@ -24,7 +24,7 @@ ROUNDS = 100
 
 
 @dataclass(frozen=True, repr=False)
-class Candidates:
+class GroupCandidates:
     """Who fits the groups of one release by what is known of him."""
 
     group: Ints
@@ -55,7 +55,7 @@ class Matched:
     """What did not fit, and how often."""
 
 
-def candidates(regions: Regions, rows: Ints, people: Regions, known: Bools, *, most: int) -> Candidates | None:
+def candidates(regions: Regions, rows: Ints, people: Regions, known: Bools, *, most: int) -> GroupCandidates | None:
     """Find candidates for groups that have so many rows each; None if there are more pairs than `most`.
 
     `known` says who is known to be in the release; here that is only compared.
@@ -72,10 +72,10 @@ def candidates(regions: Regions, rows: Ints, people: Regions, known: Bools, *, m
         ("groups with fewer candidates than rows, alone or together", int(np.count_nonzero(short))),
         ("rows that nobody in the registry accounts for", lacking),
     ]
-    return Candidates(group, person, rows, people.count, lacking, tuple(one for one in report if one[1]))
+    return GroupCandidates(group, person, rows, people.count, lacking, tuple(one for one in report if one[1]))
 
 
-def match(found: Candidates, known: Bools) -> Matched:
+def match(found: GroupCandidates, known: Bools) -> Matched:
     """Conclude who is in which group; `known` says who is known to be in the release. Nobody may be lacking."""
     group, person, rows = found.group, found.person, found.rows
     fits = np.bincount(person, minlength=found.people) > 0

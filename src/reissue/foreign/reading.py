@@ -20,9 +20,9 @@ import polars as pl
 
 from reissue.errors import ParameterError, TableError, count_of, listed
 from reissue.foreign.files import ReleaseFiles, read_files
-from reissue.foreign.foreign_cells import SUPPRESSED, Source, read_column
-from reissue.foreign.foreign_registry import Registry
-from reissue.foreign.foreign_tables import Grouped, Roles, attribute_names, grouped
+from reissue.foreign.foreign_cells import SUPPRESSED, SourceColumn, read_column
+from reissue.foreign.foreign_registry import ForeignRegistry
+from reissue.foreign.foreign_tables import ColumnRoles, Grouped, attribute_names, grouped
 from reissue.foreign.foreign_views import UNMATCHED, by_name, by_region, by_registry, value_notes
 from reissue.model.attributes import Attribute
 from reissue.model.hierarchy import Hierarchy
@@ -75,7 +75,7 @@ def read_releases(
     """
     hierarchies = dict(hierarchies or {})
     _check_parameters(sensitive, quasi, registry, person, present, drop, group)
-    roles = Roles(sensitive, None if quasi is None else tuple(quasi), person, group, frozenset(drop))
+    roles = ColumnRoles(sensitive, None if quasi is None else tuple(quasi), person, group, frozenset(drop))
     files = read_files(releases)
     _check_drop(drop, files)
     tables = _grouped(files, roles)
@@ -84,7 +84,7 @@ def read_releases(
     named = [table for table in tables if table.people is not None]
     people = None
     if registry is not None and person is not None:
-        people = Registry.read(registry, person, names)
+        people = ForeignRegistry.read(registry, person, names)
     elif person is not None and not named:
         raise TableError(f"None of the releases has a column '{person}'.", hint="name a registry that has it.")
     if named and len(named) != len(tables):
@@ -158,7 +158,7 @@ def _check_hierarchies(hierarchies: Mapping[str, Hierarchy], names: Sequence[str
         )
 
 
-def _grouped(files: Sequence[ReleaseFiles], roles: Roles) -> list[Grouped]:
+def _grouped(files: Sequence[ReleaseFiles], roles: ColumnRoles) -> list[Grouped]:
     tables, problems = [], []
     for one in files:
         made = grouped(one, roles)
@@ -177,7 +177,7 @@ def _grouped(files: Sequence[ReleaseFiles], roles: Roles) -> list[Grouped]:
 
 def _regions(
     tables: Sequence[Grouped],
-    people: Registry | None,
+    people: ForeignRegistry | None,
     names: Sequence[str],
     hierarchies: Mapping[str, Hierarchy],
     show_values: bool,
@@ -190,14 +190,14 @@ def _regions(
     for name in names:
         having = [at for at, table in enumerate(tables) if name in table.cells.columns]
         sources = [
-            Source(
+            SourceColumn(
                 f"release '{tables[at].name}'", tables[at].cells[name], tables[at].take, tables[at].missing.get(name)
             )
             for at in having
         ]
         if people is not None and name in people.table.columns:
             cells = people.table[name]
-            sources.append(Source("the registry", cells, np.arange(cells.len())))
+            sources.append(SourceColumn("the registry", cells, np.arange(cells.len())))
         column = read_column(name, sources, hierarchies.get(name), show_values=show_values)
         if isinstance(column, list):
             problems += column
@@ -221,7 +221,7 @@ def _regions(
     return regions, None if people is None else Regions(people.table.height, known), notes
 
 
-def _role_notes(files: Sequence[ReleaseFiles], roles: Roles, names: Sequence[str]) -> list[str]:
+def _role_notes(files: Sequence[ReleaseFiles], roles: ColumnRoles, names: Sequence[str]) -> list[str]:
     notes = (
         [] if roles.quasi is not None else [f"quasi-identifiers are all columns without another role: {listed(names)}"]
     )

@@ -47,7 +47,7 @@ class Groups(NamedTuple):
     counts: Counts
 
 
-class Cells(NamedTuple):
+class ClassValues(NamedTuple):
     """What the classes can have."""
 
     starts: Ints
@@ -56,7 +56,7 @@ class Cells(NamedTuple):
     high: Counts
 
 
-class Work(NamedTuple):
+class FlowScratch(NamedTuple):
     """Arrays used for one group after the other; its problem has the rows and columns with something left to send."""
 
     column: Counts

@@ -2,6 +2,6 @@
 
 from reissue.ledger.ledger import Ledger
 from reissue.ledger.record import Entry, Event, PolicyVersion, Record
-from reissue.ledger.verify import Finding, verify
+from reissue.ledger.verify import Discrepancy, verify
 
-__all__ = ["Entry", "Event", "Finding", "Ledger", "PolicyVersion", "Record", "verify"]
+__all__ = ["Discrepancy", "Entry", "Event", "Ledger", "PolicyVersion", "Record", "verify"]

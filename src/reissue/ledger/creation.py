@@ -37,7 +37,7 @@ from reissue.ledger.durable import (
     write_text,
 )
 from reissue.ledger.layout import Layout
-from reissue.ledger.people_parts import Ids
+from reissue.ledger.people_parts import StoredIds
 from reissue.ledger.record import Entry, canonical
 from reissue.ledger.sqlite import Database
 from reissue.ledger.staging import new_staging_folder, stage_release
@@ -136,7 +136,7 @@ def _first_rows(connection: sa.Connection, policy_toml: str, staged: str) -> Non
 
 def _adopt(layout: Layout, database: Database, shown: str, adopted: Sequence[Entry]) -> None:
     """Record releases made elsewhere; their public files stay in staging/ until the series is opened."""
-    ids = Ids(TableFiles(layout, shown), database)
+    ids = StoredIds(TableFiles(layout, shown), database)
     for parent, entry in enumerate(adopted):
         previous = database.read(partial(check_parent, parent=parent, policy=entry.policy_version))
         kept = database.read(partial(kept_blobs, number=parent, names=entry.kept))

@@ -43,7 +43,7 @@ from reissue.ledger.creation import create_series, migrate, refuse_unless_series
 from reissue.ledger.durable import PRIVATE_FILE, storage, sync_folder, write_text
 from reissue.ledger.layout import PARQUET, Layout
 from reissue.ledger.lock import WriterLock
-from reissue.ledger.people_parts import Ids
+from reissue.ledger.people_parts import StoredIds
 from reissue.ledger.record import ID, NUMBER, OWN_FIELDS, Entry, Event, PolicyVersion, Record, canonical, utc_time
 from reissue.ledger.recovery import leftovers, policy_on_disk, recover, refuse_if_ahead
 from reissue.ledger.sqlite import Database
@@ -59,7 +59,7 @@ from reissue.ledger.transactions import (
     replace_people,
     rows_of,
 )
-from reissue.ledger.verify import Finding, check_folder, verify
+from reissue.ledger.verify import Discrepancy, check_folder, verify
 
 Change = Callable[[sa.Connection], None]
 
@@ -74,7 +74,7 @@ class Ledger:
         self._database = Database(self._layout.catalog, shown, read_only=read_only)
         self._lock = WriterLock(self._layout.lock, shown)
         self._files = TableFiles(self._layout, shown)
-        self._ids = Ids(self._files, self._database)
+        self._ids = StoredIds(self._files, self._database)
 
     def __repr__(self) -> str:
         return f"Ledger('{self._shown}')"
@@ -329,7 +329,7 @@ class Ledger:
         rows = self._database.read(rows_of(sa.select(catalog.events).order_by(catalog.events.c.number)))
         return [Event(utc_time(row.time), row.kind, row.detail) for row in rows]
 
-    def verify(self) -> list[Finding]:
+    def verify(self) -> list[Discrepancy]:
         """Recompute every hash of the series; see `reissue.ledger.verify`."""
         return verify(self._layout.root)
 

@@ -21,7 +21,7 @@ from reissue.errors import InternalError, ParameterError, SeriesDamaged, count_o
 from reissue.ledger.record import ID, NUMBER
 from reissue.ledger.sqlite import Database
 from reissue.ledger.stored_tables import TableFiles
-from reissue.ledger.transactions import Part, current_people
+from reissue.ledger.transactions import IdFile, current_people
 
 T = TypeVar("T")
 
@@ -35,12 +35,12 @@ LARGE = 1 << 18
 
 
 @dataclass(repr=False)
-class Ids:
+class StoredIds:
     """The ids of everybody in a series, on disk."""
 
     files: TableFiles
     database: Database
-    _read_before: tuple[list[Part], pl.Series] = field(default_factory=lambda: ([], _NOBODY))
+    _read_before: tuple[list[IdFile], pl.Series] = field(default_factory=lambda: ([], _NOBODY))
     """The parts that were read last and the ids in them: from release to release most parts stay as they are."""
 
     def all(self) -> pl.Series:
@@ -79,7 +79,7 @@ class Ids:
                 erased += ids
         return changed, erased
 
-    def _of_present_parts(self, work: Callable[[list[Part]], T]) -> T:
+    def _of_present_parts(self, work: Callable[[list[IdFile]], T]) -> T:
         """Work on the files; a writer may replace some after the catalog was read, and then there are new ones."""
         seen = None
         while True:
@@ -91,7 +91,7 @@ class Ids:
                     raise
                 seen = parts
 
-    def _read(self, parts: list[Part]) -> pl.Series:
+    def _read(self, parts: list[IdFile]) -> pl.Series:
         before, ids = self._read_before
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, parts, strict=False)))
         if same < len(before):
@@ -106,14 +106,14 @@ class Ids:
         """Keep no ids in memory any longer."""
         self._read_before = ([], _NOBODY)
 
-    def _end(self, parts: list[Part]) -> int:
+    def _end(self, parts: list[IdFile]) -> int:
         """One more than the last number, from the number of rows in the last part."""
         return parts[-1].first + self.files.rows_in(self._path(parts[-1])) if parts else 0
 
-    def _part(self, part: Part) -> pl.DataFrame:
+    def _part(self, part: IdFile) -> pl.DataFrame:
         return self.files.read(self._path(part))
 
-    def _path(self, part: Part) -> Path:
+    def _path(self, part: IdFile) -> Path:
         return self.files.layout.blob(part.sha256)
 
 

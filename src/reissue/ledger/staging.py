@@ -21,7 +21,7 @@ from reissue.ledger.durable import (
 from reissue.ledger.layout import PARQUET, RECORD, Layout
 from reissue.ledger.parquet import FileFacts, write_private, write_public
 from reissue.ledger.record import NUMBER, Entry, release_json
-from reissue.ledger.transactions import Part, Staged
+from reissue.ledger.transactions import IdFile, Staged
 
 
 def new_staging_folder(layout: Layout) -> Path:
@@ -66,15 +66,15 @@ def stage_release(
         sync_folder(changed)
     shas = adopt_blobs(layout, written)
     tables = {name: sha256 for (kind, name), sha256 in shas.items() if kind == "table"}
-    part = None if people is None else Part(people[NUMBER][0], shas["people", ""])
+    part = None if people is None else IdFile(people[NUMBER][0], shas["people", ""])
     return Staged(folder.name, record, chain, {**kept, **tables}, part)
 
 
-def stage_people(layout: Layout, parts: Sequence[pl.DataFrame]) -> list[Part]:
+def stage_people(layout: Layout, parts: Sequence[pl.DataFrame]) -> list[IdFile]:
     """Write parts of the table of ids as blobs."""
     folder = new_staging_folder(layout)
     written = _write_all_private({("people", str(part[NUMBER][0])): part for part in parts}, folder)
-    return [Part(int(first), sha256) for (_, first), sha256 in adopt_blobs(layout, written).items()]
+    return [IdFile(int(first), sha256) for (_, first), sha256 in adopt_blobs(layout, written).items()]
 
 
 Key = tuple[str, str]

@@ -13,7 +13,7 @@ from reissue.ledger import catalog
 from reissue.ledger.record import Entry, now, utc_text
 
 
-class Part(NamedTuple):
+class IdFile(NamedTuple):
     """A file with the ids of the people from a number on."""
 
     first: int
@@ -31,7 +31,7 @@ class Staged:
     chain: str
     tables: dict[str, str]
     """The SHA-256 of each private table."""
-    people: Part | None
+    people: IdFile | None
     """The ids of the new people; it takes the place of all parts that begin at its first number or later."""
 
 
@@ -47,14 +47,14 @@ def add_event(connection: sa.Connection, kind: str, detail: str) -> None:
     connection.execute(catalog.events.insert().values(values))
 
 
-def current_people(connection: sa.Connection) -> list[Part]:
+def current_people(connection: sa.Connection) -> list[IdFile]:
     """The files that hold people's ids, in the order of the numbers."""
     columns = catalog.people.c
     rows = connection.execute(sa.select(columns.first_number, columns.sha256).order_by(columns.first_number))
-    return [Part(row.first_number, row.sha256) for row in rows]
+    return [IdFile(row.first_number, row.sha256) for row in rows]
 
 
-def add_people(connection: sa.Connection, part: Part) -> None:
+def add_people(connection: sa.Connection, part: IdFile) -> None:
     """Make a blob the last part of the table of ids, in place of those that begin with it or later."""
     columns = catalog.people.c
     connection.execute(catalog.people.delete().where(columns.first_number >= part.first))
@@ -153,7 +153,7 @@ def amend_policy(connection: sa.Connection, toml: str, reason: str, staged: str)
     add_event(connection, "amended", f"policy version {number}")
 
 
-def replace_people(connection: sa.Connection, parts: Sequence[Part], erased: int) -> None:
+def replace_people(connection: sa.Connection, parts: Sequence[IdFile], erased: int) -> None:
     """Replace parts of the table of ids by parts with fewer ids, and record how many were erased."""
     columns = catalog.people.c
     for part in parts:

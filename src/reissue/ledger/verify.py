@@ -29,7 +29,7 @@ from reissue.ledger.transactions import referenced_blobs
 
 
 @dataclass(frozen=True)
-class Finding:
+class Discrepancy:
     """One thing that is not as it was written."""
 
     file: str
@@ -56,7 +56,7 @@ class _Expected:
     """What the database finds wrong with itself."""
 
 
-def verify(folder: str | os.PathLike[str]) -> list[Finding]:
+def verify(folder: str | os.PathLike[str]) -> list[Discrepancy]:
     """Check every file of a series against what was recorded of it; an empty list says that all is well."""
     shown = os.fspath(folder)
     layout = Layout.of(Path(folder).resolve())
@@ -65,7 +65,7 @@ def verify(folder: str | os.PathLike[str]) -> list[Finding]:
         return list(_findings(layout, Database(layout.catalog, shown, read_only=True), shown))
 
 
-def _findings(layout: Layout, database: Database, shown: str) -> Iterator[Finding]:
+def _findings(layout: Layout, database: Database, shown: str) -> Iterator[Discrepancy]:
     # First the folders, then the catalog: it knows whatever a writer has put there before.
     present = names_in(layout.public)
     blobs = names_in(layout.blobs)
@@ -73,27 +73,27 @@ def _findings(layout: Layout, database: Database, shown: str) -> Iterator[Findin
     try:
         expected = database.read(lambda connection: _expected(connection, shown))
     except SeriesDamaged as damage:
-        yield Finding(own_name, f"{damage.what} The releases are checked by their own records only.")
+        yield Discrepancy(own_name, f"{damage.what} The releases are checked by their own records only.")
         expected = None
     if expected is None:
         records = _records_on_disk(layout, present)
     else:
         records = expected.records
         for problem in expected.problems:
-            yield Finding(own_name, f"the database is damaged: {problem}")
+            yield Discrepancy(own_name, f"the database is damaged: {problem}")
         for gap in sorted(set(range(1, max(records, default=0))) - set(records)):
-            yield Finding(own_name, f"release {gap} is missing from it")
+            yield Discrepancy(own_name, f"release {gap} is missing from it")
     yield from _check_releases(layout, records, expected)
     known = {release_name(number) for number in records}
     for name in present:
         if name not in known:
-            yield Finding(f"public/{name}", "the catalog knows nothing of it")
+            yield Discrepancy(f"public/{name}", "the catalog knows nothing of it")
     yield from _check_blobs(layout, blobs)
     if expected is not None:
         yield from _missing_blobs(layout, database, expected.blobs)
         yield from _check_policy(layout, expected)
     if stat.S_IMODE(layout.private.stat().st_mode) & 0o077:
-        yield Finding("private", "others than its owner may look into it; its mode should be 0700")
+        yield Discrepancy("private", "others than its owner may look into it; its mode should be 0700")
 
 
 def _expected(connection: sa.Connection, shown: str) -> _Expected:
@@ -119,18 +119,18 @@ def _records_on_disk(layout: Layout, present: list[str]) -> dict[int, bytes]:
     return {number: path.read_bytes() if path.is_file() else b"" for number, path in sorted(paths.items())}
 
 
-def _check_releases(layout: Layout, records: dict[int, bytes], expected: _Expected | None) -> Iterator[Finding]:
+def _check_releases(layout: Layout, records: dict[int, bytes], expected: _Expected | None) -> Iterator[Discrepancy]:
     previous: str | None = None
     for number, text in records.items():
         shown = f"public/{release_name(number)}"
         body = _parsed(text)
         if body is None:
-            yield Finding(f"{shown}/{RECORD}", "the record of the release cannot be understood")
+            yield Discrepancy(f"{shown}/{RECORD}", "the record of the release cannot be understood")
             continue
         chain = body.pop("chain")
         links = [previous] if expected is None else [previous, expected.chains[number]]
         if body["previous"] != links[0] or any(chain != link for link in [chain_value(previous, body), *links[1:]]):
-            yield Finding(f"{shown}/{RECORD}", "its chain does not fit its content and the release before it")
+            yield Discrepancy(f"{shown}/{RECORD}", "its chain does not fit its content and the release before it")
         previous = chain
         staged = "" if expected is None else expected.staged[number]
         yield from check_folder(layout, number, staged, text, body["files"])
@@ -153,7 +153,7 @@ def _parsed(text: bytes) -> dict[str, Any] | None:
 
 def check_folder(
     layout: Layout, number: int, staged: str, record: bytes, files: dict[str, dict[str, object]]
-) -> Iterator[Finding]:
+) -> Iterator[Discrepancy]:
     """What is wrong with the public files of one release."""
     public = layout.release(number)
     waiting = layout.staged_release(staged)
@@ -164,43 +164,43 @@ def check_folder(
     yield from found
 
 
-def _check_files(folder: Path, shown: str, record: bytes, files: dict[str, dict[str, object]]) -> Iterator[Finding]:
+def _check_files(folder: Path, shown: str, record: bytes, files: dict[str, dict[str, object]]) -> Iterator[Discrepancy]:
     if not folder.is_dir():
-        yield Finding(shown, "the release was committed, but its folder is missing")
+        yield Discrepancy(shown, "the release was committed, but its folder is missing")
         return
     present = set(names_in(folder))
     for name in sorted(present - set(files) - {RECORD}):
-        yield Finding(f"{shown}/{name}", "it does not belong to the release")
+        yield Discrepancy(f"{shown}/{name}", "it does not belong to the release")
     for name in sorted({*files, RECORD} - present):
-        yield Finding(f"{shown}/{name}", "it is missing")
+        yield Discrepancy(f"{shown}/{name}", "it is missing")
     for name in sorted({*files, RECORD} & present):
         path = folder / name
         if path.is_symlink() or not path.is_file():
-            yield Finding(f"{shown}/{name}", "it is not a plain file")
+            yield Discrepancy(f"{shown}/{name}", "it is not a plain file")
         elif name != RECORD:
             yield from _check_bytes(path, f"{shown}/{name}", str(files[name]["sha256"]))
         elif path.read_bytes() != record:
-            yield Finding(f"{shown}/{name}", "its bytes have changed since the release was committed")
+            yield Discrepancy(f"{shown}/{name}", "its bytes have changed since the release was committed")
 
 
-def _check_bytes(path: Path, shown: str, sha256: str) -> Iterator[Finding]:
+def _check_bytes(path: Path, shown: str, sha256: str) -> Iterator[Discrepancy]:
     try:
         same = sha256_of(path) == sha256
     except FileNotFoundError:
         raise
     except OSError as error:
-        yield Finding(shown, f"it cannot be read: {os.strerror(error.errno or 0)}")
+        yield Discrepancy(shown, f"it cannot be read: {os.strerror(error.errno or 0)}")
         return
     if not same:
-        yield Finding(shown, "its bytes have changed since it was written (its SHA-256 is another)")
+        yield Discrepancy(shown, "its bytes have changed since it was written (its SHA-256 is another)")
 
 
-def _check_blobs(layout: Layout, names: list[str]) -> Iterator[Finding]:
+def _check_blobs(layout: Layout, names: list[str]) -> Iterator[Discrepancy]:
     for name in names:
         path = layout.blobs / name
         shown = layout.relative(path)
         if not is_blob_name(name):
-            yield Finding(shown, "it does not belong to the ledger")
+            yield Discrepancy(shown, "it does not belong to the ledger")
             continue
         try:
             yield from _check_bytes(path, shown, name.partition(".")[0])
@@ -208,17 +208,19 @@ def _check_blobs(layout: Layout, names: list[str]) -> Iterator[Finding]:
             continue  # superseded and removed while we looked; whether it is needed is checked below
 
 
-def _missing_blobs(layout: Layout, database: Database, needed: set[str]) -> Iterator[Finding]:
+def _missing_blobs(layout: Layout, database: Database, needed: set[str]) -> Iterator[Discrepancy]:
     missing = {sha256 for sha256 in needed if not layout.blob(sha256).is_file()}
     if missing:  # a writer may have superseded a file since; ask again
         missing &= database.read(referenced_blobs)
     for sha256 in sorted(missing):
-        yield Finding(layout.relative(layout.blob(sha256)), "it is missing")
+        yield Discrepancy(layout.relative(layout.blob(sha256)), "it is missing")
 
 
-def _check_policy(layout: Layout, expected: _Expected) -> Iterator[Finding]:
+def _check_policy(layout: Layout, expected: _Expected) -> Iterator[Discrepancy]:
     text = policy_on_disk(layout, expected.policy_staged)
     if text is None:
-        yield Finding(layout.relative(layout.policy), "it is missing")
+        yield Discrepancy(layout.relative(layout.policy), "it is missing")
     elif text != expected.policy:
-        yield Finding(layout.relative(layout.policy), "it is not the recorded policy; amend the policy or restore it")
+        yield Discrepancy(
+            layout.relative(layout.policy), "it is not the recorded policy; amend the policy or restore it"
+        )

@@ -72,7 +72,7 @@ def adopt(
     method = _adopting(policy)
     given = _given(releases, members, group, policy.schema)
     check_members(given)
-    past = _Past.of(given, policy, key_of(policy, Path(folder)))
+    past = _Adopted.of(given, policy, key_of(policy, Path(folder)))
     memory, lost = method.adopt(past.view)
     checks = _followed(policy, past.view, lost)
     entries = [past.entry(number, policy) for number in range(1, len(given) + 1)]
@@ -121,7 +121,7 @@ def _certain(foreign: Foreign) -> Published:
 
 
 @dataclass(repr=False)
-class _Past:
+class _Adopted:
     """Releases made elsewhere, with people by number and values as the policy has them."""
 
     given: list[Given]
@@ -136,7 +136,7 @@ class _Past:
     view: Published = field(init=False)
 
     @classmethod
-    def of(cls, given: list[Given], policy: Policy, key: bytes | None) -> _Past:
+    def of(cls, given: list[Given], policy: Policy, key: bytes | None) -> _Adopted:
         past = cls(given)
         schema = policy.schema
         ids = pl.Series("id", [], dtype=pl.String)

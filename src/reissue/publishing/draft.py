@@ -65,7 +65,7 @@ class PrivateTables:
 
 
 @dataclass(frozen=True, repr=False)
-class Judged:
+class DraftVerdicts:
     """What is said about a draft, and the seal on the tables of which it is said."""
 
     verdicts: tuple[Verdict, ...]
@@ -98,7 +98,7 @@ class Draft:
     """What its method remembers for the next release."""
     checks: Remembered
     """What the checkers of its promises remember."""
-    judged: Judged
+    judged: DraftVerdicts
     """What is said about it: verdicts, notes, the seal on what was checked, what the gate said."""
     seed: str
     library: Library

@@ -23,12 +23,12 @@ from reissue.model.schema import Schema
 from reissue.model.showing import shown
 from reissue.model.snapshot import Delta, Snapshot
 from reissue.publishing.barred import all_rows, without_barred
-from reissue.publishing.draft import Continuation, Draft, Judged, PrivateTables, sealed
+from reissue.publishing.draft import Continuation, Draft, DraftVerdicts, PrivateTables, sealed
 from reissue.publishing.history import History
 from reissue.publishing.notes import notes_of
 from reissue.publishing.policy import Policy
 from reissue.publishing.refusals import check_changes, check_feasible, check_protection, check_registry
-from reissue.tables.coding import Coded, code_table
+from reissue.tables.coding import CodedTable, code_table
 from reissue.tables.frames import Library, read_table
 from reissue.tables.recode import Recoded, anatomise, generalise, view_of
 from reissue.tables.registered import Registry, code_registered, read_registry, with_values
@@ -123,7 +123,7 @@ def make_draft(
         private=private,
         memory=memory,
         checks=checks,
-        judged=Judged(verdicts, notes, seal=sealed(recoded.tables, private.changed, continues)),
+        judged=DraftVerdicts(verdicts, notes, seal=sealed(recoded.tables, private.changed, continues)),
         seed=str(sequence.entropy),
         library=library,
     )
@@ -260,7 +260,7 @@ def _disclosed(recoded: Recoded, policy: Policy) -> Recoded:
 
 def _read(
     given: Submission, registry: Registry | None, schema: Schema, history: History, progress: Progress
-) -> tuple[Coded, Library]:
+) -> tuple[CodedTable, Library]:
     """Read and code a table; of a file nothing but the codes stays in memory."""
     progress("Reading the table")
     frame, library = read_table(given.table, text=schema.texts)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Past:
+class PastReleases:
     """The releases of a series, with what the private side knows of them."""
 
     ledger: Ledger
@@ -210,7 +210,7 @@ class Sight:
     """Whether values are shown in other groups than their people's."""
 
     @classmethod
-    def of_series(cls, past: Past, schema: Schema) -> Sight:
+    def of_series(cls, past: PastReleases, schema: Schema) -> Sight:
         """All releases as they are."""
         if not past.releases:
             raise ParameterError("There is nothing to audit: the series has no release yet.", hint="publish one first.")
@@ -229,7 +229,7 @@ class Sight:
         )
 
     @classmethod
-    def of_draft(cls, draft: Draft, past: Past | None) -> Sight:
+    def of_draft(cls, draft: Draft, past: PastReleases | None) -> Sight:
         """A draft after all releases, as the gate sees it: it answers for what the draft adds.
 
         People of releases made elsewhere who are never published again are left out with all who share groups
@@ -321,7 +321,7 @@ class Sight:
 
 
 def at_gate(
-    draft: Draft, past: Past | None = None, *, progress: Progress = lambda stage: None
+    draft: Draft, past: PastReleases | None = None, *, progress: Progress = lambda stage: None
 ) -> tuple[Draft, AuditReport | None]:
     """The draft, which then remembers what the gate of its policy says, and the report; as it is without a gate."""
     gate = draft.policy.gate
@@ -358,7 +358,7 @@ class Terms:
             raise ParameterError("With gate=False the gate is not asked, so there is nothing to report.")
         written_reason(self.override, gate)
 
-    def met(self, draft: Draft, past: Past | None = None, *, progress: Progress = lambda stage: None) -> Draft:
+    def met(self, draft: Draft, past: PastReleases | None = None, *, progress: Progress = lambda stage: None) -> Draft:
         """The draft, which then remembers what the gate says; GateClosed is raised if that is in the way."""
         if not self.asked:
             return draft
@@ -424,7 +424,7 @@ class Drawn:
             )
 
     def beside(
-        self, knowledge: Knowledge | None, past: Past, view: Published, schema: Schema, draft: Draft | None
+        self, knowledge: Knowledge | None, past: PastReleases, view: Published, schema: Schema, draft: Draft | None
     ) -> Knowledge | None:
         """What the adversary knows already, and what is drawn; who is known already stays so."""
         if self.compromised:
@@ -446,7 +446,7 @@ class Drawn:
 
 
 def knowing_who_waited(
-    given: Knowledge | None, past: Past, view: Published, schema: Schema, draft: Draft | None = None
+    given: Knowledge | None, past: PastReleases, view: Published, schema: Schema, draft: Draft | None = None
 ) -> Knowledge:
     """With who waited for which release, and the method.
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, listed
-from reissue.ledger import Finding, Ledger, PolicyVersion, Record
+from reissue.ledger import Discrepancy, Ledger, PolicyVersion, Record
 from reissue.model.published import Published
 from reissue.model.release import Release
 from reissue.model.rules import Rows
@@ -26,7 +26,7 @@ from reissue.publishing.draft import Draft
 from reissue.publishing.drafting import Progress, Submission, in_the_way, make_draft
 from reissue.publishing.gate import Gate, written_reason
 from reissue.publishing.history import History
-from reissue.publishing.inspection import Drawn, Past, Sight, Terms, at_gate, to_commit
+from reissue.publishing.inspection import Drawn, PastReleases, Sight, Terms, at_gate, to_commit
 from reissue.publishing.policy import Policy, key_of, with_absolute_key
 from reissue.publishing.private import Private
 from reissue.publishing.refusals import check_amendment, never_without
@@ -364,10 +364,10 @@ class Series:
             progress=progress,
         )
 
-    def _past(self) -> Past:
+    def _past(self) -> PastReleases:
         records = {record.number: record for record in self._ledger.releases()}
         releases = [self._release(record, self._frames) for record in records.values()]
-        return Past(self._ledger, releases, lambda number: self._policy_of(records[number]))
+        return PastReleases(self._ledger, releases, lambda number: self._policy_of(records[number]))
 
     def utility(
         self,
@@ -440,7 +440,7 @@ class Series:
         """Every version of the policy."""
         return self._ledger.policies()
 
-    def verify(self) -> list[Finding]:
+    def verify(self) -> list[Discrepancy]:
         """Check every public file and every private table against its hash; an empty list is a clean bill.
 
         The catalog, which holds the hashes, is checked by SQLite's own means only.

@@ -18,7 +18,7 @@ from reissue.reasoning.worlds.candidates import candidates
 
 
 @dataclass(frozen=True, repr=False)
-class Witness:
+class LeakWitness:
     """One exposed person, and the groups that expose it."""
 
     person: int
@@ -44,7 +44,7 @@ def exposure(published: Published) -> pl.DataFrame:
     )
 
 
-def witness(published: Published) -> Witness | None:
+def witness(published: Published) -> LeakWitness | None:
     """The person exposed by the fewest releases taken together, or None when there is nobody."""
     found = candidates(published)
     releases = np.diff(published.index.group_starts)[published.index.made_up :]
@@ -53,7 +53,7 @@ def witness(published: Published) -> Witness | None:
         return None
     place = telling[np.argmin(releases[telling])]
     person = int(found.people[place])
-    return Witness(person, published.values[found.only[place]], tuple(_groups_of(published, person)))
+    return LeakWitness(person, published.values[found.only[place]], tuple(_groups_of(published, person)))
 
 
 def _groups_of(published: Published, person: int) -> Any:

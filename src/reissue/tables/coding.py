@@ -42,7 +42,7 @@ class KnownBefore:
 
 
 @dataclass(frozen=True, repr=False)
-class Coded:
+class CodedTable:
     """A snapshot, the ids its new people came with, and the domain including this table."""
 
     snapshot: Snapshot
@@ -55,7 +55,7 @@ class Coded:
 
 def code_table(
     frame: pl.DataFrame, schema: Schema, known: KnownBefore = KnownBefore(), *, show_values: bool = False
-) -> Coded:
+) -> CodedTable:
     """Check and code a table; raise one TableError with everything that is wrong with it."""
     coder = Coder(known.domain, show_values)
     coder.problems += role_problems(frame, schema)
@@ -69,7 +69,7 @@ def code_table(
     if coder.problems or ids is None:
         raise unfit(coder.problems, frame.height)
     numbers, new_ids = numbered(known.numbers(ids), ids, known.next_number)
-    return Coded(snapshot_of(numbers, columns, schema), new_ids, Domain(coder.domain))
+    return CodedTable(snapshot_of(numbers, columns, schema), new_ids, Domain(coder.domain))
 
 
 def restore(rows: pl.DataFrame, schema: Schema, domain: Domain, facts: pl.DataFrame | None = None) -> Snapshot:

@@ -19,7 +19,7 @@ Codes = npt.NDArray[np.unsignedinteger]
 
 
 @dataclass(frozen=True, repr=False)
-class Counted:
+class GroupCounts:
     """How often each group has each value; groups one after the other in flat arrays."""
 
     grouping: Grouping
@@ -35,7 +35,7 @@ class Counted:
     """Where each group begins in `codes` and `counts`."""
 
     @classmethod
-    def of(cls, codes: Codes, grouping: Grouping) -> Counted:
+    def of(cls, codes: Codes, grouping: Grouping) -> GroupCounts:
         """Count the values of the rows of each group."""
         starts = starts_of(grouping.sizes())
         in_order, distinct = np.empty_like(codes), np.empty_like(codes)

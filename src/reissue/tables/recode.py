@@ -24,7 +24,7 @@ from reissue.kernels import grouped, warm_up
 from reissue.model.grouping import Grouping
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.snapshot import Column, Labels, Leaves, Numbers, Snapshot, enum_of
-from reissue.tables.counting import Counted, mixed
+from reissue.tables.counting import GroupCounts, mixed
 
 DENSE = 1 << 22
 """Combinations of codes are ranked by a table of so many places, or four for each row; beyond, by sorting."""
@@ -74,11 +74,11 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
     return Recoded({"table": table}, (people.group + 1).astype(np.uint32), view)
 
 
-def _counted(snapshot: Snapshot, grouping: Grouping) -> Counted:
+def _counted(snapshot: Snapshot, grouping: Grouping) -> GroupCounts:
     """How often each group has each value."""
     if snapshot.owner is None:
-        return Counted.of(snapshot.values.codes, grouping)
-    return Counted.of(snapshot.values.codes, grouping.of_values(snapshot.owner))
+        return GroupCounts.of(snapshot.values.codes, grouping)
+    return GroupCounts.of(snapshot.values.codes, grouping.of_values(snapshot.owner))
 
 
 def _renumbered(grouping: Grouping, rank: npt.NDArray[np.int32]) -> Grouping:
@@ -99,10 +99,10 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classe
     def content() -> Words:
         rows = np.zeros(grouping.count, dtype=np.uint64)
         np.add.at(rows, grouping.group, mixed(row_rank))
-        return rows ^ Counted.of(snapshot.values.codes, grouping).content_hash()
+        return rows ^ GroupCounts.of(snapshot.values.codes, grouping).content_hash()
 
     rank = _rank([first_row], content)
-    renumbered = Counted.of(snapshot.values.codes, Grouping(rank[grouping.group], grouping.count))
+    renumbered = GroupCounts.of(snapshot.values.codes, Grouping(rank[grouping.group], grouping.count))
     group = rank[grouping.group].astype(np.int64)
     # Two counting sorts, the less important key first.
     rows = in_order(row_rank, distinct)
@@ -135,7 +135,7 @@ def _warm_up(snapshot: Snapshot) -> None:
             nothing = column.codes[:0]
             grouped.extents(nobody.group, nothing, nothing.copy(), nothing.copy())
             grouped.code_sets(nobody.group, nothing, np.empty((0, 1), dtype=np.uint64))
-        Counted.of(snapshot.values.codes[:0], nobody).view(snapshot.people[:0], 0)
+        GroupCounts.of(snapshot.values.codes[:0], nobody).view(snapshot.people[:0], 0)
 
     warm_up(run)
 
@@ -166,7 +166,7 @@ def _row_rank(snapshot: Snapshot, further: tuple[Column, ...] = ()) -> tuple[Int
 def whole(snapshot: Snapshot, stratum: Ints, number: int = 1) -> Published:
     """The coarsest release there is: one group for each stratum. What fails here fails everywhere."""
     group = stratum.astype(np.int32)
-    counted = Counted.of(snapshot.values.codes, Grouping(group, int(group.max()) + 1))
+    counted = GroupCounts.of(snapshot.values.codes, Grouping(group, int(group.max()) + 1))
     return view_of(snapshot, counted.view(snapshot.people, number))
 
 

@@ -19,7 +19,7 @@ from reissue.model.domain import PERSON, Domain
 from reissue.model.schema import Schema
 from reissue.model.showing import appended, only
 from reissue.model.snapshot import Column, People, Snapshot
-from reissue.tables.coding import Coded, Coder, KnownBefore, numbered, role_problems, snapshot_of, unfit
+from reissue.tables.coding import CodedTable, Coder, KnownBefore, numbered, role_problems, snapshot_of, unfit
 from reissue.tables.frames import read_table
 
 Extinct = Iterable[object] | Path | None
@@ -75,7 +75,7 @@ def code_registered(
     last: pl.DataFrame | None = None,
     dead: pl.DataFrame | None = None,
     show_values: bool = False,
-) -> Coded:
+) -> CodedTable:
     """Check and code a table with its registry; raise one TableError with everything that is wrong with them.
 
     `last` are the people registered at the last release, `dead` those who were given as extinct before: `person`, a
@@ -140,7 +140,7 @@ def code_registered(
     buried = np.union1d(buried, given)
     if registry.people is None and last is not None:
         snapshot = _with_earlier(snapshot, last, buried)
-    return Coded(snapshot, new_ids, Domain(coder.domain), pl.DataFrame({"person": buried.astype(np.uint32)}))
+    return CodedTable(snapshot, new_ids, Domain(coder.domain), pl.DataFrame({"person": buried.astype(np.uint32)}))
 
 
 def _extinct(coder: Coder, extinct: pl.Series | None, key: bytes | None) -> pl.Series | None:

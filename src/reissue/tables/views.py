@@ -14,7 +14,7 @@ from reissue.model.grouping import Grouping
 from reissue.model.published import Published
 from reissue.model.release import Release
 from reissue.model.schema import Numeric, Schema
-from reissue.tables.counting import Counted
+from reissue.tables.counting import GroupCounts
 from reissue.tables.frames import read_table
 
 Kept = tuple[Release, pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]
@@ -36,7 +36,7 @@ def published_view(releases: Iterable[Kept], schema: Schema, classes: Container[
         coded = pl.DataFrame({"value": column}).join(
             place, on="value", how="left", nulls_equal=True, maintain_order="left"
         )
-        counted = Counted.of(coded["code"].to_numpy(), _grouping(group))
+        counted = GroupCounts.of(coded["code"].to_numpy(), _grouping(group))
         region = _region(release, name)
         if facts is None:
             numbered = _classes(rows, made, name) if release.number in classes else None

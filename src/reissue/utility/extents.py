@@ -21,11 +21,11 @@ from reissue.errors import InternalError, ParameterError, listed
 from reissue.kernels.query_counts import distinct_codes
 from reissue.model.grouping import Grouping
 from reissue.model.snapshot import Codes, Column, Labels, Leaves, Numbers
-from reissue.utility.rows import Rows
+from reissue.utility.rows import PublishedRows
 
 
 @dataclass(frozen=True, repr=False)
-class Intervals:
+class IntervalExtents:
     """A numeric attribute: the lowest and highest number of each group."""
 
     levels: Numbers
@@ -48,7 +48,7 @@ class Intervals:
 
 
 @dataclass(frozen=True, repr=False)
-class Sets:
+class SetExtents:
     """A categorical attribute: the labels of each group."""
 
     levels: Labels
@@ -67,7 +67,7 @@ class Sets:
 
 
 @dataclass(frozen=True, repr=False)
-class Nodes:
+class NodeExtents:
     """An attribute with a hierarchy: the nearest common ancestor of each group."""
 
     levels: Leaves
@@ -86,7 +86,7 @@ class Nodes:
         return self.levels.hierarchy.coverage[self.node].astype(np.int64)
 
 
-Extent = Intervals | Sets | Nodes
+Extent = IntervalExtents | SetExtents | NodeExtents
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,13 +96,13 @@ class Extents:
     names: tuple[str, ...]
     columns: tuple[Extent, ...]
     """One for each quasi-identifier, in the order of `names`."""
-    rows: Rows
+    rows: PublishedRows
 
     @classmethod
     def of(cls, quasi: Sequence[Column], grouping: Grouping, counterfeit: Bools | None = None) -> Extents:
         """Measure the members of each group."""
         check_lengths(quasi, grouping)
-        rows = Rows.of(grouping, counterfeit)
+        rows = PublishedRows.of(grouping, counterfeit)
         return cls(tuple(column.name for column in quasi), tuple(_extent(column, rows) for column in quasi), rows)
 
     @property
@@ -131,29 +131,31 @@ def check_lengths(columns: Sequence[Column], grouping: Grouping) -> None:
         raise InternalError(f"{listed(uneven)}: not as many codes as the grouping has rows")
 
 
-def _extent(column: Column, rows: Rows) -> Extent:
+def _extent(column: Column, rows: PublishedRows) -> Extent:
     codes = column.codes[rows.order]
     levels = column.levels
     if isinstance(levels, Numbers):
         return _intervals(codes, rows, levels)
     if isinstance(levels, Labels):
         starts, found = distinct_codes(codes.astype(np.uint32), rows.starts, len(levels.labels))
-        return Sets(levels, starts, found)
+        return SetExtents(levels, starts, found)
     node = levels.hierarchy.nearest(codes, rows.starts)
-    return Nodes(levels, node.astype(np.int64))
+    return NodeExtents(levels, node.astype(np.int64))
 
 
-def _intervals(codes: Codes, rows: Rows, levels: Numbers) -> Intervals:
+def _intervals(codes: Codes, rows: PublishedRows, levels: Numbers) -> IntervalExtents:
     first = rows.starts[:-1]
     highest = np.maximum.reduceat(codes, first)
     if not levels.missing:
         lowest = np.minimum.reduceat(codes, first)
-        return Intervals(levels, levels.values[lowest], levels.values[highest], np.zeros(first.size, dtype=np.bool_))
+        return IntervalExtents(
+            levels, levels.values[lowest], levels.values[highest], np.zeros(first.size, dtype=np.bool_)
+        )
     some_missing = np.minimum.reduceat(codes, first) == 0
     # Code 0 is the missing value: put it above all numbers to find the lowest of those.
     above = np.where(codes == 0, np.iinfo(codes.dtype).max, codes)
     lowest = np.where(highest == 0, 0, np.minimum.reduceat(above, first))
-    return Intervals(levels, levels.values[lowest], levels.values[highest], some_missing & (highest > 0))
+    return IntervalExtents(levels, levels.values[lowest], levels.values[highest], some_missing & (highest > 0))
 
 
 def _beyond_one(count: Ints, domain: int) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 from reissue.arrays.types import Bools
 from reissue.errors import ParameterError
 from reissue.model.grouping import Grouping
-from reissue.utility.rows import Tally
+from reissue.utility.rows import RowCounts
 
 
 def discernibility(grouping: Grouping, *, counterfeit: Bools | None = None) -> int:
@@ -24,7 +24,7 @@ def discernibility(grouping: Grouping, *, counterfeit: Bools | None = None) -> i
     count as rows. Whoever is held back cannot be told from anybody and costs as many as there are people in the
     private table, those held back included.
     """
-    tally = Tally.of(grouping, counterfeit)
+    tally = RowCounts.of(grouping, counterfeit)
     sizes = grouping.sizes()
     return int(np.dot(sizes, sizes)) + tally.held_back * tally.people
 
@@ -33,7 +33,7 @@ def average_class_size(grouping: Grouping) -> float:
     """Published rows per group."""
     if not grouping.count:
         raise ParameterError("There are no rows to measure.", hint="measure a release that published at least one row.")
-    return Tally.of(grouping).published / grouping.count
+    return RowCounts.of(grouping).published / grouping.count
 
 
 def normalised_class_size(grouping: Grouping, k: int) -> float:

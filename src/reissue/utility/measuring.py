@@ -23,7 +23,7 @@ from reissue.utility.loss import (
     information_loss_of,
 )
 from reissue.utility.queries import Form, Progress, QueryError, check_form, query_error
-from reissue.utility.rows import Rows, Tally, of_values
+from reissue.utility.rows import PublishedRows, RowCounts, of_values
 from reissue.utility.workload import Workload
 
 
@@ -165,8 +165,8 @@ def measure(
         extents = Extents.of(quasi, grouping, counterfeit if owner is None else None)
     if owner is not None:
         quasi, grouping, counterfeit = of_values(quasi, grouping, owner)
-        extents = extents and replace(extents, rows=Rows.of(grouping))
-    tally = Tally.of(grouping, counterfeit)
+        extents = extents and replace(extents, rows=PublishedRows.of(grouping))
+    tally = RowCounts.of(grouping, counterfeit)
     error = None
     if workload is not None:
         error = query_error(quasi, values, grouping, workload, form, progress, counterfeit=counterfeit, extents=extents)

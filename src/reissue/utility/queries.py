@@ -44,8 +44,8 @@ from reissue.model.grouping import Grouping
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.showing import with_changed
 from reissue.model.snapshot import Column
-from reissue.utility.extents import Extents, Intervals, Nodes, Sets, check_lengths
-from reissue.utility.rows import Rows
+from reissue.utility.extents import Extents, IntervalExtents, NodeExtents, SetExtents, check_lengths
+from reissue.utility.rows import PublishedRows
 from reissue.utility.workload import Batch, Queries, Workload, is_whole
 
 Form = Literal["generalised", "anatomised"]
@@ -170,8 +170,8 @@ def _answerer(
     """A function from a batch to what the table and the release say; safe to call from several threads."""
     if extents is None and form == "generalised":
         extents = Extents.of(quasi, grouping, counterfeit)
-    rows = extents.rows if extents else Rows.of(grouping, counterfeit)
-    regions = Regions.of(extents, queries.bases) if extents else None
+    rows = extents.rows if extents else PublishedRows.of(grouping, counterfeit)
+    regions = RegionArrays.of(extents, queries.bases) if extents else None
     own = queries.columns
     published = own if grouping.changed is None else (*own[:-1], with_changed(own[-1], grouping.changed))
     changed = np.empty(0, dtype=np.int64) if grouping.changed is None else grouping.changed.rows
@@ -234,7 +234,7 @@ def _in_threads(queries: Queries, answer: Callable[[Batch], Answers]) -> Generat
 
 
 @dataclass(frozen=True, repr=False)
-class Regions:
+class RegionArrays:
     """The published regions of the groups, laid out for the kernel that answers queries from them.
 
     One for each attribute and group; what does not apply to an attribute stays 0.
@@ -253,7 +253,7 @@ class Regions:
     """The lines of the leaves below each."""
 
     @classmethod
-    def of(cls, extents: Extents, bases: Ints) -> Regions:
+    def of(cls, extents: Extents, bases: Ints) -> RegionArrays:
         """Lay out what was measured; `bases` says where the lines of each attribute begin."""
         width, groups = len(extents.columns), extents.rows.sizes.size
         kinds = np.zeros(width, dtype=np.int64)
@@ -264,10 +264,10 @@ class Regions:
         leaves: list[Small] = []
         for position, extent in enumerate(extents.columns):
             base = np.uint32(bases[position])
-            if isinstance(extent, Intervals):
+            if isinstance(extent, IntervalExtents):
                 kinds[position] = kernels.INTERVAL
                 low[position], high[position] = _interval(extent)
-            elif isinstance(extent, Sets):
+            elif isinstance(extent, SetExtents):
                 kinds[position] = kernels.SET
                 set_starts[position] = extent.starts + sum(part.size for part in set_lines)
                 set_lines.append(extent.codes + base)
@@ -320,7 +320,7 @@ class Regions:
         )
 
 
-def _interval(extent: Intervals) -> tuple[Floats, Floats]:
+def _interval(extent: IntervalExtents) -> tuple[Floats, Floats]:
     """The ends on the number line, after the convention of `workload.edges`."""
     half = 0.5 if is_whole(extent.levels) else 0.0
     # Only a query that does not restrict the attribute reaches down to where missing values are put.
@@ -331,7 +331,7 @@ def _interval(extent: Intervals) -> tuple[Floats, Floats]:
     )
 
 
-def _leaves_below(extent: Nodes) -> tuple[list[Small], Ints]:
+def _leaves_below(extent: NodeExtents) -> tuple[list[Small], Ints]:
     """The leaf positions below each distinct node, and which of those each group has."""
     hierarchy = extent.levels.hierarchy
     used, which = np.unique(extent.node, return_inverse=True)

@@ -28,7 +28,7 @@ def of_values(
 
 
 @dataclass(frozen=True)
-class Tally:
+class RowCounts:
     """How many rows there are of each sort."""
 
     published: int
@@ -44,7 +44,7 @@ class Tally:
         return self.published - self.counterfeits + self.held_back
 
     @classmethod
-    def of(cls, grouping: Grouping, counterfeit: Bools | None = None) -> Tally:
+    def of(cls, grouping: Grouping, counterfeit: Bools | None = None) -> RowCounts:
         """Count the rows of a grouping, where the counterfeits stand among the others."""
         if grouping.counterfeits is not None:
             raise InternalError("counterfeits are to be measured as rows among the others")
@@ -60,7 +60,7 @@ class Tally:
 
 
 @dataclass(frozen=True, repr=False)
-class Rows:
+class PublishedRows:
     """The published rows of a table, group after group, and the others by their row numbers."""
 
     order: Ints
@@ -75,9 +75,9 @@ class Rows:
     """Row numbers of the people who are in no group."""
 
     @classmethod
-    def of(cls, grouping: Grouping, counterfeit: Bools | None = None) -> Rows:
+    def of(cls, grouping: Grouping, counterfeit: Bools | None = None) -> PublishedRows:
         """Put the rows of a grouping in order."""
-        tally = Tally.of(grouping, counterfeit)
+        tally = RowCounts.of(grouping, counterfeit)
         sizes = grouping.sizes()
         if not sizes.size:
             raise ParameterError(

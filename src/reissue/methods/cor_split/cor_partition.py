@@ -34,14 +34,14 @@ import numpy as np
 
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Ints, Words
-from reissue.methods.invariance.invariance import Parts, Settled
+from reissue.methods.invariance.invariance import Settled, SplitRows
 from reissue.methods.invariance.splitting import PARALLEL_FROM, Cells
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.reasoning.history.group_histories import MADE_UP, GroupHistories, Groups
 
 if TYPE_CHECKING:
     from reissue.kernels.halving import Lines
-    from reissue.kernels.safe_partition import Buckets
+    from reissue.kernels.safe_partition import BucketArrays
 
 Degree = Callable[[int], int]
 """The n that a signature of so many values needs."""
@@ -93,7 +93,7 @@ class _Arranged(NamedTuple):
         return first
 
     @classmethod
-    def of(cls, parts: Parts) -> _Arranged:
+    def of(cls, parts: SplitRows) -> _Arranged:
         bucket, value = parts.bucket.astype(np.int64), parts.value.astype(np.int64)
         codes, buckets = int(value.max(initial=0)) + 1, int(bucket.max(initial=-1)) + 1
         there = np.zeros((buckets, codes), dtype=np.int64)
@@ -114,10 +114,10 @@ def _partitioned(
 ) -> tuple[Ints, Ints]:
     """The group of each place, numbered from the first of its bucket, and the counterfeits: bucket, value, group."""
     from reissue.kernels import warm_up
-    from reissue.kernels.safe_partition import Buckets, partition
+    from reissue.kernels.safe_partition import BucketArrays, partition
 
     group = np.empty(arranged.order.size, dtype=np.int64)
-    every = Buckets(arranged.base, arranged.values, arranged.height, degree, seed)
+    every = BucketArrays(arranged.base, arranged.values, arranged.height, degree, seed)
 
     def some(which: Ints) -> Ints:
         wanted: Ints = partition(_chosen(every, which), cells, lines, starts, past, group)
@@ -137,12 +137,12 @@ def _partitioned(
     return group + arranged.first[bucket], wanted
 
 
-def _chosen(buckets: Buckets, which: Ints) -> Buckets:
+def _chosen(buckets: BucketArrays, which: Ints) -> BucketArrays:
     base, values, height, degree, seed = buckets
     return type(buckets)(base[which], values[which], height[which], degree[which], seed[which])
 
 
-def _with_counterfeits(settled: Settled, parts: Parts, arranged: _Arranged, group: Ints, wanted: Ints) -> Settled:
+def _with_counterfeits(settled: Settled, parts: SplitRows, arranged: _Arranged, group: Ints, wanted: Ints) -> Settled:
     """With the counterfeits that the groups of some buckets lack; each gets the cells of a row that lies near."""
     bucket, rank, number = wanted
     if not bucket.size:

@@ -35,7 +35,7 @@ half; the right half is the next one. All null where it is a cell."""
 
 
 @dataclass(frozen=True, repr=False)
-class Cells:
+class CutTree:
     """A tree of cuts. Node 0 is the whole space; the children of a node are `left` and `left` + 1.
 
     Numbers of nodes are never given again. Those that belonged to cells put together since are nowhere in the tree.
@@ -53,19 +53,19 @@ class Cells:
     """The node that each was cut from; -1 for the root."""
 
     def __repr__(self) -> str:
-        return f"Cells({self.leaves.size:,} cells)"
+        return f"CutTree({self.leaves.size:,} cells)"
 
     def __len__(self) -> int:
         return self.left.size
 
     @classmethod
-    def undivided(cls) -> Cells:
+    def undivided(cls) -> CutTree:
         """The whole space as one cell."""
         one = np.full(1, LEAF, dtype=np.int32)
         return cls(one, np.zeros(1, dtype=np.int64), np.full(1, None, dtype=object), one.copy(), one.copy())
 
     @classmethod
-    def from_frame(cls, nodes: pl.DataFrame, quasi: Sequence[Column]) -> Cells:
+    def from_frame(cls, nodes: pl.DataFrame, quasi: Sequence[Column]) -> CutTree:
         """The tree that `frame` was made of, in the codes of this table."""
         count = int(nodes["node"].max()) + 1  # type: ignore[arg-type]
         attribute, left = (np.full(count, LEAF, dtype=np.int32) for _ in range(2))
@@ -172,8 +172,8 @@ def codes_of(quasi: Sequence[Column]) -> Codes:
 
 
 def grow(
-    cells: Cells, quasi: Sequence[Column], codes: Codes, cell: Ints, least: Sequence[tuple[Bools, int]], fixed: Ints
-) -> tuple[Cells, Ints]:
+    cells: CutTree, quasi: Sequence[Column], codes: Codes, cell: Ints, least: Sequence[tuple[Bools, int]], fixed: Ints
+) -> tuple[CutTree, Ints]:
     """Cut cells further, each at the middle of the people in it, across the attribute they are spread over widest.
 
     `cell` is where everybody is; that is returned anew. Both halves must have at least so many of each sort of people
@@ -209,10 +209,10 @@ def grow(
         going_on = child[local] != LEAF
         rows, local = rows[going_on], local[going_on]
         cell[rows] = child[local] + (codes[cut_by[local], rows] >= cut_at[local])
-    return Cells(attribute, bound, lowest, left, parent), cell
+    return CutTree(attribute, bound, lowest, left, parent), cell
 
 
-def prune(cells: Cells, cell: Ints, present: Bools, least: int, fixed: Ints) -> tuple[Cells, Ints]:
+def prune(cells: CutTree, cell: Ints, present: Bools, least: int, fixed: Ints) -> tuple[CutTree, Ints]:
     """Put cells together again that have become too empty to be two, unless a role lives in one of them.
 
     So the tree does not grow with everybody who ever was somewhere. `cell` is where everybody is, returned anew.
@@ -235,7 +235,7 @@ def prune(cells: Cells, cell: Ints, present: Bools, least: int, fixed: Ints) -> 
     parent = np.full(len(cells), LEAF, dtype=np.int32)
     lowest = cells.lowest.copy()
     lowest[left == LEAF] = None
-    pruned = Cells(attribute, cells.bound, lowest, left, parent)
+    pruned = CutTree(attribute, cells.bound, lowest, left, parent)
     for nodes in pruned.levels:
         inner = nodes[left[nodes] != LEAF]
         parent[left[inner]] = parent[left[inner] + 1] = inner

@@ -32,7 +32,7 @@ import polars as pl
 
 from reissue.arrays.dense import in_order
 from reissue.arrays.types import Bools, Ints
-from reissue.methods.hd_composition.cells import LEAF, Cells
+from reissue.methods.hd_composition.cells import LEAF, CutTree
 from reissue.model.roles import BUDDIES, HOLDERS, INSTANCES
 
 NOBODY = -1
@@ -48,7 +48,7 @@ who must stay a decoy, and whether its owner has inherited it from a holder who 
 class Ground:
     """What is the same for all permanent values: who is registered, where, and who is present."""
 
-    cells: Cells
+    cells: CutTree
     cell: Ints
     """The cell of each row (a person registered)."""
     present: Bools
@@ -58,7 +58,7 @@ class Ground:
     """Where each cell's rows begin in `order`, by the place of the cell; one entry more than there are cells."""
 
     @classmethod
-    def of(cls, cells: Cells, cell: Ints, present: Bools) -> Ground:
+    def of(cls, cells: CutTree, cell: Ints, present: Bools) -> Ground:
         """Put everybody in order."""
         place = cells.span[0][cell]
         count = cells.leaves.size
@@ -352,7 +352,7 @@ def rows_of(people: Ints, row_of: Ints) -> Ints:
     return np.where(there, row_of[np.where(there, people, 0)], NOBODY)
 
 
-def _neighbourhoods(cells: Cells, room: Ints, holders: int, size: int) -> Ints:
+def _neighbourhoods(cells: CutTree, room: Ints, holders: int, size: int) -> Ints:
     """For each node the part of space that the decoys of a holder in it are drawn from.
 
     The parts are as small as they can be with room for the cliques of more holders than one should expect in any of

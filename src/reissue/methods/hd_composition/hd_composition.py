@@ -38,7 +38,7 @@ from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, InternalError, Refused, count_of
 from reissue.kernels import warm_up
 from reissue.methods.base import Method, Takes, nothing_for_protected_sets
-from reissue.methods.hd_composition.cells import Cells, codes_of, dense, grow, prune
+from reissue.methods.hd_composition.cells import CutTree, codes_of, dense, grow, prune
 from reissue.methods.hd_composition.cohorts import KEPT_INSTANCES, NOBODY, Cohorts, Ground, rows_of
 from reissue.methods.hd_composition.role_partition import fine_groups, together, widened
 from reissue.model.grouping import Changed, Elsewhere, Grouping
@@ -266,7 +266,7 @@ class _Round:
     def _ground(self) -> Ground:
         """Where everybody is; cells in which no role lives are cut further, or put together where they are empty."""
         quasi = self.snapshot.quasi
-        cells = Cells.from_frame(self.memory[TREE], quasi) if TREE in self.memory else Cells.undivided()
+        cells = CutTree.from_frame(self.memory[TREE], quasi) if TREE in self.memory else CutTree.undivided()
         lived_in = np.empty(0, dtype=np.int64)
         if ROLES in self.memory:
             lived_in = np.unique(self.memory[ROLES]["container"].to_numpy().astype(np.int64))

@@ -14,11 +14,11 @@ import numpy as np
 
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
-from reissue.methods.hd_composition.cells import LEAF, Cells
+from reissue.methods.hd_composition.cells import LEAF, CutTree
 from reissue.reasoning.permanence.scarcity import odds_if_present
 
 
-def fine_groups(cells: Cells, present: Ints, facts: tuple[Ints, Ints], least: int) -> Ints:
+def fine_groups(cells: CutTree, present: Ints, facts: tuple[Ints, Ints], least: int) -> Ints:
     """For each cell the group it belongs to, by the number of one of its cells; nothing for other nodes.
 
     `present` counts people by cell, `facts` are the cell and the value of each transient fact, `least` is l.
@@ -45,7 +45,7 @@ def fine_groups(cells: Cells, present: Ints, facts: tuple[Ints, Ints], least: in
     return _mended(cells, group, fits, present, facts, least)
 
 
-def _mended(cells: Cells, group: Ints, fits: Bools, present: Ints, facts: tuple[Ints, Ints], least: int) -> Ints:
+def _mended(cells: CutTree, group: Ints, fits: Bools, present: Ints, facts: tuple[Ints, Ints], least: int) -> Ints:
     """Groups that do not fit join a neighbour along the tree, across the cut that was made last, until all fit."""
     leaves = cells.leaves
     at = group[leaves]
@@ -80,7 +80,7 @@ def _mended(cells: Cells, group: Ints, fits: Bools, present: Ints, facts: tuple[
     return group
 
 
-def _most_frequent(cells: Cells, cell: Ints, code: Ints) -> Ints:
+def _most_frequent(cells: CutTree, cell: Ints, code: Ints) -> Ints:
     """For each node how often the most frequent value occurs in it."""
     most = np.zeros(len(cells), dtype=np.int64)
     if not cell.size:
@@ -103,7 +103,7 @@ def _most_frequent(cells: Cells, cell: Ints, code: Ints) -> Ints:
     return most
 
 
-def together(cells: Cells, group: Ints, cliques: Sequence[tuple[Ints, Ints]], size: int) -> Ints:
+def together(cells: CutTree, group: Ints, cliques: Sequence[tuple[Ints, Ints]], size: int) -> Ints:
     """Groups after cliques were formed; for each node the number of its group, any node standing for it.
 
     `cliques` are for each permanent value the cells and cohorts of the instances that are awake, of every cohort
@@ -134,7 +134,7 @@ def together(cells: Cells, group: Ints, cliques: Sequence[tuple[Ints, Ints]], si
 
 
 def widened(
-    cells: Cells, group: Ints, registered: Ints, facts: tuple[Ints, Ints], permanent: Ints, least: int, known: int
+    cells: CutTree, group: Ints, registered: Ints, facts: tuple[Ints, Ints], permanent: Ints, least: int, known: int
 ) -> Ints:
     """Put groups together until each shows enough people and values, whomever the adversary knows to be in it.
 

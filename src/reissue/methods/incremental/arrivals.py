@@ -23,7 +23,7 @@ SEARCHED_TOGETHER = 512
 
 
 @dataclass(frozen=True, repr=False)
-class Space:
+class KernelRows:
     """The rows of a table as the kernels want them."""
 
     cells: npt.NDArray[np.unsignedinteger]
@@ -146,7 +146,7 @@ class Placed:
     stratum. -1 where no list is why they wait."""
 
 
-def place(space: Space, boxes: Any, rows: Ints, waited: Ints, room: int) -> Placed:
+def place(space: KernelRows, boxes: Any, rows: Ints, waited: Ints, room: int) -> Placed:
     """Divide new records into batches that keep the rules, and say where each goes.
 
     `waited` says how many releases each record has waited already, `room` how many records may wait. Add and insert
@@ -200,7 +200,7 @@ def place(space: Space, boxes: Any, rows: Ints, waited: Ints, room: int) -> Plac
     )
 
 
-def _helped(space: Space, strata: Ints, rows: Ints) -> Ints:
+def _helped(space: KernelRows, strata: Ints, rows: Ints) -> Ints:
     """Those of the strata, ascending, in which these rows keep the rules together."""
     rows = rows[np.isin(space.stratum[rows], strata)]
     return strata[space.kept(rows, np.searchsorted(strata, space.stratum[rows]))] if rows.size else strata
@@ -216,7 +216,7 @@ def _without(inserted: Ints, targets: Ints, batch: Ints, again: Bools) -> tuple[
     return inserted[~again], targets[kept], _renumbered(batch[~again])
 
 
-def _worst(space: Space, rows: Ints, batch: Ints, waited: Floats, room: int) -> Bools:
+def _worst(space: KernelRows, rows: Ints, batch: Ints, waited: Floats, room: int) -> Bools:
     """Which batches wait: those that lose most, less so the longer they have waited, as far as there is room."""
     count = int(batch[-1]) + 1
     size = np.bincount(batch)
@@ -232,7 +232,7 @@ def _worst(space: Space, rows: Ints, batch: Ints, waited: Floats, room: int) -> 
     return waits
 
 
-def _cheaper(space: Space, boxes: Any, rows: Ints, batch: Ints, targets: Ints) -> Ints:
+def _cheaper(space: KernelRows, boxes: Any, rows: Ints, batch: Ints, targets: Ints) -> Ints:
     """The target of each batch, -1 where a class of its own costs less."""
     if not rows.size:
         return targets

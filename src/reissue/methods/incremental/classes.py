@@ -41,7 +41,7 @@ class Classes:
     """For each row the release in which it was published first; 0 for those never published."""
     values: Ints
     """For each row the number of its value."""
-    states: States
+    states: ClassStates
     meanings: tuple[object, ...]
     """What these numbers stand for."""
 
@@ -53,7 +53,7 @@ class Classes:
         owner, since = np.full((2, len(snapshot)), NOBODY, dtype=np.int64)
         since[:] = 0
         if MEMBERS not in memory:
-            return cls(0, owner, since, values, States.none(), meanings)
+            return cls(0, owner, since, values, ClassStates.none(), meanings)
         members = memory[MEMBERS]
         people = _ints(members["person"])
         at = places(people, snapshot.people)
@@ -62,7 +62,7 @@ class Classes:
             raise InternalError("somebody who was published is missing from a table that only grows")
         owner[here] = members["class"].to_numpy()[at[here]]
         since[here] = members["since"].to_numpy()[at[here]]
-        states = States.read(memory[STATES], number_of)
+        states = ClassStates.read(memory[STATES], number_of)
         return cls(int(owner.max(initial=NOBODY)) + 1, owner, since, values, states, meanings)
 
     def tables(self, snapshot: Snapshot) -> dict[str, pl.DataFrame]:
@@ -94,7 +94,7 @@ class Held(NamedTuple):
 
 
 @dataclass(repr=False)
-class States:
+class ClassStates:
     """Earlier states of classes, ascending by class and release, with the values that each had."""
 
     owner: Ints
@@ -111,12 +111,12 @@ class States:
     """How often the batch that came in after the state has it."""
 
     @classmethod
-    def none(cls) -> States:
+    def none(cls) -> ClassStates:
         """No class has changed yet."""
         return cls(*(np.zeros(0, dtype=np.int64) for _ in range(6)))
 
     @classmethod
-    def read(cls, table: pl.DataFrame, number_of: Ints) -> States:
+    def read(cls, table: pl.DataFrame, number_of: Ints) -> ClassStates:
         """From the table that `table` gives; values are numbered anew."""
         states = table.select("class", "release").unique().sort("class", "release")
         entries = table.join(states.with_row_index("state"), on=["class", "release"]).sort("state", "value")
@@ -135,7 +135,7 @@ class States:
         }
         return pl.DataFrame({name: column.astype(np.uint32) for name, column in columns.items()})
 
-    def receiving(self, classes: Ints, last: int, shown: Held, fresh: Held) -> States:
+    def receiving(self, classes: Ints, last: int, shown: Held, fresh: Held) -> ClassStates:
         """The states after classes received a batch each.
 
         `last` is the release before, `shown` what the classes had in it, `fresh` what the batches have, both by the
@@ -147,7 +147,7 @@ class States:
         keys, at = np.unique(both[0] * width + both[1], return_inverse=True)
         of_shown = np.bincount(at, np.concatenate([shown.often, nothing[0]]), keys.size).astype(np.int64)
         of_fresh = np.bincount(at, np.concatenate([nothing[1], fresh.often]), keys.size).astype(np.int64)
-        return States(
+        return ClassStates(
             np.concatenate([self.owner, classes]),
             np.concatenate([self.release, np.full(classes.size, last, dtype=np.int64)]),
             np.concatenate([self.state, self.owner.size + keys // width]),
@@ -156,7 +156,7 @@ class States:
             np.concatenate([self.fresh, of_fresh]),
         )._sorted()
 
-    def parted(self, part: Ints, parent: Ints) -> States:
+    def parted(self, part: Ints, parent: Ints) -> ClassStates:
         """The states after classes were cut: each part has those of its parent, for some of it were in all of them."""
         starts = self.starts(int(max(self.owner.max(initial=0), parent.max(initial=0))) + 1)
         kept = np.flatnonzero(~np.isin(self.owner, parent))
@@ -166,7 +166,7 @@ class States:
         entries = np.searchsorted(self.state, np.arange(self.owner.size + 1))
         sizes = np.diff(entries)[every]
         of = runs(entries[every], sizes)
-        return States(
+        return ClassStates(
             owner,
             self.release[every],
             owners(sizes),
@@ -175,13 +175,13 @@ class States:
             self.fresh[of],
         )._sorted()
 
-    def _sorted(self) -> States:
+    def _sorted(self) -> ClassStates:
         order = np.lexsort((self.release, self.owner))
         place = np.empty(order.size, dtype=np.int64)
         place[order] = np.arange(order.size)
         state = place[self.state]
         entries = np.lexsort((self.value, state))
-        return States(
+        return ClassStates(
             self.owner[order],
             self.release[order],
             state[entries],

@@ -48,7 +48,7 @@ from reissue.arrays.dense import places
 from reissue.arrays.types import Ints
 from reissue.errors import Infeasible, Refused, count_of, listed
 from reissue.methods.base import COUNTS_ONLY, Method, Takes, nothing_for_protected_sets
-from reissue.methods.incremental.arrivals import CUT_WITH_CARE, NO_LIST, Placed, Space, place
+from reissue.methods.incremental.arrivals import CUT_WITH_CARE, NO_LIST, KernelRows, Placed, place
 from reissue.methods.incremental.classes import Classes
 from reissue.methods.partition.cutting import attributes_of, cells_of, cut, kernel_rules
 from reissue.model.grouping import HELD_BACK, Grouping
@@ -171,7 +171,7 @@ class _Release:
         self.classes = Classes.read(memory, snapshot)
         counts = np.bincount(self.classes.values, minlength=len(self.classes.meanings))
         rule = Share(one_in=method.l) if method.diversity == "share" else Distinct(method.l)
-        self.space = Space(
+        self.space = KernelRows(
             cells_of(snapshot, self.classes.values.astype(np.uint32)),
             strata(snapshot),
             attributes_of(snapshot),

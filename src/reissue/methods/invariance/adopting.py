@@ -32,7 +32,7 @@ def adopted_signatures(published: Published, m: int, *, most: int | None) -> tup
 
     `most` is how often a group may hold each of its values; None for any number of times.
     """
-    past = _Past.of(published, m, most)
+    past = _ForeignReleases.of(published, m, most)
     return past.remembered(), past.lost()
 
 
@@ -41,7 +41,7 @@ def adopted_cuts(published: Published, m: int, e: int) -> tuple[Remembered, Ints
 
     Nobody in a sound part changes between buckets, so that each is judged by itself.
     """
-    past, graphs = _certified(_Past.of(published, m, None), e)
+    past, graphs = _certified(_ForeignReleases.of(published, m, None), e)
     return {**past.remembered(), **graphs.tables()}, past.lost()
 
 
@@ -53,7 +53,9 @@ def adopted_histories(
     `degree` says how many people a correlation needs in groups of so many values. With `merged`, no combination of
     releases may tie fewer together than it says of m. Tables of everybody's groups have names that begin with `prefix`.
     """
-    past = _Past.of(published, m, None, spoilt=_correlated(published, m, degree) | _too_often(published, most))
+    past = _ForeignReleases.of(
+        published, m, None, spoilt=_correlated(published, m, degree) | _too_often(published, most)
+    )
     graphs: Remembered = {}
     if merged:
         past, cuts = _certified(past, degree(m))
@@ -89,7 +91,7 @@ def _too_often(published: Published, most: int | None) -> Bools:
     return spoilt
 
 
-def _certified(past: _Past, e: int) -> tuple[_Past, CutGraphs]:
+def _certified(past: _ForeignReleases, e: int) -> tuple[_ForeignReleases, CutGraphs]:
     """Those of the past whose cuts are large enough, and the graphs they come from."""
     past = past.without(past.split())
     while True:
@@ -100,7 +102,7 @@ def _certified(past: _Past, e: int) -> tuple[_Past, CutGraphs]:
 
 
 @dataclass(frozen=True)
-class _Past:
+class _ForeignReleases:
     """Releases made elsewhere; groups are numbered from 0 over all of them."""
 
     published: Published
@@ -112,16 +114,18 @@ class _Past:
     """Nobody's yet; they know the ids of the signatures."""
 
     @classmethod
-    def of(cls, published: Published, m: int, most: int | None, spoilt: Bools | None = None) -> _Past:
+    def of(cls, published: Published, m: int, most: int | None, spoilt: Bools | None = None) -> _ForeignReleases:
         part = symmetry(published).part
         signature, stays = _signatures(published)
         groups = _sound_groups(published, m, most)
         sound = _sound_parts(part, signature, groups if spoilt is None else groups & ~spoilt)
         return cls(published, signature, sound[part], stays)
 
-    def without(self, signatures: Ints) -> _Past:
+    def without(self, signatures: Ints) -> _ForeignReleases:
         """Nobody with one of these signatures goes on."""
-        return _Past(self.published, self.signature, self.sound & ~np.isin(self.signature, signatures), self.stays)
+        return _ForeignReleases(
+            self.published, self.signature, self.sound & ~np.isin(self.signature, signatures), self.stays
+        )
 
     def releases(self) -> Iterator[tuple[PublishedGroups, Ints, Bools]]:
         """For each release the signature of each of its groups, and whether its people go on."""
@@ -190,7 +194,7 @@ def _signatures(published: Published) -> tuple[Ints, Stays]:
     return ids[numbers], stays
 
 
-def _followed(past: _Past, e: int) -> tuple[CutGraphs, Ints]:
+def _followed(past: _ForeignReleases, e: int) -> tuple[CutGraphs, Ints]:
     """The cut graphs up to the last release, or up to one with doubtful signatures, and these."""
     stays, graphs = past.stays, CutGraphs(e)
     for release, people, signature in past.going_on():

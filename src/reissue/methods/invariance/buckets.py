@@ -32,7 +32,7 @@ import numpy.typing as npt
 from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.methods.invariance.counts import (
-    Share,
+    ValueShare,
     assignment,
     completed,
     covering,
@@ -40,7 +40,7 @@ from reissue.methods.invariance.counts import (
     most_taken,
     roomy_assignment,
 )
-from reissue.methods.invariance.value_space import Signatures
+from reissue.methods.invariance.value_space import SignatureNumbers
 
 Number = TypeVar("Number", bound=np.generic)
 
@@ -186,7 +186,7 @@ class Buckets:
         self.made += wanted - fresh
         self.arrivals = self.arrivals - np.bincount(self.value, weights=fresh, minlength=self.values).astype(np.int64)
 
-    def assign(self, counterfeits: Ints, numbers: Signatures, least: int) -> None:
+    def assign(self, counterfeits: Ints, numbers: SignatureNumbers, least: int) -> None:
         """Divide the remaining arrivals, completed by counterfeits, into buckets of old and new signatures."""
         divide = assignment if least == 1 else roomy_assignment
         shares = divide(self.arrivals + counterfeits, self.m, least)
@@ -194,7 +194,7 @@ class Buckets:
             return
         self._add(self._place(shares, numbers))
 
-    def _place(self, shares: Sequence[Share], numbers: Signatures) -> Ints:
+    def _place(self, shares: Sequence[ValueShare], numbers: SignatureNumbers) -> Ints:
         """How many tuples the shares bring to each slot; slots for new signatures are added."""
         first = self.first_slots()
         size = self.signature.size

@@ -58,7 +58,7 @@ def _spread(least: Ints, most: Ints, available: Ints, total: int) -> Ints:
 
 
 @dataclass(frozen=True)
-class Share:
+class ValueShare:
     """A number of tuples of each of some values, to be published together."""
 
     values: tuple[int, ...]
@@ -136,7 +136,7 @@ def covering(counts: Ints, existing: Bools, heights: Ints) -> Ints:
     return each
 
 
-def assignment(counts: Ints, m: int, least: int = 1) -> list[Share]:
+def assignment(counts: Ints, m: int, least: int = 1) -> list[ValueShare]:
     """Divide an m-eligible batch into shares of at least m values each; nothing is left over.
 
     With values sorted by frequency n_1 >= n_2 >= ... over the g tuples that remain: the smallest b >= m for which
@@ -149,17 +149,17 @@ def assignment(counts: Ints, m: int, least: int = 1) -> list[Share]:
         breadth, each = _next_share(np.append(remaining[order], 0), m, least)
         values = order[:breadth]
         remaining[values] -= each
-        shares.append(Share(tuple(sorted(values.tolist())), each))
+        shares.append(ValueShare(tuple(sorted(values.tolist())), each))
     return shares
 
 
-def roomy_assignment(counts: Ints, m: int, least: int) -> list[Share]:
+def roomy_assignment(counts: Ints, m: int, least: int) -> list[ValueShare]:
     """An assignment in which as few tuples as can be fall into shares of fewer than `least`.
 
     Preferring larger shares at the beginning leaves other rests at the end; a few preferences are tried.
     """
 
-    def cramped(shares: list[Share]) -> tuple[int, int]:
+    def cramped(shares: list[ValueShare]) -> tuple[int, int]:
         sizes = [len(share.values) * share.each for share in shares]
         return sum(size for size in sizes if size < least), len(sizes)
 

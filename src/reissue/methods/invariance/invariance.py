@@ -19,7 +19,7 @@ from reissue.errors import Infeasible, count_of
 from reissue.methods.invariance.buckets import Buckets
 from reissue.methods.invariance.counterfeits import Made
 from reissue.methods.invariance.counts import eligible
-from reissue.methods.invariance.value_space import Signatures, ValueSpace
+from reissue.methods.invariance.value_space import SignatureNumbers, ValueSpace
 from reissue.model.grouping import HELD_BACK, Counterfeits, Grouping
 from reissue.model.memory import Memory, Remembered
 from reissue.model.showing import shown
@@ -47,7 +47,7 @@ class Round:
     """The number of the release."""
     m: int
     rng: np.random.Generator
-    signatures: Signatures
+    signatures: SignatureNumbers
     space: ValueSpace
     made: Made
     """The counterfeits of the release before."""
@@ -71,7 +71,7 @@ class Round:
         before = stays.known(snapshot.people)
         used = np.flatnonzero(np.bincount(before[before >= 0]))
         space = ValueSpace.of(snapshot.values, [stays.signatures[signature] for signature in used])
-        signatures = Signatures(stays, space)
+        signatures = SignatureNumbers(stays, space)
         orders = [signatures.order(signature) for signature in used.tolist()]
         sizes = np.array([order.size for order in orders], dtype=np.int64)
         table = np.full((used.size, len(space)), -1, dtype=np.int64)
@@ -224,9 +224,9 @@ class Round:
         Then the i-th rows of all values of a bucket lie near each other. Where a bucket begins is drawn at random.
         """
         from reissue.kernels.curve import near_order
-        from reissue.methods.invariance.splitting import Space
+        from reissue.methods.invariance.splitting import QuasiSpace
 
-        space = Space.of(self.snapshot.quasi, self.snapshot.schema)
+        space = QuasiSpace.of(self.snapshot.quasi, self.snapshot.schema)
         cells = space.cells([column.codes[rows] for column in self.snapshot.quasi])
         rows = rows[near_order(cells, self.space.rows[rows], space.lines, self.rng)]
         rows = rows[np.argsort(self.space.rows[rows], kind="stable")]
@@ -261,7 +261,7 @@ class Round:
         return made, buckets.value[np.concatenate([slot, fresh])]
 
 
-class Parts(NamedTuple):
+class SplitRows(NamedTuple):
     """The rows that a release shows, people before counterfeits, in buckets that have been split."""
 
     people: Ints
@@ -310,16 +310,16 @@ class Settled:
         parts = self.parts()
         return self.grouped(parts.group, parts.groups)
 
-    def parts(self) -> Parts:
+    def parts(self) -> SplitRows:
         """The buckets, split into groups in which every value of the signature occurs once."""
-        from reissue.methods.invariance.splitting import Space, split
+        from reissue.methods.invariance.splitting import QuasiSpace, split
 
         snapshot, buckets = shown(self.round.snapshot, self.merged())
-        space = Space.of(snapshot.quasi, snapshot.schema)
+        space = QuasiSpace.of(snapshot.quasi, snapshot.schema)
         cells = space.cells([column.codes for column in snapshot.quasi])
         value = snapshot.values.codes
         group, count = split(cells, buckets.group, value, space.lines, self.round.rng)
-        return Parts(snapshot.people, buckets.group, value, cells, space.lines, group, count)
+        return SplitRows(snapshot.people, buckets.group, value, cells, space.lines, group, count)
 
     def with_made(self, signature: Ints, place: Ints, rows: Ints) -> Settled:
         """With further counterfeits, which have the quasi-identifiers of these rows of the snapshot."""

@@ -31,7 +31,7 @@ from reissue.errors import InternalError
 from reissue.methods.partition.axes import axis, ordered, places
 
 if TYPE_CHECKING:
-    from reissue.kernels.halving import Lines, Parts
+    from reissue.kernels.halving import BucketParts, Lines
     from reissue.model.schema import Schema
     from reissue.model.snapshot import Column
 
@@ -43,7 +43,7 @@ Codes = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True, repr=False)
-class Space:
+class QuasiSpace:
     """The quasi-identifiers of a table as lines along which rows lie."""
 
     places: tuple[npt.NDArray[np.uint32] | None, ...]
@@ -52,7 +52,7 @@ class Space:
     """Where these places lie."""
 
     @classmethod
-    def of(cls, columns: Sequence[Column], schema: Schema) -> Space:
+    def of(cls, columns: Sequence[Column], schema: Schema) -> QuasiSpace:
         """The space of the quasi-identifiers of a snapshot."""
         lines = [axis(column.levels) for column in columns]
         return cls(
@@ -115,22 +115,22 @@ def split(
     return group, int(parts.height.sum())
 
 
-def _buckets(runs: Ints, starts: Ints) -> Parts:
+def _buckets(runs: Ints, starts: Ints) -> BucketParts:
     """The buckets as they are before the first cut, from where runs of one value and where buckets begin."""
-    from reissue.kernels.halving import Parts
+    from reissue.kernels.halving import BucketParts
 
     first_run = np.searchsorted(runs, starts)
     values = np.diff(first_run)
     height = np.diff(runs)[first_run[:-1]]
     if np.any(np.repeat(height, values) != np.diff(runs)):
         raise InternalError("a bucket that is to be split does not have the same number of rows of each value")
-    return Parts(starts[:-1], values, height, np.zeros_like(height), height)
+    return BucketParts(starts[:-1], values, height, np.zeros_like(height), height)
 
 
-def _halved(cells: Cells, runs: Ints, buckets: Parts, lines: Lines) -> npt.NDArray[np.int32]:
+def _halved(cells: Cells, runs: Ints, buckets: BucketParts, lines: Lines) -> npt.NDArray[np.int32]:
     """The rows of each run in the order of the columns that their bucket is cut into."""
     from reissue.kernels import warm_up
-    from reissue.kernels.halving import Parts, halve, list_rows
+    from reissue.kernels.halving import BucketParts, halve, list_rows
 
     rows, width = cells.shape
     lists = np.empty((width, rows), dtype=np.int32)
@@ -141,13 +141,13 @@ def _halved(cells: Cells, runs: Ints, buckets: Parts, lines: Lines) -> npt.NDArr
         """Sort the rows of some runs along every attribute."""
         list_rows(cells, runs[first : end + 1], lists)
 
-    def cut(parts: Parts, limit: int) -> Parts:
+    def cut(parts: BucketParts, limit: int) -> BucketParts:
         """Halve parts until they have at most `limit` columns; return those that are left to halve."""
         # Whatever is left came from a part above the limit, so it has at least half as many columns.
         room = int(np.sum(2 * (parts.high - parts.low) // limit + 1))
-        rest = Parts(*(np.empty(room, dtype=np.int64) for _ in Parts._fields))
+        rest = BucketParts(*(np.empty(room, dtype=np.int64) for _ in BucketParts._fields))
         count = halve(cells, lists, lines, parts, limit, side, rest)
-        return Parts(*(numbers[:count] for numbers in rest))
+        return BucketParts(*(numbers[:count] for numbers in rest))
 
     def compiled() -> None:
         arrange(0, 0)
@@ -170,12 +170,12 @@ def _halved(cells: Cells, runs: Ints, buckets: Parts, lines: Lines) -> npt.NDArr
         limits = np.maximum(share // buckets.values[large], 1).tolist()
         pieces = list(pool.map(cut, [_chosen(buckets, [at]) for at in large], limits))
         every = [_chosen(buckets, sizes <= share), *pieces]
-        parts = Parts(*(np.concatenate(numbers) for numbers in zip(*every, strict=True)))
+        parts = BucketParts(*(np.concatenate(numbers) for numbers in zip(*every, strict=True)))
         largest_first = np.argsort(-parts.values * (parts.high - parts.low), kind="stable")
         dealt = [_chosen(parts, largest_first[hand::hands]) for hand in range(hands)]
         list(pool.map(cut, dealt, [1] * hands))
     return columns
 
 
-def _chosen(parts: Parts, which: Any) -> Parts:
+def _chosen(parts: BucketParts, which: Any) -> BucketParts:
     return type(parts)(*(numbers[which] for numbers in parts))

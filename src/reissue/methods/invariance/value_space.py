@@ -63,7 +63,7 @@ class ValueSpace:
         return replace(self.levels, values=numbers, missing=True).decode(places)
 
 
-class Signatures:
+class SignatureNumbers:
     """The signatures of a series; one that is new gets the next number, one used long ago its old one."""
 
     def __init__(self, stays: Stays, space: ValueSpace) -> None:

@@ -112,8 +112,8 @@ class AlphaK(Method):
         share = probability_of(self.alpha)
         if share is None:
             raise InternalError("alpha was checked when the method was made")
-        cells = Cells.of(snapshot)
-        bounds = Bounds.of(share, self.k, len(snapshot))
+        cells = CellCounts.of(snapshot)
+        bounds = AlphaKBounds.of(share, self.k, len(snapshot))
         if self.recoding == "full-domain":
             group = search(Lattice.of(snapshot.quasi), cells, bounds)
         else:
@@ -121,7 +121,7 @@ class AlphaK(Method):
         return Grouping(group.astype(np.int32), int(group.max()) + 1), {}
 
 
-class Cells(NamedTuple):
+class CellCounts(NamedTuple):
     """The table as counts: rows of equal quasi-identifiers are a class, and those of one kind of value in it a cell.
 
     A kind of value is what the requirement can tell apart: the protected sets that a value is in.
@@ -144,7 +144,7 @@ class Cells(NamedTuple):
     """The protected sets that each kind is in, kind after kind."""
 
     @classmethod
-    def of(cls, snapshot: Snapshot) -> Cells:
+    def of(cls, snapshot: Snapshot) -> CellCounts:
         """Count the rows of a snapshot."""
         stratum = strata(snapshot)
         number = stratum
@@ -181,7 +181,7 @@ def _kinds(snapshot: Snapshot) -> tuple[Ints, Ints, Ints]:
     return kind_of.ravel()[codes].astype(np.int64), starts, np.nonzero(patterns)[1].astype(np.int64)
 
 
-class Bounds(NamedTuple):
+class AlphaKBounds(NamedTuple):
     """The requirement in whole numbers."""
 
     allowed: Ints
@@ -192,7 +192,7 @@ class Bounds(NamedTuple):
     """The fewest rows of any group."""
 
     @classmethod
-    def of(cls, share: Fraction, k: int, rows: int) -> Bounds:
+    def of(cls, share: Fraction, k: int, rows: int) -> AlphaKBounds:
         """For groups of up to so many rows."""
         over, under = share.as_integer_ratio()
         # Beyond 64 bits in whole numbers of any length.
@@ -202,7 +202,7 @@ class Bounds(NamedTuple):
         return cls(allowed, needed, k)
 
 
-def _specialised(snapshot: Snapshot, cells: Cells, bounds: Bounds, rng: np.random.Generator) -> Ints:
+def _specialised(snapshot: Snapshot, cells: CellCounts, bounds: AlphaKBounds, rng: np.random.Generator) -> Ints:
     """The group of each row under local recoding."""
     group, cell, amount = _parcels(snapshot, cells, bounds)
     # Rows of a cell count the same. Which of them go where is drawn, from an order that says nothing of the table's.
@@ -215,14 +215,14 @@ def _specialised(snapshot: Snapshot, cells: Cells, bounds: Bounds, rng: np.rando
     return found
 
 
-def _parcels(snapshot: Snapshot, cells: Cells, bounds: Bounds) -> tuple[Ints, Ints, Ints]:
+def _parcels(snapshot: Snapshot, cells: CellCounts, bounds: AlphaKBounds) -> tuple[Ints, Ints, Ints]:
     """How many rows of which cell are in which group."""
     from reissue.kernels import alpha_k_plans as parts
     from reissue.kernels import taxonomy_cuts as kernel
     from reissue.kernels import warm_up
 
     lineages = Lineages.of(snapshot.quasi)
-    table = parts.Table(
+    table = parts.PlanTable(
         owner=cells.owner,
         kind=cells.kind,
         place=cells.classes + lineages.start[:-1],
@@ -251,9 +251,9 @@ def _parcels(snapshot: Snapshot, cells: Cells, bounds: Bounds) -> tuple[Ints, In
         kernel.requeue(table, state)
 
 
-def _begin(cells: Cells, lineages: Lineages) -> Any:
+def _begin(cells: CellCounts, lineages: Lineages) -> Any:
     """Everybody at the roots: one group for each stratum."""
-    from reissue.kernels.alpha_k_plans import NOWHERE, State
+    from reissue.kernels.alpha_k_plans import NOWHERE, PlanState
 
     count, wide = cells.rows.size, lineages.root.size
     firsts = np.flatnonzero(np.diff(cells.stratum[cells.owner], prepend=-1))
@@ -268,7 +268,7 @@ def _begin(cells: Cells, lineages: Lineages) -> Any:
     deepest = sum(int(lineages.deep[low:high].max()) for low, high in spans)
     bucket = np.full(deepest + 1, NOWHERE)
     bucket[0] = 0
-    state = State(
+    state = PlanState(
         vector=vector,
         head=firsts.astype(np.int64),
         queue=queue,
@@ -284,7 +284,7 @@ def _begin(cells: Cells, lineages: Lineages) -> Any:
 
 def _grown(state: Any, parcels: int = 0, groups: int = 0) -> Any:
     """The same with room for so many more parcels and groups; twice as many if nothing is said."""
-    from reissue.kernels.alpha_k_plans import IDLE, NOWHERE, State
+    from reissue.kernels.alpha_k_plans import IDLE, NOWHERE, PlanState
     from reissue.kernels.taxonomy_cuts import enter
 
     held, made = state.cell.size, state.head.size
@@ -298,7 +298,7 @@ def _grown(state: Any, parcels: int = 0, groups: int = 0) -> Any:
     link[-1] = state.tally[1]
     tally = state.tally.copy()
     tally[1], tally[2] = held, tally[2] + parcels
-    grown = State(
+    grown = PlanState(
         vector=longer(state.vector, groups, 0),
         head=longer(state.head, groups, NOWHERE),
         queue=longer(state.queue, groups, IDLE),
@@ -313,16 +313,16 @@ def _grown(state: Any, parcels: int = 0, groups: int = 0) -> Any:
     return grown
 
 
-def _room(cells: Cells, lineages: Lineages) -> Any:
+def _room(cells: CellCounts, lineages: Lineages) -> Any:
     """What the kernel works in."""
-    from reissue.kernels.alpha_k_plans import NOWHERE, RANKED, Work
+    from reissue.kernels.alpha_k_plans import NOWHERE, RANKED, PlanScratch
 
     count, sets = cells.rows.size, max(1, int(cells.set_of.max(initial=-1)) + 1)
 
     def ints(size: int, fill: int = 0) -> Ints:
         return np.full(size, fill, dtype=np.int64)
 
-    return Work(
+    return PlanScratch(
         slot=ints(max(lineages.depth.size, cells.stratum.size), NOWHERE),
         at=ints(count, NOWHERE),
         rest=ints(sets),

@@ -35,7 +35,7 @@ from reissue.methods.partition.taxonomies import ABSENT, BITS, lineages, positio
 from reissue.model.snapshot import Column, Leaves, Levels, Numbers
 
 if TYPE_CHECKING:
-    from reissue.methods.partition.alpha_k import Bounds, Cells
+    from reissue.methods.partition.alpha_k import AlphaKBounds, CellCounts
 
 
 FINEST = 6
@@ -133,7 +133,7 @@ def _level(label: Ints, loss: Floats) -> Level:
     return Level(place.astype(np.int64), loss.astype(np.float64), used.size)
 
 
-def search(lattice: Lattice, cells: Cells, bounds: Bounds) -> Ints:
+def search(lattice: Lattice, cells: CellCounts, bounds: AlphaKBounds) -> Ints:
     """The group of each row, when the table is recoded as little as the requirement allows."""
     rows = np.bincount(cells.owner, weights=cells.rows).astype(np.float64)
     losses = lattice.losses(cells.classes, rows)
@@ -165,7 +165,7 @@ def _vector(place: np.int64, shape: tuple[int, ...]) -> tuple[int, ...]:
 class _Trial:
     """Groups the table's classes by a vector of levels, and judges them."""
 
-    def __init__(self, lattice: Lattice, cells: Cells, bounds: Bounds, rows: Floats) -> None:
+    def __init__(self, lattice: Lattice, cells: CellCounts, bounds: AlphaKBounds, rows: Floats) -> None:
         self._lattice, self._cells, self._bounds, self._rows = lattice, cells, bounds, rows
         # Rows of each set by class.
         inside = np.diff(cells.set_start)[cells.kind]

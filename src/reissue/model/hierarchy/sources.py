@@ -177,7 +177,7 @@ def _as_list(parts: dict[str, Any]) -> list[Any]:
     return [name if content is None else {name: content} for name, content in parts.items()]
 
 
-class Layout(NamedTuple):
+class TaxonomyLayout(NamedTuple):
     """A taxonomy in numbers; what they mean is said at the fields of `Hierarchy`."""
 
     labels: tuple[str, ...]
@@ -195,7 +195,7 @@ class Layout(NamedTuple):
     full_parents: Lists
 
 
-def layout(root: str, children: Mapping[str, Sequence[str]]) -> Layout:
+def layout(root: str, children: Mapping[str, Sequence[str]]) -> TaxonomyLayout:
     """Number the nodes of a sound taxonomy and lay it out."""
     labels, parents = _walk(root, children)
     number = {label: node for node, label in enumerate(labels)}
@@ -215,7 +215,7 @@ def layout(root: str, children: Mapping[str, Sequence[str]]) -> Layout:
     listed_nodes = np.flatnonzero(last >= first)[1:]
     listed_nodes = listed_nodes[np.argsort(parent[listed_nodes], kind="stable")]
     leaf_nodes = np.flatnonzero(is_leaf)
-    return Layout(
+    return TaxonomyLayout(
         labels=labels,
         leaves=tuple(labels[node] for node in leaf_nodes.tolist()),
         is_tree=is_tree,

@@ -32,7 +32,7 @@ Missing = Literal["refuse", "value"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Coded:
+class CodedLabels:
     """A column coded by a hierarchy, and how far that went."""
 
     uncovered: int
@@ -59,7 +59,7 @@ class Coded:
         return self._unknown.unique().sort().to_list()
 
     def __repr__(self) -> str:
-        return f"Coded({self._codes.size:,} rows, {self.uncovered:,} uncovered, {self.nulls:,} nulls)"
+        return f"CodedLabels({self._codes.size:,} rows, {self.uncovered:,} uncovered, {self.nulls:,} nulls)"
 
 
 @dataclass(frozen=True, repr=False, eq=False, init=False)
@@ -265,7 +265,7 @@ class Hierarchy:
         below = reading.reach(node, self.full_children) | {node}
         return tuple(self.labels[reached] for reached in sorted(below) if not self.full_children[reached])
 
-    def encode(self, labels: pl.Series) -> Coded:
+    def encode(self, labels: pl.Series) -> CodedLabels:
         """Code a column of texts by leaf positions. The text MISSING is never taken for a null."""
         if labels.dtype != pl.String:
             raise InternalError(f"a hierarchy codes columns of text, not {labels.dtype}")
@@ -277,7 +277,7 @@ class Hierarchy:
         # The leaf added for missing values is the last. What has no code stands as 0 and cannot be got at.
         smallest = pl.UInt8 if self.base <= 2**8 else pl.UInt16 if self.base <= 2**16 else pl.UInt32
         codes = found.cast(smallest).fill_null(self.base - 1 if has_missing else 0).to_numpy(writable=True)
-        return Coded(uncovered, 0 if has_missing else nulls, codes, unknown)
+        return CodedLabels(uncovered, 0 if has_missing else nulls, codes, unknown)
 
     def lowest_common(self, first_codes: Positions, last_codes: Positions) -> Ints:
         """The lowest node of the spanning tree that has both leaf positions below it, pair by pair."""

@@ -45,7 +45,7 @@ BLOCK = 20_000
 """So many vectors are added to the others between two looks at the clock."""
 
 
-class Step(NamedTuple):
+class DerivationStep(NamedTuple):
     """One step of a derivation: (one + sign * other) / divisor."""
 
     one: int
@@ -114,11 +114,11 @@ class Derivation:
         self._starts.append(begin + signs.size)
         return np.arange(begin, begin + signs.size)
 
-    def step(self, number: int) -> Step:
+    def step(self, number: int) -> DerivationStep:
         """A step by its number."""
         block = int(np.searchsorted(self._starts, number, side="right")) - 1
         one, other, sign, divisor, groups = self._blocks[block][number - self._starts[block]].tolist()
-        return Step(one, other, sign, divisor, bool(groups))
+        return DerivationStep(one, other, sign, divisor, bool(groups))
 
     def weights(self, number: int) -> dict[int, Fraction]:
         """The weight of each group that a step uses."""
@@ -137,12 +137,12 @@ class Derivation:
 
 def equal_sets(published: Published, below: int, deadline: float | None = None) -> EqualSets:
     """Look for equal sets of fewer than `below` people, until a moment of the monotonic clock at the latest."""
-    search = _Search(published.index, below, deadline)
+    search = _SetSearch(published.index, below, deadline)
     search.run()
     return search.result()
 
 
-class _Search:
+class _SetSearch:
     def __init__(self, where: Memberships, below: int, deadline: float | None) -> None:
         groups, width = where.starts.size - 1, where.people.size
         ones = np.ones(where.member.size, dtype=np.int64)

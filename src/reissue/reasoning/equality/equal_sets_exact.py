@@ -14,7 +14,7 @@ import numpy as np
 from reissue.arrays.elimination import OutOfTime, Whole
 from reissue.arrays.types import Ints
 from reissue.reasoning.equality.equivalence_branching import Branching
-from reissue.reasoning.equality.minimum_equivalence import Space
+from reissue.reasoning.equality.minimum_equivalence import VectorSpace
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,9 +42,9 @@ def smallest_sets(
     `presence` is groups by columns, `people` how many stand in each column, `values` groups by values; `known` has for
     each column the size of an attack already known, which only a smaller one improves on.
     """
-    search = _Search(people, known.copy())
+    search = _ExactSearch(people, known.copy())
     try:
-        whole = Space.of(presence, people, values, deadline)
+        whole = VectorSpace.of(presence, people, values, deadline)
         search.classes = equal_columns(whole, people)
         for columns in search.classes:
             search.best[columns] = 1
@@ -58,7 +58,7 @@ def smallest_sets(
     return search.result()
 
 
-def equal_columns(space: Space, people: Ints) -> list[Ints]:
+def equal_columns(space: VectorSpace, people: Ints) -> list[Ints]:
     """Columns of single people who are equal to each other.
 
     One is equal to another if every vector that is orthogonal to the space has the same number in both places. A
@@ -78,14 +78,14 @@ def equal_columns(space: Space, people: Ints) -> list[Ints]:
     return [np.array(sorted(columns)) for columns in seen.values() if len(columns) > 1]
 
 
-class _Search:
+class _ExactSearch:
     def __init__(self, people: Ints, best: Ints) -> None:
         self.people, self.best = people, best
         self.classes: list[Ints] = []
         self.sides: list[Ints] = []
         self.bound = 1
 
-    def look_for(self, whole: Space, size: int) -> None:
+    def look_for(self, whole: VectorSpace, size: int) -> None:
         """Attacks of at most this size on all columns that are in no such attack yet."""
         space = whole.shrunk(2 * size)
         for part in space.parts() if space.pivots else ():
@@ -103,7 +103,7 @@ class _Search:
                 if found is not None:
                     self._note(part, found, size)
 
-    def _note(self, part: Space, vector: Whole, most: int) -> None:
+    def _note(self, part: VectorSpace, vector: Whole, most: int) -> None:
         sides = part.spread(vector).astype(object)
         size = int(np.abs(sides) @ self.people.astype(object)) // 2
         if size <= most:

@@ -30,7 +30,7 @@ SHARE = 0.2
 
 
 @dataclass(frozen=True, repr=False)
-class Part:
+class Component:
     """Some groups of a series, with the trajectories that lead through them."""
 
     groups: Ints
@@ -39,17 +39,17 @@ class Part:
     """The same by position in these two."""
 
     def __repr__(self) -> str:
-        return f"Part({self.groups.size:,} groups, {self.trajectories.size:,} trajectories)"
+        return f"Component({self.groups.size:,} groups, {self.trajectories.size:,} trajectories)"
 
 
 @dataclass(frozen=True, repr=False)
-class Parts:
+class Components:
     """A series in parts."""
 
     ways: Trajectories
 
     def __repr__(self) -> str:
-        return f"Parts({self.ways!r})"
+        return f"Components({self.ways!r})"
 
     @cached_property
     def signatures(self) -> Signatures:
@@ -57,20 +57,20 @@ class Parts:
         return signatures_of(self.ways)
 
     @cached_property
-    def buckets(self) -> list[Part]:
+    def buckets(self) -> list[Component]:
         """The smallest first."""
         return sorted(self._buckets(), key=lambda part: part.bucket.cells)
 
     @cached_property
-    def whole(self) -> Part:
+    def whole(self) -> Component:
         """Everything as one part."""
         ways = self.ways
         steps = owners(np.diff(ways.starts))
         stays = np.zeros(ways.people.size, dtype=bool)
         groups, passing = np.arange(ways.release.size), np.arange(ways.people.size)
-        return Part(groups, passing, Bucket(groups, ways.people, stays, ways.groups, steps))
+        return Component(groups, passing, Bucket(groups, ways.people, stays, ways.groups, steps))
 
-    def _buckets(self) -> Iterator[Part]:
+    def _buckets(self) -> Iterator[Component]:
         number, ways = self.signatures.number, self.ways
         steps = owners(np.diff(ways.starts))
         of_step, moves = number[ways.groups], ways.moves(number)
@@ -78,7 +78,7 @@ class Parts:
         for part in np.split(order, np.flatnonzero(np.diff(of_step[order])) + 1) if order.size else ():
             groups, row = np.unique(ways.groups[part], return_inverse=True)
             passing, column = np.unique(steps[part], return_inverse=True)
-            yield Part(groups, passing, Bucket(groups, ways.people[passing], moves[passing], row, column))
+            yield Component(groups, passing, Bucket(groups, ways.people[passing], moves[passing], row, column))
 
     @cached_property
     def tangled(self) -> str | None:
@@ -103,7 +103,7 @@ class Parts:
     def _independent(self) -> bool:
         return independent(self.signatures.sets)
 
-    def least_by_cut(self, part: Part) -> int:
+    def least_by_cut(self, part: Component) -> int:
         """A size that no attack that touches a bucket is below, by its min-cut; 1, which says nothing, if in doubt.
 
         Only where the bucket has one group in each release: with more, people are seldom one edge of its graph, and
@@ -117,7 +117,7 @@ class Parts:
             return 1
         return part.bucket.least_attack()
 
-    def values(self, part: Part) -> Ints:
+    def values(self, part: Component) -> Ints:
         """Groups by values, how often each was published."""
         ways = self.ways
         lengths = np.diff(ways.value_starts)[part.groups]
@@ -127,7 +127,7 @@ class Parts:
         table[owners(lengths), place] = ways.counts[at]
         return table
 
-    def search(self, part: Part, below: int, best: Ints, deadline: float) -> ExactSets | None:
+    def search(self, part: Component, below: int, best: Ints, deadline: float) -> ExactSets | None:
         """Everybody's smallest attack in a part, given the smallest known for each member; None if it is too large."""
         left = deadline - time.monotonic()
         if part.bucket.cells > CELLS or left <= 0:

@@ -22,7 +22,7 @@ from reissue.kernels.near_sets import holds_another
 from reissue.model.published import Published
 from reissue.reasoning.equality.equal_sets import FAR, EqualSets, equal_sets
 from reissue.reasoning.equality.equal_sets_exact import ExactSets
-from reissue.reasoning.equality.equal_sets_parts import CELLS, SHARE, Part, Parts
+from reissue.reasoning.equality.equal_sets_parts import CELLS, SHARE, Component, Components
 from reissue.reasoning.equality.equal_sets_projection import EqualPairs, equal_pairs
 from reissue.reasoning.equality.equal_sets_vectors import Vectors
 from reissue.reasoning.equality.minimum_equivalence import minimum_attack_of_matrices, verified
@@ -39,7 +39,7 @@ class Source(NamedTuple):
 
     step: int | None = None
     weights: dict[int, Fraction] | None = None
-    part: Part | None = None
+    part: Component | None = None
     sides: Ints | None = None
 
 
@@ -47,7 +47,7 @@ class Source(NamedTuple):
 class Equalities:
     """Sets of members that were found to have the same values. Members are positions in `ways.numbers`."""
 
-    parts: Parts
+    parts: Components
     below: int
     """Sets of fewer were looked for."""
     names: Ints
@@ -110,7 +110,7 @@ def find_equalities(
     The exact search gets what the search by structure leaves of the time, and at most `exact_seconds`.
     """
     deadline = time.monotonic() + seconds
-    parts = Parts(Trajectories.of(published))
+    parts = Components(Trajectories.of(published))
     if not parts.buckets:
         return _Collected(parts, USUAL).equalities(None)
     small = parts.whole.bucket.cells <= WHOLE
@@ -146,18 +146,18 @@ class _Wanted(NamedTuple):
     """Below what; None: there is no attack at all."""
     least: int
     """Nothing is below this."""
-    attacks: tuple[tuple[Part, Ints], ...] = ()
+    attacks: tuple[tuple[Component, Ints], ...] = ()
     """The smallest attack so far, where there is one."""
 
 
-def _smallest(parts: Parts, small: bool, deadline: float) -> _Wanted:
+def _smallest(parts: Components, small: bool, deadline: float) -> _Wanted:
     """The sizes up to that of the smallest attack, if it can be found."""
     whole = small or parts.tangled is not None
     searched = [parts.whole] if whole else parts.buckets
     if any(part.bucket.cells > CELLS for part in searched):
         return _Wanted(USUAL, 1)
     best: int | None = None
-    attacks: tuple[tuple[Part, Ints], ...] = ()
+    attacks: tuple[tuple[Component, Ints], ...] = ()
     bounds: list[int] = []
     decided = True
     for part in searched:
@@ -184,14 +184,14 @@ def _smallest(parts: Parts, small: bool, deadline: float) -> _Wanted:
 class _Collected:
     """What has been found so far."""
 
-    def __init__(self, parts: Parts, below: int) -> None:
+    def __init__(self, parts: Components, below: int) -> None:
         self.parts, self.below = parts, below
         width = parts.ways.numbers.size
         self.names, self.best = np.arange(width), np.full(width, FAR)
         self.pairs: list[tuple[int, int, Source]] = []
         self.sets, self.sources = Vectors.none(width), list[Source]()
         self.certified = self.exact = 0
-        self.open: list[Part] = []
+        self.open: list[Component] = []
         self.together = False
         self.by_structure: EqualSets | None = None
         self.by_projection: EqualPairs | None = None
@@ -221,7 +221,7 @@ class _Collected:
             named = {int(places[row]): weight for row, weight in weights.items()}
             self._add_pair(one, other, Source(weights=named))
 
-    def add_exactly(self, part: Part, cut: int, deadline: float) -> int:
+    def add_exactly(self, part: Component, cut: int, deadline: float) -> int:
         """Search a part exactly if it is small enough; nothing below the size returned was missed in it."""
         found = self.parts.search(part, self.below, self.best, deadline)
         if found is not None:
@@ -232,7 +232,7 @@ class _Collected:
             self.exact += 1
         return max(cut, 1 if found is None else found.bound)
 
-    def _add(self, part: Part, found: ExactSets) -> None:
+    def _add(self, part: Component, found: ExactSets) -> None:
         for columns in found.classes:
             members = [int(self.parts.members(part.trajectories[[column]])[0][0]) for column in columns.tolist()]
             for column, member in zip(columns.tolist()[1:], members[1:], strict=True):
@@ -242,7 +242,7 @@ class _Collected:
         for sides in found.sides:
             self.add_sides(part, sides)
 
-    def add_sides(self, part: Part, sides: Ints) -> None:
+    def add_sides(self, part: Component, sides: Ints) -> None:
         """An attack on a part, by how often the people of each of its trajectories take part."""
         used = np.flatnonzero(sides)
         members = self.parts.members(part.trajectories[used])

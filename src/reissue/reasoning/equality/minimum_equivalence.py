@@ -108,7 +108,7 @@ def minimum_attack_of_matrices(
 
 
 @dataclass(frozen=True)
-class Space:
+class VectorSpace:
     """The vectors y still possible: integer points of the span of `basis`, one column for each unit of people."""
 
     basis: Whole
@@ -123,7 +123,7 @@ class Space:
     deadline: float | None
 
     @classmethod
-    def of(cls, presence: Ints, people: Ints, values: Ints, deadline: float | None) -> Space:
+    def of(cls, presence: Ints, people: Ints, values: Ints, deadline: float | None) -> VectorSpace:
         """All W.S with W.U = 0."""
         start = cls(presence, [], people, np.arange(people.size), np.ones_like(people), deadline)
         width = values.shape[1]
@@ -142,13 +142,13 @@ class Space:
         padded = np.append(vector, 0)
         return padded[self.unit] * self.ratio
 
-    def only(self, columns: Ints, *, zero: Ints) -> Space:
+    def only(self, columns: Ints, *, zero: Ints) -> VectorSpace:
         """The part in which `zero` are 0, seen in `columns`."""
         rows, pivots = echelon(self.basis[:, np.concatenate([zero, columns])], self.deadline)
         first = sum(pivot < zero.size for pivot in pivots)
         position = np.full(self.cost.size + 1, -1)
         position[columns] = np.arange(columns.size)
-        return Space(
+        return VectorSpace(
             rows[first:, zero.size :],
             [pivot - zero.size for pivot in pivots[first:]],
             self.cost[columns],
@@ -157,7 +157,7 @@ class Space:
             self.deadline,
         )
 
-    def merged(self) -> Space:
+    def merged(self) -> VectorSpace:
         """Columns that are multiples of one another become one; columns that are always zero go."""
         if not self.pivots:
             return replace(self, basis=self.basis[:, :0], cost=self.cost[:0], unit=np.full_like(self.unit, -1))
@@ -180,16 +180,16 @@ class Space:
         rows, pivots = echelon(columns[:, first] // factor[first] * common, self.deadline)
         place, scale = np.full(self.cost.size + 1, -1), np.ones(self.cost.size + 1, dtype=step.dtype)
         place[live], scale[live] = home, step
-        return Space(rows, pivots, cost, place[self.unit], self.ratio * scale[self.unit], self.deadline)
+        return VectorSpace(rows, pivots, cost, place[self.unit], self.ratio * scale[self.unit], self.deadline)
 
-    def shrunk(self, budget: int) -> Space:
+    def shrunk(self, budget: int) -> VectorSpace:
         """Without what cannot take part in an attack that costs at most `budget`."""
         space = self.merged()
         while (heavy := space.cost > budget).any():
             space = space.only(np.flatnonzero(~heavy), zero=np.flatnonzero(heavy)).merged()
         return space
 
-    def parts(self) -> Iterator[Space]:
+    def parts(self) -> Iterator[VectorSpace]:
         """The independent parts: a reduced echelon form shows them as blocks."""
         block = np.arange(self.basis.shape[0])
         present = self.basis != 0
@@ -217,7 +217,7 @@ def _minimum(presence: Ints, people: Ints, values: Ints, below: int | None, seco
     _examine(presence, people, values, below)
     hunt = _Hunt(None if below is None else 2 * (below - 1))
     try:
-        hunt.run(Space.of(presence, people, values, None if seconds is None else time.monotonic() + seconds))
+        hunt.run(VectorSpace.of(presence, people, values, None if seconds is None else time.monotonic() + seconds))
     except OutOfTime:
         hunt.unproved.append(2)
     # What was left unproved may have been settled by a smaller attack since.
@@ -241,7 +241,7 @@ class _Hunt:
         self.unproved: list[int] = []
         """What an attack would cost at least where the time ran out."""
 
-    def run(self, space: Space) -> None:
+    def run(self, space: VectorSpace) -> None:
         """Go through all vectors of the space."""
         waiting = [space]
         while waiting:
@@ -257,7 +257,7 @@ class _Hunt:
                 parts = list(space.parts())
                 waiting += parts if len(parts) > 1 else self._without_dearest(space, self.budget)
 
-    def _without_dearest(self, space: Space, budget: int) -> list[Space]:
+    def _without_dearest(self, space: VectorSpace, budget: int) -> list[VectorSpace]:
         """The dearest column takes part (by symmetry with at least +1), which is searched, or else it is zero."""
         dearest = int(np.argmax(space.cost))
         found, bound = Branching(space.basis, space.pivots, space.cost, budget, space.deadline).search(dearest)
@@ -269,7 +269,7 @@ class _Hunt:
         rest = np.delete(np.arange(space.cost.size), dearest)
         return [space.only(rest, zero=np.array([dearest]))]
 
-    def _found(self, space: Space, vector: Whole, cost: int) -> None:
+    def _found(self, space: VectorSpace, vector: Whole, cost: int) -> None:
         if cost > MOST:
             self.unproved.append(MOST)
         else:

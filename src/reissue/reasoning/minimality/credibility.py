@@ -28,10 +28,10 @@ import numpy as np
 from reissue.arrays.types import Bools, Bytes, Floats, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.published import PublishedGroups
-from reissue.reasoning.minimality.minimality_counts import Class, Group, Ruler
+from reissue.reasoning.minimality.minimality_counts import Group, GroupClass, Ruler
 from reissue.reasoning.minimality.minimality_groups import exactly, settle
 from reissue.reasoning.minimality.minimality_layout import read
-from reissue.reasoning.minimality.minimality_work import EXACT, SAMPLED, UNDECIDED, Recoding, Story, Work, summed
+from reissue.reasoning.minimality.minimality_work import EXACT, SAMPLED, UNDECIDED, Recoding, ReleaseWork, Story, summed
 from reissue.reasoning.minimality.requirements import Requirement
 
 ENTRIES = 40_000_000
@@ -78,7 +78,7 @@ class Credibility:
     """How many groups could not be worked out."""
     refused: str | None = None
     """Why the release was not looked at at all."""
-    _work: Work | None = None
+    _work: ReleaseWork | None = None
 
     def __repr__(self) -> str:
         return f"Credibility({self.classes.size:,} classes, {count_of(self.generalised, 'generalised group')})"
@@ -146,7 +146,7 @@ def credibility(
     members = tuple(tuple(values) for values in sets)
     why = _obstacle(release, members)
     if why is None:
-        work = Work(release, read(release), requirement, members, recoding, seconds, seed)
+        work = ReleaseWork(release, read(release), requirement, members, recoding, seconds, seed)
         if recoding == "local" or not work.divided:
             work.settle_groups()
             return _put_together(work)
@@ -169,7 +169,7 @@ def _obstacle(release: PublishedGroups, sets: tuple[tuple[int, ...], ...]) -> st
     return None
 
 
-def _put_together(work: Work) -> Credibility:
+def _put_together(work: ReleaseWork) -> Credibility:
     """From cells to classes."""
     layout, told = work.layout, work.told()
     rows = layout.classes.size
@@ -225,7 +225,7 @@ def group_credibility(
     def together(by_value: Sequence[int]) -> tuple[int, ...]:
         return tuple(np.bincount(lump, np.array(by_value), minlength=width).astype(np.int64).tolist())
 
-    group = Group(tuple(Class(rows, together(left)) for rows, left in parts), (1,) * len(parts), together(counts))
+    group = Group(tuple(GroupClass(rows, together(left)) for rows, left in parts), (1,) * len(parts), together(counts))
     ruler = Ruler(lumped)
     found = settle(group, ruler, rng=np.random.default_rng(0))
     if found.outcome == "contrary":

@@ -42,7 +42,7 @@ UNIT = 2.0**-53
 
 
 @dataclass(frozen=True)
-class Class:
+class GroupClass:
     """A class of a group: people with equal quasi-identifiers."""
 
     rows: int
@@ -59,7 +59,7 @@ class Class:
 class Group:
     """A generalised group: its classes, how many of each there are, and how often each value was published."""
 
-    classes: tuple[Class, ...]
+    classes: tuple[GroupClass, ...]
     often: tuple[int, ...]
     counts: tuple[int, ...]
     absent: int | None = None
@@ -82,7 +82,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedClasses:
     """What follows for the classes of a group.
 
     `some` and `none` have, for each class, how many of its rows are expected to have each value, given that some
@@ -114,16 +114,16 @@ class Ruler:
 
     def __init__(self, requirement: Requirement) -> None:
         self.requirement = requirement
-        self._said: dict[Class, Bools] = {}
+        self._said: dict[GroupClass, Bools] = {}
 
-    def is_bad(self, counts: Ints, one: Class) -> Bools:
+    def is_bad(self, counts: Ints, one: GroupClass) -> Bools:
         """Whether the class violates with these counts in the group; one without rows there does not."""
         if one.harmless:
             return np.zeros(counts.shape[0], dtype=bool)
         judged = counts + np.array(one.left, dtype=np.int64)
         return np.asarray(~self.requirement.kept(judged) & (counts.sum(axis=1) > 0))
 
-    def is_bad_with(self, one: Class) -> Bools:
+    def is_bad_with(self, one: GroupClass) -> Bools:
         """With two values: whether it violates with 0, 1, 2, ... rows of the first."""
         if one not in self._said:
             first = np.arange(one.rows + 1)
@@ -142,7 +142,7 @@ def number_of_ways(rows: int, limits: Sequence[int]) -> int:
     return ways[rows]
 
 
-def ways_of(one: Class, group: Group, ruler: Ruler) -> Ways:
+def ways_of(one: GroupClass, group: Group, ruler: Ruler) -> Ways:
     """List the ways of a class."""
     target = group.target
     if len(target) == 2 and group.absent is None:
@@ -156,12 +156,12 @@ def ways_of(one: Class, group: Group, ruler: Ruler) -> Ways:
     return Ways(taken, _weights(taken, one, values), ruler.is_bad(taken[:, :values], one), one.sure)
 
 
-def bad_ways(one: Class, group: Group, ruler: Ruler) -> Bools:
+def bad_ways(one: GroupClass, group: Group, ruler: Ruler) -> Bools:
     """Whether a class violates, for each of its ways; how often each occurs is not counted."""
     return ruler.is_bad(_listed(one, group)[:, : len(group.counts)], one)
 
 
-def _listed(one: Class, group: Group) -> Ints:
+def _listed(one: GroupClass, group: Group) -> Ints:
     """For each way of a class how many of its rows have each value and, where that is open, are absent."""
     target = group.target
     taken = np.zeros((1, len(target)), dtype=np.int64)
@@ -184,7 +184,7 @@ def _listed(one: Class, group: Group) -> Ints:
     return allowed
 
 
-def _weights(taken: Ints, one: Class, values: int) -> list[int]:
+def _weights(taken: Ints, one: GroupClass, values: int) -> list[int]:
     weights = []
     for way in taken.tolist():
         weight, rest = 1, one.rows
@@ -353,7 +353,7 @@ def _power(arithmetic: _Arithmetic, pair: Any, exponent: int) -> Any:
     return result
 
 
-def count(group: Group, ruler: Ruler) -> Counted:
+def count(group: Group, ruler: Ruler) -> CountedClasses:
     """The exact figures of a group, as fractions."""
     classes = [ways_of(one, group, ruler) for one in group.classes]
     sizes = [one.rows for one in group.classes]
@@ -375,7 +375,7 @@ def count(group: Group, ruler: Ruler) -> Counted:
         if group.absent is not None:
             sure_some.append(_means(taken, in_some, violated, ways.sure))
             sure_none.append(_means(taken, in_none, kept, ways.sure))
-    return Counted(Fraction(violated, max(violated + kept, 1)), some, none, sure_some, sure_none)
+    return CountedClasses(Fraction(violated, max(violated + kept, 1)), some, none, sure_some, sure_none)
 
 
 def _means(taken: list[list[int]], weights: list[int], total: int, sure: int | None = None) -> tuple[Fraction, ...]:
@@ -398,7 +398,7 @@ def _means(taken: list[list[int]], weights: list[int], total: int, sure: int | N
     )
 
 
-def estimate(group: Group, ruler: Ruler) -> Counted | None:
+def estimate(group: Group, ruler: Ruler) -> CountedClasses | None:
     """The figures of a large group of one protected set (two lumps) in floats; None where they cannot be trusted."""
     rare = min(range(2), key=lambda at: group.counts[at])
     sensitive, rows = group.counts[rare], group.rows
@@ -420,7 +420,7 @@ def estimate(group: Group, ruler: Ruler) -> Counted | None:
         for parts, total, means in ((in_some, violated, some), (in_none, kept, none)):
             mean = float((number * parts).sum()) / total if total else 0.0
             means.append((mean, one.rows - mean) if rare == 0 else (one.rows - mean, mean))
-    return Counted(violated / (violated + kept), some, none, [], [], relative_error(group))
+    return CountedClasses(violated / (violated + kept), some, none, [], [], relative_error(group))
 
 
 def relative_error(group: Group) -> float:
@@ -436,7 +436,7 @@ def relative_error(group: Group) -> float:
     return 2 * (units + sensitive + 8) * UNIT
 
 
-def _tilted(one: Class, sensitive: int, rare: int, share: float, ruler: Ruler) -> _Tilts:
+def _tilted(one: GroupClass, sensitive: int, rare: int, share: float, ruler: Ruler) -> _Tilts:
     most = min(one.rows, sensitive)
     odds = share / (1 - share)
     likeliest = min(int((one.rows + 1) * share), most)

@@ -21,9 +21,9 @@ import numpy as np
 from reissue.arrays.types import Bools, Floats
 from reissue.reasoning.minimality.minimality_counts import (
     WAYS,
-    Class,
-    Counted,
+    CountedClasses,
     Group,
+    GroupClass,
     Number,
     Ruler,
     bad_ways,
@@ -49,7 +49,7 @@ MANY_ROWS = 500
 
 
 @dataclass(frozen=True, repr=False)
-class Settled:
+class SettledGroup:
     """The figures of a group: for each class the rows expected to have each value (rows by class, columns by value).
 
     They are floats, off by at most `bound` of the rows of the class; `exactly` has the fractions, where they were
@@ -66,7 +66,7 @@ class Settled:
     some_error: Floats | None = None
     none_error: Floats | None = None
     bound: float = 0.0
-    exactly: Counted | None = None
+    exactly: CountedClasses | None = None
     can: tuple[bool, ...] = ()
     """Which classes can violate."""
 
@@ -76,17 +76,17 @@ class Settled:
         return self.outcome == "excluded"
 
 
-def settle(group: Group, ruler: Ruler, *, rng: np.random.Generator, deadline: float | None = None) -> Settled:
+def settle(group: Group, ruler: Ruler, *, rng: np.random.Generator, deadline: float | None = None) -> SettledGroup:
     """Work out a group; the ruler's requirement is about the same values as its counts."""
     if _too_small(group, ruler):
-        return Settled("nothing excluded", "exact", 1)
+        return SettledGroup("nothing excluded", "exact", 1)
     one_set = len(group.counts) == 2 and group.absent is None
     late = deadline is not None and time.monotonic() > deadline
     if late and not one_set:
-        return Settled("excluded", "undecided", can=(True,) * len(group.classes))
+        return SettledGroup("excluded", "undecided", can=(True,) * len(group.classes))
     outcome, can = _outcome(group, ruler)
     if outcome != "excluded":
-        return Settled(outcome, "exact", 1 if outcome == "nothing excluded" else 0)
+        return SettledGroup(outcome, "exact", 1 if outcome == "nothing excluded" else 0)
     pooled, place = _pooled(group, can)
     bits = packed_bits(pooled.target, pooled.rows)
     counted = None
@@ -97,13 +97,15 @@ def settle(group: Group, ruler: Ruler, *, rng: np.random.Generator, deadline: fl
         counted = count(pooled, ruler)
     if counted is not None:
         if counted.probability in (0, 1) and isinstance(counted.probability, Fraction):
-            return Settled("contrary" if not counted.probability else "nothing excluded", "exact", counted.probability)
+            return SettledGroup(
+                "contrary" if not counted.probability else "nothing excluded", "exact", counted.probability
+            )
         return replace(_expanded(group, pooled, place, counted), can=tuple(can))
     if group.absent is None and not one_set:
         found = sample(pooled, ruler, rng, deadline)
         if found is not None:
             part = _parts(group, pooled, place)
-            return Settled(
+            return SettledGroup(
                 "excluded",
                 "sampled",
                 found.probability,
@@ -114,10 +116,10 @@ def settle(group: Group, ruler: Ruler, *, rng: np.random.Generator, deadline: fl
                 found.none_error[place] * part,
                 can=tuple(can),
             )
-    return Settled("excluded", "undecided", can=tuple(can))
+    return SettledGroup("excluded", "undecided", can=tuple(can))
 
 
-def exactly(group: Group, ruler: Ruler, found: Settled) -> Settled:
+def exactly(group: Group, ruler: Ruler, found: SettledGroup) -> SettledGroup:
     """The same in fractions, for what was worked out in floats, unless that would take long."""
     if found.exactly is not None:
         return found
@@ -129,7 +131,7 @@ def exactly(group: Group, ruler: Ruler, found: Settled) -> Settled:
     return replace(found, exactly=counted)
 
 
-def _listable(one: Class, group: Group) -> bool:
+def _listable(one: GroupClass, group: Group) -> bool:
     if len(group.target) == 2:
         return True
     return one.rows <= MANY_ROWS and number_of_ways(one.rows, group.target) <= WAYS
@@ -166,7 +168,7 @@ def _outcome(group: Group, ruler: Ruler) -> tuple[Outcome, list[bool]]:
     return "excluded", can
 
 
-def _may_violate(one: Class, group: Group, ruler: Ruler) -> bool:
+def _may_violate(one: GroupClass, group: Group, ruler: Ruler) -> bool:
     """Whether a class can violate: exact where only shares are bounded, else taken for granted."""
     if not ruler.requirement.counts_only or group.absent is not None:
         return True
@@ -190,7 +192,7 @@ def _pooled(group: Group, can: list[bool]) -> tuple[Group, list[int]]:
     often = [group.often[at] for at in kept]
     if len(kept) < len(can):
         rest = group.rows - sum(one.rows * many for one, many in zip(classes, often, strict=True))
-        classes.append(Class(rest, (0,) * len(group.counts), harmless=True))
+        classes.append(GroupClass(rest, (0,) * len(group.counts), harmless=True))
         often.append(1)
     return replace(group, classes=tuple(classes), often=tuple(often)), place
 
@@ -200,7 +202,7 @@ def _parts(group: Group, pooled: Group, place: list[int]) -> Floats:
     return np.array([[one.rows / pooled.classes[at].rows] for one, at in zip(group.classes, place, strict=True)])
 
 
-def _expanded(group: Group, pooled: Group, place: list[int], counted: Counted) -> Settled:
+def _expanded(group: Group, pooled: Group, place: list[int], counted: CountedClasses) -> SettledGroup:
     part = _parts(group, pooled, place)
     some, none = (
         np.array([[float(figure) for figure in figures] for figures in means])[place] * part
@@ -214,7 +216,9 @@ def _expanded(group: Group, pooled: Group, place: list[int], counted: Counted) -
             some=[_times(counted.some[at], by) for at, by in zip(place, share, strict=True)],
             none=[_times(counted.none[at], by) for at, by in zip(place, share, strict=True)],
         )
-    return Settled("excluded", "exact", counted.probability, some=some, none=none, bound=counted.error, exactly=exactly)
+    return SettledGroup(
+        "excluded", "exact", counted.probability, some=some, none=none, bound=counted.error, exactly=exactly
+    )
 
 
 def _times(figures: tuple[Number, ...], by: Fraction) -> tuple[Number, ...]:

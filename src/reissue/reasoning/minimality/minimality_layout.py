@@ -21,7 +21,7 @@ from reissue.model.published import PublishedGroups
 
 
 @dataclass(frozen=True, repr=False)
-class Layout:
+class ClassLayout:
     """Classes and their cells. People of one row here cannot be told apart, by quasi-identifiers or otherwise."""
 
     classes: Ints
@@ -47,7 +47,7 @@ class Layout:
     """How many groups it could not be concluded of which rows they have."""
 
 
-def read(release: PublishedGroups) -> Layout:
+def read(release: PublishedGroups) -> ClassLayout:
     """Find the cells of a release; it must have classes and no made-up rows."""
     assert release.classes is not None
     group = release.member_groups
@@ -55,7 +55,7 @@ def read(release: PublishedGroups) -> Layout:
     row = row.reshape(-1).astype(np.int64)
     if release.sure is None:
         key, size = np.unique(group * max(numbers.size, 1) + row, return_counts=True)
-        return Layout(
+        return ClassLayout(
             numbers,
             np.bincount(row, minlength=numbers.size).astype(np.int64),
             row,
@@ -86,7 +86,7 @@ class _Registry:
         # Whoever is in one of the groups that list him, and is listed in one only, is in that.
         self._sure = release.sure | (here & self._once)
 
-    def layout(self) -> Layout:
+    def layout(self) -> ClassLayout:
         classes, groups = self._numbers.size, self._release.group_count
         people = np.bincount(self._class[np.unique(self._person, return_index=True)[1]], minlength=classes).astype(
             np.int64
@@ -117,7 +117,9 @@ class _Registry:
         unknown = ~(simple[part] | open_groups | settled)
         return self._rows(cell_group, cell_class, size, people, open_groups, unknown)
 
-    def _rows(self, group: Ints, one: Ints, size: Ints, people: Ints, open_groups: Bools, unknown: Bools) -> Layout:
+    def _rows(
+        self, group: Ints, one: Ints, size: Ints, people: Ints, open_groups: Bools, unknown: Bools
+    ) -> ClassLayout:
         """Split classes of open groups into those who certainly are there and the others."""
         classes = self._numbers.size
         sure = self._sure & open_groups[self._group]
@@ -131,7 +133,7 @@ class _Registry:
         lost = np.zeros(classes, dtype=bool)
         lost[one[unknown[group]]] = True
         there = (size > 0) & ~unknown[group]
-        return Layout(
+        return ClassLayout(
             np.concatenate([self._numbers, self._numbers[split]]),
             everybody,
             row_of_entry,

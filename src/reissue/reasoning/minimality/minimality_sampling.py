@@ -27,8 +27,8 @@ BATCH, CELLS = 2_000_000, 40_000_000
 
 
 @dataclass(frozen=True, repr=False)
-class Sampled:
-    """Estimates of the figures of a group; see `minimality_counts.Counted`."""
+class SampledClasses:
+    """Estimates of the figures of a group; see `minimality_counts.CountedClasses`."""
 
     draws: int
     probability: float
@@ -41,7 +41,7 @@ class Sampled:
 
 def sample(
     group: Group, ruler: Ruler, rng: np.random.Generator, deadline: float | None, draws: int = DRAWS
-) -> Sampled | None:
+) -> SampledClasses | None:
     """Deal the values of a group out to its rows; None where too few deals let a class violate, or time ran out."""
     rows, values = group.rows, len(group.counts)
     sizes = np.repeat([one.rows for one in group.classes], group.often)
@@ -79,7 +79,7 @@ def sample(
     some, some_error = sums.means(made, violated=True)
     none, none_error = sums.means(made, violated=False)
     error = float(np.sqrt(max(probability * (1 - probability), 1 / made) / made))
-    return Sampled(made, probability, error, expected + some, some_error, expected + none, none_error)
+    return SampledClasses(made, probability, error, expected + some, some_error, expected + none, none_error)
 
 
 class _Sums:

@@ -12,9 +12,9 @@ import numpy as np
 
 from reissue.arrays.types import Floats, Ints
 from reissue.model.published import PublishedGroups
-from reissue.reasoning.minimality.minimality_counts import Class, Counted, Group, Number, Ruler
-from reissue.reasoning.minimality.minimality_groups import Settled, exactly, settle
-from reissue.reasoning.minimality.minimality_layout import Layout
+from reissue.reasoning.minimality.minimality_counts import CountedClasses, Group, GroupClass, Number, Ruler
+from reissue.reasoning.minimality.minimality_groups import SettledGroup, exactly, settle
+from reissue.reasoning.minimality.minimality_layout import ClassLayout
 from reissue.reasoning.minimality.requirements import Requirement
 
 Recoding = Literal["local", "global", "full-domain"]
@@ -48,7 +48,7 @@ class Story:
 
 
 @dataclass(frozen=True, repr=False)
-class Cells:
+class GroupClasses:
     """Classes in groups, in the order of groups; where it is open who is there, the certain have their own."""
 
     row: Ints
@@ -76,7 +76,7 @@ class Told:
     kind: Ints
 
 
-class Work:
+class ReleaseWork:
     """The working out of one release."""
 
     """The working out of one release."""
@@ -84,7 +84,7 @@ class Work:
     def __init__(
         self,
         release: PublishedGroups,
-        layout: Layout,
+        layout: ClassLayout,
         requirement: Requirement,
         sets: tuple[tuple[int, ...], ...],
         recoding: Recoding,
@@ -137,10 +137,11 @@ class Work:
         first_run = np.searchsorted(run, begin)
         last_run = np.append(first_run, run.size)[1:]
         classes = [
-            Class(int(size), tuple(patterns[pattern].tolist()), int(sure)) for size, sure, pattern in kinds.tolist()
+            GroupClass(int(size), tuple(patterns[pattern].tolist()), int(sure))
+            for size, sure, pattern in kinds.tolist()
         ]
         seen: dict[tuple[bytes, bytes, bool], int] = {}
-        self.settled: list[Settled] = []
+        self.settled: list[SettledGroup] = []
         self.problems: list[Group] = []
         sort_of_group = np.full(self._rows.size, -1, dtype=np.int64)
         for number, low, high in zip(group[begin].tolist(), first_run.tolist(), last_run.tolist(), strict=True):
@@ -156,7 +157,7 @@ class Work:
         self.cells = self._strata(place)
         self._weigh()
 
-    def _solve(self, classes: list[tuple[Class, int]], number: int, is_open: bool) -> None:
+    def _solve(self, classes: list[tuple[GroupClass, int]], number: int, is_open: bool) -> None:
         counts = self._lumps[number]
         rows = sum(one.rows * many for one, many in classes)
         absent = rows - int(counts.sum()) if is_open else None
@@ -169,7 +170,7 @@ class Work:
         self.problems.append(problem)
         self.settled.append(settle(problem, self._ruler, rng=self._rng, deadline=self._deadline))
 
-    def _strata(self, place: Ints) -> Cells:
+    def _strata(self, place: Ints) -> GroupClasses:
         """The cells with those who certainly are there apart from those who may be, in open groups."""
         layout = self.layout
         row, group, size = layout.row, layout.group, layout.size
@@ -185,7 +186,7 @@ class Work:
         share = np.where(is_open & ~all_sure, people * chance[group], people)
         about = np.where(apart, OTHERS, WHOLE)
         more = np.flatnonzero(apart)
-        return Cells(
+        return GroupClasses(
             np.concatenate([row, partner[more]]),
             np.concatenate([group, group[more]]),
             np.concatenate([people, certain[more]]),
@@ -391,7 +392,7 @@ class Work:
             return Fraction(people)
         return Fraction(people * (int(self._rows[group]) - sure), max(may, 1))
 
-    def _exactly(self, sort: int) -> Counted | None:
+    def _exactly(self, sort: int) -> CountedClasses | None:
         found = self.settled[sort]
         if found.exactly is None and found.kind == "exact":
             self.settled[sort] = found = exactly(self.problems[sort], self._ruler, found)

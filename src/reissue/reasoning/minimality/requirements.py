@@ -25,7 +25,7 @@ EXACT = 2**31
 """Up to here a whole number times a count of rows stays within 64 bits."""
 
 
-class Counted(Protocol):
+class CountRule(Protocol):
     """One rule, as something that can be asked of counts."""
 
     def kept(self, counts: Ints, sizes: Ints) -> Bools:
@@ -152,7 +152,7 @@ class WideSpread:
 class Requirement:
     """What every class had to satisfy: all of its rules."""
 
-    rules: tuple[Counted, ...]
+    rules: tuple[CountRule, ...]
     width: int
     """How many values there are."""
 
@@ -232,7 +232,7 @@ def build(
             problems=["A range of numbers needs a numeric sensitive column; the one published is not numeric."],
             hint="name what the publisher had to satisfy, such as share-l-diversity with l = 2.",
         )
-    counted: list[Counted] = []
+    counted: list[CountRule] = []
     for rule in rules:
         counted += _counted(rule, values, magnitudes or (), overall)
     return Requirement(tuple(dict.fromkeys(counted)), len(values))
@@ -240,7 +240,7 @@ def build(
 
 def _counted(
     rule: Rule, values: Sequence[object], magnitudes: Sequence[float], overall: Sequence[int]
-) -> Sequence[Counted]:
+) -> Sequence[CountRule]:
     match rule:
         case Rows(k):
             return [EnoughRows(k)]

@@ -19,7 +19,7 @@ NEVER, ALWAYS, CONTRADICTORY = range(3)
 """The first cells: nobody, everybody, and where the releases contradict each other."""
 
 
-class Cells:
+class EntryFigures:
     """Figures, each for the entries that point to it."""
 
     def __init__(self) -> None:

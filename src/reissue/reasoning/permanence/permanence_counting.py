@@ -26,7 +26,7 @@ MOST_CHOICES = 5_000
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedEntries:
     """How many worlds a part has, and how likely each entry is to have the value."""
 
     total: int
@@ -38,7 +38,7 @@ class Counted:
 
 
 @dataclass(frozen=True, repr=False)
-class Tally:
+class WorldSums:
     """Sums over all worlds of a part."""
 
     total: int
@@ -233,7 +233,7 @@ class Program:
         """How many worlds there are."""
         return sum(self._layers[-1].values())
 
-    def tally(self) -> Tally:
+    def tally(self) -> WorldSums:
         """How often patterns and free entries are used in all worlds together."""
         by_pattern = [[0] * len(some) for some in self.ways]
         by_group = [0] * len(self.part.counts)
@@ -253,13 +253,13 @@ class Program:
                             by_group[step.group] += weight * worlds * often
                 before[state] = rest
             after = before
-        return Tally(self.total, by_pattern, by_group)
+        return WorldSums(self.total, by_pattern, by_group)
 
-    def expected(self) -> Counted:
+    def expected(self) -> CountedEntries:
         """How likely every entry is, from the tables."""
         tally = self.tally()
         if not tally.total:
-            return Counted(0, (), ())
+            return CountedEntries(0, (), ())
         whole = tally.total * self.cohorts
         classes = tuple(
             tuple(
@@ -272,10 +272,12 @@ class Program:
             Fraction(often, whole * many) if many else None
             for often, many in zip(tally.by_group, self.part.free, strict=True)
         )
-        return Counted(tally.total, classes, free)
+        return CountedEntries(tally.total, classes, free)
 
 
-def count(part: Part, *, cohorts: int = 1, limit: int = 150_000, deadline: float | None = None) -> Counted | None:
+def count(
+    part: Part, *, cohorts: int = 1, limit: int = 150_000, deadline: float | None = None
+) -> CountedEntries | None:
     """Count the worlds of a part; None if that takes more than `limit` moves, or too long."""
     program = Program.of(part, cohorts)
     if program is None or not program.run(limit, deadline):

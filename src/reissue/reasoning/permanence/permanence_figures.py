@@ -21,7 +21,7 @@ from reissue.arrays.types import Bools, Ints
 from reissue.model.published import Published
 from reissue.reasoning.permanence.permanence_cells import EXACT, UNDECIDED, Largest
 from reissue.reasoning.permanence.permanence_entries import ABSENT, ONE, Entries, Presence
-from reissue.reasoning.permanence.permanence_work import Effort, Work
+from reissue.reasoning.permanence.permanence_work import Effort, ValueWork
 
 __all__ = ["Chances", "Effort", "Presence", "chances"]
 
@@ -97,7 +97,7 @@ def chances(
     state = np.zeros(entries.person.size, dtype=np.int8)
     if has.size:
         state[entries.sure & np.isin(entries.person, has)] = ONE
-    work = Work(entries, presence.size, cohorts, state, effort or Effort())
+    work = ValueWork(entries, presence.size, cohorts, state, effort or Effort())
     work.run()
     linkable = entries.linkable.copy()
     linkable[has], linkable[has_not] = False, False

@@ -32,7 +32,7 @@ WORTH = 3.0
 
 
 @dataclass(frozen=True, repr=False)
-class Sampled:
+class SampledEntries:
     """Estimates for each entry of each class and then for the free entries of each group."""
 
     probability: Floats
@@ -40,7 +40,9 @@ class Sampled:
     """Standard errors."""
 
 
-def sample(part: Part, *, seed: int | None, deadline: float, states: int = STATES, runs: int = RUNS) -> Sampled | None:
+def sample(
+    part: Part, *, seed: int | None, deadline: float, states: int = STATES, runs: int = RUNS
+) -> SampledEntries | None:
     """Estimate how likely the value is at every entry; None if there was too little time, or too little was found."""
     program = Program.of(part)
     if program is None:
@@ -65,7 +67,7 @@ def sample(part: Part, *, seed: int | None, deadline: float, states: int = STATE
     spread = np.sqrt(((weight[:, None] * (shares - mean)) ** 2).sum(axis=0) / (often * (often - 1))) / weight.mean()
     # Runs may all have missed the same rare worlds; how much the numbers of worlds differ tells how much they miss.
     missed = 0.5 * weight.std(ddof=1) / weight.mean() / np.sqrt(often)
-    return Sampled(np.clip(mean, 0.0, 1.0), np.hypot(spread, missed))
+    return SampledEntries(np.clip(mean, 0.0, 1.0), np.hypot(spread, missed))
 
 
 def _run(program: Program, states: int, rng: Random, deadline: float) -> tuple[float, Floats] | None:

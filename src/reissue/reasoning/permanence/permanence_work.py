@@ -18,9 +18,9 @@ from reissue.reasoning.permanence.permanence_cells import (
     NEVER,
     SAMPLED,
     UNDECIDED,
-    Cells,
+    EntryFigures,
 )
-from reissue.reasoning.permanence.permanence_counting import Counted, Program
+from reissue.reasoning.permanence.permanence_counting import CountedEntries, Program
 from reissue.reasoning.permanence.permanence_entries import ONE, ZERO, Entries, propagate
 from reissue.reasoning.permanence.permanence_parts import Linked, Part, linked, parts_of
 from reissue.reasoning.permanence.permanence_sampling import sample
@@ -48,13 +48,13 @@ class Effort:
     """Draws the same worlds again, as far as time allows as many."""
 
 
-class Work:
+class ValueWork:
     """Gives every entry of a permanent value its cell."""
 
     def __init__(self, entries: Entries, places: int, cohorts: int, state: Bytes, effort: Effort) -> None:
         self.entries, self.places, self.cohorts, self.effort = entries, places, cohorts, effort
         self.state, self._start = state, state.copy()
-        self.cells = Cells()
+        self.cells = EntryFigures()
         self.cell = np.full(state.size, NEVER, dtype=np.int64)
         self.exists: bool | None = True
         self.told: dict[str, int] = {}
@@ -231,7 +231,7 @@ class Work:
                 rest.append(part)
         return rest
 
-    def _counted(self, links: Linked, part: Part, counted: Counted) -> None:
+    def _counted(self, links: Linked, part: Part, counted: CountedEntries) -> None:
         if not counted.total:
             self._contradict(np.array(part.groups))
             return

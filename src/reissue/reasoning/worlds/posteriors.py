@@ -34,7 +34,7 @@ from reissue.reasoning.worlds.open_parts import OpenPart, OpenParts
 from reissue.reasoning.worlds.possible import Possible, possible
 from reissue.reasoning.worlds.residual import only, without
 from reissue.reasoning.worlds.symmetry import Symmetry, symmetry
-from reissue.reasoning.worlds.worlds_counting import Counted, count
+from reissue.reasoning.worlds.worlds_counting import CountedWorlds, count
 from reissue.reasoning.worlds.worlds_model import Model
 from reissue.reasoning.worlds.worlds_sampling import sample
 from reissue.reasoning.worlds.worlds_search import find_world
@@ -438,7 +438,7 @@ def contradiction() -> ParameterError:
     )
 
 
-def _shares(counted: Counted) -> list[list[Fraction]]:
+def _shares(counted: CountedWorlds) -> list[list[Fraction]]:
     if not counted.total:
         raise contradiction()
     return [[Fraction(worlds, counted.total) for worlds in by_state] for by_state in counted.by_state]

@@ -39,7 +39,7 @@ TRIALS = (64, 8, 1)
 
 
 @dataclass(frozen=True, repr=False)
-class Counted:
+class CountedWorlds:
     """Worlds, counted exactly."""
 
     total: int
@@ -48,10 +48,10 @@ class Counted:
     """For each class and state in how many of them one given person of the class is in the state."""
 
     def __repr__(self) -> str:
-        return f"Counted({len(self.by_state):,} classes)"
+        return f"CountedWorlds({len(self.by_state):,} classes)"
 
 
-def count(model: Model, *, effort: int = 2_000_000, deadline: float | None = None) -> Counted | None:
+def count(model: Model, *, effort: int = 2_000_000, deadline: float | None = None) -> CountedWorlds | None:
     """Count the worlds of a model, or None if that takes too much.
 
     `effort` is how many steps between entries the tables may have; `deadline` a moment of the monotonic clock.
@@ -62,12 +62,12 @@ def count(model: Model, *, effort: int = 2_000_000, deadline: float | None = Non
         return None
 
 
-def _counted(model: Model, effort: int, deadline: float | None) -> Counted | None:
+def _counted(model: Model, effort: int, deadline: float | None) -> CountedWorlds | None:
     merged, places = _merged(model, deadline)
     equations = Equations.of_model(merged, deadline)
     bounds = equations.bounds(deadline)
     if bounds is None:
-        return Counted(0, [[0] * len(states) for states in model.states])
+        return CountedWorlds(0, [[0] * len(states) for states in model.states])
     if equations.unknowns > effort:
         return None  # every unknown takes a step at least
     for order, part in _attempts(equations, deadline):
@@ -75,7 +75,7 @@ def _counted(model: Model, effort: int, deadline: float | None) -> Counted | Non
         tables = _tables(equations, *bounds, order, effort // part, deadline)
         if tables is not None:
             total, numbers = _evaluated(merged, equations, tables, deadline)
-            return Counted(total, [[numbers[v] for v in at] for at in places])
+            return CountedWorlds(total, [[numbers[v] for v in at] for at in places])
     return None
 
 

@@ -76,7 +76,7 @@ class Model:
 
 
 @dataclass(frozen=True, repr=False)
-class Part:
+class ModelPart:
     """A part of a model that nothing ties to the rest, with the unknowns that are settled taken out."""
 
     model: Model
@@ -97,7 +97,7 @@ def components(model: Model) -> Iterator[tuple[Model, Ints]]:
         yield part.model, part.classes
 
 
-def parts(model: Model, deadline: float | None = None) -> Iterator[Part]:
+def parts(model: Model, deadline: float | None = None) -> Iterator[ModelPart]:
     """The independent parts of a model, with what became of their states.
 
     Raises `OutOfTime` if the deadline, a moment of the monotonic clock, passes.
@@ -110,7 +110,9 @@ def parts(model: Model, deadline: float | None = None) -> Iterator[Part]:
         yield from [raw] if bounds is None else _settled(raw, equations, *bounds, deadline)
 
 
-def _settled(raw: Part, equations: Equations, low: Ints, high: Ints, deadline: float | None) -> Iterator[Part]:
+def _settled(
+    raw: ModelPart, equations: Equations, low: Ints, high: Ints, deadline: float | None
+) -> Iterator[ModelPart]:
     """The parts into which one falls once the unknowns that can have one number only are taken out of the counters."""
     fixed = equations.by_class((low == high).tolist())
     number = equations.by_class(high.tolist())
@@ -133,7 +135,7 @@ def _settled(raw: Part, equations: Equations, low: Ints, high: Ints, deadline: f
     for classes, counters in _connected(left, len(targets), deadline):
         if classes:
             part = _part(raw.model, classes, [left[c] for c in classes], targets, counters, deadline)
-            yield Part(part.model, raw.classes[part.classes], part.states)
+            yield ModelPart(part.model, raw.classes[part.classes], part.states)
 
 
 def _part(
@@ -143,7 +145,7 @@ def _part(
     targets: Sequence[int],
     used: list[int],
     deadline: float | None,
-) -> Part:
+) -> ModelPart:
     """The given classes with the states and counters that are left of them, counters numbered anew."""
     number = {counter: at for at, counter in enumerate(used)}
     states = []
@@ -152,7 +154,7 @@ def _part(
         old = model.states[c]
         states.append(tuple(State(old[at].value, tuple([number[k] for k in counters])) for at, counters in kept))
     part = Model(tuple(model.sizes[c] for c in classes), tuple(states), tuple(targets[k] for k in used))
-    return Part(part, np.array(classes, dtype=np.int64), tuple(tuple(at for at, _ in kept) for kept in left))
+    return ModelPart(part, np.array(classes, dtype=np.int64), tuple(tuple(at for at, _ in kept) for kept in left))
 
 
 def _connected(left: Left, counters: int, deadline: float | None) -> Iterator[tuple[list[int], list[int]]]:

@@ -40,7 +40,7 @@ ROUNDS = 200
 
 
 @dataclass(frozen=True, repr=False)
-class Sampled:
+class SampledWorlds:
     """Estimates from worlds drawn at random."""
 
     by_state: list[list[float]]
@@ -56,12 +56,12 @@ class Sampled:
     """How many draws led to no world."""
 
     def __repr__(self) -> str:
-        return f"Sampled({self.draws:,} draws, {self.effective:,.0f} effective, {self.dead_ends:,} dead ends)"
+        return f"SampledWorlds({self.draws:,} draws, {self.effective:,.0f} effective, {self.dead_ends:,} dead ends)"
 
 
 def sample(
     model: Model, rng: np.random.Generator, *, draws: int = 10_000, deadline: float | None = None
-) -> Sampled | None:
+) -> SampledWorlds | None:
     """Estimate how likely states are; None if the draws say too little (fewer than 100 effective ones).
 
     `deadline` is a moment of the monotonic clock at which fewer draws have to do.
@@ -89,7 +89,7 @@ def sample(
     settled = low == high
     mean, error = np.where(settled, high / sizes, mean), np.where(settled, 0.0, error)
     by_class = equations.by_class
-    return Sampled(by_class(mean.tolist()), by_class(error.tolist()), effective, drawing.draws, drawing.dead_ends)
+    return SampledWorlds(by_class(mean.tolist()), by_class(error.tolist()), effective, drawing.draws, drawing.dead_ends)
 
 
 def _share(deadline: float | None) -> float | None:

@@ -138,7 +138,7 @@ def _solution(equations: Equations, deadline: float | None) -> list[int] | Liter
     bounds = equations.bounds(deadline)
     if bounds is None:
         return False
-    search = _Search(equations, *bounds)
+    search = _LevelSearch(equations, *bounds)
     limit, looked = AGAIN, False
     search.begin_anew(limit)
     while True:
@@ -159,7 +159,7 @@ def _solution(equations: Equations, deadline: float | None) -> list[int] | Liter
                 return told
 
 
-class _Search:
+class _LevelSearch:
     """A depth-first search that can be interrupted: bounds for each level, and the number given at each."""
 
     def __init__(self, equations: Equations, low: Ints, high: Ints) -> None:
@@ -296,7 +296,7 @@ def _met(targets: Any, arrays: Any, numbers: Any) -> Any:
 def _deepen(targets: Any, arrays: Any, lows: Any, highs: Any, branches: Any, blame: Any, state: Any, most: int) -> Any:
     """Go on with a search until all numbers were tried, or `most` terms looked at, or the levels do not suffice.
 
-    `state` is as in `_Search`, `branches` the unknown and number tried at each level.
+    `state` is as in `_LevelSearch`, `branches` the unknown and number tried at each level.
     """
     queue = np.zeros(targets.size, np.int64)
     waiting = np.zeros(targets.size, np.bool_)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -54,7 +54,7 @@ class Method(ABC):
     """Whether the promises hold over all releases together, not only for each alone."""
     takes: ClassVar[Takes]
     truthful: ClassVar[bool] = True
-    """Whether nobody is published with another value than his own."""
+    """Whether nobody is published with another value than their own."""
 
     @property
     def minimal_recoding(self) -> Recoding | None:
@@ -70,9 +70,9 @@ class Method(ABC):
         return None
 
     @property
-    @abstractmethod
     def parameters(self) -> dict[str, object]:
-        """The parameters by name, as they stand in a policy file and in the public record."""
+        """The parameters by name, as they stand in a policy file and in the public record: the fields of the method."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
 
     @abstractmethod
     def promises(self, schema: Schema) -> tuple[Promise, ...]:

@@ -83,11 +83,6 @@ class EEquivalence(Method):
                 "of size m already (Lemma 3).",
             )
 
-    @property
-    def parameters(self) -> dict[str, object]:
-        """m, e, and what happens in the cases that the paper leaves out."""
-        return {name: getattr(self, name) for name in ("m", "e", "shortage", "choice")}
-
     def promises(self, schema: Schema) -> tuple[Promise, ...]:
         """Weak m-invariance, and no equivalence below e."""
         return Promise("weak-m-invariance", {"m": self.m}), Promise("equivalence-safety", {"e": self.e})

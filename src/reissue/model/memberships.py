@@ -16,6 +16,7 @@ import numpy.typing as npt
 from reissue.arrays.dense import in_order, numbered, places
 from reissue.arrays.runs import joined, owners, starts_of
 from reissue.arrays.types import Ints
+from reissue.errors import ParameterError, count_of
 from reissue.model.published import PublishedGroups
 
 NOWHERE = -1
@@ -137,6 +138,16 @@ class Memberships:
         first = again & ~np.append(False, again)[: at.size]
         count = len(self.releases)
         return np.bincount(at[first], minlength=count), np.bincount(at[again], minlength=count)
+
+    def need_one_group_each(self, what: str, hint: str) -> None:
+        """Say `what` is wrong, release by release, where somebody is in several groups of one."""
+        problems = [
+            f"Release {release.number}: {count_of(too_many, 'membership')} too many."
+            for release, too_many in zip(self.releases, self.again[1].tolist(), strict=True)
+            if too_many
+        ]
+        if problems:
+            raise ParameterError(what, problems=problems, hint=hint)
 
     @cached_property
     def place(self) -> npt.NDArray[np.int32]:

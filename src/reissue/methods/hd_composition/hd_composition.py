@@ -96,11 +96,6 @@ class HDComposition(Method):
         """One of holders and l - 1 of decoys."""
         return self.l
 
-    @property
-    def parameters(self) -> dict[str, object]:
-        """The parameters by name."""
-        return {"l": self.l, "container": self.container, "known": self.known, "heirs": self.heirs}
-
     def promises(self, schema: Schema) -> tuple[Promise, ...]:
         """Both principles of the paper, and what they are for."""
         scarce = {"l": self.l, "known": self.known, "permanent": tuple(schema.permanent)}

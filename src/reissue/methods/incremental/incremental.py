@@ -96,11 +96,6 @@ class Incremental(Method):
         validation.finish()
 
     @property
-    def parameters(self) -> dict[str, object]:
-        """l, what it means, whether the whole history counts, and how many may wait."""
-        return {name: getattr(self, name) for name in ("l", "diversity", "strict", "waiting")}
-
-    @property
     def whole_batches(self) -> bool:
         """Whether those who came together stay together for ever."""
         return self.strict or self.diversity == "share"

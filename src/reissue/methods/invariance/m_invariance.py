@@ -75,12 +75,6 @@ class MInvariance(Method):
         validation.flag("split")
         validation.finish()
 
-    @property
-    def parameters(self) -> dict[str, object]:
-        """m, whether buckets are split, and what happens in the cases that the paper leaves out."""
-        names = ("m", "split", "shortage", "changed", "choice")
-        return {name: getattr(self, name) for name in names}
-
     def promises(self, schema: Schema) -> tuple[Promise, ...]:
         """m-invariance; weak m-invariance where buckets are merged."""
         return (

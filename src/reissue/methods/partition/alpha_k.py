@@ -85,11 +85,6 @@ class AlphaK(Method):
         validation.finish()
 
     @property
-    def parameters(self) -> dict[str, object]:
-        """alpha, k and the recoding."""
-        return {"alpha": self.alpha, "k": self.k, "recoding": self.recoding}
-
-    @property
     def minimal_recoding(self) -> Recoding | None:
         """No group, and in full-domain recoding not the table, is more general than alpha and k ask."""
         return self.recoding

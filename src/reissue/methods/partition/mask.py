@@ -103,11 +103,6 @@ class Mask(Method):
         validation.finish()
 
     @property
-    def parameters(self) -> dict[str, object]:
-        """k, l and where shares are drawn from."""
-        return {"k": self.k, "l": self.l, "draw": self.draw}
-
-    @property
     def minimal_recoding(self) -> Recoding | None:
         """Groups are no larger than k asks, so there is always a class that k alone explains."""
         return "local"

@@ -68,11 +68,6 @@ class StaticI(Method):
         validation.finish()
 
     @property
-    def parameters(self) -> dict[str, object]:
-        """The number of distinct values."""
-        return {"l": self.l}
-
-    @property
     def minimal_recoding(self) -> Recoding | None:
         """As Mondrian's."""
         return "global"
@@ -117,11 +112,6 @@ class StaticII(Method):
         validation = Validation(self)
         validation.whole("l", least=2)
         validation.finish()
-
-    @property
-    def parameters(self) -> dict[str, object]:
-        """The number of distinct values."""
-        return {"l": self.l}
 
     def promises(self, schema: Schema) -> tuple[Promise, ...]:
         """l distinct values in every group and in whatever two releases show together; no bound of 1/l."""

@@ -24,7 +24,6 @@ import numpy.typing as npt
 from reissue.arrays.elimination import OutOfTime, passed
 from reissue.arrays.runs import kept, owners, totals
 from reissue.arrays.types import Bools, Ints, Words
-from reissue.errors import ParameterError, count_of
 from reissue.kernels.correlated_groups import (
     apart,
     common_values,
@@ -84,7 +83,10 @@ class Correlations:
     def of(cls, published: Published) -> Correlations:
         """Those of a view in which nobody is certainly in two groups of a release."""
         where = published.index if published.exact else Memberships(tuple(map(_certain, published.releases)))
-        _need_one_place_each(where)
+        where.need_one_group_each(
+            "Nobody can certainly be in two groups of a release.",
+            hint="let everybody be in one group of a release, or say who is certain.",
+        )
         whole = totals(where.counts, where.value_starts) == np.diff(where.starts)
         number = signatures(where.values, where.counts, where.value_starts)
         return cls(
@@ -319,20 +321,6 @@ def _certain(release: PublishedGroups) -> PublishedGroups:
     else:
         return release
     return PublishedGroups(release.number, members, starts, release.values, release.counts, release.value_starts)
-
-
-def _need_one_place_each(where: Memberships) -> None:
-    problems = [
-        f"Release {release.number} has {count_of(too_many, 'membership')} too many."
-        for release, too_many in zip(where.releases, where.again[1].tolist(), strict=True)
-        if too_many
-    ]
-    if problems:
-        raise ParameterError(
-            "Nobody can certainly be in two groups of a release.",
-            problems=problems,
-            hint="let everybody be in one group of a release, or say who is certain.",
-        )
 
 
 def bits(words: Words) -> Iterator[int]:

@@ -15,7 +15,6 @@ from reissue.arrays.dense import places
 from reissue.arrays.runs import owners, runs
 from reissue.arrays.types import Bools, Bytes, Ints
 from reissue.errors import ParameterError, count_of
-from reissue.model.memberships import Memberships
 from reissue.model.published import Published, PublishedGroups
 
 ABSENT, UNKNOWN, PRESENT = -1, 0, 1
@@ -39,7 +38,10 @@ class Presence:
         releases = published.releases
         _examine(releases, participation)
         where = published.index
-        _need_one_place_each(where)
+        where.need_one_group_each(
+            "Permanence needs everybody in one group of a release at most.",
+            hint="let everybody be in one group of a release.",
+        )
         homes = tuple(where.member[where.entries(at)] for at in range(len(releases)))
         people = np.fromiter(participation, dtype=np.int64, count=len(participation))
         row = np.full(where.people.size, -1, dtype=np.int64)
@@ -216,18 +218,4 @@ def _examine(releases: tuple[PublishedGroups, ...], participation: Mapping[int, 
         raise ParameterError(
             f"The 'present' parameter of Knowledge names {count_of(unknown, 'release')} that the view does not have.",
             hint="releases are given by number, counted from 1.",
-        )
-
-
-def _need_one_place_each(where: Memberships) -> None:
-    problems = [
-        f"Release {release.number}: {count_of(too_many, 'membership')} too many."
-        for release, too_many in zip(where.releases, where.again[1].tolist(), strict=True)
-        if too_many
-    ]
-    if problems:
-        raise ParameterError(
-            "Permanence needs everybody in one group of a release at most.",
-            problems=problems,
-            hint="let everybody be in one group of a release.",
         )

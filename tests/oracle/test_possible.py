@@ -154,7 +154,7 @@ def test_one_group_is_solved_exactly(most: int) -> None:
             np.zeros(1, dtype=np.int64), classes,
         )  # fmt: skip
         narrowing = _Narrowing(family, people, None)
-        narrowing.cells = transport.ClassValues(
+        narrowing.cells = transport.Cells(
             np.arange(classes + 1) * counts.size,
             np.tile(np.arange(counts.size, dtype=np.int32), classes),
             low.astype(np.int32).ravel(),

@@ -20,7 +20,7 @@ from reissue.errors import ParameterError
 from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.worlds import worlds_equations, worlds_sampling, worlds_search
 from reissue.reasoning.worlds.worlds_counting import count
-from reissue.reasoning.worlds.worlds_model import Model, State, components, model_of
+from reissue.reasoning.worlds.worlds_model import Model, PersonState, components, model_of
 from reissue.reasoning.worlds.worlds_sampling import sample
 from reissue.reasoning.worlds.worlds_search import World, find_world
 
@@ -247,9 +247,9 @@ def agrees(model: Model, world: World) -> None:
 def test_contradictions_that_only_adding_up_shows() -> None:
     # Fourteen people for thirteen places, each with two ways out that are one place short as well.
     places = 13
-    states = tuple(State(0, (place,)) for place in range(places))
+    states = tuple(PersonState(0, (place,)) for place in range(places))
     assert find_world(Model((1,) * (places + 1), (states,) * (places + 1), (1,) * places)) is False
-    more = tuple((*states, State(1, (places + person % 2,))) for person in range(places + 3))
+    more = tuple((*states, PersonState(1, (places + person % 2,))) for person in range(places + 3))
     assert find_world(Model((1,) * (places + 3), more, (1,) * (places + 2))) is False
     assert isinstance(find_world(Model((1,) * (places + 2), more[:-1], (1,) * (places + 2))), World)
 
@@ -268,7 +268,7 @@ def test_a_search_out_of_time_is_undecided() -> None:
 
 def test_what_is_required_must_be_there() -> None:
     with pytest.raises(ParameterError, match="'require' parameter of find_world"):
-        find_world(Model((1,), ((State(0, ()),),), ()), require=(0, 1))
+        find_world(Model((1,), ((PersonState(0, ()),),), ()), require=(0, 1))
 
 
 # Sampling.
@@ -386,7 +386,7 @@ def test_the_example_of_riboni() -> None:
 
 def test_large_classes_have_large_exact_numbers() -> None:
     # Two classes of 300 over three values that share one counter for each: 600! / (200!)^3 worlds.
-    states = tuple(State(value, (value,)) for value in range(3))
+    states = tuple(PersonState(value, (value,)) for value in range(3))
     counted = count(Model((300, 300), (states, states), (200, 200, 200)))
     assert counted is not None
     assert counted.total == math.factorial(600) // math.factorial(200) ** 3
@@ -409,7 +409,7 @@ def test_no_people_and_no_releases() -> None:
 
 
 def test_a_counter_that_nobody_can_reach() -> None:
-    model = Model((1,), ((State(0, ()),),), (1,))
+    model = Model((1,), ((PersonState(0, ()),),), (1,))
     counted = count(model)
     assert counted is not None
     assert counted.total == 0
@@ -442,7 +442,7 @@ def test_views_that_cannot_be_written_out_are_refused() -> None:
 
 def test_a_model_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(ParameterError, match="make no model") as caught:
-        Model((0,), ((State(0, (1, 1)),),), (-1,))
+        Model((0,), ((PersonState(0, (1, 1)),),), (-1,))
     assert len(caught.value.problems) == 2
 
 
@@ -481,7 +481,7 @@ def test_the_deadline_is_kept_with_few_classes_of_very_many_people_and_states() 
     classes, values = 24, 1500
     groups = [(at % 3, 3 + at // 3 % 3) for at in range(classes)]
     states = tuple(
-        tuple(State(value, tuple(group * values + value for group in places)) for value in range(values))
+        tuple(PersonState(value, tuple(group * values + value for group in places)) for value in range(values))
         for places in groups
     )
     numbers = rng.integers(0, 5, (classes, values))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from reissue.methods.invariance.buckets import LEFT, MANY, MOST, Buckets
+from reissue.methods.invariance.buckets import LEFT, MANY, MOST, BucketCounts
 
 
-def buckets(count: int, height: int, arrivals: list[int], m: int = 2) -> Buckets:
+def buckets(count: int, height: int, arrivals: list[int], m: int = 2) -> BucketCounts:
     """So many buckets of two values each, all of them full."""
-    return Buckets(
+    return BucketCounts(
         m=m,
         values=len(arrivals),
         signature=np.repeat(np.arange(count), 2),
@@ -55,7 +55,7 @@ def test_what_no_signature_has_is_not_covered():
 
 
 def test_balancing_prefers_places_that_would_need_a_new_counterfeit():
-    some = Buckets(
+    some = BucketCounts(
         m=2,
         values=4,
         signature=np.array([0, 0, 1, 1]),

@@ -19,7 +19,7 @@ BACK, ALONE, JOINED = 0, 1, 2
 together with a group that is there already."""
 
 
-class PlanTable(NamedTuple):
+class Table(NamedTuple):
     """What does not change: the cells, their places in the taxonomies, and the requirement."""
 
     owner: Ints
@@ -44,7 +44,7 @@ class PlanTable(NamedTuple):
     """The fewest rows of any group."""
 
 
-class PlanState(NamedTuple):
+class State(NamedTuple):
     """The groups and their parcels, in arrays with room for more."""
 
     vector: Nodes
@@ -66,12 +66,12 @@ class PlanState(NamedTuple):
 
 
 CELL, AMOUNT, GIVE, CHILD, ORDER, START, SIZE, FATE, FOUND, RANKED = range(10)
-"""Rows of `PlanScratch.item`. Of each parcel in work: its cell, its rows, those that go back, its child. Parcels child
-after child, and where each begins. Of each child: its rows, its fate, its node or the group that it joins.
+"""Rows of `Work.item`. Of each parcel in work: its cell, its rows, those that go back, its child. Parcels child after
+child, and where each begins. Of each child: its rows, its fate, its node or the group that it joins.
 The children that could go down, by their sizes; then CHILD is the place of a child among them."""
 
 
-class PlanScratch(NamedTuple):
+class Work(NamedTuple):
     """Room to work in; `slot` and `at` are NOWHERE, and `rest` and `held` zero, between uses."""
 
     slot: Ints

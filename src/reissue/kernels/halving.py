@@ -39,7 +39,7 @@ class Lines(NamedTuple):
     """What an extent is multiplied with to become a share of the domain; 0 where that has no width."""
 
 
-class BucketParts(NamedTuple):
+class Parts(NamedTuple):
     """Parts of buckets that are to be halved, as parallel arrays."""
 
     base: npt.NDArray[np.int64]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from numba import njit
 
 
-class OverlapTable(NamedTuple):
+class Table(NamedTuple):
     """Counts by number of an earlier group, as a hash table; empty between two uses."""
 
     keys: npt.NDArray[np.int64]
@@ -30,7 +30,7 @@ def new_table(entries: int) -> Any:
     size = 64
     while size < 2 * entries:
         size *= 2
-    return OverlapTable(np.zeros(size, np.int64), np.zeros(size, np.int64), np.empty(size, np.int64))
+    return Table(np.zeros(size, np.int64), np.zeros(size, np.int64), np.empty(size, np.int64))
 
 
 @njit(cache=True, nogil=True)

@@ -22,7 +22,7 @@ from numba import njit
 
 from reissue.kernels.hc_safety import drawn, new_table, one_of, shared, was_in
 
-CALLED = {"hc_safety": "54b16ba6c996"}
+CALLED = {"hc_safety": "e23d909e5594"}
 """Digests of the kernels that are called here, see `reissue.kernels`."""
 NEAR = 12
 """So many groups on either side are asked for a tuple."""
@@ -38,7 +38,7 @@ SHORT = 24
 """Up to so many rows are sorted by insertion."""
 
 
-class BucketArrays(NamedTuple):
+class Buckets(NamedTuple):
     """Buckets that are to be partitioned, as parallel arrays."""
 
     base: npt.NDArray[np.int64]
@@ -245,7 +245,7 @@ def _copy(source: Any, target: Any, count: int) -> None:
         target[at] = source[at]
 
 
-class MadeGroups(NamedTuple):
+class Made(NamedTuple):
     """The groups of a bucket so far, by number; those near each other in space have numbers near each other."""
 
     of: npt.NDArray[np.int64]
@@ -421,7 +421,7 @@ def _made(grid: Any, base: int) -> Any:
             of[row] = number
             after[row] = first[number]
             first[number] = row
-    return MadeGroups(of, first, after, np.ones(height, np.int64))
+    return Made(of, first, after, np.ones(height, np.int64))
 
 
 @njit(cache=True, nogil=True)
@@ -430,7 +430,7 @@ def _grown(made: Any, more: int) -> Any:
     first, sets = np.full(made.first.size + more, -1, np.int64), np.zeros(made.sets.size + more, np.int64)
     for number in range(made.first.size):
         first[number], sets[number] = made.first[number], made.sets[number]
-    return MadeGroups(made.of, first, made.next, sets)
+    return Made(made.of, first, made.next, sets)
 
 
 @njit(cache=True, nogil=True)

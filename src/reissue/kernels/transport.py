@@ -47,7 +47,7 @@ class Groups(NamedTuple):
     counts: Counts
 
 
-class ClassValues(NamedTuple):
+class Cells(NamedTuple):
     """What the classes can have."""
 
     starts: Ints
@@ -56,7 +56,7 @@ class ClassValues(NamedTuple):
     high: Counts
 
 
-class FlowScratch(NamedTuple):
+class Work(NamedTuple):
     """Arrays used for one group after the other; its problem has the rows and columns with something left to send."""
 
     column: Counts

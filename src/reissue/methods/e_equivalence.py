@@ -14,8 +14,8 @@ that the paper considers.
 | Algorithm 1, BuildGraph                 | `reasoning.equality.cut_graph`, `reasoning.equality.cut_graphs` |
 | MinCut(newGraph) > 2 (e - 1)            | `CutGraphs.missing` is 0                                      |
 | Algorithm 2, Anonymize                  | `anonymize`                                                   |
-| Algorithm 3, AnonymizeBucket            | `Buckets.balance`, `CutGraphs.missing`, `Buckets.add_sets`    |
-| counterfeits greedily marked as deleted | `Buckets.balance`: they stay only where no arrival would do   |
+| Algorithm 3, AnonymizeBucket            | `BucketCounts.balance`, `CutGraphs.missing`, `BucketCounts.add_sets`    |
+| counterfeits greedily marked as deleted | `BucketCounts.balance`: they stay only where no arrival would do   |
 
 Differs from the paper: buckets that only the last bucketisation touches, new ones too, are checked as well; a
 counterfeit that is still needed stays instead of being replaced, unless replacing it saves others; how many
@@ -38,7 +38,7 @@ from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError
 from reissue.methods.base import Method, Takes
 from reissue.methods.invariance.adopting import adopted_cuts
-from reissue.methods.invariance.buckets import Buckets
+from reissue.methods.invariance.buckets import BucketCounts
 from reissue.methods.invariance.invariance import Choice, Round, Settled, Shortage
 from reissue.methods.invariance.m_invariance import check_parameters, problems
 from reissue.model.grouping import Grouping
@@ -134,12 +134,12 @@ def anonymize(release: Round, graphs: CutGraphs, shortage: Shortage, choice: Cho
     return settled
 
 
-def _sets(graphs: CutGraphs, buckets: Buckets, flow: _Flow) -> Ints:
+def _sets(graphs: CutGraphs, buckets: BucketCounts, flow: _Flow) -> Ints:
     """How many sets, one tuple of each value of the signature, every bucket needs."""
     return -(-_missing(graphs, buckets, flow) // buckets.per_bucket(np.ones_like(buckets.value)))
 
 
-def _missing(graphs: CutGraphs, buckets: Buckets, flow: _Flow) -> Ints:
+def _missing(graphs: CutGraphs, buckets: BucketCounts, flow: _Flow) -> Ints:
     """How many tuples more must enter every bucket."""
     turnover = flow.turnover(buckets)
     missing = np.zeros(buckets.starts.size, dtype=np.int64)
@@ -193,12 +193,12 @@ class _Flow:
             release.before[back],
         )
 
-    def changed(self, buckets: Buckets) -> Bools:
+    def changed(self, buckets: BucketCounts) -> Bools:
         """The buckets that somebody leaves or comes back to."""
         touched = np.concatenate([self.leaving.signature, self.returners_leaving.signature, self.returners_entering])
         return np.isin(buckets.signature[buckets.starts], touched)
 
-    def turnover(self, buckets: Buckets) -> Turnover:
+    def turnover(self, buckets: BucketCounts) -> Turnover:
         """With the arrivals and counterfeits as they are planned."""
         signature = buckets.signature[buckets.starts]
         order = np.argsort(signature)

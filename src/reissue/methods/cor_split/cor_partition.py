@@ -41,7 +41,7 @@ from reissue.reasoning.history.group_histories import MADE_UP, GroupHistories, G
 
 if TYPE_CHECKING:
     from reissue.kernels.halving import Lines
-    from reissue.kernels.safe_partition import BucketArrays
+    from reissue.kernels.safe_partition import Buckets
 
 Degree = Callable[[int], int]
 """The n that a signature of so many values needs."""
@@ -114,10 +114,10 @@ def _partitioned(
 ) -> tuple[Ints, Ints]:
     """The group of each place, numbered from the first of its bucket, and the counterfeits: bucket, value, group."""
     from reissue.kernels import warm_up
-    from reissue.kernels.safe_partition import BucketArrays, partition
+    from reissue.kernels.safe_partition import Buckets, partition
 
     group = np.empty(arranged.order.size, dtype=np.int64)
-    every = BucketArrays(arranged.base, arranged.values, arranged.height, degree, seed)
+    every = Buckets(arranged.base, arranged.values, arranged.height, degree, seed)
 
     def some(which: Ints) -> Ints:
         wanted: Ints = partition(_chosen(every, which), cells, lines, starts, past, group)
@@ -137,7 +137,7 @@ def _partitioned(
     return group + arranged.first[bucket], wanted
 
 
-def _chosen(buckets: BucketArrays, which: Ints) -> BucketArrays:
+def _chosen(buckets: Buckets, which: Ints) -> Buckets:
     base, values, height, degree, seed = buckets
     return type(buckets)(base[which], values[which], height[which], degree[which], seed[which])
 

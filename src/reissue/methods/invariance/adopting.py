@@ -17,7 +17,7 @@ import polars as pl
 
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Ints
-from reissue.methods.invariance.counterfeits import Made
+from reissue.methods.invariance.counterfeits import MadeCounterfeits
 from reissue.model.memory import Remembered
 from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.equality.cut_graphs import Counts, CutGraphs, Turnover
@@ -146,7 +146,7 @@ class _ForeignReleases:
         stays = self.stays
         for release, people, signature in self.going_on():
             stays, _ = stays.advance(release.number, people, signature)
-        return {**stays.tables(), "counterfeits": Made.read({}).table()}
+        return {**stays.tables(), "counterfeits": MadeCounterfeits.read({}).table()}
 
     def lost(self) -> Ints:
         """Those who do not, ascending."""

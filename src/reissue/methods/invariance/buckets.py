@@ -7,8 +7,8 @@ is, for each value of each bucket; then rows are moved once.
 |------------------------|-------------------------------------------------------------------------|
 | signature, bucket      | a run of slots                                                          |
 | division               | `Round.divide`: the rows of people published before, by slot            |
-| balancing              | `Buckets.balance`                                                       |
-| assignment             | `Buckets.assign`                                                        |
+| balancing              | `BucketCounts.balance`                                                       |
+| assignment             | `BucketCounts.assign`                                                        |
 | counterfeit            | `kept` (one of the release before stays) or `made`                      |
 
 Differs from the paper: a person who returns keeps the signature of before, and so does one whose value has
@@ -53,7 +53,7 @@ LEFT = 0.25
 
 
 @dataclass
-class Buckets:
+class BucketCounts:
     """What every slot holds, on counts; built up phase by phase."""
 
     m: int

@@ -23,7 +23,7 @@ NUMBER, SIGNATURE, PLACE, CAME = "reissue.number", "reissue.signature", "reissue
 
 
 @dataclass(frozen=True, repr=False)
-class Made:
+class MadeCounterfeits:
     """Counterfeits with their signatures and quasi-identifiers."""
 
     number: Ints
@@ -41,7 +41,7 @@ class Made:
         return self.number.size
 
     @classmethod
-    def read(cls, memory: Memory) -> Made:
+    def read(cls, memory: Memory) -> MadeCounterfeits:
         """Those of the release before."""
         if "counterfeits" not in memory:
             nobody = np.empty(0, dtype=np.int64)
@@ -65,9 +65,9 @@ class Made:
         nothing = pl.DataFrame({name: pl.Series([None], dtype=dtype) for name, dtype in self.cells.schema.items()})
         return frame.hstack(pl.concat([self.cells, nothing]))
 
-    def only(self, rows: Ints) -> Made:
+    def only(self, rows: Ints) -> MadeCounterfeits:
         """Some of them."""
-        return Made(
+        return MadeCounterfeits(
             self.number[rows],
             self.signature[rows],
             self.place[rows],
@@ -76,7 +76,7 @@ class Made:
             self.next_number,
         )
 
-    def fitted(self, snapshot: Snapshot, rng: np.random.Generator) -> Made:
+    def fitted(self, snapshot: Snapshot, rng: np.random.Generator) -> MadeCounterfeits:
         """With cells for exactly the columns of this snapshot; all are drawn anew when a policy has changed them."""
         if not len(self):
             return self
@@ -91,7 +91,7 @@ class Made:
 
     def and_new(
         self, signature: Ints, place: Ints, came: int, snapshot: Snapshot, published: Ints, rng: np.random.Generator
-    ) -> Made:
+    ) -> MadeCounterfeits:
         """With new ones of these signatures and places; `published` is the signature of each row, -1 for none.
 
         A row to copy is drawn from another bucket, where there is one: beside its own copy somebody could come to
@@ -106,10 +106,10 @@ class Made:
             rows[own] = donors[rng.integers(donors.size, size=own.size)]
         return self.and_copies(signature, place, came, snapshot, rows)
 
-    def and_copies(self, signature: Ints, place: Ints, came: int, snapshot: Snapshot, rows: Ints) -> Made:
+    def and_copies(self, signature: Ints, place: Ints, came: int, snapshot: Snapshot, rows: Ints) -> MadeCounterfeits:
         """With new ones of these signatures and places that take their cells from these rows."""
         cells = pl.DataFrame([_drawn(column, rows) for column in (*snapshot.quasi, *snapshot.as_is)])
-        return Made(
+        return MadeCounterfeits(
             np.concatenate([self.number, np.arange(self.next_number, self.next_number + signature.size)]),
             np.concatenate([self.signature, signature]),
             np.concatenate([self.place, place]),

@@ -16,8 +16,8 @@ import polars as pl
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
-from reissue.methods.invariance.buckets import Buckets
-from reissue.methods.invariance.counterfeits import Made
+from reissue.methods.invariance.buckets import BucketCounts
+from reissue.methods.invariance.counterfeits import MadeCounterfeits
 from reissue.methods.invariance.counts import eligible
 from reissue.methods.invariance.value_space import SignatureNumbers, ValueSpace
 from reissue.model.grouping import HELD_BACK, Counterfeits, Grouping
@@ -49,7 +49,7 @@ class Round:
     rng: np.random.Generator
     signatures: SignatureNumbers
     space: ValueSpace
-    made: Made
+    made: MadeCounterfeits
     """The counterfeits of the release before."""
     before: Ints
     """For each row the signature its person had, -1 for those never published."""
@@ -89,7 +89,7 @@ class Round:
             rng=rng,
             signatures=signatures,
             space=space,
-            made=Made.read(memory).fitted(snapshot, rng),
+            made=MadeCounterfeits.read(memory).fitted(snapshot, rng),
             before=before,
             slot=slot,
             slot_signature=np.repeat(used, sizes),
@@ -126,13 +126,13 @@ class Round:
         """The rows of people who need a signature."""
         return np.flatnonzero(self._published() & (self.slot < 0))
 
-    def divide(self) -> Buckets:
+    def divide(self) -> BucketCounts:
         """Phase one: the buckets of the people who keep their signatures."""
         real = np.bincount(self.slot[self.keeping], minlength=self.slot_signature.size).astype(np.int64)
         # A bucket whose people have all left is gone, and so are its counterfeits.
         used, bucket = np.unique(self.slot_signature, return_inverse=True)
         lives = np.bincount(bucket, weights=real, minlength=used.size)[bucket] > 0
-        buckets = Buckets(
+        buckets = BucketCounts(
             m=self.m,
             values=len(self.space),
             signature=self.slot_signature[lives],
@@ -144,14 +144,14 @@ class Round:
         np.add.at(buckets.before, slots, 1)
         return buckets
 
-    def _slots_of_made(self, buckets: Buckets) -> tuple[Ints, Ints]:
+    def _slots_of_made(self, buckets: BucketCounts) -> tuple[Ints, Ints]:
         """The counterfeits of the release before whose buckets live, and the slot of each."""
         first = buckets.first_slots()
         start = np.array([first.get(signature, -1) for signature in self.made.signature.tolist()], dtype=np.int64)
         there = np.flatnonzero(start >= 0)
         return there, start[there] + self.made.place[there]
 
-    def assign(self, buckets: Buckets, shortage: Shortage, *, least: int = 1) -> None:
+    def assign(self, buckets: BucketCounts, shortage: Shortage, *, least: int = 1) -> None:
         """Phase three: buckets for the arrivals that balancing did not use; what to do if they are not m-eligible."""
         fits = eligible(buckets.arrivals, self.m)
         if fits:
@@ -187,7 +187,7 @@ class Round:
             hint="lower m, or publish when there are more values.",
         )
 
-    def settle(self, buckets: Buckets, choice: Choice) -> Settled:
+    def settle(self, buckets: BucketCounts, choice: Choice) -> Settled:
         """Move the rows: every arrival to a bucket or back to wait; counterfeits kept, dropped and made."""
         signature = np.full(len(self.snapshot), HELD_BACK, dtype=np.int64)
         keeping = self.keeping
@@ -204,7 +204,7 @@ class Round:
             )
         return Settled(self, signature, *self._counterfeits(buckets, signature))
 
-    def _placed(self, buckets: Buckets, choice: Choice) -> tuple[Ints, Ints]:
+    def _placed(self, buckets: BucketCounts, choice: Choice) -> tuple[Ints, Ints]:
         """Which arrival goes to which slot: of each value as many as planned, at random or evenly along a curve."""
         rows = self.rng.permutation(self.arriving)
         value = self.space.rows[rows]
@@ -218,7 +218,7 @@ class Round:
         rows = rows[rank < np.repeat(need, have)]
         return (rows, slots) if choice == "random" else self._along_a_curve(rows, slots, buckets)
 
-    def _along_a_curve(self, rows: Ints, slots: Ints, buckets: Buckets) -> tuple[Ints, Ints]:
+    def _along_a_curve(self, rows: Ints, slots: Ints, buckets: BucketCounts) -> tuple[Ints, Ints]:
         """Both in the order of values, and within a value so that every bucket gets rows at even distances.
 
         Then the i-th rows of all values of a bucket lie near each other. Where a bucket begins is drawn at random.
@@ -236,7 +236,7 @@ class Round:
         distance = (within + first[slots]) / np.maximum(buckets.fresh[slots], 1)
         return rows, slots[np.lexsort((distance, buckets.value[slots]))]
 
-    def _kept(self, buckets: Buckets) -> tuple[Ints, Ints]:
+    def _kept(self, buckets: BucketCounts) -> tuple[Ints, Ints]:
         """The counterfeits of the release before that stay, the oldest of each slot, and the slot of each."""
         there, slot = self._slots_of_made(buckets)
         order = np.lexsort((self.made.number[there], slot))
@@ -245,12 +245,12 @@ class Round:
         stay = rank < buckets.kept[slot]
         return there[stay], slot[stay]
 
-    def dropped(self, buckets: Buckets) -> Ints:
+    def dropped(self, buckets: BucketCounts) -> Ints:
         """The counterfeits of the release before that leave buckets which live on."""
         there, _ = self._slots_of_made(buckets)
         return np.setdiff1d(there, self._kept(buckets)[0], assume_unique=True)
 
-    def _counterfeits(self, buckets: Buckets, published: Ints) -> tuple[Made, Ints]:
+    def _counterfeits(self, buckets: BucketCounts, published: Ints) -> tuple[MadeCounterfeits, Ints]:
         """The counterfeits of this release, and the value of each."""
         old, slot = self._kept(buckets)
         fresh = owners(buckets.made)
@@ -285,7 +285,7 @@ class Settled:
     round: Round
     signature: Ints
     """For each row the signature of its bucket, -1 for rows held back."""
-    made: Made
+    made: MadeCounterfeits
     """The counterfeits."""
     made_value: Ints
     """The place of each one's value."""

@@ -31,7 +31,7 @@ from reissue.errors import InternalError
 from reissue.methods.partition.axes import axis, ordered, places
 
 if TYPE_CHECKING:
-    from reissue.kernels.halving import BucketParts, Lines
+    from reissue.kernels.halving import Lines, Parts
     from reissue.model.schema import Schema
     from reissue.model.snapshot import Column
 
@@ -115,22 +115,22 @@ def split(
     return group, int(parts.height.sum())
 
 
-def _buckets(runs: Ints, starts: Ints) -> BucketParts:
+def _buckets(runs: Ints, starts: Ints) -> Parts:
     """The buckets as they are before the first cut, from where runs of one value and where buckets begin."""
-    from reissue.kernels.halving import BucketParts
+    from reissue.kernels.halving import Parts
 
     first_run = np.searchsorted(runs, starts)
     values = np.diff(first_run)
     height = np.diff(runs)[first_run[:-1]]
     if np.any(np.repeat(height, values) != np.diff(runs)):
         raise InternalError("a bucket that is to be split does not have the same number of rows of each value")
-    return BucketParts(starts[:-1], values, height, np.zeros_like(height), height)
+    return Parts(starts[:-1], values, height, np.zeros_like(height), height)
 
 
-def _halved(cells: Cells, runs: Ints, buckets: BucketParts, lines: Lines) -> npt.NDArray[np.int32]:
+def _halved(cells: Cells, runs: Ints, buckets: Parts, lines: Lines) -> npt.NDArray[np.int32]:
     """The rows of each run in the order of the columns that their bucket is cut into."""
     from reissue.kernels import warm_up
-    from reissue.kernels.halving import BucketParts, halve, list_rows
+    from reissue.kernels.halving import Parts, halve, list_rows
 
     rows, width = cells.shape
     lists = np.empty((width, rows), dtype=np.int32)
@@ -141,13 +141,13 @@ def _halved(cells: Cells, runs: Ints, buckets: BucketParts, lines: Lines) -> npt
         """Sort the rows of some runs along every attribute."""
         list_rows(cells, runs[first : end + 1], lists)
 
-    def cut(parts: BucketParts, limit: int) -> BucketParts:
+    def cut(parts: Parts, limit: int) -> Parts:
         """Halve parts until they have at most `limit` columns; return those that are left to halve."""
         # Whatever is left came from a part above the limit, so it has at least half as many columns.
         room = int(np.sum(2 * (parts.high - parts.low) // limit + 1))
-        rest = BucketParts(*(np.empty(room, dtype=np.int64) for _ in BucketParts._fields))
+        rest = Parts(*(np.empty(room, dtype=np.int64) for _ in Parts._fields))
         count = halve(cells, lists, lines, parts, limit, side, rest)
-        return BucketParts(*(numbers[:count] for numbers in rest))
+        return Parts(*(numbers[:count] for numbers in rest))
 
     def compiled() -> None:
         arrange(0, 0)
@@ -170,12 +170,12 @@ def _halved(cells: Cells, runs: Ints, buckets: BucketParts, lines: Lines) -> npt
         limits = np.maximum(share // buckets.values[large], 1).tolist()
         pieces = list(pool.map(cut, [_chosen(buckets, [at]) for at in large], limits))
         every = [_chosen(buckets, sizes <= share), *pieces]
-        parts = BucketParts(*(np.concatenate(numbers) for numbers in zip(*every, strict=True)))
+        parts = Parts(*(np.concatenate(numbers) for numbers in zip(*every, strict=True)))
         largest_first = np.argsort(-parts.values * (parts.high - parts.low), kind="stable")
         dealt = [_chosen(parts, largest_first[hand::hands]) for hand in range(hands)]
         list(pool.map(cut, dealt, [1] * hands))
     return columns
 
 
-def _chosen(parts: BucketParts, which: Any) -> BucketParts:
+def _chosen(parts: Parts, which: Any) -> Parts:
     return type(parts)(*(numbers[which] for numbers in parts))

@@ -217,7 +217,7 @@ def _parcels(snapshot: Snapshot, cells: CellCounts, bounds: AlphaKBounds) -> tup
     from reissue.kernels import warm_up
 
     lineages = Lineages.of(snapshot.quasi)
-    table = parts.PlanTable(
+    table = parts.Table(
         owner=cells.owner,
         kind=cells.kind,
         place=cells.classes + lineages.start[:-1],
@@ -248,7 +248,7 @@ def _parcels(snapshot: Snapshot, cells: CellCounts, bounds: AlphaKBounds) -> tup
 
 def _begin(cells: CellCounts, lineages: Lineages) -> Any:
     """Everybody at the roots: one group for each stratum."""
-    from reissue.kernels.alpha_k_plans import NOWHERE, PlanState
+    from reissue.kernels.alpha_k_plans import NOWHERE, State
 
     count, wide = cells.rows.size, lineages.root.size
     firsts = np.flatnonzero(np.diff(cells.stratum[cells.owner], prepend=-1))
@@ -263,7 +263,7 @@ def _begin(cells: CellCounts, lineages: Lineages) -> Any:
     deepest = sum(int(lineages.deep[low:high].max()) for low, high in spans)
     bucket = np.full(deepest + 1, NOWHERE)
     bucket[0] = 0
-    state = PlanState(
+    state = State(
         vector=vector,
         head=firsts.astype(np.int64),
         queue=queue,
@@ -279,7 +279,7 @@ def _begin(cells: CellCounts, lineages: Lineages) -> Any:
 
 def _grown(state: Any, parcels: int = 0, groups: int = 0) -> Any:
     """The same with room for so many more parcels and groups; twice as many if nothing is said."""
-    from reissue.kernels.alpha_k_plans import IDLE, NOWHERE, PlanState
+    from reissue.kernels.alpha_k_plans import IDLE, NOWHERE, State
     from reissue.kernels.taxonomy_cuts import enter
 
     held, made = state.cell.size, state.head.size
@@ -293,7 +293,7 @@ def _grown(state: Any, parcels: int = 0, groups: int = 0) -> Any:
     link[-1] = state.tally[1]
     tally = state.tally.copy()
     tally[1], tally[2] = held, tally[2] + parcels
-    grown = PlanState(
+    grown = State(
         vector=longer(state.vector, groups, 0),
         head=longer(state.head, groups, NOWHERE),
         queue=longer(state.queue, groups, IDLE),
@@ -310,14 +310,14 @@ def _grown(state: Any, parcels: int = 0, groups: int = 0) -> Any:
 
 def _room(cells: CellCounts, lineages: Lineages) -> Any:
     """What the kernel works in."""
-    from reissue.kernels.alpha_k_plans import NOWHERE, RANKED, PlanScratch
+    from reissue.kernels.alpha_k_plans import NOWHERE, RANKED, Work
 
     count, sets = cells.rows.size, max(1, int(cells.set_of.max(initial=-1)) + 1)
 
     def ints(size: int, fill: int = 0) -> Ints:
         return np.full(size, fill, dtype=np.int64)
 
-    return PlanScratch(
+    return Work(
         slot=ints(max(lineages.depth.size, cells.stratum.size), NOWHERE),
         at=ints(count, NOWHERE),
         rest=ints(sets),

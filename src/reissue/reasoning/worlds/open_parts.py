@@ -15,7 +15,7 @@ from reissue.arrays.types import Bools, Ints
 from reissue.kernels import components
 from reissue.reasoning.history.trajectories import Trajectories
 from reissue.reasoning.worlds.possible import Possible
-from reissue.reasoning.worlds.worlds_model import Model, State
+from reissue.reasoning.worlds.worlds_model import Model, PersonState
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,7 +76,7 @@ class OpenParts:
             values = found.values[found.starts[one] : found.starts[one + 1]].tolist()
             states.append(
                 tuple(
-                    State(at, tuple(counters.setdefault((group, value), len(counters)) for group in groups))
+                    PersonState(at, tuple(counters.setdefault((group, value), len(counters)) for group in groups))
                     for at, value in enumerate(values)
                 )
             )

@@ -293,26 +293,26 @@ class _Narrowing:
         self.rounds = 0
         warm_up(lambda: self._sweep(0, np.zeros(0, dtype=np.int64), 0, 0))
 
-    def _first_cells(self) -> transport.ClassValues:
+    def _first_cells(self) -> transport.Cells:
         """The values of one group of each class, one that has few; the other groups will cross out theirs."""
         groups = self.groups
         if not groups.people.size:
             none = np.zeros(0, dtype=np.int32)
-            return transport.ClassValues(np.zeros(1, dtype=np.int64), none, none.copy(), none.copy())
+            return transport.Cells(np.zeros(1, dtype=np.int64), none, none.copy(), none.copy())
         spread = np.diff(groups.value_starts)
         order = spread[groups.class_groups] * self.size.size + groups.class_groups
         chosen = np.minimum.reduceat(order, groups.class_starts[:-1]) % self.size.size
         entries = entries_of(groups.value_starts, chosen)
         high = np.minimum(groups.counts[entries], np.repeat(groups.people, spread[chosen]))
-        return transport.ClassValues(starts_of(spread[chosen]), groups.values[entries], np.zeros_like(high), high)
+        return transport.Cells(starts_of(spread[chosen]), groups.values[entries], np.zeros_like(high), high)
 
-    def _work(self) -> transport.FlowScratch:
+    def _work(self) -> transport.Work:
         groups, long, small = self.groups, np.int64, np.int32
         rows = int(np.diff(groups.group_starts).max(initial=0))
         columns = int(np.diff(groups.value_starts).max(initial=0))
         both = min(int(self.size.max(initial=0)), LARGEST)
         classes = groups.people.size
-        return transport.FlowScratch(
+        return transport.Work(
             column=np.full(int(groups.values.max(initial=0)) + 1, -1, small),
             touched=np.zeros(classes, small),
             is_touched=np.zeros(classes, bool),
@@ -351,10 +351,10 @@ class _Narrowing:
         )
         return found
 
-    def _still_possible(self) -> transport.ClassValues:
+    def _still_possible(self) -> transport.Cells:
         starts, values, low, high = self.cells
         kept = high > 0
-        return transport.ClassValues(
+        return transport.Cells(
             np.append(0, np.cumsum(kept))[np.append(0, starts[1:])], values[kept], low[kept], high[kept]
         )
 

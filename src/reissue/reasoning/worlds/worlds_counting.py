@@ -27,7 +27,7 @@ from numba import njit
 from reissue.arrays.elimination import OutOfTime
 from reissue.arrays.types import Ints
 from reissue.reasoning.worlds.worlds_equations import Equations, need_time
-from reissue.reasoning.worlds.worlds_model import Model, State
+from reissue.reasoning.worlds.worlds_model import Model, PersonState
 from reissue.reasoning.worlds.worlds_order import order_of_unknowns, promise
 
 WORD = 62
@@ -95,7 +95,7 @@ def _merged(model: Model, deadline: float | None) -> tuple[Model, list[list[int]
         starts[alike] = unknowns
         unknowns += len(alike)
     places = [(starts[alike] + np.argsort(rank)).tolist() for alike, rank in ranks]
-    merged = tuple(tuple(State(None, counters) for counters in alike) for alike in sizes)
+    merged = tuple(tuple(PersonState(None, counters) for counters in alike) for alike in sizes)
     return Model(tuple(sizes.values()), merged, model.targets), places
 
 

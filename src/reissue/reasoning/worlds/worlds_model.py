@@ -35,7 +35,7 @@ STATES = 1_000_000
 
 
 @dataclass(frozen=True, repr=False, slots=True)
-class State:
+class PersonState:
     """What can be the case with one person."""
 
     value: int | None
@@ -50,7 +50,7 @@ class Model:
 
     sizes: tuple[int, ...]
     """How many people each class has, at least one."""
-    states: tuple[tuple[State, ...], ...]
+    states: tuple[tuple[PersonState, ...], ...]
     """For each class the states of which everybody in it is in one."""
     targets: tuple[int, ...]
     """What each counter must reach."""
@@ -152,7 +152,7 @@ def _part(
     for c, kept in zip(classes, left, strict=True):
         need_time(deadline)
         old = model.states[c]
-        states.append(tuple(State(old[at].value, tuple([number[k] for k in counters])) for at, counters in kept))
+        states.append(tuple(PersonState(old[at].value, tuple([number[k] for k in counters])) for at, counters in kept))
     part = Model(tuple(model.sizes[c] for c in classes), tuple(states), tuple(targets[k] for k in used))
     return ModelPart(part, np.array(classes, dtype=np.int64), tuple(tuple(at for at, _ in kept) for kept in left))
 
@@ -184,7 +184,7 @@ def model_of(
     offsets = published.index.bounds
     people, of_class, codes = _described(published, known, offsets)
     counters = _counters(published)
-    states: list[tuple[State, ...]] = []
+    states: list[tuple[PersonState, ...]] = []
     room = limit
     for code in codes:
         states.append(_states(*_options(code, offsets, len(published.releases)), counters, room, limit))
@@ -246,7 +246,7 @@ def _options(code: Ints, offsets: Ints, releases: int) -> tuple[list[list[int | 
 
 def _states(
     options: list[list[int | None]], value: int | None, counters: list[dict[int, int]], room: int, limit: int
-) -> tuple[State, ...]:
+) -> tuple[PersonState, ...]:
     """Every choice of places, with every value that all of them publish."""
     ways: list[tuple[set[int] | None, tuple[int, ...]]] = [(None if value is None else {value}, ())]
     for places in options:
@@ -265,8 +265,10 @@ def _states(
                 "parameter of model_of.",
                 hint="look at fewer releases at a time, or say who certainly was in them.",
             )
-    held = [State(v, tuple(counters[g][v] for g in groups)) for values, groups in ways if groups for v in values or ()]
-    absent = [State(None, ()) for _, groups in ways if not groups]
+    held = [
+        PersonState(v, tuple(counters[g][v] for g in groups)) for values, groups in ways if groups for v in values or ()
+    ]
+    absent = [PersonState(None, ()) for _, groups in ways if not groups]
     return tuple(sorted(held, key=lambda state: (state.value, state.counters)) + absent)
 
 

@@ -25,7 +25,7 @@ from reissue.arrays.runs import owners
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError, ParameterError
 from reissue.reasoning.worlds.worlds_equations import CUT, WORK, Equations, tighten
-from reissue.reasoning.worlds.worlds_model import Model, State, parts
+from reissue.reasoning.worlds.worlds_model import Model, PersonState, parts
 
 AGAIN = 500
 """After so many numbers the search begins anew for the first time, then each time after half as many again."""
@@ -106,7 +106,7 @@ def _requiring(model: Model, asked: int, wanted: int) -> Model:
     """The model with one person of a class in a class of his own, in which only the wanted state can be reached."""
     never = len(model.targets)
     alone = tuple(
-        state if at == wanted else State(state.value, (*state.counters, never))
+        state if at == wanted else PersonState(state.value, (*state.counters, never))
         for at, state in enumerate(model.states[asked])
     )
     sizes, states = list(model.sizes), list(model.states)

@@ -4,6 +4,8 @@ Guarantee                 anything with a name, parameters and a check
 ├── Groupwise             judges every group of every release by itself
 │   └── GroupGuarantee    ... and stays true when groups are merged
 └── SeriesGuarantee       judges the releases of a series together
+    └── Following         ... and each new one by what is remembered, in one frame for all
+        └── Measured      ... by a figure for each group
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, Literal
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
+import polars as pl
 
-from reissue.arrays.types import Bools, Floats
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.memory import Memory, Remembered
 from reissue.model.promise import Bounds, Promise
@@ -57,6 +60,19 @@ class Measure:
     kept: Bools
     words: Callable[[int], str]
     """What there is to say of the group at a position: `has 4 members, at least 10 are needed`."""
+    elsewhere: tuple[Ints, Ints] | None = None
+    """Figures beyond those of the release's own groups are about groups of earlier releases: for each the number of
+    the release and the group, counted from 0."""
+
+    def beside(self, release: Ints, group: Ints, earlier: Measure) -> Measure:
+        """With figures of groups of earlier releases, about people who left them."""
+        own = self.kept.size
+        return Measure(
+            np.concatenate([self.figure, earlier.figure]),
+            np.concatenate([self.kept, earlier.kept]),
+            lambda at: self.words(at) if at < own else earlier.words(at - own),
+            (release, group),
+        )
 
 
 class Tally:
@@ -70,20 +86,21 @@ class Tally:
 
     def add(self, release: PublishedGroups, measure: Measure) -> None:
         """Take in the figures of one release."""
-        if not release.group_count:
-            return
         broken = np.flatnonzero(~measure.kept)
-        self._groups += release.group_count
-        if self._violations and not broken.size:
-            return
+        self._groups += measure.kept.size
         # Once a group has failed, only groups that fail can be the worst.
-        pool = broken if broken.size else np.arange(release.group_count)
+        pool = broken if broken.size or self._violations else np.arange(measure.kept.size)
+        if not pool.size:
+            return
         pick = np.argmin if self._low_is_worse else np.argmax
         at = int(pool[int(pick(measure.figure[pool]))])
         figure = float(measure.figure[at])
         first_failure = bool(broken.size) and not self._violations
         if self._worst is None or first_failure or self._worse(figure, self._worst[0]):
-            self._worst = (figure, release.number, at + 1, measure.words(at))
+            number, group = release.number, at
+            if measure.elsewhere is not None and at >= release.group_count:
+                number, group = (int(part[at - release.group_count]) for part in measure.elsewhere)
+            self._worst = (figure, number, group + 1, measure.words(at))
         self._violations += broken.size
 
     def verdict(self) -> Verdict:
@@ -213,6 +230,9 @@ class SeriesGuarantee(Guarantee):
     those before, of which nothing but the state is kept.
     """
 
+    state_format: ClassVar[int] = 1
+    """The format of the state. A version that changes it counts up, and must read the formats before."""
+
     @property
     def secret_of(self) -> Literal["anew", "values", "roles"]:
         """What the private side passes as `secret` when it follows a series.
@@ -234,6 +254,121 @@ class SeriesGuarantee(Guarantee):
     def obstacle(self, state: Memory) -> str | None:
         """Why the promise cannot be made for releases after those that left this state, in a few words."""
         return None if len(state) else f"nobody has checked {self.name} from the first release on"
+
+
+@dataclass(frozen=True)
+class Least:
+    """A parameter that cannot grow in a running series: earlier releases were made for its smallest value so far."""
+
+    parameter: str
+    dtype: type[pl.UInt32 | pl.Int64 | pl.Float64]
+    """The type of the column that remembers it."""
+    table: str = "least"
+    """The table with that column."""
+
+    def remark(self, now: float, state: Memory) -> str | None:
+        """Why the promise does not hold any more, if it does not."""
+        if (least := self._before(state)) is None or now <= least:
+            return None
+        return f"Earlier releases were made for {self._said(least)}: what is out cannot be made safer."
+
+    def obstacle(self, now: float, state: Memory) -> str | None:
+        """Why it cannot be made, if it cannot."""
+        if (least := self._before(state)) is None or now <= least:
+            return None
+        is_more = f"{self.parameter} = {now} is more than the {self._said(least)} of an earlier release"
+        return f"{is_more}, and what is out stays out"
+
+    def row(self, now: float, state: Memory) -> pl.DataFrame:
+        """The table to be remembered."""
+        least = self._before(state)
+        return pl.DataFrame({self.parameter: [now if least is None else min(now, least)]}, {self.parameter: self.dtype})
+
+    def _before(self, state: Memory) -> float | None:
+        return state[self.table][self.parameter].item(0) if self.table in state else None
+
+    def _said(self, least: float) -> str:
+        return f"{self.parameter} = {f'{least:g}' if isinstance(least, float) else least}"
+
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, repr=False)
+class Followed(Generic[Found]):
+    """One release of a series that is followed: what was found in it, and what is to be remembered."""
+
+    found: Found
+    remembered: Remembered
+    remark: str | None = None
+    """Why the promise is not kept whatever was found, because of earlier releases; None where it can be."""
+
+
+@dataclass(frozen=True)
+class Following(SeriesGuarantee, Generic[Found]):
+    """A promise about a series whose checker says how one release is judged; the frame is the same for all."""
+
+    least: ClassVar[Least | None] = None
+    """The parameter that cannot grow, if there is one whose smallest value must be remembered."""
+
+    @abstractmethod
+    def _next(self, published: Published, release: PublishedGroups, state: Memory, secret: object) -> Followed[Found]:
+        """Judge the release, the only one of the view, by the state that earlier ones left."""
+
+    @abstractmethod
+    def _verdict(self, release: PublishedGroups, found: Found) -> Verdict:
+        """What was found in a release, as a verdict."""
+
+    def follow(self, published: Published, state: Memory, secret: object = None) -> tuple[Verdict, Remembered]:
+        """Judge the next release, the only one in the view, by the state that earlier ones left."""
+        followed = self.followed(published, state, secret)
+        verdict = self._verdict(published.releases[0], followed.found)
+        if followed.remark is not None:
+            verdict = replace(verdict, holds=False, explanation=followed.remark)
+        return verdict, followed.remembered
+
+    def followed(self, published: Published, state: Memory, secret: object = None) -> Followed[Found]:
+        """What `follow` makes its verdict of, for promises that build on this one."""
+        if len(published.releases) != 1:
+            raise ParameterError(
+                f"{type(self).__name__} follows a series release by release. "
+                f"Got a view of {count_of(len(published.releases), 'release')} instead of one.",
+                hint="use check for a whole series.",
+            )
+        followed = self._next(published, published.releases[0], state, secret)
+        if self.least is None:
+            return followed
+        now = getattr(self, self.least.parameter)
+        return replace(
+            followed,
+            remembered={**followed.remembered, self.least.table: self._least_row(self.least.row(now, state))},
+            remark=self.least.remark(now, state) or followed.remark,
+        )
+
+    def obstacle(self, state: Memory) -> str | None:
+        """What is out was made for less than is promised now, or nobody has checked."""
+        least = self.least
+        grown = None if least is None else least.obstacle(getattr(self, least.parameter), state)
+        return grown or super().obstacle(state)
+
+    def _least_row(self, row: pl.DataFrame) -> pl.DataFrame:
+        """The row with the smallest parameter, with whatever else is remembered in it."""
+        return row
+
+
+@dataclass(frozen=True)
+class Measured(Following[Measure]):
+    """A promise about a series that has a figure for each group."""
+
+    low_is_worse: ClassVar[bool] = True
+
+    def _tally(self) -> Tally:
+        return Tally(self.title, low_is_worse=self.low_is_worse)
+
+    def _verdict(self, release: PublishedGroups, found: Measure) -> Verdict:
+        tally = self._tally()
+        tally.add(release, found)
+        return tally.verdict()
 
 
 EXACT = 2**31

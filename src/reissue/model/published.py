@@ -237,6 +237,12 @@ def _examine(releases: object) -> None:
         )
 
 
+def need_order(release: PublishedGroups, last: int) -> None:
+    """Refuse a release that does not come after the last one."""
+    if release.number <= last:
+        raise ParameterError(f"Release {release.number} cannot follow release {last}: a series is judged in its order.")
+
+
 def _classes(releases: Sequence[Any], registry: Mapping[str, Hashable] | None) -> dict[str, int] | None:
     """The number of everybody's class; None without a registry, which must know everybody."""
     if registry is None:

@@ -18,7 +18,7 @@ container when the instance was created, wherever they are now.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -26,8 +26,7 @@ import polars as pl
 
 from reissue.arrays.dense import places
 from reissue.arrays.runs import runs
-from reissue.errors import ParameterError, count_of
-from reissue.guarantees.base import EXACT, SeriesGuarantee, Verdict
+from reissue.guarantees.base import EXACT, Followed, Following, Verdict
 from reissue.guarantees.series.role_breaches import (
     NOWHERE,
     Breaches,
@@ -40,7 +39,7 @@ from reissue.guarantees.series.role_breaches import (
 )
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
 from reissue.model.parameters import Validation
-from reissue.model.published import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups, need_order
 from reissue.model.roles import BUDDIES, HOLDERS, INSTANCES, Roles
 
 LASTING = ("value", "cohort", "clique", "container", "created")
@@ -100,7 +99,7 @@ class _Past:
 
 
 @dataclass(frozen=True)
-class CohortBased(SeriesGuarantee):
+class CohortBased(Following[Breaches]):
     """In every group all l cohorts of a permanent value weigh the same, and no instance ever leaves its cohort.
 
     In each group every cohort has equally many awake instances, and everybody in the container of one is in the group.
@@ -134,22 +133,21 @@ class CohortBased(SeriesGuarantee):
             past = past.after(release.number, roles, self.l)
         return tally.verdict()
 
-    def follow(self, published: Published, state: Memory, secret: object = None) -> tuple[Verdict, Remembered]:
-        """Judge the next release, the only one in the view, by the instances and buddies of the one before."""
-        if len(published.releases) != 1:
-            raise ParameterError(
-                f"CohortBased follows a series release by release. "
-                f"Got a view of {count_of(len(published.releases), 'release')} instead of one.",
-                hint="use check for a whole series.",
-            )
-        ((release, roles),) = roles_of(self, published, secret)
+    def _next(
+        self, published: Published, release: PublishedGroups, state: Memory, secret: object
+    ) -> Followed[Breaches]:
+        """By the instances and buddies of the release before."""
+        ((_, roles),) = roles_of(self, published, secret)
         past = _Past.read(state)
+        breaches = self._judge(release, roles, past)
+        obstacle = self._other_cohorts(past)
+        remembered = past.after(release.number, roles, self.l).tables(state)
+        return Followed(breaches, remembered, f"It cannot go on: {obstacle}." if obstacle else None)
+
+    def _verdict(self, release: PublishedGroups, found: Breaches) -> Verdict:
         tally = BreachTally(self.title)
-        tally.add(self._judge(release, roles, past))
-        verdict = tally.verdict()
-        if obstacle := self._other_cohorts(past):
-            verdict = replace(verdict, holds=False, explanation=f"It cannot go on: {obstacle}.")
-        return verdict, past.after(release.number, roles, self.l).tables(state)
+        tally.add(found)
+        return tally.verdict()
 
     def obstacle(self, state: Memory) -> str | None:
         """The number of cohorts has changed."""
@@ -161,10 +159,7 @@ class CohortBased(SeriesGuarantee):
         return f"l = {self.l} is not the l = {past.l} of earlier releases, and cohorts are for ever"
 
     def _judge(self, release: PublishedGroups, roles: Roles, past: _Past) -> Breaches:
-        if past.l is not None and release.number <= past.release:
-            raise ParameterError(
-                f"Release {release.number} cannot follow release {past.release}: a series is judged in its order."
-            )
+        need_order(release, past.release)
         breaches = Breaches(release)
         membership = Membership(release)
         instances = Instances.of(roles, release.group_count)

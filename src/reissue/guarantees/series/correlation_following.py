@@ -11,26 +11,24 @@ is followed by what is remembered of the groups of its members (`follow`, by `re
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
 from reissue.arrays.dense import ascending
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Floats, Ints
 from reissue.errors import InternalError, ParameterError, count_of
-from reissue.guarantees.base import Measure
+from reissue.guarantees.base import Followed, Measure
 from reissue.guarantees.series.weak_m_invariance import WeakMInvariant
 from reissue.guarantees.single.m_uniqueness import need_one_value_each
 from reissue.kernels import warm_up
 from reissue.kernels.group_overlaps import smallest_apart
-from reissue.model.memory import Kept, Memory, Prefixed, Remembered
+from reissue.model.memory import Memory, Prefixed, Remembered
 from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.correlation.correlations import Correlations
 from reissue.reasoning.history.group_histories import MADE_UP, GroupHistories
 from reissue.reasoning.history.group_kinds import GroupKinds
-from reissue.reasoning.history.stays import Stays
 
 WEAK = "weak_"
 """How the names of the tables of weak m-invariance begin."""
@@ -66,31 +64,16 @@ class Compared:
         return f"is correlated with a group of release {self.release_of(group):,}, so that {tied}"
 
 
-@dataclass(frozen=True)
-class GroupwiseWeak(WeakMInvariant):
-    """Weak m-invariance that keeps what it found of each group, for promises that build on it."""
-
-    found: list[Measure] = field(default_factory=list, compare=False, repr=False)
-
-    def _judge(
-        self, published: Published, release: PublishedGroups, stays: Stays, secret: object
-    ) -> tuple[Measure, Stays, int]:
-        measure, stays, anew = super()._judge(published, release, stays, secret)
-        self.found.append(measure)
-        return measure, stays, anew
-
-
 def compared(guarantee: object, m: int, published: Published) -> list[Compared]:
     """All releases of a series, each compared with those before."""
     _need_known_members(guarantee, published)
-    weak = GroupwiseWeak(m)
-    weak.check(published)
+    measures = list(WeakMInvariant(m).measures(published))
     _need_made_up_to_stay_gone(published)
     found = Correlations.of(published)
     smallest = np.where(found.smallest_before == _NONE, np.inf, found.smallest_before.astype(np.float64))
     times = np.zeros(found.where.people.size, dtype=np.int64)
     results = []
-    for at, (release, measure) in enumerate(zip(published.releases, weak.found, strict=True)):
+    for at, (release, measure) in enumerate(zip(published.releases, measures, strict=True)):
         begin, end = int(found.where.bounds[at]), int(found.where.bounds[at + 1])
         member = found.where.member[found.where.starts[begin] : found.where.starts[end]]
         times[member] += 1
@@ -99,25 +82,16 @@ def compared(guarantee: object, m: int, published: Published) -> list[Compared]:
     return results
 
 
-def follow(
-    guarantee: object, m: int, published: Published, state: Memory
-) -> tuple[Compared, str | None, dict[str, pl.DataFrame | Kept]]:
+def follow(guarantee: object, m: int, published: Published, state: Memory) -> Followed[Compared]:
     """The only release of the view, compared with those before that left this state.
 
-    Also why weak m-invariance fails although no group of this release breaks it, if it does, and what to remember.
+    The remark is why weak m-invariance fails although no group of this release breaks it, if it does.
     """
-    if len(published.releases) != 1:
-        raise ParameterError(
-            f"{type(guarantee).__name__} follows a series release by release. "
-            f"Got a view of {count_of(len(published.releases), 'release')} instead of one.",
-            hint="use check for a whole series.",
-        )
     _need_known_members(guarantee, published)
-    weak = GroupwiseWeak(m)
-    verdict, tables = weak.follow(published, Prefixed(state, WEAK))
-    remark = verdict.explanation if not verdict.holds and weak.found[0].kept.all() else None
-    found, remembered = _follow_groups(published, weak.found[0], state)
-    return found, remark, {**{WEAK + name: table for name, table in tables.items()}, **remembered}
+    weak = WeakMInvariant(m).followed(published, Prefixed(state, WEAK))
+    found, remembered = _follow_groups(published, weak.found, state)
+    tables = {**{WEAK + name: table for name, table in weak.remembered.items()}, **remembered}
+    return Followed(found, tables, weak.remark if weak.found.kept.all() else None)
 
 
 def _follow_groups(published: Published, weak: Measure, state: Memory) -> tuple[Compared, Remembered]:

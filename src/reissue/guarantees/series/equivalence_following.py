@@ -17,7 +17,7 @@ from reissue.arrays.dense import ascending
 from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.memory import Memory, Remembered
-from reissue.model.published import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups, need_order
 from reissue.reasoning.equality.cut_graphs import Counts, CutGraphs, Turnover
 from reissue.reasoning.history.signatures import signatures_of
 from reissue.reasoning.history.stays import Stays, Step
@@ -41,12 +41,12 @@ def follow_cuts(e: int, published: Published, state: Memory) -> tuple[Doubt | No
     release = published.releases[0]
     if UNCERTIFIED in state:
         since = int(state[UNCERTIFIED]["release"][0])
-        _need_order(release.number, int(state[UNCERTIFIED]["last"][0]))
+        need_order(release, int(state[UNCERTIFIED]["last"][0]))
         return Doubt(f"release {since} was not, and what is out stays out", release.group_count), _doubted(
             since, release
         )
     stays, graphs = Stays.read(state), CutGraphs.read(state, e)
-    _need_order(release.number, stays.number)
+    need_order(release, stays.number)
     stays, step, several = _advanced(stays, published, release)
     if several:
         words = f"release {release.number:,} has {count_of(several, 'bucket')} split into several groups"
@@ -123,8 +123,3 @@ def _doubted(since: int, release: PublishedGroups) -> Remembered:
 
 
 _NUMBERS = {"release": pl.UInt32, "last": pl.UInt32}
-
-
-def _need_order(number: int, last: int) -> None:
-    if number <= last:
-        raise ParameterError(f"Release {number} cannot follow release {last}: a series is judged in its order.")

@@ -36,14 +36,14 @@ from typing import ClassVar
 import numpy as np
 
 from reissue.arrays.types import Ints
-from reissue.errors import ParameterError, count_of
-from reissue.guarantees.base import SeriesGuarantee, Verdict
-from reissue.guarantees.series.equivalence_following import follow_cuts
+from reissue.errors import count_of
+from reissue.guarantees.base import Followed, Following, Verdict
+from reissue.guarantees.series.equivalence_following import Doubt, follow_cuts
 from reissue.guarantees.single.m_uniqueness import need_one_value_each
-from reissue.model.memory import Memory, Remembered
+from reissue.model.memory import Memory
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds
-from reissue.model.published import Published
+from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.equality.cut_graphs import CUTS
 from reissue.reasoning.equality.minimum_equivalence import Attack, Search, minimum_attack, minimum_attack_of_matrices
 from reissue.reasoning.history import diversity
@@ -59,7 +59,7 @@ SHARE = 0.2
 
 
 @dataclass(frozen=True)
-class EquivalenceSafe(SeriesGuarantee):
+class EquivalenceSafe(Following[Doubt | None]):
     """Comparing releases never shows that two sets of fewer than e people have the same values.
 
     The figure of a verdict is the size of the smallest attack found, or a size that no attack is below.
@@ -93,32 +93,29 @@ class EquivalenceSafe(SeriesGuarantee):
         obstacle = self._obstacle(ways, numbers, sets)
         if obstacle is None:
             multiples = diversity.largest(ways)
-            return self._verdict(ways, [self._judge(one, multiples[one.groups], deadline) for one in buckets])
+            return self._judged(ways, [self._judge(one, multiples[one.groups], deadline) for one in buckets])
         whole = self._judge_together(ways, len(published.values), deadline)
         if whole is not None and (whole.attack or whole.bound >= self.e):
-            return self._verdict(ways, [whole])
-        return self._verdict(ways, [self._judge_by_cut(one) for one in buckets], obstacle)
+            return self._judged(ways, [whole])
+        return self._judged(ways, [self._judge_by_cut(one) for one in buckets], obstacle)
 
-    def follow(self, published: Published, state: Memory, secret: object = None) -> tuple[Verdict, Remembered]:
-        """Judge the next release, the only one in the view, by the cut alone.
+    def _next(
+        self, published: Published, release: PublishedGroups, state: Memory, secret: object
+    ) -> Followed[Doubt | None]:
+        """By the cut alone.
 
         What the cut cannot certify stays so in all later releases; `check` may still find that it is safe.
         """
         need_one_value_each(self, published)
-        if len(published.releases) != 1:
-            raise ParameterError(
-                f"EquivalenceSafe follows a series release by release. "
-                f"Got a view of {count_of(len(published.releases), 'release')} instead of one.",
-                hint="use check for a whole series.",
-            )
-        groups = published.releases[0].group_count
-        doubt, remembered = follow_cuts(self.e, published, state)
-        if doubt is None:
+        return Followed(*follow_cuts(self.e, published, state))
+
+    def _verdict(self, release: PublishedGroups, found: Doubt | None) -> Verdict:
+        groups = release.group_count
+        if found is None:
             words = f"{_no_attack(self.e)}: {count_of(groups, 'bucket')} certified by the cut."
-            return Verdict(True, self.title, float(self.e), None, None, 0, groups, words), remembered
-        number = published.releases[0].number
-        words = f"Not certified: {doubt.words}. {_NOT_BROKEN}"
-        return Verdict(False, self.title, 1.0, number, None, doubt.groups, groups, words), remembered
+            return Verdict(True, self.title, float(self.e), None, None, 0, groups, words)
+        words = f"Not certified: {found.words}. {_NOT_BROKEN}"
+        return Verdict(False, self.title, 1.0, release.number, None, found.groups, groups, words)
 
     def obstacle(self, state: Memory) -> str | None:
         """Graphs are kept for the e of the first release; what is safe for it is safe for less."""
@@ -169,7 +166,7 @@ class EquivalenceSafe(SeriesGuarantee):
         search = minimum_attack_of_matrices(ways.presence(), ways.people, table, below=self.e, seconds=seconds)
         return _Finding.of(search, groups, ways.people)
 
-    def _verdict(self, ways: Trajectories, findings: list[_Finding], obstacle: str | None = None) -> Verdict:
+    def _judged(self, ways: Trajectories, findings: list[_Finding], obstacle: str | None = None) -> Verdict:
         groups = ways.release.size
         broken = [finding for finding in findings if finding.attack]
         doubtful = [finding for finding in findings if not finding.attack and finding.bound < self.e]

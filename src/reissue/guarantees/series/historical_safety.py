@@ -20,25 +20,22 @@ Nor does it protect against somebody who knows the values of n people or more.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import polars as pl
 
-from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Verdict
+from reissue.guarantees.base import Followed, Least, Measure, Measured, Verdict
 from reissue.guarantees.series.correlation_following import WEAK, Compared, compared, follow
 from reissue.guarantees.series.weak_m_invariance import WeakMInvariant
-from reissue.model.memory import Memory, Prefixed, Remembered
+from reissue.model.memory import Memory, Prefixed
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
-from reissue.model.published import Published
-
-DEGREE = "degree"
-"""The table with the smallest n so far: the promise cannot be larger than that any more."""
+from reissue.model.published import Published, PublishedGroups
 
 
 @dataclass(frozen=True)
-class HistoricallySafe(SeriesGuarantee):
+class HistoricallySafe(Measured):
     """Weak m-invariance, and comparing two releases never ties sets of fewer than n people together.
 
     The figure of a verdict is the size of the smallest set that a group has in a correlation with an earlier one,
@@ -47,6 +44,7 @@ class HistoricallySafe(SeriesGuarantee):
 
     name: ClassVar[str] = "historical-safety"
     words: ClassVar[str] = "weak m-invariance, and two releases never tie sets of fewer than n people together"
+    least: ClassVar[Least] = Least("n", pl.UInt32, "degree")
 
     m: int
     """The smallest number of distinct values a group may have, at least 2."""
@@ -68,31 +66,19 @@ class HistoricallySafe(SeriesGuarantee):
 
     def check(self, published: Published, secret: object = None) -> Verdict:
         """Judge a whole series from its first release on. `secret` is not needed."""
-        tally = Tally(self.title)
+        tally = self._tally()
         for release, found in zip(published.releases, compared(self, self.m, published), strict=True):
             tally.add(release, self._measure(found))
         return tally.verdict()
 
-    def follow(self, published: Published, state: Memory, secret: object = None) -> tuple[Verdict, Remembered]:
-        """Judge the next release, the only one in the view, against all earlier ones."""
-        found, remark, remembered = follow(self, self.m, published, state)
-        tally = Tally(self.title)
-        tally.add(published.releases[0], self._measure(found))
-        verdict = tally.verdict()
-        least = min(self.n, int(state[DEGREE]["n"][0])) if DEGREE in state else self.n
-        if self.n > least:
-            remark = f"Earlier releases were made for n = {least}: what is out cannot be made safer."
-        if remark:
-            verdict = replace(verdict, holds=False, explanation=remark)
-        return verdict, {**remembered, DEGREE: pl.DataFrame({"n": [least]}, schema={"n": pl.UInt32})}
+    def _next(self, published: Published, release: PublishedGroups, state: Memory, secret: object) -> Followed[Measure]:
+        """Against all earlier releases."""
+        followed = follow(self, self.m, published, state)
+        return Followed(self._measure(followed.found), followed.remembered, followed.remark)
 
     def obstacle(self, state: Memory) -> str | None:
         """Signatures that are too small are out, or sets that are tied together."""
-        if DEGREE in state and self.n > (least := int(state[DEGREE]["n"][0])):
-            return f"n = {self.n} is more than the n = {least} of an earlier release, and what is out stays out"
-        if not len(state):
-            return super().obstacle(state)
-        return WeakMInvariant(self.m).obstacle(Prefixed(state, WEAK))
+        return super().obstacle(state) or WeakMInvariant(self.m).obstacle(Prefixed(state, WEAK))
 
     def _measure(self, found: Compared) -> Measure:
         safe = found.smallest >= self.n

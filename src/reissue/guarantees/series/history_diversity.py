@@ -20,7 +20,7 @@ Neither is needed for what it gives: somebody alone in his cell may be safe thro
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -30,12 +30,11 @@ from reissue.arrays.dense import places
 from reissue.arrays.runs import owners, runs, starts_of
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError, count_of
-from reissue.guarantees.base import EXACT, Measure, SeriesGuarantee, Verdict
-from reissue.guarantees.series.inference_freedom import PlacesTally
+from reissue.guarantees.base import EXACT, Followed, Least, Measure, Measured, Tally, Verdict
 from reissue.model.memory import KEPT, Memory, Remembered
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
-from reissue.model.published import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups, need_order
 from reissue.reasoning.channels.families import comparisons
 from reissue.reasoning.channels.histories import (
     PEOPLE,
@@ -44,15 +43,14 @@ from reissue.reasoning.channels.histories import (
     Histories,
     lasting_values,
     need_histories,
-    need_order,
     people_table,
     values_table,
 )
 from reissue.reasoning.history.diversity import TOLERANCE
 from reissue.reasoning.history.states import NOWHERE, ints
 
-LEAST, SEEN, SHARES = "least", "seen", "shares"
-"""The tables with the smallest l so far, where each cell was last, and how many of it can have each value."""
+SEEN, SHARES = "seen", "shares"
+"""The tables that say where each cell was last, and how many of it can have each value."""
 
 
 def _none() -> Ints:
@@ -63,7 +61,7 @@ NONE: Ints = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
-class HistoryDiverse(SeriesGuarantee):
+class HistoryDiverse(Measured):
     """Whoever has the same history in all releases has l different values, or no value in more than 1/l of all worlds.
 
     With `diversity="distinct"` this counts values; it does not bound a probability by 1/l. With `diversity="share"` it
@@ -74,6 +72,7 @@ class HistoryDiverse(SeriesGuarantee):
 
     name: ClassVar[str] = "history-l-diversity"
     words: ClassVar[str] = "people with the same history in all releases have at least l values"
+    least: ClassVar[Least] = Least("l", pl.Float64)
 
     l: float  # noqa: E741
     """At least 1. Whole for `distinct`: the smallest number of distinct values, a count and not a bound of 1/l. Any
@@ -109,40 +108,36 @@ class HistoryDiverse(SeriesGuarantee):
 
     def check(self, published: Published, secret: object = None) -> Verdict:
         """Judge a whole series from its first release on. `secret` are the true values, where they are counted."""
-        need_histories(self, published, following=False)
-        tally = PlacesTally(self.title, low_is_worse=self._counts)
+        need_histories(self, published)
+        tally = self._tally()
         known: _Truths | _Shares = _Truths() if self._counts else _Shares()
         for release in published.releases:
             known = known.advance(published, release, secret)
-            self._add(tally, release, known)
+            tally.add(release, self._measure(release, known))
         return tally.verdict()
 
-    def follow(self, published: Published, state: Memory, secret: object = None) -> tuple[Verdict, Remembered]:
-        """Judge the next release, the only one in the view, by everybody's cell so far."""
-        need_histories(self, published, following=True)
+    def _next(self, published: Published, release: PublishedGroups, state: Memory, secret: object) -> Followed[Measure]:
+        """By everybody's cell so far."""
+        need_histories(self, published)
         if obstacle := self._other_diversity(state):
             raise ParameterError(f"{type(self).__name__} cannot follow the series: {obstacle}.")
-        release = published.releases[0]
         known: _Truths | _Shares = _Truths.read(state) if self._counts else _Shares.read(state)
         known = known.advance(published, release, secret)
-        tally = PlacesTally(self.title, low_is_worse=self._counts)
-        self._add(tally, release, known)
-        verdict = tally.verdict()
-        least = min(self.l, float(state[LEAST]["l"][0])) if LEAST in state else self.l
-        if self.l > least:
-            words = f"Earlier releases were made for l = {least:g}: what is out cannot be made safer."
-            verdict = replace(verdict, holds=False, explanation=words)
-        row = pl.DataFrame({"l": [float(least)], "diversity": [self.diversity]})
-        return verdict, {**known.tables(), LEAST: row}
+        return Followed(self._measure(release, known), known.tables())
 
     def obstacle(self, state: Memory) -> str | None:
         """Cells that are too uniform are out, or something else was promised before."""
-        if LEAST in state and self.l > (least := float(state[LEAST]["l"][0])):
-            return f"l = {self.l} is more than the l = {least:g} of an earlier release, and what is out stays out"
-        return self._other_diversity(state) or super().obstacle(state)
+        return super().obstacle(state) or self._other_diversity(state)
+
+    def _least_row(self, row: pl.DataFrame) -> pl.DataFrame:
+        return row.with_columns(diversity=pl.lit(self.diversity))
+
+    def _tally(self) -> Tally:
+        return Tally(self.title, low_is_worse=self._counts)
 
     def _other_diversity(self, state: Memory) -> str | None:
-        if LEAST in state and (before := state[LEAST]["diversity"][0]) != self.diversity:
+        table = self.least.table
+        if table in state and (before := state[table]["diversity"][0]) != self.diversity:
             return f"histories were checked with diversity = '{before}' so far, not '{self.diversity}'"
         return None
 
@@ -150,8 +145,8 @@ class HistoryDiverse(SeriesGuarantee):
     def _counts(self) -> bool:
         return self.diversity == "distinct"
 
-    def _add(self, tally: PlacesTally, release: PublishedGroups, known: _Truths | _Shares) -> None:
-        """Take in the cells of a release, the worst of each group, and of those who have left."""
+    def _measure(self, release: PublishedGroups, known: _Truths | _Shares) -> Measure:
+        """The cells of a release, the worst of each group, and of those who have left."""
         figure, kept, tail = self._counted(known) if isinstance(known, _Truths) else self._shared(known)
         people = known.cells.sizes
         real = ~known.cells.made_up
@@ -167,18 +162,15 @@ class HistoryDiverse(SeriesGuarantee):
             return f"{has} {told} and {tail(cell)}"
 
         best = np.inf if self._counts else 0.0
-        tally.add(
-            release,
-            Measure(
-                np.append(figure, best)[at],
-                np.append(kept, True)[at],
-                lambda group: words(int(at[group]), "has") if at[group] >= 0 else "has nobody in it",
-            ),
+        own = Measure(
+            np.append(figure, best)[at],
+            np.append(kept, True)[at],
+            lambda group: words(int(at[group]), "has") if at[group] >= 0 else "has nobody in it",
         )
         left = np.flatnonzero(real & (known.place < 0))
         gone = f", no longer in release {release.number:,},"
-        measure = Measure(figure[left], kept[left], lambda at: words(int(left[at]), "had", gone))
-        tally.add_places(known.release[left], known.group[left], measure)
+        earlier = Measure(figure[left], kept[left], lambda at: words(int(left[at]), "had", gone))
+        return own.beside(known.release[left], known.group[left], earlier)
 
     def _counted(self, known: _Truths) -> tuple[Floats, Bools, Callable[[int], str]]:
         distinct = known.distinct

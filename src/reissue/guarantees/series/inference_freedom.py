@@ -16,7 +16,7 @@ of an earlier release, named by the first release that showed it with these memb
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -24,8 +24,8 @@ import polars as pl
 
 from reissue.arrays.types import Ints
 from reissue.errors import count_of
-from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Verdict
-from reissue.model.memory import KEPT, Kept, Memory, Remembered
+from reissue.guarantees.base import Followed, Least, Measure, Measured, Verdict
+from reissue.model.memory import KEPT, Kept, Memory
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds
 from reissue.model.published import Published, PublishedGroups
@@ -34,14 +34,13 @@ from reissue.reasoning.channels.families import comparisons
 from reissue.reasoning.channels.histories import Histories, Step, need_histories
 from reissue.reasoning.history import diversity
 
-LEAST, SETS, GONE = "least", "sets", "gone"
-"""The tables with the smallest l so far, with the smallest sets of the groups of the last release, and of those that
-people left."""
+SETS, GONE = "sets", "gone"
+"""The tables with the smallest sets of the groups of the last release, and of those that people left."""
 BOTH, NEW = 0, 1
 
 
 @dataclass(frozen=True)
-class InferenceFree(SeriesGuarantee):
+class InferenceFree(Measured):
     """Between any two releases every inference-enabling set that is about somebody has at least l distinct values.
 
     This counts values; it does not bound a probability by 1/l, and it does not say what three releases show together.
@@ -52,6 +51,7 @@ class InferenceFree(SeriesGuarantee):
 
     name: ClassVar[str] = "inference-freedom"
     words: ClassVar[str] = "comparing any two releases leaves everybody at least l values"
+    least: ClassVar[Least] = Least("l", pl.Int64)
 
     l: int  # noqa: E741
     """The smallest number of distinct values a set may have, at least 1; a count, not a bound of 1/l."""
@@ -73,47 +73,28 @@ class InferenceFree(SeriesGuarantee):
 
     def check(self, published: Published, secret: object = None) -> Verdict:
         """Judge a whole series, every two releases. `secret` is not needed: the promise is visible from outside."""
-        need_histories(self, published, following=False)
-        tally, histories, found = PlacesTally(self.title), Histories(), _no_sets()
+        need_histories(self, published)
+        tally, histories, found = self._tally(), Histories(), _no_sets()
         named: list[_Named] = []
         for later, release in enumerate(published.releases):
             histories, step = histories.advance(published, release)
             named.append(_Named.of(histories))
             pairs = [_of_pair(published, earlier, later, named[earlier]) for earlier in range(later)]
             found = _smallest([found.carried(step.same), *pairs])
-            self._add(tally, release, found)
+            tally.add(release, self._measure(release, found))
         return tally.verdict()
 
-    def follow(self, published: Published, state: Memory, secret: object = None) -> tuple[Verdict, Remembered]:
-        """Judge the next release, the only one in the view, against all earlier ones. `secret` is not needed."""
-        need_histories(self, published, following=True)
-        release = published.releases[0]
+    def _next(self, published: Published, release: PublishedGroups, state: Memory, secret: object) -> Followed[Measure]:
+        """Against all earlier releases. `secret` is not needed."""
+        need_histories(self, published)
         histories, step = Histories.read(state).advance(published, release)
         before = _Sets.read(state)
         found = _followed(histories, step, release, before)
-        tally = PlacesTally(self.title)
-        self._add(tally, release, found)
-        verdict = tally.verdict()
-        least = min(self.l, int(state[LEAST]["l"][0])) if LEAST in state else self.l
-        if self.l > least:
-            words = f"Earlier releases were made for l = {least}: what is out cannot be made safer."
-            verdict = replace(verdict, holds=False, explanation=words)
-        return verdict, {
-            **histories.tables(),
-            **found.tables(before if SETS in state else None),
-            LEAST: pl.DataFrame({"l": [least]}),
-        }
+        tables = {**histories.tables(), **found.tables(before if SETS in state else None)}
+        return Followed(self._measure(release, found), tables)
 
-    def obstacle(self, state: Memory) -> str | None:
-        """Sets that are too small are out."""
-        if LEAST in state and self.l > (least := int(state[LEAST]["l"][0])):
-            return f"l = {self.l} is more than the l = {least} of an earlier release, and what is out stays out"
-        return super().obstacle(state)
-
-    def _add(self, tally: PlacesTally, release: PublishedGroups, found: _Sets) -> None:
-        """Take in the sets of a release with all earlier ones, and those about people who left."""
-        if not release.group_count and not found.gone_group.size:
-            return
+    def _measure(self, release: PublishedGroups, found: _Sets) -> Measure:
+        """The sets of a release with all earlier ones, and those about people who left."""
         at = np.full(release.group_count, -1)
         at[found.group] = np.arange(found.group.size)
         figure = np.where(at >= 0, np.append(found.distinct, 0)[at].astype(np.float64), np.inf)
@@ -128,7 +109,6 @@ class InferenceFree(SeriesGuarantee):
                 return f"has {_values(values)} in common with {other}, for the people in both, {self._needed}"
             return f"has {_values(values)} left for the people in it who are not in release {earlier:,}, {self._needed}"
 
-        tally.add(release, Measure(figure, figure >= self.l, words))
         left = found.gone_distinct
 
         def words_of_left(at: int) -> str:
@@ -137,30 +117,12 @@ class InferenceFree(SeriesGuarantee):
             without = f"who are not in release {int(found.gone_from[at]):,}"
             return f"{still}has {_values(int(left[at]))} left for the people in it {without}, {self._needed}"
 
-        measure = Measure(left.astype(np.float64), left >= self.l, words_of_left)
-        tally.add_places(found.gone_release, found.gone_group, measure)
+        gone = Measure(left.astype(np.float64), left >= self.l, words_of_left)
+        return Measure(figure, figure >= self.l, words).beside(found.gone_release, found.gone_group, gone)
 
     @property
     def _needed(self) -> str:
         return f"at least {self.l:,} {'is' if self.l == 1 else 'are'} needed"
-
-
-class PlacesTally(Tally):
-    """A tally that also takes in groups of earlier releases, about people who left them."""
-
-    def add_places(self, number: Ints, group: Ints, measure: Measure) -> None:
-        """Take in figures of groups (counted from 0) of releases of these numbers."""
-        broken = np.flatnonzero(~measure.kept)
-        self._groups += number.size
-        pool = broken if broken.size or self._violations else np.arange(number.size)
-        if pool.size:
-            pick = np.argmin if self._low_is_worse else np.argmax
-            at = int(pool[int(pick(measure.figure[pool]))])
-            figure = float(measure.figure[at])
-            first_failure = bool(broken.size) and not self._violations
-            if self._worst is None or first_failure or self._worse(figure, self._worst[0]):
-                self._worst = (figure, int(number[at]), int(group[at]) + 1, measure.words(at))
-        self._violations += broken.size
 
 
 class _Named(NamedTuple):

@@ -45,11 +45,11 @@ import polars as pl
 from reissue.arrays.dense import ascending
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError, count_of
-from reissue.guarantees.base import EXACT, Measure, SeriesGuarantee, Tally, Verdict
+from reissue.guarantees.base import EXACT, Followed, Measure, Measured, Verdict
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
-from reissue.model.published import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups, need_order
 from reissue.reasoning.permanence.scarcity import odds_if_present
 
 LEAST, PERMANENT = "least", "permanent"
@@ -57,7 +57,7 @@ LEAST, PERMANENT = "least", "permanent"
 
 
 @dataclass(frozen=True, repr=False)
-class LScarce(SeriesGuarantee):
+class LScarce(Measured):
     """Nobody has any value with a probability above 1/l, though permanent values stay and some people are known.
 
     Where nobody's participation is known but that of `known` people, two rules about every group by itself give it
@@ -68,6 +68,7 @@ class LScarce(SeriesGuarantee):
 
     name: ClassVar[str] = "l-scarcity"
     words: ClassVar[str] = "nobody is tied to a value, permanent or not, with more than 1/l"
+    low_is_worse: ClassVar[bool] = False
 
     l: int  # noqa: E741
     """The largest risk is 1/l; at least 2."""
@@ -109,7 +110,7 @@ class LScarce(SeriesGuarantee):
 
     def check(self, published: Published, secret: object = None) -> Verdict:
         """Judge a whole series. `secret` is not needed: the promise is about what is seen from outside."""
-        tally = Tally(self.title, low_is_worse=False)
+        tally = self._tally()
         tied = False
         for at, release in enumerate(published.releases):
             tally.add(release, self._measure(published, release))
@@ -117,28 +118,17 @@ class LScarce(SeriesGuarantee):
         verdict = tally.verdict()
         return self._computed(published, verdict) if tied and verdict.holds else verdict
 
-    def follow(self, published: Published, state: Memory, secret: object = None) -> tuple[Verdict, Remembered]:
-        """Judge the next release, the only one in the view."""
-        if len(published.releases) != 1:
-            raise ParameterError(
-                f"LScarce follows a series release by release. "
-                f"Got a view of {count_of(len(published.releases), 'release')} instead of one.",
-                hint="use check for a whole series.",
-            )
-        release = published.releases[0]
-        tally = Tally(self.title, low_is_worse=False)
-        tally.add(release, self._measure(published, release))
-        verdict = tally.verdict()
-        if state and release.number <= (last := int(state[LEAST]["release"][0])):
-            raise ParameterError(
-                f"Release {release.number} cannot follow release {last}: a series is judged in its order."
-            )
+    def _next(self, published: Published, release: PublishedGroups, state: Memory, secret: object) -> Followed[Measure]:
+        """By the two rules, as long as nothing ties it to earlier releases."""
+        measure = self._measure(published, release)
+        need_order(release, int(state[LEAST]["release"][0]) if LEAST in state else 0)
         tied = bool(len(state)) and (bool(state[LEAST]["tied"][0]) or self._ties(release))
+        remark = None
         if obstacle := self._out_already(state):
-            verdict = replace(verdict, holds=False, explanation=f"It cannot be given any more: {obstacle}.")
-        elif tied and verdict.holds:
-            verdict = replace(verdict, holds=False, explanation=_NOT_PROVEN)
-        return verdict, self._remembered(state, release.number, tied)
+            remark = f"It cannot be given any more: {obstacle}."
+        elif tied and measure.kept.all():
+            remark = _NOT_PROVEN
+        return Followed(measure, self._remembered(state, release.number, tied), remark)
 
     def obstacle(self, state: Memory) -> str | None:
         """Groups that are too small are out, or it is known who was in a release."""

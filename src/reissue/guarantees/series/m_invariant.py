@@ -13,7 +13,7 @@ lifespan without gaps; whoever comes back with another signature can have only t
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -23,28 +23,28 @@ import polars as pl
 from reissue.arrays.dense import ascending
 from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
-from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Verdict
+from reissue.guarantees.base import Followed, Least, Measure, Measured, Verdict
 from reissue.guarantees.single.m_uniqueness import MUnique, need_one_value_each
-from reissue.model.memory import Memory, Remembered
+from reissue.model.memory import Memory
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
-from reissue.model.published import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups, need_order
 from reissue.reasoning.history.signatures import signatures_of
 from reissue.reasoning.history.stays import Stays
 
-LEAST = "least"
-"""The table with the smallest m so far: the promise cannot be larger than that any more."""
 ANEW = "anew"
 """The table that counts who began anew: the promise then holds per record, for ever."""
 
 
 @dataclass(frozen=True)
-class SameSignature(SeriesGuarantee):
+class SameSignature(Measured):
     """A promise about every group by itself, and that everybody keeps the same signature.
 
     The figure of a verdict is the number of distinct values of a group. A group breaks the promise when it
     is not as it should be, or holds somebody whose last group, in whatever release, had another signature.
     """
+
+    least: ClassVar[Least] = Least("m", pl.UInt32)
 
     m: int
     """The smallest number of distinct values a group may have, at least 2."""
@@ -75,47 +75,33 @@ class SameSignature(SeriesGuarantee):
 
     def check(self, published: Published, secret: object = None) -> Verdict:
         """Judge a whole series from its first release on."""
-        tally = Tally(self.title)
-        stays = Stays.read({})
-        for release in published.releases:
-            measure, stays, _ = self._judge(published, release, stays, secret)
+        tally = self._tally()
+        for release, measure in zip(published.releases, self.measures(published, secret), strict=True):
             tally.add(release, measure)
         return tally.verdict()
 
-    def follow(self, published: Published, state: Memory, secret: object = None) -> tuple[Verdict, Remembered]:
-        """Judge the next release, the only one in the view, by everybody's last signature."""
-        if len(published.releases) != 1:
-            raise ParameterError(
-                f"{type(self).__name__} follows a series release by release. "
-                f"Got a view of {count_of(len(published.releases), 'release')} instead of one.",
-                hint="use check for a whole series.",
-            )
-        release = published.releases[0]
+    def measures(self, published: Published, secret: object = None) -> Iterator[Measure]:
+        """What is found in each release of a whole series."""
+        stays = Stays.read({})
+        for release in published.releases:
+            measure, stays, _ = self._judge(published, release, stays, secret)
+            yield measure
+
+    def _next(self, published: Published, release: PublishedGroups, state: Memory, secret: object) -> Followed[Measure]:
+        """By everybody's last signature."""
         measure, stays, anew = self._judge(published, release, Stays.read(state), secret)
-        tally = Tally(self.title)
-        tally.add(release, measure)
-        verdict = tally.verdict()
         before = int(state[ANEW]["people"][0]) if ANEW in state else 0
+        remark = None
         if before and self.per == "person":
             people = count_of(before, "person", "people")
-            words = f"{people} came back as new records in earlier releases: the promise holds per record."
-            verdict = replace(verdict, holds=False, explanation=words)
-        remembered = dict(stays.tables())
-        least = min(self.m, int(state[LEAST]["m"][0])) if LEAST in state else self.m
-        remembered[LEAST] = pl.DataFrame({"m": [least]}, schema={"m": pl.UInt32})
-        if self.m > least:
-            words = f"Earlier releases were made for m = {least}: what is out cannot be made safer."
-            verdict = replace(verdict, holds=False, explanation=words)
-        if before + anew:
-            remembered[ANEW] = pl.DataFrame({"people": [before + anew]}, schema={"people": pl.UInt32})
-        return verdict, remembered
+            remark = f"{people} came back as new records in earlier releases: the promise holds per record."
+        began = pl.DataFrame({"people": [before + anew]}, schema={"people": pl.UInt32})
+        return Followed(measure, {**stays.tables(), **({ANEW: began} if before + anew else {})}, remark)
 
     def obstacle(self, state: Memory) -> str | None:
         """Signatures that are too small are out, or somebody has begun anew."""
         if self.per == "person" and ANEW in state:
             return "people whose value changed were published as new records, so the promise holds per record for ever"
-        if LEAST in state and self.m > (least := int(state[LEAST]["m"][0])):
-            return f"m = {self.m} is more than the m = {least} of an earlier release, and what is out stays out"
         return super().obstacle(state)
 
     def _judge(
@@ -123,10 +109,7 @@ class SameSignature(SeriesGuarantee):
     ) -> tuple[Measure, Stays, int]:
         """Judge one release; also the stays with it, and how many people began anew in it as they may."""
         need_one_value_each(self, published)
-        if release.number <= stays.number:
-            raise ParameterError(
-                f"Release {release.number} cannot follow release {stays.number}: a series is judged in its order."
-            )
+        need_order(release, stays.number)
         people, group = _people_and_groups(release)
         found = signatures_of(release)
         # Groups of counterfeits alone have a signature that nobody needs to keep.

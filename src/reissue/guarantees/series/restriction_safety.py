@@ -29,16 +29,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from reissue.errors import count_of
-from reissue.guarantees.base import Measure, SeriesGuarantee, Tally, Verdict, rounded_up
+from reissue.guarantees.base import Followed, Measure, Measured, Verdict, rounded_up
 from reissue.guarantees.series.correlation_following import Compared, compared, follow
-from reissue.model.memory import Memory, Remembered
+from reissue.model.memory import Memory
 from reissue.model.parameters import Validation
 from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.correlation.restriction import p_ct, p_pb
@@ -60,7 +60,7 @@ class _Extremes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RestrictionSafe(SeriesGuarantee):
+class RestrictionSafe(Measured):
     """A formula for the probability that somebody's value is found stays below h; it is not an upper bound.
 
     The figure of a verdict is the probability that the formula gives, and 1 where it does not apply. It assumes that
@@ -69,6 +69,7 @@ class RestrictionSafe(SeriesGuarantee):
 
     name: ClassVar[str] = "restriction-safety"
     words: ClassVar[str] = "by a formula that is no bound, no value is found with a probability of h or more"
+    low_is_worse: ClassVar[bool] = False
 
     h: float
     """The probability of a privacy breach to stay below, above 0 and at most 1."""
@@ -94,28 +95,23 @@ class RestrictionSafe(SeriesGuarantee):
 
     def check(self, published: Published, secret: object = None) -> Verdict:
         """Judge a whole series from its first release on. `secret` is not needed."""
-        tally = Tally(self.title, low_is_worse=False)
+        tally = self._tally()
         classes: Mapping[int, _Extremes] = {}
         for release, found in zip(published.releases, compared(self, LEAST, published), strict=True):
             classes = _joined(classes, release, found)
             tally.add(release, self._measure(release, found, classes))
         return tally.verdict()
 
-    def follow(self, published: Published, state: Memory, secret: object = None) -> tuple[Verdict, Remembered]:
-        """Judge the next release, the only one in the view, in the light of all earlier ones."""
-        found, remark, remembered = follow(self, LEAST, published, state)
-        release = published.releases[0]
+    def _next(self, published: Published, release: PublishedGroups, state: Memory, secret: object) -> Followed[Measure]:
+        """In the light of all earlier releases."""
+        followed = follow(self, LEAST, published, state)
         before = _read(state)
-        classes = _joined(before, release, found)
-        tally = Tally(self.title, low_is_worse=False)
-        tally.add(release, self._measure(release, found, classes))
-        verdict = tally.verdict()
-        broken = self._broken(before)
-        if verdict.holds and broken:
+        classes = _joined(before, release, followed.found)
+        measure = self._measure(release, followed.found, classes)
+        remark = followed.remark
+        if measure.kept.all() and (broken := self._broken(before)):
             remark = f"Earlier releases break it: {broken}, and what is out stays out."
-        if remark:
-            verdict = replace(verdict, holds=False, explanation=remark)
-        return verdict, {**remembered, CLASSES: _table(classes)}
+        return Followed(measure, {**followed.remembered, CLASSES: _table(classes)}, remark)
 
     def obstacle(self, state: Memory) -> str | None:
         """Somebody was published too often already, or will be too likely to be found out.

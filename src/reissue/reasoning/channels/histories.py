@@ -38,7 +38,7 @@ from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.kernels.components import connect
 from reissue.model.memory import KEPT, Kept, Memory, Remembered
-from reissue.model.published import Published, PublishedGroups
+from reissue.model.published import Published, PublishedGroups, need_order
 from reissue.reasoning.channels.channel_sets import known_members
 from reissue.reasoning.history.states import NOWHERE, States, ints, same_groups
 from reissue.reasoning.history.stays import in_order
@@ -48,15 +48,9 @@ LARGER = 4
 """A part of the states that are over has more than so many times the cells of the one behind it."""
 
 
-def need_histories(owner: object, published: Published, *, following: bool) -> None:
+def need_histories(owner: object, published: Published) -> None:
     """Refuse a view that does not say who is in which group, once, with one value each."""
     name = type(owner).__name__
-    if following and len(published.releases) != 1:
-        raise ParameterError(
-            f"{name} follows a series release by release. "
-            f"Got a view of {count_of(len(published.releases), 'release')} instead of one.",
-            hint="use check for a whole series.",
-        )
     problems, last = [], 0
     for release in published.releases:
         if release.number <= last:
@@ -302,12 +296,6 @@ class Histories:
             part = self._part(name)
             found.append(part.chosen(np.flatnonzero(families[self.family[part.cells[part.starts[:-1]]]])))
         return found
-
-
-def need_order(release: PublishedGroups, last: int) -> None:
-    """Refuse a release that does not come after the last one."""
-    if release.number <= last:
-        raise ParameterError(f"Release {release.number} cannot follow release {last}: a series is judged in its order.")
 
 
 def lasting_values(known: tuple[object, ...], published: Published, used: Ints) -> tuple[tuple[object, ...], Ints]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from ledger_story import entry, state
+from ledger_story import entry, files_under, state
 from sqlalchemy.dialects import postgresql
 
 from reissue.errors import SeriesDamaged, SeriesError, StorageError
 from reissue.ledger import Ledger, catalog, verify
 from reissue.ledger.creation import migrate
+from reissue.ledger.record import FORMAT, canonical, chain_value
 from reissue.ledger.sqlite import Database
 
 
@@ -56,6 +58,60 @@ def test_a_catalog_of_a_newer_version(clinic: Path) -> None:
         with pytest.raises(SeriesError, match=r"newer version of Reissue .*catalog 99") as error:
             use(clinic)
         assert "upgrade" in str(error.value)
+
+
+def rewritten(clinic: Path, number: object) -> None:
+    """Let the last release be of another format, with a chain that fits; None for one that does not say."""
+    folder = clinic / "public" / "0002"
+    record = json.loads((folder / "release.json").read_text())
+    del record["chain"], record["format"]
+    record |= {} if number is None else {"format": number}
+    chain = chain_value(record["previous"], record)
+    text = canonical({**record, "chain": chain})
+    (folder / "release.json").write_text(text)
+    connection = sqlite3.connect(clinic / "private" / "catalog.sqlite")
+    connection.execute("UPDATE releases SET record = ?, chain = ? WHERE number = 2", (text, chain))
+    connection.commit()
+    connection.close()
+
+
+def test_a_release_of_a_newer_format(clinic: Path) -> None:
+    rewritten(clinic, FORMAT + 1)
+    before = files_under(clinic)
+    for use in (Ledger.open, verify):
+        with pytest.raises(SeriesError, match=rf"newer version of Reissue .*json of format {FORMAT + 1}") as error:
+            use(clinic)
+        assert "upgrade" in str(error.value)
+    assert files_under(clinic) == before
+
+
+def test_a_newer_release_is_refused_before_the_catalog_is_brought_up_to_date(
+    clinic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rewritten(clinic, FORMAT + 1)
+    before = files_under(clinic)
+    grown = (*catalog.MIGRATIONS, ("CREATE TABLE notes (number INTEGER NOT NULL PRIMARY KEY)",))
+    monkeypatch.setattr(catalog, "MIGRATIONS", grown)
+    with pytest.raises(SeriesError, match="newer version"):
+        Ledger.open(clinic)
+    assert files_under(clinic) == before
+
+
+@pytest.mark.parametrize("number", [None, 1])
+def test_releases_of_the_first_format(clinic: Path, number: object) -> None:
+    rewritten(clinic, number)
+    assert verify(clinic) == []
+    with Ledger.open(clinic) as ledger:
+        assert "format" not in ledger.releases()[1].manifest
+        ledger.commit(entry(3), parent=2)
+        assert ledger.verify() == []
+    assert json.loads((clinic / "public" / "0003" / "release.json").read_text())["format"] == FORMAT == 2
+
+
+@pytest.mark.parametrize("number", ["2", True, 0, 1.5])
+def test_a_format_that_is_none(clinic: Path, number: object) -> None:
+    rewritten(clinic, number)
+    assert "public/0002/release.json: the record of the release cannot be understood" in map(str, verify(clinic))
 
 
 def test_an_older_catalog_is_brought_up_to_date(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ def test_release_json_can_be_recomputed_by_anybody(clinic: Path) -> None:
         text = (folder / "release.json").read_text()
         record = json.loads(text)
         assert text == json.dumps(record, sort_keys=True, indent=2) + "\n"
-        assert set(record) == {"number", "time", "method", "parameters", "rows", "files", "previous", "chain"}
+        assert set(record) == {"format", "number", "time", "method", "parameters", "rows", "files", "previous", "chain"}
         assert record["time"] == f"2026-01-0{number + 1}T00:00:00Z"
         for name, recorded in record["files"].items():
             content = (folder / name).read_bytes()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import json
+import sqlite3
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -319,3 +321,62 @@ def test_each_version_of_the_policy_is_parsed_once(
             series.utility(1)
         assert [series._policy_of(record).method.parameters["k"] for record in series._ledger.releases()] == [3, 3, 4]
     assert len(parsed) == len(set(parsed)) == 2
+
+
+def files_under(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.fixture
+def invariant(policy: ri.Policy) -> ri.Policy:
+    return ri.Policy(policy.schema, ri.MInvariance(m=2))
+
+
+@pytest.mark.parametrize(
+    ("kind", "attribute", "owner"),
+    [(ri.MInvariance, "memory_format", "MInvariance"), (ri.guarantees.MInvariant, "state_format", "m-invariance")],
+)
+def test_what_a_newer_version_remembers_is_refused(
+    folder: Path, invariant: ri.Policy, patients: pl.DataFrame, kind: type, attribute: str, owner: str
+) -> None:
+    with pytest.MonkeyPatch.context() as later, ri.open(folder, invariant) as series:
+        later.setattr(kind, attribute, 2)
+        series.publish(patients)
+        assert series.publish(patients.head(20)).summary["formats"][owner if "state" in attribute else "memory"] == 2
+    before = files_under(folder)
+    with ri.open(folder) as series:
+        for refused in (lambda: series.publish(patients), lambda: series.draft(patients), series.in_the_way):
+            with pytest.raises(ri.errors.SeriesError, match=rf"newer version: what {owner} .* format 2") as error:
+                refused()
+            assert "upgrade reissue" in str(error.value)
+        assert series.verify() == []
+        assert [release.number for release in series.releases] == [1, 2]
+        assert series.audit(attacks=["Worlds"]).judgements
+    with pytest.raises(ri.errors.SeriesError, match="newer version"):
+        ri.publish(folder, patients)
+    assert files_under(folder) == before
+
+
+def test_what_versions_before_remember_is_read(folder: Path, invariant: ri.Policy, patients: pl.DataFrame) -> None:
+    with ri.open(folder, invariant) as series:
+        assert series.publish(patients).summary["formats"] == {"memory": 1, "m-invariance": 1}
+    connection = sqlite3.connect(folder / "private" / "catalog.sqlite")
+    ((summary,),) = connection.execute("SELECT summary FROM releases")
+    kept = {name: value for name, value in json.loads(summary).items() if name != "formats"}
+    connection.execute("UPDATE releases SET summary = ?", (json.dumps(kept),))
+    connection.commit()
+    connection.close()
+    with pytest.MonkeyPatch.context() as later, ri.open(folder) as series:
+        later.setattr(ri.MInvariance, "memory_format", 2)
+        assert series.publish(patients).summary["formats"] == {"memory": 2, "m-invariance": 1}
+
+
+def test_formats_of_what_is_not_read_do_not_matter(folder: Path, invariant: ri.Policy, patients: pl.DataFrame) -> None:
+    """Another method begins anew: what the one before remembers is not given to it."""
+    with pytest.MonkeyPatch.context() as later, ri.open(folder, invariant) as series:
+        later.setattr(ri.MInvariance, "memory_format", 2)
+        later.setattr(ri.guarantees.MInvariant, "state_format", 2)
+        series.publish(patients)
+    with ri.open(folder) as series:
+        series.amend(ri.Policy(invariant.schema, ri.Mondrian(k=3, l=2), series="unprotected"), "another method")
+        assert series.publish(patients).summary["formats"] == {"memory": 1}

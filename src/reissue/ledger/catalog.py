@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from reissue.errors import SeriesDamaged, SeriesError
-from reissue.ledger.record import now, utc_text
+from reissue.errors import SeriesDamaged
+from reissue.ledger.record import newer, now, utc_text
 
 metadata = sa.MetaData()
 
@@ -119,6 +119,13 @@ def version(connection: sa.Connection) -> int:
     return connection.scalar(sa.select(sa.func.max(migrations.c.number))) or 0
 
 
+def last_record(connection: sa.Connection) -> str | None:
+    """The release.json of the last release; None before the first, or where the catalog is of no known version."""
+    if not 0 < version(connection) <= len(MIGRATIONS):
+        return None
+    return connection.scalar(sa.select(releases.c.record).order_by(releases.c.number.desc()).limit(1))
+
+
 def apply_migration(connection: sa.Connection, number: int) -> None:
     """Apply one migration and record it, in the transaction of the connection."""
     if number == 1:
@@ -131,10 +138,6 @@ def apply_migration(connection: sa.Connection, number: int) -> None:
 def check_version(found: int, shown: str) -> None:
     """Refuse a catalog that this version of Reissue cannot know how to read."""
     if found > len(MIGRATIONS):
-        raise SeriesError(
-            f"The series in '{shown}' was written by a newer version of Reissue (catalog {found}; this version "
-            f"knows catalogs up to {len(MIGRATIONS)}).",
-            hint="upgrade reissue: `pip install --upgrade reissue`.",
-        )
+        raise newer(shown, f"catalog {found}; this version knows catalogs up to {len(MIGRATIONS)}")
     if found == 0:
         raise SeriesDamaged(f"The catalog of the series in '{shown}' is empty.", hint="restore private/ from a backup.")

@@ -44,7 +44,19 @@ from reissue.ledger.durable import PRIVATE_FILE, storage, sync_folder, write_tex
 from reissue.ledger.layout import PARQUET, Layout
 from reissue.ledger.lock import WriterLock
 from reissue.ledger.people_parts import StoredIds
-from reissue.ledger.record import ID, NUMBER, OWN_FIELDS, Entry, Event, PolicyVersion, Record, canonical, utc_time
+from reissue.ledger.record import (
+    ID,
+    NUMBER,
+    OWN_FIELDS,
+    Entry,
+    Event,
+    PolicyVersion,
+    Record,
+    canonical,
+    check_format,
+    format_of,
+    utc_time,
+)
 from reissue.ledger.recovery import leftovers, policy_on_disk, recover, refuse_if_ahead
 from reissue.ledger.sqlite import Database
 from reissue.ledger.staging import new_staging_folder, stage_people, stage_release
@@ -371,8 +383,11 @@ class Ledger:
             recover(self._layout, self._database)
 
     def _bring_up_to_date(self) -> None:
-        found = self._database.read(catalog.version)
+        found, record = self._database.read(lambda one: (catalog.version(one), catalog.last_record(one)))
         catalog.check_version(found, self._shown)
+        # Of the last release only: a version that does not know its format never wrote one after it.
+        with suppress(json.JSONDecodeError):  # what is wrong with a record that is none, verify says
+            check_format(format_of(json.loads(record or "{}")), self._shown)
         if found == len(catalog.MIGRATIONS):
             return
         if self._read_only:

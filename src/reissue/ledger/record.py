@@ -18,11 +18,14 @@ from pathlib import Path
 
 import polars as pl
 
-from reissue.errors import InternalError
+from reissue.errors import InternalError, SeriesError
 from reissue.ledger.parquet import FileFacts
 from reissue.model.memory import Kept, Remembered
 
-OWN_FIELDS = frozenset({"number", "time", "files", "previous", "chain"})
+OWN_FIELDS = frozenset({"format", "number", "time", "files", "previous", "chain"})
+
+FORMAT = 2
+"""The format of release.json written now. It reads those before; a file that does not say is of format 1."""
 
 NUMBER, ID = "number", "id"
 """The columns of the table of ids."""
@@ -159,6 +162,7 @@ def release_json(
     """The text of release.json and its chain value."""
     body: dict[str, object] = {
         **manifest,
+        "format": FORMAT,
         "number": number,
         "time": utc_text(time),
         "files": {name: {"sha256": facts.sha256, "bytes": facts.size} for name, facts in files.items()},
@@ -166,6 +170,26 @@ def release_json(
     }
     chain = chain_value(previous, body)
     return canonical({**body, "chain": chain}), chain
+
+
+def format_of(body: object) -> int | None:
+    """The format of a release.json that holds `body`; None if what it says is no format."""
+    found = body.get("format", 1) if isinstance(body, dict) else None
+    return found if type(found) is int and found > 0 else None
+
+
+def check_format(found: int | None, shown: str) -> None:
+    """Refuse a release.json that this version of Reissue cannot know how to read."""
+    if found is not None and found > FORMAT:
+        raise newer(shown, f"release.json of format {found}; this version knows formats up to {FORMAT}")
+
+
+def newer(shown: str, what: str) -> SeriesError:
+    """The refusal of a series that a later version has written to."""
+    return SeriesError(
+        f"The series in '{shown}' was written by a newer version of Reissue ({what}).",
+        hint="upgrade reissue: `pip install --upgrade reissue`.",
+    )
 
 
 def chain_value(previous: str | None, body: Mapping[str, object]) -> str:

@@ -22,7 +22,7 @@ from reissue.ledger import catalog
 from reissue.ledger.creation import refuse_unless_series
 from reissue.ledger.durable import names_in, sha256_of, storage
 from reissue.ledger.layout import RECORD, Layout, is_blob_name, release_name
-from reissue.ledger.record import canonical, chain_value
+from reissue.ledger.record import canonical, chain_value, check_format, format_of
 from reissue.ledger.recovery import policy_on_disk
 from reissue.ledger.sqlite import Database, integrity_problems
 from reissue.ledger.transactions import referenced_blobs
@@ -83,7 +83,7 @@ def _findings(layout: Layout, database: Database, shown: str) -> Iterator[Discre
             yield Discrepancy(own_name, f"the database is damaged: {problem}")
         for gap in sorted(set(range(1, max(records, default=0))) - set(records)):
             yield Discrepancy(own_name, f"release {gap} is missing from it")
-    yield from _check_releases(layout, records, expected)
+    yield from _check_releases(layout, records, expected, shown)
     known = {release_name(number) for number in records}
     for name in present:
         if name not in known:
@@ -119,7 +119,9 @@ def _records_on_disk(layout: Layout, present: list[str]) -> dict[int, bytes]:
     return {number: path.read_bytes() if path.is_file() else b"" for number, path in sorted(paths.items())}
 
 
-def _check_releases(layout: Layout, records: dict[int, bytes], expected: _Expected | None) -> Iterator[Discrepancy]:
+def _check_releases(
+    layout: Layout, records: dict[int, bytes], expected: _Expected | None, folder: str
+) -> Iterator[Discrepancy]:
     previous: str | None = None
     for number, text in records.items():
         shown = f"public/{release_name(number)}"
@@ -127,6 +129,7 @@ def _check_releases(layout: Layout, records: dict[int, bytes], expected: _Expect
         if body is None:
             yield Discrepancy(f"{shown}/{RECORD}", "the record of the release cannot be understood")
             continue
+        check_format(format_of(body), folder)
         chain = body.pop("chain")
         links = [previous] if expected is None else [previous, expected.chains[number]]
         if body["previous"] != links[0] or any(chain != link for link in [chain_value(previous, body), *links[1:]]):
@@ -144,7 +147,7 @@ def _parsed(text: bytes) -> dict[str, Any] | None:
             return None
     except (ValueError, InternalError):
         return None
-    if not isinstance(body, dict) or not {"chain", "previous", "files"} <= set(body):
+    if not isinstance(body, dict) or not {"chain", "previous", "files"} <= set(body) or format_of(body) is None:
         return None
     files = body["files"]
     sound = isinstance(files, dict) and all(isinstance(facts, dict) and "sha256" in facts for facts in files.values())

@@ -53,6 +53,8 @@ class Method(ABC):
     protects_series: ClassVar[bool]
     """Whether the promises hold over all releases together, not only for each alone."""
     takes: ClassVar[Takes]
+    memory_format: ClassVar[int] = 1
+    """The format of what it remembers. A version that changes it counts up, and must read the formats before."""
     truthful: ClassVar[bool] = True
     """Whether nobody is published with another value than their own."""
 

@@ -77,6 +77,7 @@ def adopt(
     checks = _followed(policy, past.view, lost)
     entries = [past.entry(number, policy) for number in range(1, len(given) + 1)]
     entries[-1] = _with_memory(entries[-1], memory, checks, lost, past.next_number)
+    entries[-1] = replace(entries[-1], summary={**entries[-1].summary, archive.FORMATS: archive.formats(policy)})
     return Series(Path(folder), Ledger.create(folder, policy.to_toml(), entries), frames)
 
 

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.errors import ParameterError, count_of
+from reissue.errors import ParameterError, SeriesError, count_of
+from reissue.guarantees import SeriesGuarantee
 from reissue.ledger import Entry, Ledger, Record
 from reissue.methods.hd_composition import hd_composition
 from reissue.methods.incremental import incremental
@@ -42,6 +43,8 @@ LISTS = MEMORY + incremental.LISTS
 """Who waits in which list, where a method keeps lists."""
 VALUES = "adopted-values"
 """Of a release made elsewhere: how often each group has each value. Who has which is not known."""
+FORMATS = "formats"
+"""In the private summary: the format of what the method remembers, and of what each checker has seen."""
 BARRED = "barred"
 """Those who are never published again because of such releases."""
 
@@ -60,11 +63,35 @@ def entry(draft: Draft, time: datetime, override: str | None = None) -> Entry:
         },
         # The ids of others do not come from the draft: who was forgotten since it was made stays forgotten.
         people=draft.new_people if draft.new_people.height else None,
-        summary=draft.summary if override is None else _overridden(draft, override),
+        summary={
+            **(draft.summary if override is None else _overridden(draft, override)),
+            FORMATS: formats(draft.policy),
+        },
         seed=draft.seed,
         time=time,
         event=None if override is None else ("overrode", f"the gate of release {draft.number}"),
     )
+
+
+def formats(policy: Policy) -> dict[str, int]:
+    """The formats of what the method and the checkers of a policy remember, in the versions that are installed."""
+    following = [one for one in policy.guarantees() if isinstance(one, SeriesGuarantee)]
+    return {"memory": policy.method.memory_format, **{one.name: one.state_format for one in following}}
+
+
+def _check_formats(record: Record, policy: Policy, method: str) -> None:
+    """Refuse to go on from what a newer version of the method, or of a checker, remembers of a release."""
+    # Series of 0.1 keep no formats, which were all 1. What the policy does not name any more is not read.
+    written: Any = record.summary.get(FORMATS, {})
+    for name, known in formats(policy).items():
+        owner = policy.method.name if name == "memory" else name
+        if (found := written.get(name, 1)) > known and (name != "memory" or method == owner):
+            raise SeriesError(
+                f"Release {record.number} was written by a newer version: what {owner} remembers of it has format "
+                f"{found}, and the one installed knows formats up to {known}.",
+                hint=f"upgrade reissue: `pip install --upgrade reissue`. If {owner} is of another package, upgrade "
+                "that one.",
+            )
 
 
 def _tables(private: PrivateTables) -> dict[str, pl.DataFrame]:
@@ -94,16 +121,19 @@ def as_release(draft: Draft) -> Release:
     )
 
 
-def history(ledger: Ledger, policy_version: int, key: bytes | None) -> History:
-    """What the next draft goes on from."""
+def history(ledger: Ledger, policy: Policy, policy_version: int, key: bytes | None) -> History:
+    """What the next draft, under this policy, goes on from."""
     record = ledger.last()
     if record is None:
         return History(policy_version=policy_version, known=KnownBefore(key=key))
+    manifest: Any = record.manifest
+    # A method that adopted releases goes on from them as if it had made them.
+    method = str(record.summary.get("adopted_by", manifest["method"].get("name")))
+    _check_formats(record, policy, method)
     tables = ledger.tables(record.number)
     rows = tables[SNAPSHOT].drop(GROUP)
     count = ledger.next_number()
     people = KnownPeople(ledger.ids, count, rows[PERSON])
-    manifest: Any = record.manifest
     return History(
         number=record.number,
         mark=record.mark,
@@ -112,8 +142,7 @@ def history(ledger: Ledger, policy_version: int, key: bytes | None) -> History:
         last=Last(rows, tables.get(FACTS), tables.get(EXTINCT), tables.get(HELD)),
         memory=Prefixed(tables, MEMORY),
         checks=Prefixed(tables, CHECKS),
-        # A method that adopted releases goes on from them as if it had made them.
-        method=str(record.summary.get("adopted_by", manifest["method"].get("name"))),
+        method=method,
         protected=manifest["series"] in ("protected", "adopted"),
         adopted=manifest.get("adopted", 0),
         barred=tables.get(BARRED),

@@ -491,7 +491,8 @@ class Series:
         return Release(record.number, record.time, record.path, record.manifest, record.summary, read)
 
     def _history(self) -> History:
-        return archive.history(self._ledger, self._policy_version.version, key_of(self._policy, self.folder))
+        key = key_of(self._policy, self.folder)
+        return archive.history(self._ledger, self._policy, self._policy_version.version, key)
 
     def _policy_of(self, record: Record) -> Policy:
         """The policy that a release was made under."""

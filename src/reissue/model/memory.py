@@ -2,13 +2,15 @@
 
 Methods keep in it what they must know again (signatures, graphs, who waits), checkers of promises about
 a whole series what they have seen so far. Histories grow, releases should not cost more for it: a table
-that has not changed is passed on as `KEPT`, without being read or written again.
+that has not changed is passed on as `KEPT`, without being read or written again. `Stored` is what lives in such
+tables from release to release.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 if TYPE_CHECKING:
     import polars as pl
@@ -46,3 +48,47 @@ class Prefixed(Mapping[str, "pl.DataFrame"]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+Writers = Mapping[str, Callable[[], "pl.DataFrame"]]
+"""Tables by name, each made when it has to be written."""
+
+
+class Stored(ABC):
+    """Something that is kept in tables of a memory: it is read from them, goes on by a release, and writes them again.
+
+    A store says which table is always there, how it is read, and how each of its tables is made. `_unchanged` has the
+    names of the tables that are still as they were read; whoever changes the content takes them out.
+    """
+
+    sign: ClassVar[str]
+    """The table without which nothing was kept yet."""
+    _unchanged: frozenset[str]
+
+    @classmethod
+    def read(cls, memory: Memory) -> Self:
+        """What `tables` gave; before the first release, nothing."""
+        return cls._from(memory) if cls.sign in memory else cls._empty()
+
+    def tables(self) -> Remembered:
+        """What to remember; tables that are as they were before stand as `KEPT`."""
+        own = {name: KEPT if name in self._unchanged else make() for name, make in self._writers().items()}
+        return {**own, **self._inside()}
+
+    @classmethod
+    @abstractmethod
+    def _empty(cls) -> Self:
+        """As it is before the first release."""
+
+    @classmethod
+    @abstractmethod
+    def _from(cls, memory: Memory) -> Self:
+        """As the tables of a memory have it."""
+
+    @abstractmethod
+    def _writers(self) -> Writers:
+        """Its tables, all of them."""
+
+    def _inside(self) -> Remembered:
+        """The tables of other stores that it holds."""
+        return {}

@@ -31,7 +31,7 @@ from reissue.arrays.runs import owners, runs, starts_of
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import EXACT, Followed, Least, Measure, Measured, Tally, Verdict
-from reissue.model.memory import KEPT, Memory, Remembered
+from reissue.model.memory import Memory, Remembered, Stored, Writers
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
 from reissue.model.published import Published, PublishedGroups, need_order
@@ -203,8 +203,10 @@ class HistoryDiverse(Measured):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _Truths:
+class _Truths(Stored):
     """The cells, and how many true values each has."""
+
+    sign: ClassVar[str] = SEEN
 
     cells: Cells = field(default_factory=Cells.none)
     place: Ints = field(default_factory=_none)
@@ -221,11 +223,12 @@ class _Truths:
     _unchanged: frozenset[str] = frozenset()
 
     @classmethod
-    def read(cls, state: Memory) -> _Truths:
-        """What `tables` gave."""
-        if SEEN not in state:
-            return cls()
-        people, seen = state[PEOPLE], state[SEEN]
+    def _empty(cls) -> _Truths:
+        return cls()
+
+    @classmethod
+    def _from(cls, memory: Memory) -> _Truths:
+        people, seen = memory[PEOPLE], memory[SEEN]
         release, group, distinct = (ints(seen[name]) for name in ("release", "group", "distinct"))
         return cls(
             Cells(ints(people["person"]), ints(people["cell"]), np.full(distinct.size, -1)),
@@ -234,20 +237,17 @@ class _Truths:
             group,
             distinct,
             ints(people["value"]),
-            tuple(state[VALUES]["value"].to_list()),
+            tuple(memory[VALUES]["value"].to_list()),
             int(release.max(initial=0)),
             frozenset((PEOPLE, VALUES)),
         )
 
-    def tables(self) -> Remembered:
-        """What to remember."""
-        people = people_table(self.cells).with_columns(value=pl.Series(self.value.astype(np.int32)))
+    def _writers(self) -> Writers:
+        value, distinct = pl.Series(self.value.astype(np.int32)), pl.Series(self.distinct, dtype=pl.UInt32)
         return {
-            PEOPLE: KEPT if PEOPLE in self._unchanged else people,
-            VALUES: KEPT if VALUES in self._unchanged else values_table(self.values),
-            SEEN: _seen_table(self.release, self.group).with_columns(
-                distinct=pl.Series(self.distinct, dtype=pl.UInt32)
-            ),
+            PEOPLE: lambda: people_table(self.cells).with_columns(value=value),
+            VALUES: lambda: values_table(self.values),
+            SEEN: lambda: _seen_table(self.release, self.group).with_columns(distinct=distinct),
         }
 
     def advance(self, published: Published, release: PublishedGroups, secret: object) -> _Truths:
@@ -279,8 +279,10 @@ class _Truths:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class _Shares:
+class _Shares(Stored):
     """The histories, and for each cell how many of its people can have each value: U."""
+
+    sign: ClassVar[str] = SEEN
 
     histories: Histories = field(default_factory=Histories)
     place: Ints = field(default_factory=_none)
@@ -291,6 +293,7 @@ class _Shares:
     values: Ints = field(default_factory=_none)
     counts: Ints = field(default_factory=_none)
     """For each cell its values, by their lasting positions, and U; those with U = 0 are left out."""
+    _unchanged: frozenset[str] = frozenset()
 
     @property
     def cells(self) -> Cells:
@@ -298,21 +301,25 @@ class _Shares:
         return self.histories.cells
 
     @classmethod
-    def read(cls, state: Memory) -> _Shares:
-        """What `tables` gave."""
-        if SEEN not in state:
-            return cls()
-        seen, shares = state[SEEN], state[SHARES]
+    def _empty(cls) -> _Shares:
+        return cls()
+
+    @classmethod
+    def _from(cls, memory: Memory) -> _Shares:
+        seen, shares = memory[SEEN], memory[SHARES]
         cell, value, count = (ints(shares[name]) for name in ("cell", "value", "count"))
         release, group = ints(seen["release"]), ints(seen["group"])
-        return cls(Histories.read(state), _none(), release, group, _starts(cell, release.size), value, count)
+        return cls(Histories.read(memory), _none(), release, group, _starts(cell, release.size), value, count)
 
-    def tables(self) -> Remembered:
-        """What to remember."""
-        cell = owners(np.diff(self.starts))
-        columns = {"cell": cell, "value": self.values, "count": self.counts}
-        shares = pl.DataFrame({name: column.astype(np.uint32) for name, column in columns.items()})
-        return {**self.histories.tables(), SEEN: _seen_table(self.release, self.group), SHARES: shares}
+    def _writers(self) -> Writers:
+        shares = {"cell": owners(np.diff(self.starts)), "value": self.values, "count": self.counts}
+        return {
+            SEEN: lambda: _seen_table(self.release, self.group),
+            SHARES: lambda: pl.DataFrame({name: column.astype(np.uint32) for name, column in shares.items()}),
+        }
+
+    def _inside(self) -> Remembered:
+        return self.histories.tables()
 
     def advance(self, published: Published, release: PublishedGroups, secret: object) -> _Shares:
         """Go on to one more release, of this view; `secret` is not needed."""

@@ -28,6 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -37,7 +39,7 @@ from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.kernels.components import connect
-from reissue.model.memory import KEPT, Kept, Memory, Remembered
+from reissue.model.memory import Memory, Stored, Writers
 from reissue.model.published import Published, PublishedGroups, need_order
 from reissue.reasoning.channels.channel_sets import known_members
 from reissue.reasoning.history.states import NOWHERE, States, ints, same_groups
@@ -162,8 +164,10 @@ class Step:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Histories:
-    """All releases so far with cells for members."""
+class Histories(Stored):
+    """All releases so far with cells for members. States that are over are read when they are asked for."""
+
+    sign: ClassVar[str] = RELEASES
 
     numbers: tuple[int, ...] = ()
     """The numbers of the releases."""
@@ -185,10 +189,11 @@ class Histories:
         return f"Histories({count_of(len(self.numbers), 'release')}, {self.cells!r})"
 
     @classmethod
-    def read(cls, memory: Memory) -> Histories:
-        """What `tables` gave; states that are over are read when they are asked for."""
-        if RELEASES not in memory:
-            return cls()
+    def _empty(cls) -> Histories:
+        return cls()
+
+    @classmethod
+    def _from(cls, memory: Memory) -> Histories:
         releases, people, cells = memory[RELEASES], memory[PEOPLE], memory[CELLS]
         parts = sorted(name.removeprefix(GROUPS) for name in memory if name.startswith(f"{GROUPS}-"))
         return cls(
@@ -200,35 +205,30 @@ class Histories:
             States.read(memory[GROUPS], memory[ENTRIES], releases.height - 1),
             memory,
             dict.fromkeys(parts),
-            frozenset((PEOPLE, CELLS, VALUES, GROUPS, *parts)),
+            frozenset((PEOPLE, CELLS, VALUES, *(stem + part for part in ("", *parts) for stem in (GROUPS, ENTRIES)))),
         )
 
-    def tables(self) -> Remembered:
-        """What to remember; tables that are as they were before stand as `KEPT`."""
-        tables: dict[str, pl.DataFrame | Kept] = {
-            RELEASES: pl.DataFrame(
-                {"number": self.numbers, "cells": self.bounds}, schema={"number": pl.UInt32, "cells": pl.UInt32}
-            ),
-            PEOPLE: KEPT,
-            CELLS: KEPT,
-            VALUES: KEPT,
-            GROUPS: KEPT,
-            ENTRIES: KEPT,
+    def _writers(self) -> Writers:
+        releases = {"number": self.numbers, "cells": self.bounds}
+        cells = {"parent": self.cells.parent, "family": self.family}
+        writers = {
+            RELEASES: lambda: pl.DataFrame(releases, schema={"number": pl.UInt32, "cells": pl.UInt32}),
+            PEOPLE: lambda: people_table(self.cells),
+            CELLS: lambda: pl.DataFrame({name: column.astype(np.int32) for name, column in cells.items()}),
+            VALUES: lambda: values_table(self.values),
+            GROUPS: lambda: self.last.groups_table(over=False),
+            ENTRIES: self.last.entries_table,
         }
-        if PEOPLE not in self._unchanged:
-            tables[PEOPLE] = people_table(self.cells)
-        if CELLS not in self._unchanged:
-            columns = {"parent": self.cells.parent, "family": self.family}
-            tables[CELLS] = pl.DataFrame({name: column.astype(np.int32) for name, column in columns.items()})
-        if VALUES not in self._unchanged:
-            tables[VALUES] = values_table(self.values)
-        if GROUPS not in self._unchanged:
-            tables[GROUPS], tables[ENTRIES] = self.last.tables(over=False)
         for part in self._over:
-            names = f"{GROUPS}{part}", f"{ENTRIES}{part}"
-            kept = part in self._unchanged
-            tables |= zip(names, (KEPT, KEPT) if kept else self._part(part).tables(over=True), strict=True)
-        return tables
+            writers[GROUPS + part] = partial(self._over_groups, part)
+            writers[ENTRIES + part] = partial(self._over_entries, part)
+        return writers
+
+    def _over_groups(self, part: str) -> pl.DataFrame:
+        return self._part(part).groups_table(over=True)
+
+    def _over_entries(self, part: str) -> pl.DataFrame:
+        return self._part(part).entries_table()
 
     def _part(self, name: str) -> States:
         found = self._over[name]
@@ -262,7 +262,7 @@ class Histories:
         if not np.array_equal(joined, family):
             unchanged -= {CELLS}
         if not np.array_equal(same, np.arange(self.last.count)):
-            unchanged -= {GROUPS}
+            unchanged -= {GROUPS, ENTRIES}
         after = Histories(
             (*self.numbers, release.number),
             (*self.bounds, cells.count),

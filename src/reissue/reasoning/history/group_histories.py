@@ -18,8 +18,9 @@ Made-up members may have numbers from `MADE_UP` on. They never come back, so the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ from reissue.arrays.dense import ascending, places
 from reissue.arrays.runs import runs, starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
-from reissue.model.memory import KEPT, Kept, Memory, Prefixed, Remembered
+from reissue.model.memory import Memory, Prefixed, Remembered, Stored, Writers
 from reissue.reasoning.history.past_parts import Part, Parts, Ranges
 
 Groups = npt.NDArray[np.uint32]
@@ -80,8 +81,13 @@ class _Lists(Part):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class GroupHistories:
-    """The groups that everyone was ever in, up to one release."""
+class GroupHistories(Stored):
+    """The groups that everyone was ever in, up to one release.
+
+    Parts about those who left are read when they are asked for.
+    """
+
+    sign: ClassVar[str] = GROUPS
 
     number: int
     """The last release; 0 before the first."""
@@ -107,12 +113,21 @@ class GroupHistories:
 
     @classmethod
     def read(cls, memory: Memory, prefix: str = "") -> GroupHistories:
-        """What `tables` gave, with the same prefix. Parts about those who left are read when they are asked for."""
-        memory = Prefixed(memory, prefix) if prefix else memory
-        if GROUPS not in memory:
-            none = np.zeros(0, dtype=np.int64)
-            lists = (none, np.zeros(1, dtype=np.int64), none.astype(np.uint32))
-            return cls(0, 0, *lists, Ranges(none, none), Parts(_Lists, LEFT), prefix, frozenset())
+        """What `tables` gave, with the same prefix before the names of tables."""
+        return replace(super().read(Prefixed(memory, prefix) if prefix else memory), _prefix=prefix)
+
+    def tables(self) -> Remembered:
+        """What to remember; parts and tables that are as they were before stand as `KEPT`."""
+        return {self._prefix + name: table for name, table in super().tables().items()}
+
+    @classmethod
+    def _empty(cls) -> GroupHistories:
+        none = np.zeros(0, dtype=np.int64)
+        lists = (none, np.zeros(1, dtype=np.int64), none.astype(np.uint32))
+        return cls(0, 0, *lists, Ranges(none, none), Parts(_Lists, LEFT), "", frozenset())
+
+    @classmethod
+    def _from(cls, memory: Memory) -> GroupHistories:
         last, living = memory[GROUPS], memory[HISTORIES]
         return cls(
             int(last["number"][0]),
@@ -122,32 +137,23 @@ class GroupHistories:
             memory[MEMBERSHIPS]["group"].to_numpy(),
             Ranges.read(memory[SEEN]),
             Parts.read(_Lists, LEFT, memory),
-            prefix,
+            "",
             frozenset((GROUPS, HISTORIES, MEMBERSHIPS, SEEN)),
         )
 
-    def tables(self) -> Remembered:
-        """What to remember; parts and tables that are as they were before stand as `KEPT`."""
+    def _writers(self) -> Writers:
+        def small(**columns: Ints | list[int]) -> pl.DataFrame:
+            return pl.DataFrame({name: np.asarray(column).astype(np.uint32) for name, column in columns.items()})
 
-        def kept_or(name: str, table: Callable[[], dict[str, object]]) -> pl.DataFrame | Kept:
-            return KEPT if name in self._unchanged else pl.DataFrame(table())
-
-        def small(numbers: Ints) -> Groups:
-            return numbers.astype(np.uint32)
-
-        tables: dict[str, pl.DataFrame | Kept] = {
-            GROUPS: kept_or(
-                GROUPS,
-                lambda: {"number": small(np.array([self.number])), "next_group": small(np.array([self.next_group]))},
-            ),
-            HISTORIES: kept_or(
-                HISTORIES, lambda: {"person": small(self.person), "length": small(np.diff(self.starts))}
-            ),
-            MEMBERSHIPS: kept_or(MEMBERSHIPS, lambda: {"group": self.groups}),
-            SEEN: KEPT if SEEN in self._unchanged else self._seen.table(),
-            **self._left.tables(),
+        return {
+            GROUPS: lambda: small(number=[self.number], next_group=[self.next_group]),
+            HISTORIES: lambda: small(person=self.person, length=self._lengths),
+            MEMBERSHIPS: lambda: pl.DataFrame({"group": self.groups}),
+            SEEN: self._seen.table,
         }
-        return {self._prefix + name: table for name, table in tables.items()}
+
+    def _inside(self) -> Remembered:
+        return self._left.tables()
 
     def of(self, people: Ints) -> tuple[Ints, Groups]:
         """The groups of people who live, left or never came: where each one's begin, and the groups, ascending."""

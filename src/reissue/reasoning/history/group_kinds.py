@@ -16,13 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints
-from reissue.model.memory import KEPT, Kept, Memory, Remembered
+from reissue.model.memory import Memory, Stored, Writers
 from reissue.model.published import PublishedGroups
 from reissue.reasoning.history.signatures import signatures_of
 from reissue.reasoning.history.stays import Value, in_order, value_type
@@ -51,8 +51,10 @@ class _Codes(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class GroupKinds:
+class GroupKinds(Stored):
     """What the groups of a series have published, up to one release."""
+
+    sign: ClassVar[str] = RUNS
 
     kinds: tuple[Multiset, ...]
     """The multisets. Numbers of kinds are positions here and never change."""
@@ -68,21 +70,22 @@ class GroupKinds:
         return f"GroupKinds({len(self.kinds):,} multisets in {self.first.size:,} runs of groups)"
 
     @classmethod
-    def read(cls, memory: Memory) -> GroupKinds:
-        """What `tables` gave."""
-        if RUNS not in memory:
-            none = np.zeros(0, dtype=np.int64)
-            return cls((), none, none, none, frozenset())
-        first, kind, release = (memory[RUNS][name].to_numpy().astype(np.int64) for name in ("first", "kind", "release"))
+    def _empty(cls) -> GroupKinds:
+        none = np.zeros(0, dtype=np.int64)
+        return cls((), none, none, none, frozenset())
+
+    @classmethod
+    def _from(cls, memory: Memory) -> GroupKinds:
+        runs = memory[RUNS]
+        first, kind, release = (runs[name].to_numpy().astype(np.int64) for name in ("first", "kind", "release"))
         return cls(_multisets(memory[KINDS]), first, kind, release, frozenset((KINDS, RUNS)))
 
-    def tables(self) -> Remembered:
-        """What to remember; tables that are as they were before stand as `KEPT`."""
-        runs: pl.DataFrame | Kept = KEPT
-        if RUNS not in self._unchanged:
-            columns = {"first": self.first, "kind": self.kind, "release": self.release}
-            runs = pl.DataFrame({name: column.astype(np.uint32) for name, column in columns.items()})
-        return {KINDS: KEPT if KINDS in self._unchanged else _table(self.kinds), RUNS: runs}
+    def _writers(self) -> Writers:
+        runs = {"first": self.first, "kind": self.kind, "release": self.release}
+        return {
+            KINDS: lambda: _table(self.kinds),
+            RUNS: lambda: pl.DataFrame({name: column.astype(np.uint32) for name, column in runs.items()}),
+        }
 
     def advance(
         self, release: PublishedGroups, values: Sequence[object], next_group: int

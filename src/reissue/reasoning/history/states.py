@@ -68,26 +68,24 @@ class States:
 
     @classmethod
     def read(cls, groups: pl.DataFrame, entries: pl.DataFrame, last: int) -> States:
-        """What `tables` gave; `last` is the last release of those that are not over."""
+        """What `groups_table` and `entries_table` gave; `last` is the last release of those that are not over."""
         first, number, cells, values = (ints(groups[name]) for name in ("first", "number", "cells", "values"))
         entry, counts, own = ints(entries["entry"]), ints(entries["count"]), int(cells.sum())
         over = ints(groups["last"]) if "last" in groups.columns else np.full(first.size, last)
         return cls(first, over, number, entry[:own], starts_of(cells), entry[own:], counts[own:], starts_of(values))
 
-    def tables(self, *, over: bool) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The groups, and their cells and values."""
+    def groups_table(self, *, over: bool) -> pl.DataFrame:
+        """The groups, as they are remembered."""
         groups = {"first": self.first, "number": self.number}
         groups |= {"last": self.last} if over else {}
         groups |= {"cells": np.diff(self.starts), "values": np.diff(self.value_starts)}
-        entries = {
-            "entry": np.concatenate([self.cells, self.values]),
-            "count": np.concatenate([np.zeros(self.cells.size, dtype=np.int64), self.counts]),
-        }
-        one, two = (
-            pl.DataFrame({name: column.astype(np.uint32) for name, column in columns.items()})
-            for columns in (groups, entries)
-        )
-        return one, two
+        return pl.DataFrame({name: column.astype(np.uint32) for name, column in groups.items()})
+
+    def entries_table(self) -> pl.DataFrame:
+        """Their cells and values, as they are remembered."""
+        entry = np.concatenate([self.cells, self.values])
+        count = np.concatenate([np.zeros(self.cells.size, dtype=np.int64), self.counts])
+        return pl.DataFrame({"entry": entry.astype(np.uint32), "count": count.astype(np.uint32)})
 
     def places(self, cells: int) -> Ints:
         """For each of the cells of its time the group that it is in."""

@@ -22,9 +22,9 @@ labels as text, numbers as 64-bit floats, a missing value as null.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -33,7 +33,7 @@ from reissue.arrays.dense import places
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError, ParameterError, count_of
-from reissue.model.memory import KEPT, Kept, Memory, Remembered
+from reissue.model.memory import Memory, Remembered, Stored, Writers
 from reissue.reasoning.history.past_parts import Part, Parts, Ranges
 
 Value = str | float | None
@@ -102,8 +102,10 @@ class Step:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Stays:
-    """Everyone's stays, up to one release."""
+class Stays(Stored):
+    """Everyone's stays, up to one release. Parts about those who are gone are read when they are asked for."""
+
+    sign: ClassVar[str] = RELEASE
 
     number: int
     """The last release; 0 before the first."""
@@ -129,12 +131,13 @@ class Stays:
         )
 
     @classmethod
-    def read(cls, memory: Memory) -> Stays:
-        """What `tables` gave. Parts about those who are gone are read when they are asked for."""
-        if RELEASE not in memory:
-            none = np.zeros(0, dtype=np.int64)
-            ever, gone = Ranges(none, none), Parts(_Over, GONE)
-            return cls(0, (), none, none, none, none.astype(np.bool_), ever, gone, frozenset())
+    def _empty(cls) -> Stays:
+        none = np.zeros(0, dtype=np.int64)
+        ever, gone = Ranges(none, none), Parts(_Over, GONE)
+        return cls(0, (), none, none, none, none.astype(np.bool_), ever, gone, frozenset())
+
+    @classmethod
+    def _from(cls, memory: Memory) -> Stays:
         return cls(
             int(memory[RELEASE]["number"][0]),
             _signatures(memory[SIGNATURES]),
@@ -144,19 +147,16 @@ class Stays:
             frozenset((RELEASE, SIGNATURES, LIVING, EVER)),
         )
 
-    def tables(self) -> Remembered:
-        """What to remember; parts and tables that are as they were before stand as `KEPT`."""
-
-        def kept_or(name: str, table: Callable[[], pl.DataFrame]) -> pl.DataFrame | Kept:
-            return KEPT if name in self._unchanged else table()
-
+    def _writers(self) -> Writers:
         return {
-            RELEASE: kept_or(RELEASE, lambda: pl.DataFrame({"number": np.array([self.number], dtype=np.uint32)})),
-            SIGNATURES: kept_or(SIGNATURES, lambda: _signature_table(self.signatures)),
-            LIVING: kept_or(LIVING, lambda: _table(Rows(self.person, self.signature, self.came, self.again))),
-            EVER: kept_or(EVER, self._ever.table),
-            **self._gone.tables(),
+            RELEASE: lambda: pl.DataFrame({"number": np.array([self.number], dtype=np.uint32)}),
+            SIGNATURES: lambda: _signature_table(self.signatures),
+            LIVING: lambda: _table(Rows(self.person, self.signature, self.came, self.again)),
+            EVER: self._ever.table,
         }
+
+    def _inside(self) -> Remembered:
+        return self._gone.tables()
 
     def known(self, people: Ints) -> Ints:
         """The id of each person's signature, the last one for those who are gone; -1 for never published."""

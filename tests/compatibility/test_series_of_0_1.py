@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
@@ -71,7 +72,10 @@ def test_goes_on_as_recorded(name: str, home: Path) -> None:
         assert found[what] == recorded, what
     with ri.open(home / name) as series:
         assert series.verify() == []
-        assert len(series.releases) == 3
+        releases = series.releases
+    records = [json.loads((release.folder / "release.json").read_text(encoding="utf-8")) for release in releases]
+    assert [record.get("format") for record in records] == [None, None, 2]
+    assert ["formats" in release.summary for release in releases] == [False, False, True]
 
 
 def refused(series: ri.Series, name: str, error: type[Exception]) -> None:

@@ -81,6 +81,8 @@ def test_what_is_kept_of_adopted_releases(folder: Path) -> None:
         ]  # fmt: skip
         assert series.release(2).summary["go_on"] == 2
         assert series.release(2).summary["barred"] == 5
+        assert series.release(2).summary["formats"] == {"memory": 1, "m-invariance": 1}
+        assert "formats" not in series.release(1).summary
         assert series.release(2).summary["changes"]["gone"] == 3
         assert [event.kind for event in series._ledger.events()] == ["created", "adopted", "adopted"]
         assert series.verify() == []

@@ -25,7 +25,7 @@ from reissue.model.memory import Kept, Remembered
 OWN_FIELDS = frozenset({"format", "number", "time", "files", "previous", "chain"})
 
 FORMAT = 2
-"""The format of release.json written now. It reads those before; a file that does not say is of format 1."""
+"""The format of release.json that is written now; those before are read. A file that does not say is of format 1."""
 
 NUMBER, ID = "number", "id"
 """The columns of the table of ids."""

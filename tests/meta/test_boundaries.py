@@ -177,3 +177,18 @@ def test_kernels_never_ask_quicksort_for_an_order() -> None:
     for path in sorted((SOURCE / "kernels").glob("*.py")):
         asked = re.findall(r"argsort\(.*", path.read_text())
         assert all('kind="mergesort"' in call for call in asked), path.name
+
+
+def test_what_another_version_compiled_is_removed(tmp_path: Path) -> None:
+    """An index that names a module of before cannot even be read."""
+    from reissue.kernels import discard_other_versions
+
+    cache = tmp_path / "__pycache__"
+    discard_other_versions(cache, "1")
+    for name in ("past.open-12.py311.nbi", "past.open-12.py311.1.nbc", "past.cpython-311.pyc"):
+        (cache / name).write_text("")
+    discard_other_versions(cache, "1")
+    assert len([*cache.iterdir()]) == 4
+    discard_other_versions(cache, "2")
+    assert sorted(path.name for path in cache.iterdir()) == ["compiled-by-reissue", "past.cpython-311.pyc"]
+    discard_other_versions(tmp_path / "nowhere" / "__pycache__", "2")

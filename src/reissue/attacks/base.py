@@ -198,8 +198,8 @@ class Attack(ABC):
     def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
         """Attack a series."""
 
-    @classmethod
-    def is_asked(cls, limits: Limits) -> bool:
-        """Whether there is a limit that it judges by."""
-        names = cls.judges or tuple(field.name for field in fields(Limits))
-        return any(getattr(limits, limit) is not None for limit in names)
+
+def is_asked(attack: Attack | type[Attack], limits: Limits) -> bool:
+    """Whether there is a limit that an attack judges by."""
+    names = attack.judges or tuple(field.name for field in fields(Limits))
+    return any(getattr(limits, limit) is not None for limit in names)

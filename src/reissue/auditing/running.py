@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import Literal
 
 from reissue import attacks as family
-from reissue.attacks.base import Attack, Judgement, Limits
+from reissue.attacks.base import Attack, Judgement, Limits, is_asked
 from reissue.auditing.limits import ACCEPTABLE, limits_of
 from reissue.auditing.report import AuditReport, Run, runs_of
 from reissue.errors import ParameterError, listed
@@ -85,7 +85,7 @@ def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limi
     except ParameterError as cannot:
         # The view does not tell this attack enough; what it was to judge stays open.
         reason = " ".join([cannot.what, *cannot.problems, *([f"Next step: {cannot.hint}"] if cannot.hint else [])])
-        status: Literal["undecided", "not asked"] = "undecided" if attack.is_asked(limits) else "not asked"
+        status: Literal["undecided", "not asked"] = "undecided" if is_asked(attack, limits) else "not asked"
         judgement = Judgement(status, f"It cannot run on this view. {reason}")
         return Run(attack.name, attack, judgement, None, perf_counter() - began)
     judgement = findings.judge(limits, most=MOST)
@@ -105,7 +105,7 @@ def _built(attack: Attack | str, limits: Limits, seconds: float, knowledge: Know
     kind = family.kind_of(attack)
     # What is told beside a limit takes its time too.
     told = any(getattr(limits, limit) is not None for limit in kind.tells)
-    if kind.judges and not kind.is_asked(limits) and not told:
+    if kind.judges and not is_asked(kind, limits) and not told:
         seconds = min(seconds, UNASKED)
     offered = {"seconds": seconds, **{name: getattr(limits, limit) for name, limit in kind.takes.items()}}
     taken = inspect.signature(kind).parameters

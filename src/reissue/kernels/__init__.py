@@ -3,17 +3,38 @@
 They are compiled once for each installation and kept in numba's cache; while they are compiled, which
 takes some seconds, a line says so. The cache looks only at the file of the kernel that is called, so that a change in
 another one that it calls would go unnoticed, also after an upgrade. Therefore a file names, in `CALLED`, the others
-that it calls, with a digest of each; a test checks them.
+that it calls, with a digest of each; a test checks them. What another version of Reissue compiled is removed: numba
+reads its index before it looks whether it is stale, and fails where a module in it has moved since.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from threading import Timer
+
+from reissue import __version__
 
 _said = False
 _ready: set[tuple[object, ...]] = set()
+
+
+def discard_other_versions(folder: Path, version: str = __version__) -> None:
+    """Remove compiled kernels from a cache that was filled by another version, and say in it which one fills it now."""
+    stamp = folder / "compiled-by-reissue"
+    # Where nothing may be written here, numba has its cache elsewhere.
+    with suppress(OSError):
+        if stamp.is_file() and stamp.read_text() == version:
+            return
+        folder.mkdir(exist_ok=True)
+        for compiled in [*folder.glob("*.nbi"), *folder.glob("*.nbc")]:
+            compiled.unlink(missing_ok=True)
+        stamp.write_text(version)
+
+
+discard_other_versions(Path(__file__).parent / "__pycache__")
 
 
 def warm_up(call: Callable[[], object], *kernel: object) -> None:

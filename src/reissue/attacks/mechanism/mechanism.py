@@ -46,6 +46,8 @@ class Mechanism(Attack):
 
     name: ClassVar[str] = "Mechanism"
     words: ClassVar[str] = "The method itself, run on every table that there may have been; for tiny tables."
+    judges: ClassVar[tuple[str, ...]] = ("probability", "credibility", "history_diversity", "equivalence")
+    proves: ClassVar[tuple[str, ...]] = ("probability", "credibility", "history_diversity")
 
     method: GroupsPeople
     """The method with its parameters; nothing is known of it but that it groups the people of a snapshot."""

@@ -53,6 +53,7 @@ CHAPTERS = {
         "StaticII",
     ),
     "Ask for more in every group": (
+        "guarantees",
         "guarantees.KAnonymous",
         "guarantees.LDiverse",
         "guarantees.EntropyDiverse",
@@ -129,6 +130,10 @@ The module with the attacks: `Worlds`, `Equivalence`, `Correlation`, `Channels`,
 with `posteriors`, `certain`, `excluded`, `witnesses`, `searched`, `undecided`, `judge(limits)`. `Limits` says how much
 may be learnt, `build(name, **parameters)` makes an attack from its name, `ATTACKS` lists those there are.
 [The attacks](../explanation/attacks/index.md) explains them, one page each.
+""",
+    "guarantees": """\
+The module with the guarantees, those below and in the next two chapters. `build(name, **parameters)` makes one from its
+name in a policy file, `GUARANTEES` lists those there are.
 """,
     "errors": """\
 The module with the exception tree; every exception is a `ri.errors.ReissueError`. See [Errors](errors.md).""",

@@ -110,9 +110,7 @@ class Case:
         class_of = {number: number_of[one] for number, one in zip(self.numbers, self.classes(), strict=True)}
         release = view.releases[0]
         classes = np.array([class_of[person] for person in release.members.tolist()], dtype=np.int64)
-        attack = ri.attacks.Minimality(
-            requirement=method.promises(self.policy.schema), recoding=method.minimal_recoding
-        )
+        attack = ri.attacks.Minimality(requirement=self.policy.promises, recoding=method.minimal_recoding)
         return attack.run(replace(view, releases=(replace(release, classes=classes),)))
 
 

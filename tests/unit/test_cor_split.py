@@ -79,7 +79,7 @@ def alike(release: Groups) -> set[frozenset[str]]:
         ({"m": 3, "n": 2, "L": 0}, "'L' parameter of CorSplit must be a whole number of at least 1. Got 0 instead"),
         ({"m": 3, "n": 2, "L": 2.5}, "'L' parameter of CorSplit must be a whole number of at least 1. Got 2.5 instead"),
         ({"m": 3, "n": 2, "L": True}, "'L' parameter of CorSplit must be a whole number of at least 1"),
-        ({"m": 3, "n": 2, "combinations": 1}, "'combinations' parameter of CorSplit must be True or False. Got 1"),
+        ({"m": 3, "n": 2, "combinations": 1}, "'combinations' parameter of CorSplit must be True or False"),
         ({"m": 3, "n": 2, "shortage": "wait"}, "'shortage' parameter of CorSplit must be 'counterfeit' or"),
         ({"m": 3, "n": 2, "choice": "far"}, "'choice' parameter of CorSplit must be 'random' or 'near'"),
     ],

@@ -63,10 +63,16 @@ def held(series: Any) -> set[str]:
         ),
         (
             lambda: ri.Incremental(2, strict=1),
-            "'strict' parameter of Incremental must be True or False. Got 1 instead.",
+            "'strict' parameter of Incremental must be True or False (in a policy file: true or false",
         ),
-        (lambda: ri.Incremental(2, waiting=1.01), "'waiting' parameter of Incremental must be from 0 to 1. Got 1.01"),
-        (lambda: ri.Incremental(2, waiting=-1), "'waiting' parameter of Incremental must be from 0 to 1. Got -1"),
+        (
+            lambda: ri.Incremental(2, waiting=1.01),
+            "'waiting' parameter of Incremental must be a number from 0 to 1. Got 1.01",
+        ),
+        (
+            lambda: ri.Incremental(2, waiting=-1),
+            "'waiting' parameter of Incremental must be a number from 0 to 1. Got -1",
+        ),
         (lambda: ri.Incremental(2, waiting=float("nan")), "'waiting' parameter of Incremental"),
         (lambda: ri.Incremental(2, waiting=True), "'waiting' parameter of Incremental"),
         (lambda: ri.Incremental(2, waiting="all"), "'waiting' parameter of Incremental"),
@@ -102,7 +108,7 @@ def test_what_it_promises_depends_on_how_it_is_asked() -> None:
     assert names(ri.Incremental(2, strict=True)) == ["distinct-l-diversity", "inference-freedom", "history-l-diversity"]
     assert names(ri.Incremental(2, diversity="share"))[0] == "share-l-diversity"
     (*_, history) = ri.Incremental(2, diversity="share").promises(schema())
-    assert history == ("history-l-diversity", {"l": 2, "diversity": "share"})
+    assert (history.name, history.parameters) == ("history-l-diversity", {"l": 2, "diversity": "share"})
 
 
 def test_warnings_and_remarks_say_what_l_is_not(chain: Any) -> None:

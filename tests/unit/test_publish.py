@@ -158,7 +158,7 @@ def test_names_of_before_still_work_and_say_the_new_ones(
             pytest.warns(DeprecationWarning, match=r"series\.private\.roles"),
             pytest.raises(ParameterError, match="has no roles"),
         ):
-            series.private.roles(1)
+            series.roles(1)
         # What is not private by itself does not warn.
         with warnings.catch_warnings():
             warnings.simplefilter("error")

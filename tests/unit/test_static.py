@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from profiles import examples, seeds
 
 import reissue as ri
-from reissue import guarantees
 from reissue.attacks import Channels
 from reissue.errors import Infeasible, InternalError, ParameterError, PolicyError, Refused, Unprotected
 from reissue.methods.partition.static import CLASSES, WAITING
@@ -306,8 +305,8 @@ class TestStaticII:
         if not before:
             return
         view = series.published()
-        for name, parameters in series.policy.method.promises(series.policy.schema):
-            assert guarantees.build(name, **parameters).check(view).holds
+        for guarantee in series.policy.guarantees():
+            assert guarantee.check(view).holds
         attack = Channels(l=l).run(view, ri.Knowledge(growing=True))
         assert attack.vulnerable(l).size == 0
         assert attack.vulnerable_counts(l)["vulnerable"].sum() == 0

@@ -604,7 +604,7 @@ def test_encode_counts_what_it_cannot_place() -> None:
     coded = tree.encode(pl.Series(["12th", "canary", None, "canary", "Higher", None, "bird"]))
     assert (coded.uncovered, coded.nulls, coded.complete) == (4, 2, False)
     assert coded.uncovered_labels() == ["Higher", "bird", "canary"]
-    assert repr(coded) == "Coded(7 rows, 4 uncovered, 2 nulls)"
+    assert repr(coded) == "CodedLabels(7 rows, 4 uncovered, 2 nulls)"
     with pytest.raises(InternalError) as caught:
         _ = coded.codes
     assert "canary" not in str(caught.value)

@@ -44,3 +44,12 @@ def test_the_proposal_is_a_policy_for_its_table() -> None:
 def test_tables_nothing_can_be_guessed_from(table: pl.DataFrame, message: str) -> None:
     with pytest.raises(ri.errors.TableError, match=message):
         propose_policy(table, "t")
+
+
+def test_the_alternative_for_growing_tables_is_a_policy_too() -> None:
+    """Behind the marks of the comments stand lines that can be used as they are."""
+    text = propose_policy(census(500, seed=1), "census.csv")
+    head, method = text.split("[method]\n")
+    other = [line.removeprefix("# ") for line in method.splitlines() if line.startswith("# ")][1:]
+    policy = ri.Policy.from_toml("\n".join([head, "[method]", *other]))
+    assert policy.method == ri.Incremental(3, strict=True)

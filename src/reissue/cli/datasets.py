@@ -49,7 +49,8 @@ def datasets(
     with steps(f"Making {name}"):
         frame = load(name, path=path, rows=rows, seed=seed)
         try:
-            frame.write_csv(out) if out.name.endswith(".csv") else frame.write_parquet(out)
+            with out.open("wb") as file:
+                frame.write_csv(file) if out.name.endswith(".csv") else frame.write_parquet(file)
         except OSError as error:
             raise StorageError(f"'{out}' cannot be written: {error.strerror}.") from error
     if as_json:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from reissue.errors import TableError
+from reissue.errors import TableError, count_of
 
 _PERSON = re.compile(
     r"(^|_|\b)(id|nr|no|number|patient|person|subject|citizen|customer|employee|ssn|mrn|pid|uid|owner)s?($|_|\b)", re.I
@@ -54,10 +54,11 @@ def guess_roles(frame: pl.DataFrame, labels: Collection[str] = ()) -> list[Guess
         name = series.name
         kind = "numeric" if _is_numeric(series) and name not in labels else "categorical"
         distinct = series.n_unique()
+        values = count_of(distinct, "distinct value")
         if name == person:
-            guesses.append(Guess(name, "person", "", f"{distinct:,} distinct values in {frame.height:,} rows"))
+            guesses.append(Guess(name, "person", "", f"{values} in {count_of(frame.height, 'row')}"))
         elif name == sensitive:
-            guesses.append(Guess(name, "sensitive", kind, f"by its name and its {distinct:,} distinct values"))
+            guesses.append(Guess(name, "sensitive", kind, f"by its name and its {values}"))
         elif name in ("group", "count"):
             guesses.append(Guess(name, "drop", "", "published tables have a column of this name: rename it to keep it"))
         elif _DIRECT.search(name) and kind == "categorical" and distinct > _FEW // 4:
@@ -67,7 +68,7 @@ def guess_roles(frame: pl.DataFrame, labels: Collection[str] = ()) -> list[Guess
         elif kind == "categorical" and distinct > _FEW:
             guesses.append(Guess(name, "drop", "", f"{distinct:,} distinct labels: give it a hierarchy to keep it"))
         else:
-            guesses.append(Guess(name, "quasi", kind, f"an outsider may know it; {distinct:,} distinct values"))
+            guesses.append(Guess(name, "quasi", kind, f"an outsider may know it; {values}"))
     return guesses
 
 
@@ -120,7 +121,9 @@ def _method_lines(values: pl.Series) -> list[str]:
     m = min(_USUAL_M, values.len() // int(values.value_counts()["count"].max()))  # type: ignore[arg-type]
     growing = [
         "# For a table that only grows, in which nobody leaves and nothing changes:",
-        f'# name = "Incremental", l = {_largest_l(values)}, strict = true',
+        '# name = "Incremental"',
+        f"# l = {_largest_l(values)}",
+        "# strict = true",
     ]
     if m < 2:
         return [
@@ -133,7 +136,7 @@ def _method_lines(values: pl.Series) -> list[str]:
     return [
         "[method]",
         'name = "MInvariance"  # protects the series: everybody keeps one set of m values in all releases',
-        f"m = {m}  # GUESS: nobody can be tied to a value with more than 1/m; at most 1/m of people may share a value",
+        f"m = {m}  # GUESS: nobody can be tied to a value with more than 1/m; common values cost counterfeits",
         *growing,
     ]
 

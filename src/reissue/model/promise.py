@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sized
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from reissue.arrays.exact import fraction_of
 from reissue.errors import ParameterError, count_of, listed
 from reissue.model.rules import Rule
+
+if TYPE_CHECKING:
+    from reissue.model.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -68,11 +71,22 @@ class Promise:
 
 
 class Promising(Protocol):
-    """Anything that stands for a promise: a guarantee."""
+    """What a user gives where a promise is meant, a guarantee, for those who may not import guarantees."""
+
+    @property
+    def name(self) -> str:
+        """Its name in a policy file."""
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """Its parameters by name."""
 
     @property
     def promise(self) -> Promise:
-        """The promise itself."""
+        """The promise itself, with what it asks and bounds."""
+
+    def for_schema(self, schema: Schema) -> Promising:
+        """It with what the schema says filled in where it was left open."""
 
 
 def promise_of(given: Promise | Promising) -> Promise:

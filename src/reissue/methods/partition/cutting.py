@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from reissue.model.rules import Close, Distinct, Entropy, Recursive, Rows, Rule,
 from reissue.model.snapshot import Labels, Leaves, Levels, Numbers, Snapshot, strata
 
 if TYPE_CHECKING:
-    from reissue.model.schema import Schema
+    pass
 
 NEAR = 4
 """So many times the smallest size are few rows: the best cut is looked for."""
@@ -156,25 +156,6 @@ def attributes_of(snapshot: Snapshot) -> Any:
         child_start=np.concatenate(child_start),
         children=flat(children),
     )
-
-
-class Constraint(Protocol):
-    """What a user asks of every group: a guarantee about groups by themselves."""
-
-    @property
-    def name(self) -> str:
-        """Its name in a policy file."""
-
-    @property
-    def parameters(self) -> Mapping[str, object]:
-        """Its parameters by name."""
-
-    @property
-    def promise(self) -> Promise:
-        """It as a promise, with the rules that it asks of a group."""
-
-    def for_schema(self, schema: Schema) -> Constraint:
-        """It with what the schema says filled in."""
 
 
 def enforceable(constraint: object) -> bool:

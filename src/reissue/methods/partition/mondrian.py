@@ -38,7 +38,6 @@ import numpy as np
 from reissue.errors import ParameterError, listed
 from reissue.methods.base import Method, Takes
 from reissue.methods.partition.cutting import (
-    Constraint,
     attributes_of,
     by_strata,
     cells_of,
@@ -50,7 +49,7 @@ from reissue.methods.partition.cutting import (
 from reissue.model.grouping import Grouping
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
-from reissue.model.promise import Promise
+from reissue.model.promise import Promise, Promising
 from reissue.model.rules import Distinct, Rows, Rule
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Delta, Snapshot, strata
@@ -67,7 +66,7 @@ class Mondrian(Method):
     """Every group has at least k people."""
     l: int = 1  # noqa: E741  (the papers' letter)
     """Every group has at least l distinct sensitive values. This does not bound a probability by 1/l."""
-    constraints: Sequence[Constraint] = ()
+    constraints: Sequence[Promising] = ()
     """Further constraints, such as `ri.guarantees.TClose(0.2)`."""
     split: Literal["strict", "relaxed"] = "strict"
     """Strict: the regions of groups do not overlap. Relaxed: people with equal quasi-identifiers may be

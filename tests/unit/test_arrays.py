@@ -6,8 +6,10 @@ import random
 from itertools import pairwise
 
 import numpy as np
+import polars as pl
 import pytest
 
+from reissue.arrays.cores import at_once, spans
 from reissue.arrays.dense import distinct, numbered
 from reissue.arrays.runs import chosen, entries_of, joined, kept, owners, starts_of, totals
 
@@ -44,3 +46,17 @@ def test_distinct_numbers(low: int, high: int, size: int) -> None:
     assert distinct(numbers).tolist() == sorted(set(numbers.tolist()))
     once, place = numbered(numbers)
     assert once.tolist() == sorted(set(numbers.tolist())) and (once[place] == numbers).all()
+
+
+def test_parts_at_once_keep_their_order_and_their_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in (1, 2, 5):
+        monkeypatch.setattr(pl, "thread_pool_size", lambda number=number: number)
+        assert at_once(lambda part: part * 2, [3, 1, 2]) == [6, 2, 4]
+        assert at_once(lambda part: part * 2, []) == []
+        for count in (0, 1, 7, 100):
+            found = spans(count, least=10)
+            assert [place for one in found for place in range(*one)] == list(range(count))
+            assert 1 <= len(found) <= number
+            assert all(end - begin >= 10 for begin, end in found) or len(found) == 1
+        with pytest.raises(ZeroDivisionError):
+            at_once(lambda part: 1 // part, [1, 0, 2, 3])

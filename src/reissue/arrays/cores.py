@@ -1,0 +1,42 @@
+"""Cores: the parts of a job at the same time, as many as polars uses threads (`POLARS_MAX_THREADS`).
+
+Worth it for what lets go of the interpreter: kernels compiled with `nogil`, polars, NumPy, hashing, files. How a job is
+cut into parts must not change its result, so that every number of cores gives the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import TypeVar
+
+import polars as pl
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+def cores() -> int:
+    """How many threads do the work of one call."""
+    return pl.thread_pool_size()
+
+
+def spans(count: int, least: int = 1) -> list[tuple[int, int]]:
+    """From 0 to `count` in as many stretches as there are cores, each of at least `least` or all there is."""
+    parts = max(1, min(cores(), count // max(1, least)))
+    edges = [count * part // parts for part in range(parts + 1)]
+    return list(pairwise(edges))
+
+
+def at_once(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
+    """The results of all parts, in their order; the calling thread does the last one itself.
+
+    The first error of a part is raised when all have ended.
+    """
+    if len(parts) < 2 or cores() == 1:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(min(cores(), len(parts)) - 1, "reissue") as pool:
+        waiting = [pool.submit(work, part) for part in parts[:-1]]
+        last = work(parts[-1])
+        return [*(part.result() for part in waiting), last]

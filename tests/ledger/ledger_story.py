@@ -24,7 +24,11 @@ import polars as pl
 
 from reissue.ledger import Entry, Ledger, Record
 from reissue.ledger import people_parts as people
+from reissue.ledger import staging
 from reissue.model.memory import KEPT
+
+staging.SMALL = 200
+"""So that the story has tables in files of their own, snapshots, and others that share a file."""
 
 POLICY = '[schema]\nperson = "patient"\n'
 KEPT_TABLE = pl.DataFrame({"cell": ["written once", "and kept"]})
@@ -40,7 +44,7 @@ def entry(number: int, *, rows: int = 40, people: bool = True, policy_version: i
     groups = (numbers // 4).alias("group")
     table = pl.DataFrame({"group": groups, "age_low": numbers % 7, "diagnosis": (numbers % 3 + number).cast(pl.String)})
     snapshot = pl.DataFrame({"number": numbers, "age": numbers % 7, "code": (numbers + number) % 3})
-    memory = pl.DataFrame({"number": [1, 2, 3]})  # the same bytes in every release: a shared blob
+    memory = pl.DataFrame({"number": [1, 2, 3]})  # the same bytes in every release but the first: a shared blob
     first = 40 * (number - 1)
     ids = pl.DataFrame({"number": numbers + first, "id": [f"canary-{number}-{n}" for n in range(rows)]})
     return Entry(
@@ -193,20 +197,22 @@ def accidents(happens: Callable[[int, str], bool], accident: Accident) -> Iterat
 
         def note(self, statement: str) -> None:
             if statement.split()[0] in ("INSERT", "DELETE", "UPDATE", "CREATE") or "IMMEDIATE" in statement:
-                self.connection.changed = True
+                self.connection.changed = self.connection.uncommitted = True
                 point(f"sqlite {statement.split()[0]}")
 
     class Connection(sqlite3.Connection):
-        changed = False
+        changed = uncommitted = False
 
         def cursor(self, *_: object) -> sqlite3.Cursor:
             return super().cursor(Cursor)
 
         def commit(self) -> None:
-            if self.changed:
+            # The same connection reads afterwards: the end of reading is no durable operation.
+            uncommitted, self.uncommitted = self.uncommitted, False
+            if uncommitted:
                 point("sqlite commit")
             super().commit()
-            if self.changed:
+            if uncommitted:
                 point("sqlite committed")
 
         def close(self) -> None:

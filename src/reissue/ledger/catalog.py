@@ -49,7 +49,7 @@ blobs = sa.Table(
     metadata,
     sa.Column("release_number", sa.Integer, sa.ForeignKey("releases.number"), primary_key=True),
     sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("sha256", sa.Text, nullable=False),
+    sa.Column("sha256", sa.Text, nullable=False),  # of the file that the table is in; see `layout.Blob`
 )
 
 # The files that hold people's ids: each those from its first number up to the first of the next file.
@@ -109,7 +109,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE people RENAME COLUMN place TO first_number",
         "UPDATE people SET first_number = 0",
     ),
+    # Small private tables share a file. Nothing changes in the catalog of a series, but versions that would look for a
+    # file of their own must not read it.
+    (),
 )
+
+READABLE = 2
+"""From this migration on a catalog can be read as it is. It is brought up to date where it may be written to."""
 
 
 def version(connection: sa.Connection) -> int:

@@ -6,7 +6,7 @@ clinic/
   private/         mode 0700, every file in it 0600
     catalog.sqlite
     lock
-    blobs/         private tables, each named by the SHA-256 of its bytes
+    blobs/         private tables, small ones several to a file; each file is named by the SHA-256 of its bytes
     staging/       work under way; whatever a dead process left there is swept by the next writer
 """
 
@@ -15,12 +15,30 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 RECORD = "release.json"
 POLICY = "policy.toml"
 PARQUET = ".parquet"
 
 _BLOB = re.compile(r"[0-9a-f]{64}\.parquet")
+_PACK = "pack:"
+
+
+class Blob(NamedTuple):
+    """The file that a private table is in."""
+
+    sha256: str
+    packed: bool = False
+    """Whether other tables may be in it too."""
+
+    @classmethod
+    def parse(cls, text: str) -> Blob:
+        """From the text that the catalog keeps of it."""
+        return cls(text.removeprefix(_PACK), text.startswith(_PACK))
+
+    def __str__(self) -> str:
+        return f"{_PACK if self.packed else ''}{self.sha256}"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -115,13 +115,14 @@ class Ledger:
             places = (layout.private, layout.public, layout.catalog)
             writable = all(os.access(place, os.W_OK) for place in places if place.exists())
             ledger = cls(root, shown, read_only=not writable)
-            ledger._bring_up_to_date()
-            if check:
-                refuse_if_ahead(layout, ledger._database, shown)
-                if writable and leftovers(layout, ledger._database):
-                    # Reading needs none of this: whoever is writing, or writes next, does it or says why not.
-                    with suppress(SeriesLocked, StorageError), ledger.writing(), storage("Tidying up failed"):
-                        recover(layout, ledger._database)
+            with ledger.reading():
+                ledger._bring_up_to_date()
+                if check:
+                    refuse_if_ahead(layout, ledger._database, shown)
+                    if writable and leftovers(layout, ledger._database):
+                        # Reading needs none of this: whoever is writing, or writes next, does it or says why not.
+                        with suppress(SeriesLocked, StorageError), ledger.writing(), storage("Tidying up failed"):
+                            recover(layout, ledger._database)
         return ledger
 
     def close(self) -> None:
@@ -148,9 +149,14 @@ class Ledger:
         with storage(f"The series in '{self._shown}' could not be locked"):
             self._lock.acquire()
         try:
-            yield
+            with self.reading():
+                yield
         finally:
             self._lock.release()
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Ask the catalog over one connection within the block; every question still sees what is there by then."""
+        return self._database.together()
 
     # Policies
 
@@ -232,21 +238,19 @@ class Ledger:
 
     def table(self, number: int, name: str) -> pl.DataFrame:
         """A private table of a release."""
-        shas = self._blobs(number)
-        if name not in shas:
+        found = self.tables(number)
+        if name not in found:
             raise ParameterError(
-                f"Release {number} has no private table of this name.", hint=f"it has {listed(sorted(shas))}."
+                f"Release {number} has no private table of this name.", hint=f"it has {listed(list(found))}."
             )
-        return self._files.read(self._layout.blob(shas[name]))
+        return found[name]
 
     def tables(self, number: int) -> Tables:
         """The private tables of a release, each read when it is asked for."""
-        return Tables(self._files, {name: self._layout.blob(sha) for name, sha in sorted(self._blobs(number).items())})
-
-    def _blobs(self, number: int) -> dict[str, str]:
-        """The hash of each private table of a release, by its name."""
-        self._release_row(number)
-        return self._database.read(partial(blobs_of, number=number))
+        found = self._database.read(partial(blobs_of, number=number))
+        if not found:
+            self._release_row(number)
+        return Tables(self._files, dict(sorted(found.items())))
 
     def public_table(self, number: int, stem: str) -> pl.DataFrame:
         """A published table of a release."""
@@ -371,6 +375,7 @@ class Ledger:
             except BaseException:
                 # As long as the log of a failed transaction lies there with somebody else's connection
                 # on it, a crash could still bring the transaction back to life, and with it its files.
+                self._database.let_go()
                 if not self._database.has_log:
                     self._tidy()
                 raise
@@ -391,6 +396,8 @@ class Ledger:
         if found == len(catalog.MIGRATIONS):
             return
         if self._read_only:
+            if found >= catalog.READABLE:
+                return
             raise SeriesError(
                 f"The series in '{self._shown}' was written by an older version of Reissue and is read-only.",
                 hint="open it once where it may be written to; that brings its catalog up to date.",

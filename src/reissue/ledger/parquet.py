@@ -9,7 +9,7 @@ columns of labels are written as plain strings.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -48,6 +48,24 @@ def write_private(frame: pl.DataFrame, path: Path) -> FileFacts:
     return _write(frame.lazy(), path, compression="lz4", mode=PRIVATE_FILE)
 
 
+def write_pack(frames: Mapping[str, pl.DataFrame], path: Path) -> FileFacts:
+    """Write and sync a private file with several tables in it, which `unpacked` gives back.
+
+    It has one row, and for each column of each table a list. For a small table that costs far less than a file.
+    """
+    each = [frame.lazy().select(pl.all().implode().name.prefix(f"{name}/")) for name, frame in frames.items()]
+    return _write(pl.concat(each, how="horizontal"), path, compression="lz4", mode=PRIVATE_FILE)
+
+
+def unpacked(pack: pl.DataFrame, name: str, shown: str) -> pl.DataFrame:
+    """A table of a file that holds several; `shown` is the file's name in messages."""
+    prefix = f"{name}/"
+    columns = [column for column in pack.columns if column.startswith(prefix)]
+    if pack.height != 1 or not columns or any(not isinstance(pack.schema[column], pl.List) for column in columns):
+        raise _unreadable(shown)
+    return pl.DataFrame([pack[column][0].alias(column.removeprefix(prefix)) for column in columns])
+
+
 def read(path: Path, shown: str) -> pl.DataFrame:
     """Read a file back; `shown` is its name in messages. A missing file stays a FileNotFoundError."""
     try:
@@ -74,7 +92,7 @@ def read_column(paths: Sequence[Path], name: str) -> pl.Series | None:
 
 def _unreadable(shown: str) -> SeriesDamaged:
     return SeriesDamaged(
-        f"The file {shown} cannot be read as Parquet.",
+        f"The file {shown} cannot be read as Parquet, or does not hold what it should.",
         hint="run `reissue log --verify` to see what else has changed, then restore the file from a backup.",
     )
 

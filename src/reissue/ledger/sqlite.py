@@ -1,18 +1,20 @@
 """The one place that knows that the catalog is SQLite: connections, pragmas, transactions, error codes.
 
-Readers never wait: the journal is a write-ahead log. A connection lives for one call, so that nothing stays
-open and the last one to leave folds the log into the database and removes it. A folder that may not
-be written to has no room for a log; there the database is read as it lies (`immutable`), and read again
-should somebody who may write have changed it meanwhile.
+Readers never wait: the journal is a write-ahead log. A connection lives for one call, or for the calls of one thread
+within a block of `together`, so that nothing stays open and the last one to leave folds the log into the database and
+removes it. A folder that may not be written to has no room for a log; there the database is read as it lies
+(`immutable`), and read again should somebody who may write have changed it meanwhile.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -40,18 +42,28 @@ _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 class Database:
-    """A SQLite file, opened anew for every call."""
+    """A SQLite file, opened for a call or a block of calls."""
 
     def __init__(self, path: Path, shown: str, *, read_only: bool = False) -> None:
         self._path = path
         self._shown = shown
         self._read_only = read_only
         self._closed = False
-        # Engines without a pool: they remember compiled queries, not connections.
-        self._reading = _engine(self._connect, "BEGIN")
-        self._writing = _engine(self._connect, "BEGIN IMMEDIATE")
-        self._logged = _engine(partial(self._connect_as, "mode=ro"), "BEGIN")
-        self._immutable = _engine(partial(self._connect_as, "mode=ro&immutable=1"), "BEGIN")
+        self._shared = _Shared()
+
+    # Engines without a pool: they remember compiled queries, not connections.
+
+    @cached_property
+    def _plain(self) -> sa.Engine:
+        return _engine(self._connect)
+
+    @cached_property
+    def _logged(self) -> sa.Engine:
+        return _engine(partial(self._connect_as, "mode=ro"))
+
+    @cached_property
+    def _immutable(self) -> sa.Engine:
+        return _engine(partial(self._connect_as, "mode=ro&immutable=1"))
 
     def close(self) -> None:
         """Refuse every further call."""
@@ -63,7 +75,7 @@ class Database:
             if self._read_only:
                 return self._read_undisturbed(query)
             try:
-                return _run(self._reading, query)
+                return self._run(query, "BEGIN")
             except sa.exc.DBAPIError as error:
                 if _primary_code(error.orig) not in _NO_ROOM:
                     raise
@@ -76,7 +88,33 @@ class Database:
         if self._read_only:
             raise StorageError(f"The series in '{self._shown}' is open for reading only.")
         with self._explained():
-            return _run(self._writing, change)
+            return self._run(change, "BEGIN IMMEDIATE")
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Let all calls of this thread in the block share one connection; each is a transaction of its own as ever."""
+        self._shared.enter()
+        try:
+            yield
+        finally:
+            if self._shared.leave():
+                self.let_go()
+
+    def let_go(self) -> None:
+        """Close the connection that calls share, and with it the log if nobody else is on it; a next call opens one."""
+        self._shared.close()
+
+    def _run(self, work: Callable[[sa.Connection], T], begin: str) -> T:
+        if not self._shared.wanted:
+            return _run(self._plain, work, begin)
+        if (connection := self._shared.connection) is None:
+            connection = self._shared.connection = self._plain.connect()
+        try:
+            return _transaction(connection, work, begin)
+        except BaseException:
+            # Who knows what is left of it; and a log stays as long as somebody is connected.
+            self._shared.close()
+            raise
 
     @property
     def has_log(self) -> bool:
@@ -112,7 +150,7 @@ class Database:
             logged = self.has_log
             before = self._fingerprint()
             try:
-                result = _run(self._logged if logged else self._immutable, query)
+                result = _run(self._logged if logged else self._immutable, query, "BEGIN")
             except sa.exc.DBAPIError:
                 if self._changed_since(before, logged):
                     continue
@@ -179,18 +217,56 @@ def integrity_problems(connection: sa.Connection) -> list[str]:
     return found
 
 
-def _engine(connect: Callable[[], sqlite3.Connection], begin: str) -> sa.Engine:
+def _engine(connect: Callable[[], sqlite3.Connection]) -> sa.Engine:
     # hide_parameters: values of the catalog are private and must not get into error messages.
-    engine = sa.create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
-    # Python's driver would begin transactions late and not at all for CREATE TABLE; with
-    # isolation_level=None it leaves them to this one line.
-    sa.event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
-    return engine
+    return sa.create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
 
 
-def _run(engine: sa.Engine, work: Callable[[sa.Connection], T]) -> T:
-    with engine.connect() as connection, connection.begin():
+def _run(engine: sa.Engine, work: Callable[[sa.Connection], T], begin: str) -> T:
+    with engine.connect() as connection:
+        return _transaction(connection, work, begin)
+
+
+def _transaction(connection: sa.Connection, work: Callable[[sa.Connection], T], begin: str) -> T:
+    with connection.begin():
+        # Python's driver would begin transactions late and not at all for CREATE TABLE; with
+        # isolation_level=None it leaves them to this one line.
+        connection.exec_driver_sql(begin)
         return work(connection)
+
+
+class _Shared(threading.local):
+    """The connection that the calls of one thread share within a block."""
+
+    connection: sa.Connection | None = None
+    _depth = 0
+    _process = 0
+
+    @property
+    def wanted(self) -> bool:
+        """Whether this thread is in a block; a forked child is not in its parent's, whose connection is not its own."""
+        return self._depth > 0 and self._process == os.getpid()
+
+    def enter(self) -> None:
+        if self._process != os.getpid():
+            if self.connection is not None:
+                _LEFT_TO_PARENTS.append(self.connection)
+            self.connection, self._depth, self._process = None, 0, os.getpid()
+        self._depth += 1
+
+    def leave(self) -> bool:
+        """Whether this was the outermost block."""
+        self._depth = max(0, self._depth - 1)
+        return self._depth == 0
+
+    def close(self) -> None:
+        if self.connection is not None and self._process == os.getpid():
+            connection, self.connection = self.connection, None
+            connection.close()
+
+
+_LEFT_TO_PARENTS: list[sa.Connection] = []
+"""Connections that a forked child inherited: closing them there would take the parent's locks and log away."""
 
 
 def _size(path: Path) -> int:

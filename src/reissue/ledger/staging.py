@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -18,10 +19,13 @@ from reissue.ledger.durable import (
     sync_folder,
     write_text,
 )
-from reissue.ledger.layout import PARQUET, RECORD, Layout
-from reissue.ledger.parquet import FileFacts, write_private, write_public
+from reissue.ledger.layout import PARQUET, RECORD, Blob, Layout
+from reissue.ledger.parquet import FileFacts, write_pack, write_private, write_public
 from reissue.ledger.record import NUMBER, Entry, release_json
 from reissue.ledger.transactions import IdFile, Staged
+
+SMALL = 1 << 17
+"""A private table of at most so many bytes in memory shares a file with others."""
 
 
 def new_staging_folder(layout: Layout) -> Path:
@@ -37,63 +41,79 @@ def stage_release(
     number: int,
     previous: str | None,
     *,
-    kept: Mapping[str, str],
+    kept: Mapping[str, Blob],
     people: pl.DataFrame | None,
 ) -> Staged:
     """Write every file of a release: public ones into a folder ready to be moved, private ones as blobs.
 
-    `kept` has the SHA-256 of the private tables that are not written anew; `people` is the new part of the table
-    of ids.
+    `kept` has the files of the private tables that are not written anew; `people` is the new part of the table of
+    ids. Small tables share a file: making and syncing one costs more than what is in it.
     """
     _refuse_other_device(layout)
     folder = new_staging_folder(layout)
     public = layout.staged_release(folder.name)
     new_folder(public, PUBLIC_FOLDER)
-    # Keyed by kind and name, because a private table may well be called "people".
-    frames = {("table", name): frame for name, frame in entry.written.items()}
-    if people is not None:
-        frames["people", ""] = people
+    small = {name: frame for name, frame in entry.written.items() if frame.width and frame.estimated_size() <= SMALL}
+    large = {name: frame for name, frame in entry.written.items() if name not in small}
     # Compressing keeps one core busy and the disk waits for syncs; the two kinds of files do not meet.
     with ThreadPoolExecutor(1, "reissue-private-files") as pool:
-        private = pool.submit(_write_all_private, frames, folder)
+        private = pool.submit(_write_private, folder, large, small, people)
         files = {
             f"{name}{PARQUET}": write_public(frame, public / f"{name}{PARQUET}") for name, frame in entry.public.items()
         }
-        written = private.result()
+        blobs = private.result()
     record, chain = release_json(number, entry.time, entry.manifest, files, previous)
     write_text(public / RECORD, record, PUBLIC_FILE)
     for changed in (public, folder, layout.staging):
         sync_folder(changed)
-    shas = adopt_blobs(layout, written)
-    tables = {name: sha256 for (kind, name), sha256 in shas.items() if kind == "table"}
-    part = None if people is None else IdFile(people[NUMBER][0], shas["people", ""])
-    return Staged(folder.name, record, chain, {**kept, **tables}, part)
+    adopt_blobs(layout, folder, blobs.files)
+    return Staged(folder.name, record, chain, {**kept, **blobs.tables}, blobs.people)
 
 
 def stage_people(layout: Layout, parts: Sequence[pl.DataFrame]) -> list[IdFile]:
     """Write parts of the table of ids as blobs."""
     folder = new_staging_folder(layout)
-    written = _write_all_private({("people", str(part[NUMBER][0])): part for part in parts}, folder)
-    return [IdFile(int(first), sha256) for (_, first), sha256 in adopt_blobs(layout, written).items()]
+    blobs = _Blobs(folder)
+    found = [IdFile(part[NUMBER][0], blobs.add(partial(write_private, part))) for part in parts]
+    adopt_blobs(layout, folder, blobs.files)
+    return found
 
 
-Key = tuple[str, str]
+class _Blobs:
+    """Private files that are written to a folder in staging/, each with its SHA-256."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.files: list[str] = []
+        """The SHA-256 of each file; its name is its place in the list."""
+        self.tables: dict[str, Blob] = {}
+        self.people: IdFile | None = None
+
+    def add(self, write: Callable[[Path], FileFacts]) -> str:
+        """Write one more file; gives its SHA-256."""
+        self.files.append(write(self._folder / f"{len(self.files)}{PARQUET}").sha256)
+        return self.files[-1]
 
 
-def _write_all_private(frames: Mapping[Key, pl.DataFrame], folder: Path) -> dict[Key, tuple[Path, FileFacts]]:
-    written = {}
-    for position, (key, frame) in enumerate(frames.items()):
-        path = folder / f"{position}{PARQUET}"
-        written[key] = (path, write_private(frame, path))
-    return written
+def _write_private(
+    folder: Path, large: Mapping[str, pl.DataFrame], small: Mapping[str, pl.DataFrame], people: pl.DataFrame | None
+) -> _Blobs:
+    blobs = _Blobs(folder)
+    for name, frame in large.items():
+        blobs.tables[name] = Blob(blobs.add(partial(write_private, frame)))
+    if small:
+        pack = Blob(blobs.add(partial(write_pack, small)), packed=True)
+        blobs.tables |= dict.fromkeys(small, pack)
+    if people is not None:
+        blobs.people = IdFile(people[NUMBER][0], blobs.add(partial(write_private, people)))
+    return blobs
 
 
-def adopt_blobs(layout: Layout, written: Mapping[Key, tuple[Path, FileFacts]]) -> dict[Key, str]:
+def adopt_blobs(layout: Layout, folder: Path, files: Sequence[str]) -> None:
     """Give staged private files their names in blobs/; one that is there already has the same bytes."""
-    for path, facts in written.values():
-        path.replace(layout.blob(facts.sha256))
+    for place, sha256 in enumerate(files):
+        (folder / f"{place}{PARQUET}").replace(layout.blob(sha256))
     sync_folder(layout.blobs)
-    return {key: facts.sha256 for key, (_, facts) in written.items()}
 
 
 def _refuse_other_device(layout: Layout) -> None:

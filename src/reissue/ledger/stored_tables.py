@@ -11,8 +11,8 @@ import polars as pl
 
 from reissue.errors import SeriesDamaged
 from reissue.ledger.durable import storage
-from reissue.ledger.layout import Layout
-from reissue.ledger.parquet import read, read_column, rows_in
+from reissue.ledger.layout import Blob, Layout
+from reissue.ledger.parquet import read, read_column, rows_in, unpacked
 
 T = TypeVar("T")
 
@@ -55,23 +55,31 @@ class TableFiles:
 
 
 class Tables(Mapping[str, pl.DataFrame]):
-    """Tables by name. The names are known; a table is read each time it is asked for, and not kept."""
+    """Tables by name. The names are known; a table is read each time it is asked for and, unless small, not kept."""
 
-    def __init__(self, files: TableFiles, paths: Mapping[str, Path]) -> None:
+    def __init__(self, files: TableFiles, blobs: Mapping[str, Blob]) -> None:
         self._files = files
-        self._paths = paths
+        self._blobs = blobs
+        self._packs: dict[str, pl.DataFrame] = {}
+        """The files with several small tables that were read so far."""
 
     def __getitem__(self, name: str) -> pl.DataFrame:
-        return self._files.read(self._paths[name])
+        blob = self._blobs[name]
+        path = self._files.layout.blob(blob.sha256)
+        if not blob.packed:
+            return self._files.read(path)
+        if blob.sha256 not in self._packs:
+            self._packs[blob.sha256] = self._files.read(path)
+        return unpacked(self._packs[blob.sha256], name, self._files.layout.relative(path))
 
     def __contains__(self, name: object) -> bool:
-        return name in self._paths
+        return name in self._blobs
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._paths)
+        return iter(self._blobs)
 
     def __len__(self) -> int:
-        return len(self._paths)
+        return len(self._blobs)
 
     def __repr__(self) -> str:
-        return f"Tables({', '.join(self._paths)})"
+        return f"Tables({', '.join(self._blobs)})"

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from reissue.errors import InternalError, StaleDraft, count_of
 from reissue.ledger import catalog
+from reissue.ledger.layout import Blob
 from reissue.ledger.record import Entry, now, utc_text
 
 
@@ -29,8 +30,8 @@ class Staged:
     record: str
     """The text of release.json."""
     chain: str
-    tables: dict[str, str]
-    """The SHA-256 of each private table."""
+    tables: dict[str, Blob]
+    """The file of each private table."""
     people: IdFile | None
     """The ids of the new people; it takes the place of all parts that begin at its first number or later."""
 
@@ -61,15 +62,15 @@ def add_people(connection: sa.Connection, part: IdFile) -> None:
     connection.execute(catalog.people.insert().values(first_number=part.first, sha256=part.sha256))
 
 
-def blobs_of(connection: sa.Connection, number: int) -> dict[str, str]:
-    """The SHA-256 of each private table of a release, by its name."""
+def blobs_of(connection: sa.Connection, number: int) -> dict[str, Blob]:
+    """The file of each private table of a release, by the name of the table."""
     columns = catalog.blobs.c
     rows = connection.execute(sa.select(columns.name, columns.sha256).where(columns.release_number == number))
-    return {row.name: row.sha256 for row in rows}
+    return {row.name: Blob.parse(row.sha256) for row in rows}
 
 
-def kept_blobs(connection: sa.Connection, number: int, names: set[str]) -> dict[str, str]:
-    """The SHA-256 of the private tables that the release after this one keeps; it must have them all."""
+def kept_blobs(connection: sa.Connection, number: int, names: set[str]) -> dict[str, Blob]:
+    """The files of the private tables that the release after this one keeps; it must have them all."""
     found = blobs_of(connection, number)
     lacking = names - set(found)
     if lacking:
@@ -83,7 +84,7 @@ def referenced_blobs(connection: sa.Connection) -> set[str]:
     """The SHA-256 of every private file that is still needed."""
     # Distinct, because most releases refer to tables that they kept.
     tables = connection.scalars(sa.select(catalog.blobs.c.sha256).distinct())
-    return {*tables, *connection.scalars(sa.select(catalog.people.c.sha256))}
+    return {*(Blob.parse(table).sha256 for table in tables), *connection.scalars(sa.select(catalog.people.c.sha256))}
 
 
 def last_release(connection: sa.Connection) -> tuple[int, str | None]:
@@ -137,7 +138,7 @@ def add_release(connection: sa.Connection, entry: Entry, parent: int, staged: St
         "staged": staged.folder,
     }
     connection.execute(catalog.releases.insert().values(release))
-    tables = [{"release_number": parent + 1, "name": name, "sha256": sha256} for name, sha256 in staged.tables.items()]
+    tables = [{"release_number": parent + 1, "name": name, "sha256": str(blob)} for name, blob in staged.tables.items()]
     if tables:
         connection.execute(catalog.blobs.insert(), tables)
     if staged.people is not None:

@@ -42,7 +42,7 @@ from reissue.ledger.record import Entry, canonical
 from reissue.ledger.sqlite import Database
 from reissue.ledger.staging import new_staging_folder, stage_release
 from reissue.ledger.stored_tables import TableFiles
-from reissue.ledger.transactions import add_event, add_policy, add_release, check_parent, kept_blobs
+from reissue.ledger.transactions import add_event, add_policy, add_release, before_release
 
 CREATING = ".creating"
 
@@ -138,10 +138,9 @@ def _adopt(layout: Layout, database: Database, shown: str, adopted: Sequence[Ent
     """Record releases made elsewhere; their public files stay in staging/ until the series is opened."""
     ids = StoredIds(TableFiles(layout, shown), database)
     for parent, entry in enumerate(adopted):
-        previous = database.read(partial(check_parent, parent=parent, policy=entry.policy_version))
-        kept = database.read(partial(kept_blobs, number=parent, names=entry.kept))
-        people = None if entry.people is None else ids.with_new(entry.people)
-        staged = stage_release(layout, entry, parent + 1, previous, kept=kept, people=people)
+        before = database.read(partial(before_release, entry=entry, parent=parent))
+        people = None if entry.people is None else ids.with_new(entry.people, before.people)
+        staged = stage_release(layout, entry, parent + 1, before.chain, kept=before.kept, people=people)
         database.write(
             partial(add_release, entry=entry, parent=parent, staged=staged, summary=canonical(entry.summary))
         )

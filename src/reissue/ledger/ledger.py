@@ -24,7 +24,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import polars as pl
 import sqlalchemy as sa
@@ -57,23 +57,25 @@ from reissue.ledger.record import (
     format_of,
     utc_time,
 )
-from reissue.ledger.recovery import leftovers, policy_on_disk, recover, refuse_if_ahead
+from reissue.ledger.recovery import leftovers, policy_on_disk, recover, sound
 from reissue.ledger.sqlite import Database
 from reissue.ledger.staging import new_staging_folder, stage_people, stage_release
 from reissue.ledger.stored_tables import TableFiles, Tables
 from reissue.ledger.transactions import (
+    ReleaseRow,
     add_release,
     amend_policy,
+    before_release,
     blobs_of,
-    check_parent,
-    kept_blobs,
+    last_policy_row,
     last_release,
     replace_people,
     rows_of,
 )
 from reissue.ledger.verify import Discrepancy, check_folder, verify
 
-Change = Callable[[sa.Connection], None]
+T = TypeVar("T")
+Change = Callable[[sa.Connection], T]
 
 
 class Ledger:
@@ -117,12 +119,10 @@ class Ledger:
             ledger = cls(root, shown, read_only=not writable)
             with ledger.reading():
                 ledger._bring_up_to_date()
-                if check:
-                    refuse_if_ahead(layout, ledger._database, shown)
-                    if writable and leftovers(layout, ledger._database):
-                        # Reading needs none of this: whoever is writing, or writes next, does it or says why not.
-                        with suppress(SeriesLocked, StorageError), ledger.writing(), storage("Tidying up failed"):
-                            recover(layout, ledger._database)
+                if check and leftovers(layout, sound(layout, ledger._database, shown)) and writable:
+                    # Reading needs none of this: whoever is writing, or writes next, does it or says why not.
+                    with suppress(SeriesLocked, StorageError), ledger.writing(), storage("Tidying up failed"):
+                        recover(layout, ledger._database, shown)
         return ledger
 
     def close(self) -> None:
@@ -163,13 +163,13 @@ class Ledger:
     @property
     def policy(self) -> PolicyVersion:
         """The policy that the series runs under now."""
-        return self.policies()[-1]
+        return _policy_version(self._database.read(last_policy_row))
 
     def policies(self) -> list[PolicyVersion]:
         """Every version of the policy, the first one first."""
         columns = catalog.policies.c
         rows = self._database.read(rows_of(sa.select(catalog.policies).order_by(columns.version)))
-        return [PolicyVersion(row.version, row.toml, row.reason, utc_time(row.time)) for row in rows]
+        return [_policy_version(row) for row in rows]
 
     def amend(self, toml: str, reason: str) -> PolicyVersion:
         """Record a new version of the policy and rewrite policy.toml."""
@@ -179,7 +179,7 @@ class Ledger:
             )
         layout = self._layout
 
-        def prepare() -> Change:
+        def prepare() -> Change[None]:
             folder = new_staging_folder(layout)
             write_text(layout.staged_policy(folder.name), toml, PRIVATE_FILE)
             sync_folder(folder)
@@ -195,8 +195,7 @@ class Ledger:
 
     def policy_file_differs(self) -> bool:
         """Whether policy.toml says something else than the recorded policy, or is missing."""
-        columns = catalog.policies.c
-        row = self._database.read(rows_of(sa.select(catalog.policies).order_by(columns.version)))[-1]
+        row = self._database.read(last_policy_row)
         recorded: bytes = row.toml.encode()
         return policy_on_disk(self._layout, row.staged) != recorded
 
@@ -222,19 +221,18 @@ class Ledger:
         number = parent + 1
         summary = canonical(entry.summary)
 
-        def prepare() -> Change:
-            previous = self._database.read(partial(check_parent, parent=parent, policy=entry.policy_version))
-            kept = self._database.read(partial(kept_blobs, number=parent, names=entry.kept))
-            people = None if entry.people is None else self._ids.with_new(entry.people)
-            staged = stage_release(self._layout, entry, number, previous, kept=kept, people=people)
+        def prepare() -> Change[ReleaseRow]:
+            before = self._database.read(partial(before_release, entry=entry, parent=parent))
+            people = None if entry.people is None else self._ids.with_new(entry.people, before.people)
+            staged = stage_release(self._layout, entry, number, before.chain, kept=before.kept, people=people)
             return partial(add_release, entry=entry, parent=parent, staged=staged, summary=summary)
 
-        self._change(
+        row = self._change(
             prepare,
             failure=f"Release {number} was not committed",
             unfinished=f"Release {number} is committed, but its files could not be moved to public/ yet",
         )
-        return self._record(self._release_row(number))
+        return self._record(row)
 
     def table(self, number: int, name: str) -> pl.DataFrame:
         """A private table of a release."""
@@ -275,7 +273,7 @@ class Ledger:
                 hint="run `reissue log --verify` to see what else has changed, then restore the files from a backup.",
             )
 
-    def _release_row(self, number: int) -> sa.Row[Any]:
+    def _release_row(self, number: int) -> ReleaseRow:
         rows = self._database.read(rows_of(sa.select(catalog.releases).where(catalog.releases.c.number == number)))
         if not rows:
             last, _ = self._database.read(last_release)
@@ -284,7 +282,7 @@ class Ledger:
             )
         return rows[0]
 
-    def _record(self, row: sa.Row[Any]) -> Record:
+    def _record(self, row: ReleaseRow) -> Record:
         record = json.loads(row.record)
         return Record(
             number=row.number,
@@ -299,7 +297,7 @@ class Ledger:
             path=next((place for place in self._places(row) if place.is_dir()), self._layout.release(row.number)),
         )
 
-    def _places(self, row: sa.Row[Any]) -> list[Path]:
+    def _places(self, row: ReleaseRow) -> list[Path]:
         """Where the public files may be; public/ again at the end, for a move that happens meanwhile."""
         public = self._layout.release(row.number)
         return [public, self._layout.staged_release(row.staged), public]
@@ -326,11 +324,11 @@ class Ledger:
         """
         erased = 0
 
-        def prepare() -> Change | None:
+        def prepare() -> Change[None]:
             nonlocal erased
             parts, erased = self._ids.without(numbers)
             if not erased:
-                return None
+                return lambda connection: None
             return partial(replace_people, parts=stage_people(self._layout, parts), erased=erased)
 
         self._change(
@@ -351,27 +349,23 @@ class Ledger:
 
     # How every change is made
 
-    def _change(self, prepare: Callable[[], Change | None], *, failure: str, unfinished: str) -> None:
-        """Prepare files, commit one transaction, then put everything in its place.
+    def _change(self, prepare: Callable[[], Change[T]], *, failure: str, unfinished: str) -> T:
+        """Prepare files, commit one transaction, then put everything in its place; gives what the transaction gave.
 
-        `prepare` writes files that nothing refers to and gives the transaction, or None when there is nothing to
-        do. Until the transaction has committed the series is as it was; afterwards the change has happened,
-        and what could not be finished is finished by whoever comes next.
+        `prepare` writes files that nothing refers to and gives the transaction. Until that has committed the series is
+        as it was; afterwards the change has happened, and what could not be finished is finished by whoever comes next.
         """
         with self.writing():
-            refuse_if_ahead(self._layout, self._database, self._shown)
             with storage(failure):
-                recover(self._layout, self._database)
+                recover(self._layout, self._database, self._shown)
             try:
                 with storage(failure):
                     change = prepare()
             except BaseException:
                 self._tidy()
                 raise
-            if change is None:
-                return
             try:
-                self._database.write(change)
+                result = self._database.write(change)
             except BaseException:
                 # As long as the log of a failed transaction lies there with somebody else's connection
                 # on it, a crash could still bring the transaction back to life, and with it its files.
@@ -380,12 +374,13 @@ class Ledger:
                     self._tidy()
                 raise
             with storage(unfinished, hint="do not repeat it: opening the series finishes what is left to do."):
-                recover(self._layout, self._database)
+                recover(self._layout, self._database, self._shown)
+            return result
 
     def _tidy(self) -> None:
         """After a failure: free the space now if possible, else the next writer does."""
         with suppress(SeriesError, OSError):
-            recover(self._layout, self._database)
+            recover(self._layout, self._database, self._shown)
 
     def _bring_up_to_date(self) -> None:
         found, record = self._database.read(lambda one: (catalog.version(one), catalog.last_record(one)))
@@ -404,3 +399,7 @@ class Ledger:
             )
         with self.writing():
             migrate(self._database)
+
+
+def _policy_version(row: sa.Row[Any]) -> PolicyVersion:
+    return PolicyVersion(row.version, row.toml, row.reason, utc_time(row.time))

@@ -60,10 +60,10 @@ def write_pack(frames: Mapping[str, pl.DataFrame], path: Path) -> FileFacts:
 def unpacked(pack: pl.DataFrame, name: str, shown: str) -> pl.DataFrame:
     """A table of a file that holds several; `shown` is the file's name in messages."""
     prefix = f"{name}/"
-    columns = [column for column in pack.columns if column.startswith(prefix)]
-    if pack.height != 1 or not columns or any(not isinstance(pack.schema[column], pl.List) for column in columns):
+    kinds = {column: dtype for column, dtype in pack.schema.items() if column.startswith(prefix)}
+    if pack.height != 1 or not kinds or not all(isinstance(dtype, pl.List) for dtype in kinds.values()):
         raise _unreadable(shown)
-    return pl.DataFrame([pack[column][0].alias(column.removeprefix(prefix)) for column in columns])
+    return pl.DataFrame([pack[column][0].alias(column.removeprefix(prefix)) for column in kinds])
 
 
 def read(path: Path, shown: str) -> pl.DataFrame:

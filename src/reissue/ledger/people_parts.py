@@ -51,9 +51,8 @@ class StoredIds:
         """The number that the next new person gets."""
         return self._of_present_parts(self._end)
 
-    def with_new(self, new: pl.DataFrame) -> pl.DataFrame:
-        """The part to write for new people: they alone or, when there are too many parts, with those before."""
-        parts = self.database.read(current_people)
+    def with_new(self, new: pl.DataFrame, parts: list[IdFile]) -> pl.DataFrame:
+        """The part to write for new people: they alone or, when there are too many `parts`, with those before."""
         end = self._end(parts)
         if new[NUMBER][0] != end:
             raise InternalError("The new people of this entry are not numbered on from those known.")

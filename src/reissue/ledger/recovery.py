@@ -54,12 +54,12 @@ def _releases(connection: sa.Connection) -> dict[str, str]:
     return {release_name(number): staged for number, staged in rows}
 
 
-def refuse_if_ahead(layout: Layout, database: Database, shown: str) -> None:
-    """Raise SeriesDamaged if public/ holds releases that the catalog does not know."""
+def sound(layout: Layout, database: Database, shown: str) -> Known:
+    """What the catalog knows; SeriesDamaged is raised if public/ holds releases that it does not know."""
     # First the folder, then the catalog: a writer that commits in between cannot make us see a ghost.
     present = [name for name in names_in(layout.public) if name.isdecimal()]
-    known = database.read(_releases)
-    ahead = [f"public/{name}" for name in present if name not in known]
+    known = database.read(Known.read)
+    ahead = [f"public/{name}" for name in present if name not in known.releases]
     if ahead:
         raise SeriesDamaged(
             f"The series in '{shown}' has public releases that its catalog does not know: {listed(ahead)}.",
@@ -70,19 +70,17 @@ def refuse_if_ahead(layout: Layout, database: Database, shown: str) -> None:
             hint="restore private/ from the newest backup. What has been public must stay in the history, so do "
             "not delete a release that was really published; move a folder away only if it never was one.",
         )
+    return known
 
 
-def leftovers(layout: Layout, database: Database) -> bool:
+def leftovers(layout: Layout, known: Known) -> bool:
     """Whether a writer has something to finish or to sweep."""
-    if names_in(layout.staging):
-        return True
-    present = names_in(layout.blobs)
-    return bool(_superfluous(present, database.read(referenced_blobs)))
+    return bool(names_in(layout.staging) or _superfluous(names_in(layout.blobs), known.blobs))
 
 
-def recover(layout: Layout, database: Database) -> None:
+def recover(layout: Layout, database: Database, shown: str) -> None:
     """Finish the moves that a dead writer left, then sweep. Only for the holder of the lock."""
-    known = database.read(Known.read)
+    known = sound(layout, database, shown)
     _restore_empty_folders(layout, known)
     _finish_moves(layout, known)
     _sweep(layout, known)
@@ -120,11 +118,8 @@ def _finish_moves(layout: Layout, known: Known) -> None:
 
 def _sweep(layout: Layout, known: Known) -> None:
     """Remove what no release refers to: abandoned staging folders and superseded or orphaned blobs."""
-    abandoned = names_in(layout.staging)
-    for name in abandoned:
-        remove_tree(layout.staging / name)
-    if abandoned:
-        sync_folder(layout.staging)
+    for name in names_in(layout.staging):
+        remove_tree(layout.staging / name)  # should a power cut bring it back, the next writer sweeps it again
     for name in _superfluous(names_in(layout.blobs), known.blobs):
         remove_file(layout.blobs / name)
 

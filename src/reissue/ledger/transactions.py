@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any, NamedTuple, Protocol
 
 import sqlalchemy as sa
 
@@ -34,6 +35,29 @@ class Staged:
     """The file of each private table."""
     people: IdFile | None
     """The ids of the new people; it takes the place of all parts that begin at its first number or later."""
+
+
+class ReleaseRow(Protocol):
+    """What the catalog has of a release: a row of it, or what was just written as one."""
+
+    number: int
+    policy_version: int
+    time: str
+    record: str
+    chain: str
+    summary: str
+    seed: str
+    staged: str
+
+
+class Before(NamedTuple):
+    """What a release goes on from."""
+
+    chain: str | None
+    """The chain value of its parent."""
+    kept: dict[str, Blob]
+    """The files of the private tables that it keeps."""
+    people: list[IdFile]
 
 
 def rows_of(query: sa.Select[Any]) -> Callable[[sa.Connection], Sequence[sa.Row[Any]]]:
@@ -71,7 +95,7 @@ def blobs_of(connection: sa.Connection, number: int) -> dict[str, Blob]:
 
 def kept_blobs(connection: sa.Connection, number: int, names: set[str]) -> dict[str, Blob]:
     """The files of the private tables that the release after this one keeps; it must have them all."""
-    found = blobs_of(connection, number)
+    found = blobs_of(connection, number) if names else {}
     lacking = names - set(found)
     if lacking:
         raise InternalError(
@@ -95,6 +119,11 @@ def last_release(connection: sa.Connection) -> tuple[int, str | None]:
         .limit(1)
     ).first()
     return (0, None) if row is None else (row.number, row.chain)
+
+
+def last_policy_row(connection: sa.Connection) -> sa.Row[Any]:
+    """The policy's current version."""
+    return connection.execute(sa.select(catalog.policies).order_by(catalog.policies.c.version.desc()).limit(1)).one()
 
 
 def last_policy(connection: sa.Connection) -> int:
@@ -124,7 +153,13 @@ def check_parent(connection: sa.Connection, parent: int, policy: int) -> str | N
     return chain
 
 
-def add_release(connection: sa.Connection, entry: Entry, parent: int, staged: Staged, summary: str) -> None:
+def before_release(connection: sa.Connection, entry: Entry, parent: int) -> Before:
+    """What the release that follows `parent` goes on from; an error if it cannot."""
+    chain = check_parent(connection, parent, entry.policy_version)
+    return Before(chain, kept_blobs(connection, parent, entry.kept), current_people(connection))
+
+
+def add_release(connection: sa.Connection, entry: Entry, parent: int, staged: Staged, summary: str) -> ReleaseRow:
     """Record a release; the moment this commits, it has happened."""
     check_parent(connection, parent, entry.policy_version)
     release = {
@@ -145,6 +180,7 @@ def add_release(connection: sa.Connection, entry: Entry, parent: int, staged: St
         add_people(connection, staged.people)
     if entry.event is not None:
         add_event(connection, *entry.event)
+    return SimpleNamespace(**release)
 
 
 def amend_policy(connection: sa.Connection, toml: str, reason: str, staged: str) -> None:

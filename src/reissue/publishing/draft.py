@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -72,8 +72,8 @@ class DraftVerdicts:
     """What the checkers of the method's guarantees found."""
     notes: tuple[str, ...]
     """What the publisher should look at before committing."""
-    seal: str
-    """The seal on the tables as they were checked."""
+    seal: str | None = None
+    """The seal on the tables as they were checked; None as long as nobody had them in hands."""
     passage: Passage | None = None
     """What the policy's gate said; None where there is none, or it was not asked."""
 
@@ -183,6 +183,10 @@ class Draft:
             )
         return own
 
+    def handed_out(self) -> Draft:
+        """The draft with a seal on its tables as they are."""
+        return replace(self, judged=replace(self.judged, seal=self.seal_now()))
+
     def seal_now(self) -> str:
         """The seal on the tables as they are; another one than `seal` if somebody changed them."""
         return sealed(self.tables, self.changed, self.continues)
@@ -254,8 +258,8 @@ class Draft:
         return self.judged.notes
 
     @property
-    def seal(self) -> str:
-        """The seal on the tables as they were checked."""
+    def seal(self) -> str | None:
+        """The seal on the tables as they were checked; None as long as nobody had them in hands."""
         return self.judged.seal
 
     @property

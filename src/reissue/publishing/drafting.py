@@ -23,7 +23,7 @@ from reissue.model.schema import Schema
 from reissue.model.showing import shown
 from reissue.model.snapshot import Delta, Snapshot
 from reissue.publishing.barred import all_rows, without_barred
-from reissue.publishing.draft import Continuation, Draft, DraftVerdicts, PrivateTables, sealed
+from reissue.publishing.draft import Continuation, Draft, DraftVerdicts, PrivateTables
 from reissue.publishing.history import History
 from reissue.publishing.notes import notes_of
 from reissue.publishing.policy import Policy
@@ -123,7 +123,7 @@ def make_draft(
         private=private,
         memory=memory,
         checks=checks,
-        judged=DraftVerdicts(verdicts, notes, seal=sealed(recoded.tables, private.changed, continues)),
+        judged=DraftVerdicts(verdicts, notes),
         seed=str(sequence.entropy),
         library=library,
     )

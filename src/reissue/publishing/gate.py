@@ -114,13 +114,13 @@ class Passage:
     passed: bool
     words: tuple[str, ...]
     """What each attack found, in plain words."""
-    seal: str = field(repr=False)
-    """The seal on what the gate was shown, which is private."""
+    seal: str | None = field(repr=False)
+    """The seal on what the gate was shown, which is private; None if nobody had the draft in hands by then."""
     left_out: int = 0
     """How many groups of adopted releases were left out, because nobody in them is ever published again."""
 
     @classmethod
-    def of(cls, gate: Gate, report: AuditReport, seal: str, left_out: int = 0) -> Passage:
+    def of(cls, gate: Gate, report: AuditReport, seal: str | None, left_out: int = 0) -> Passage:
         """What a report means for the gate."""
         words = tuple(f"{name} ({one.status}): {one.words}" for name, one in report.judgements.items())
         return cls(gate, report.passed, words, seal, left_out)

@@ -327,7 +327,7 @@ def at_gate(
     gate = draft.policy.gate
     if gate is None:
         return draft, None
-    seal = _shown(draft, draft.seal_now())
+    seal = None if draft.seal is None else _shown(draft, draft.seal_now())
     sight = Sight.of_draft(draft, past)
     report = sight.audit(
         attacks=gate.attacks, limit=gate.probability, seconds=gate.seconds, accept=gate.accept, progress=progress
@@ -394,6 +394,11 @@ def to_commit(draft: Draft, reason: str | None) -> tuple[Draft, str | None]:
         draft = replace(draft, judged=replace(draft.judged, passage=None))
     if seal != draft.seal:
         raise unchecked_tables()
+    return with_reason(draft, reason)
+
+
+def with_reason(draft: Draft, reason: str | None) -> tuple[Draft, str | None]:
+    """A draft whose tables are known to be those that were checked, and the written reason where its gate needs one."""
     if reason is None or (draft.passage is not None and draft.passage.passed):
         return let_through(draft), None
     return draft, reason

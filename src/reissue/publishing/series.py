@@ -26,7 +26,7 @@ from reissue.publishing.draft import Draft
 from reissue.publishing.drafting import Progress, Submission, in_the_way, make_draft
 from reissue.publishing.gate import Gate, written_reason
 from reissue.publishing.history import History
-from reissue.publishing.inspection import Drawn, PastReleases, Sight, Terms, at_gate, to_commit
+from reissue.publishing.inspection import Drawn, PastReleases, Sight, Terms, at_gate, to_commit, with_reason
 from reissue.publishing.policy import Policy, key_of, with_absolute_key
 from reissue.publishing.private import Private
 from reissue.publishing.refusals import check_amendment, never_without
@@ -103,8 +103,9 @@ def publish(
             return series._publish(given, terms, time, progress)
     made = _first_draft(given, policy, terms, progress)
     progress("Committing")
-    with open(folder, policy) as series:
-        return series.commit(made, time=time, override=override)
+    with open(folder, policy) as series, series.writing():
+        series._check_continues(made)
+        return series._commit_own(made, time, override)
 
 
 def preview(
@@ -128,8 +129,8 @@ def preview(
     policy = Policy.read(policy) if isinstance(policy, str | Path) else policy
     if policy is None or _has_releases(folder):
         with open(folder, policy) as series:
-            return series._draft(given, terms, progress)
-    return _first_draft(given, policy, terms, progress)
+            return series._draft(given, terms, progress, handed_out=True)
+    return _first_draft(given, policy, terms, progress, handed_out=True)
 
 
 def draft(
@@ -147,14 +148,17 @@ def draft(
 ) -> Draft:
     """Compute a release of this table, the first of a series that need not exist yet; see `Series.draft`."""
     given = Submission(table, registry, extinct, seed, show_values)
-    return _first_draft(given, policy, Terms(gate, override, report), progress)
+    return _first_draft(given, policy, Terms(gate, override, report), progress, handed_out=True)
 
 
-def _first_draft(given: Submission, policy: Policy, terms: Terms, progress: Progress) -> Draft:
+def _first_draft(
+    given: Submission, policy: Policy, terms: Terms, progress: Progress, *, handed_out: bool = False
+) -> Draft:
     policy = with_absolute_key(policy)
     terms.check(policy.gate)
     nothing = History(known=KnownBefore(key=key_of(policy, None)))
-    return terms.met(make_draft(given, policy, nothing, progress=progress), progress=progress)
+    made = make_draft(given, policy, nothing, progress=progress)
+    return terms.met(made.handed_out() if handed_out else made, progress=progress)
 
 
 def _has_releases(folder: str | Path) -> bool:
@@ -224,9 +228,9 @@ class Series:
         with the person column.
         """
         given = Submission(table, registry, extinct, seed, show_values)
-        return self._draft(given, Terms(gate, override, report), progress)
+        return self._draft(given, Terms(gate, override, report), progress, handed_out=True)
 
-    def _draft(self, given: Submission, terms: Terms, progress: Progress) -> Draft:
+    def _draft(self, given: Submission, terms: Terms, progress: Progress, *, handed_out: bool = False) -> Draft:
         policy = self._current_policy()
         terms.check(policy.gate)
         if self._ledger.policy_file_differs():
@@ -235,6 +239,7 @@ class Series:
                 hint="record the change with series.amend(policy, reason) or `reissue amend`, or undo it.",
             )
         made = make_draft(given, policy, self._history(), progress=progress)
+        made = made.handed_out() if handed_out else made
         return terms.met(made, self._past() if policy.gate and terms.asked else None, progress=progress)
 
     def at_gate(self, draft: Draft, *, progress: Progress = lambda stage: None) -> tuple[Draft, AuditReport | None]:
@@ -251,18 +256,21 @@ class Series:
         """
         reason = written_reason(override, draft.policy.gate)
         with self._ledger.writing():
-            return self._release(self._commit(draft, time, reason), draft.library)
+            self._check_continues(draft)
+            return self._commit(*to_commit(draft, reason), time)
 
-    def _commit(self, draft: Draft, time: datetime | None, reason: str | None) -> Record:
-        """As the only writer: check that the draft continues this very history, then make it durable."""
-        self._check_continues(draft)
+    def _commit_own(self, draft: Draft, time: datetime | None, override: str | None) -> Release:
+        """Make a draft durable that nobody else had in hands since it was checked."""
+        return self._commit(*with_reason(draft, written_reason(override, draft.policy.gate)), time)
+
+    def _commit(self, draft: Draft, reason: str | None, time: datetime | None) -> Release:
+        """As the only writer, a draft that continues this very history."""
         if time is not None and time.tzinfo is None:
             raise ParameterError("The 'time' parameter of commit must have a time zone.")
-        draft, reason = to_commit(draft, reason)
         # The policies are the same; a first draft may have been made before the series knew this one.
         draft = replace(draft, continues=replace(draft.continues, policy_version=self._policy_version.version))
         entry = archive.entry(draft, time or datetime.now(UTC), reason)
-        return self._ledger.commit(entry, parent=draft.parent)
+        return self._release(self._ledger.commit(entry, parent=draft.parent), draft.library)
 
     def _check_continues(self, draft: Draft) -> None:
         last = self._ledger.last()
@@ -302,7 +310,7 @@ class Series:
         with self.writing():
             draft = self._draft(given, terms, progress)
             progress("Committing")
-            return self.commit(draft, time=time, override=terms.override)
+            return self._commit_own(draft, time, terms.override)
 
     # What went out
 

@@ -221,10 +221,15 @@ class Ledger:
         number = parent + 1
         summary = canonical(entry.summary)
 
+        newcomers: Callable[[], None] = lambda: None  # noqa: E731
+
         def prepare() -> Change[ReleaseRow]:
+            nonlocal newcomers
             before = self._database.read(partial(before_release, entry=entry, parent=parent))
             people = None if entry.people is None else self._ids.with_new(entry.people, before.people)
             staged = stage_release(self._layout, entry, number, before.chain, kept=before.kept, people=people)
+            if people is not None and staged.people is not None:
+                newcomers = partial(self._ids.added, before.people, staged.people, people)
             return partial(add_release, entry=entry, parent=parent, staged=staged, summary=summary)
 
         row = self._change(
@@ -232,6 +237,7 @@ class Ledger:
             failure=f"Release {number} was not committed",
             unfinished=f"Release {number} is committed, but its files could not be moved to public/ yet",
         )
+        newcomers()
         return self._record(row)
 
     def table(self, number: int, name: str) -> pl.DataFrame:

@@ -42,6 +42,8 @@ class StoredIds:
     database: Database
     _read_before: tuple[list[IdFile], pl.Series] = field(default_factory=lambda: ([], _NOBODY))
     """The parts that were read last and the ids in them: from release to release most parts stay as they are."""
+    _sizes: dict[str, int] = field(default_factory=dict)
+    """How many people are in the parts that were written or looked into, by SHA-256."""
 
     def all(self) -> pl.Series:
         """The id of everybody, in the order of their numbers from 0; null for a person who was forgotten."""
@@ -101,13 +103,26 @@ class StoredIds:
         self._read_before = (parts, ids)
         return ids
 
+    def added(self, parts: list[IdFile], part: IdFile, people: pl.DataFrame) -> None:
+        """Note a part that was committed after `parts`, or in place of the last of them: it need not be read again."""
+        self._sizes[part.sha256] = people.height
+        before, ids = self._read_before
+        if before == parts and ids.dtype == people.schema[ID]:
+            kept = [one for one in parts if one.first < part.first]
+            self._read_before = ([*kept, part], pl.concat([ids.head(part.first), people[ID]]))
+
     def let_go(self) -> None:
         """Keep no ids in memory any longer."""
         self._read_before = ([], _NOBODY)
 
     def _end(self, parts: list[IdFile]) -> int:
         """One more than the last number, from the number of rows in the last part."""
-        return parts[-1].first + self.files.rows_in(self._path(parts[-1])) if parts else 0
+        if not parts:
+            return 0
+        last = parts[-1]
+        if last.sha256 not in self._sizes:
+            self._sizes[last.sha256] = self.files.rows_in(self._path(last))
+        return last.first + self._sizes[last.sha256]
 
     def _part(self, part: IdFile) -> pl.DataFrame:
         return self.files.read(self._path(part))

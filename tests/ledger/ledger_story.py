@@ -22,9 +22,8 @@ from pathlib import Path
 
 import polars as pl
 
-from reissue.ledger import Entry, Ledger, Record
+from reissue.ledger import Entry, Ledger, Record, staging
 from reissue.ledger import people_parts as people
-from reissue.ledger import staging
 from reissue.model.memory import KEPT
 
 staging.SMALL = 200

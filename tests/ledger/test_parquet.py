@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from datetime import date
+from datetime import date, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import duckdb
 import polars as pl
@@ -18,8 +19,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from profiles import examples
 
-from reissue.errors import InternalError
-from reissue.ledger.parquet import ROWS_IN_A_GROUP, write_private, write_public
+from reissue.errors import InternalError, SeriesDamaged
+from reissue.ledger.footer import neutral
+from reissue.ledger.parquet import ROWS_IN_A_GROUP, unpacked, write_pack, write_private, write_public
 
 FRAME = pl.DataFrame(
     {
@@ -82,8 +84,7 @@ def test_a_file_says_nothing_about_its_writer(tmp_path: Path) -> None:
     assert b"Polars" not in content
     assert pl.__version__.encode() not in content
     assert pq.ParquetFile(tmp_path / "table.parquet").metadata.created_by == "reissue version 1 (build 0)"
-    metadata = pq.ParquetFile(tmp_path / "table.parquet").metadata.metadata
-    assert set(metadata) == {b"ARROW:schema"}
+    assert pq.ParquetFile(tmp_path / "table.parquet").metadata.metadata is None
 
 
 def test_every_reader_understands_it(tmp_path: Path) -> None:
@@ -127,3 +128,68 @@ def test_labels_without_rows_do_not_get_out(tmp_path: Path) -> None:
     nested = pl.DataFrame({"lists": [["a"]]})
     with pytest.raises(InternalError, match="flat"):
         write_public(nested, tmp_path / "nested.parquet")
+
+
+@examples(30)
+@given(
+    st.lists(st.text(max_size=5), min_size=1, max_size=12, unique=True).flatmap(
+        lambda labels: st.tuples(st.just(labels), st.lists(st.one_of(st.none(), st.sampled_from(labels)), max_size=30))
+    )
+)
+def test_labels_are_strings_to_every_reader(
+    tmp_path_factory: pytest.TempPathFactory, drawn: tuple[list[str], list[str | None]]
+) -> None:
+    labels, cells = drawn
+    path = tmp_path_factory.getbasetemp() / "labels.parquet"
+    frame = pl.DataFrame({"label": pl.Series(cells, dtype=pl.Enum(labels)), "number": range(len(cells))})
+    # However the labels are coded, the bytes are the same.
+    recoded = frame.with_columns(pl.col("label").cast(pl.Enum([*reversed(labels), "another"])))
+    assert written(frame, path) == written(recoded, path)
+    plain = frame.cast({"label": pl.String})
+    assert_frame_equal(pl.read_parquet(path), plain)
+    assert_frame_equal(pl.from_arrow(pq.read_table(path)), plain)
+    with duckdb.connect() as connection:
+        assert connection.execute("SELECT * FROM read_parquet(?)", [str(path)]).fetchall() == plain.rows()
+        # Readers skip what cannot hold a label, going by the first and the last one.
+        for label in labels:
+            found = connection.execute("SELECT count(*) FROM read_parquet(?) WHERE label = ?", [str(path), label])
+            assert found.fetchone() == (cells.count(label),)
+    assert pq.ParquetFile(path).metadata.metadata is None
+
+
+def test_types_that_parquet_cannot_tell_are_kept(tmp_path: Path) -> None:
+    frame = pl.DataFrame(
+        {
+            "label": pl.Series(["b", "a"], dtype=pl.Enum(["b", "a", "unpublished"])),
+            "when": [datetime(2026, 1, 1, tzinfo=ZoneInfo("Europe/Berlin"))] * 2,
+            "long": [timedelta(hours=1), None],
+        }
+    )
+    assert b"unpublished" not in written(frame, tmp_path / "table.parquet")
+    assert_frame_equal(pl.read_parquet(tmp_path / "table.parquet"), frame.cast({"label": pl.String}))
+
+
+def test_a_footer_of_another_form_is_an_error() -> None:
+    for footer in (b"", b"\x15", b"\x0b\x02", b"\x1b\x01\x88\x00", b"\x18\x7fshort", b"\x1d\x00"):
+        with pytest.raises(InternalError, match="footer of a form that is not known"):
+            neutral(footer, b"writer", keep_own=False)
+
+
+def test_small_tables_in_one_file(tmp_path: Path) -> None:
+    tables = {
+        "first": FRAME.with_columns(
+            pl.Series("kind", ["a", None, "b", "a", "b"], dtype=pl.Enum(["a", "b", "c"])),
+            pl.Series("lists", [[1], [], None, [2, 3], [4]]),
+        ),
+        "first-again": FRAME.select(pl.all().name.prefix("first/")),
+        "empty": FRAME.clear(),
+        "one": pl.DataFrame({"": [None], "a/b": [date(2026, 1, 1)]}, schema={"": pl.UInt8, "a/b": pl.Date}),
+    }
+    path = tmp_path / "pack.parquet"
+    write_pack(tables, path)
+    pack = pl.read_parquet(path)
+    for name, table in tables.items():
+        assert_frame_equal(unpacked(pack, name, "pack"), table)
+    for wrong, name in [(pack, "second"), (pack.clear(), "first"), (FRAME, "group"), (pack.rename({"one/": "x"}), "x")]:
+        with pytest.raises(SeriesDamaged, match="the-file"):
+            unpacked(wrong, name, "the-file")

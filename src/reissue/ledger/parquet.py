@@ -2,8 +2,8 @@
 
 Left to itself polars lets row groups follow the frame's chunks in memory, so the size of row groups is
 fixed here. It names its version and build in the footer; public files say nothing about the writer.
-Enumerations carry their whole list of values in the schema, also those that no row has, so public
-columns of labels are written as plain strings.
+Columns of labels are plain strings to whoever reads a public file. A list of labels is kept beside them, as
+Parquet does for all strings that repeat; it has those that occur, in alphabetical order.
 """
 
 from __future__ import annotations
@@ -12,16 +12,25 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import BinaryIO, Literal, cast
 
+import numpy as np
 import polars as pl
 
 from reissue.errors import InternalError, SeriesDamaged, StorageError
 from reissue.ledger.durable import PRIVATE_FILE, PUBLIC_FILE, new_file, sha256_of, storage_error
+from reissue.ledger.footer import neutral
 
 ROWS_IN_A_GROUP = 1 << 18
 
 _WRITER = b"reissue version 1 (build 0)"  # the shape that readers of the format parse
+_TOLD = frozenset(
+    [
+        *(pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, pl.UInt64),
+        *(pl.Float32, pl.Float64, pl.Boolean, pl.String, pl.Date),
+    ]
+)
+"""Types that Parquet itself can tell; of others a reader must be told in polars' own words."""
 _SYSTEM_ERROR = re.compile(r"os error (\d+)")
 
 
@@ -35,17 +44,34 @@ class FileFacts:
 
 def write_public(frame: pl.DataFrame, path: Path) -> FileFacts:
     """Write and sync a public file."""
-    labels = [name for name, dtype in frame.schema.items() if dtype in (pl.Categorical, pl.Enum)]
-    plain = frame.lazy().with_columns(pl.col(labels).cast(pl.String))
-    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+    nested = sum(dtype.is_nested() for dtype in frame.schema.values())
     if nested:
-        raise InternalError(f"{len(nested)} public columns hold lists or structures; they must be flat")
-    return _write(plain, path, compression="zstd", mode=PUBLIC_FILE)
+        raise InternalError(f"{nested} public columns hold lists or structures; they must be flat")
+    if all(dtype in _TOLD or isinstance(dtype, pl.Enum) for dtype in frame.schema.values()):
+        # Polars takes an enumeration for a list of strings that is made already, and need not look at every cell.
+        columns = [_those_that_occur(column) if column.dtype == pl.Enum else column for column in frame]
+        return _write(pl.LazyFrame(columns), path, public=True)
+    plain = frame.lazy().with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
+    return _write(plain, path, public=True, keep_types=True)
+
+
+def _those_that_occur(column: pl.Series) -> pl.Series:
+    """A column of labels as an enumeration of those that occur, in alphabetical order."""
+    codes, known = column.to_physical(), cast("pl.Enum", column.dtype).categories
+    occur = np.zeros(known.len(), dtype=np.bool_)
+    occur[codes.drop_nulls().to_numpy()] = True
+    labels = known.filter(occur).sort()
+    if not labels.len() or labels.equals(known):
+        return column.cast(pl.Enum(labels))
+    places = np.zeros(known.len(), dtype=np.uint32)
+    places[np.flatnonzero(occur)[known.filter(occur).arg_sort().to_numpy()]] = np.arange(labels.len())
+    coded = pl.Series(column.name, places[codes.fill_null(0).to_numpy()]).cat.to(pl.Enum(labels))
+    return coded.set(column.is_null(), None) if column.has_nulls() else coded
 
 
 def write_private(frame: pl.DataFrame, path: Path) -> FileFacts:
     """Write and sync a private file."""
-    return _write(frame.lazy(), path, compression="lz4", mode=PRIVATE_FILE)
+    return _write(frame.lazy(), path)
 
 
 def write_pack(frames: Mapping[str, pl.DataFrame], path: Path) -> FileFacts:
@@ -54,7 +80,7 @@ def write_pack(frames: Mapping[str, pl.DataFrame], path: Path) -> FileFacts:
     It has one row, and for each column of each table a list. For a small table that costs far less than a file.
     """
     each = [frame.lazy().select(pl.all().implode().name.prefix(f"{name}/")) for name, frame in frames.items()]
-    return _write(pl.concat(each, how="horizontal"), path, compression="lz4", mode=PRIVATE_FILE)
+    return _write(pl.concat(each, how="horizontal"), path)
 
 
 def unpacked(pack: pl.DataFrame, name: str, shown: str) -> pl.DataFrame:
@@ -63,7 +89,7 @@ def unpacked(pack: pl.DataFrame, name: str, shown: str) -> pl.DataFrame:
     kinds = {column: dtype for column, dtype in pack.schema.items() if column.startswith(prefix)}
     if pack.height != 1 or not kinds or not all(isinstance(dtype, pl.List) for dtype in kinds.values()):
         raise _unreadable(shown)
-    return pl.DataFrame([pack[column][0].alias(column.removeprefix(prefix)) for column in kinds])
+    return pl.DataFrame({column.removeprefix(prefix): pack[column][0] for column in kinds})
 
 
 def read(path: Path, shown: str) -> pl.DataFrame:
@@ -97,13 +123,15 @@ def _unreadable(shown: str) -> SeriesDamaged:
     )
 
 
-def _write(frame: pl.LazyFrame, path: Path, *, compression: Literal["zstd", "lz4"], mode: int) -> FileFacts:
+def _write(frame: pl.LazyFrame, path: Path, *, public: bool = False, keep_types: bool = False) -> FileFacts:
     try:
-        with new_file(path, mode) as file:
-            frame.sink_parquet(file, compression=compression, row_group_size=ROWS_IN_A_GROUP)
-            if mode == PUBLIC_FILE:
+        with new_file(path, PUBLIC_FILE if public else PRIVATE_FILE) as file:
+            # Statistics let readers skip row groups; nobody asks private tables for less than all.
+            compression: Literal["zstd", "lz4"] = "zstd" if public else "lz4"
+            frame.sink_parquet(file, compression=compression, statistics=public, row_group_size=ROWS_IN_A_GROUP)
+            if public:
                 file.flush()
-                _hide_writer(file)
+                _hide_writer(file, keep_types=keep_types)
     except pl.exceptions.PolarsError as error:
         raise _unwritten(error) from None  # polars may quote data in its messages
     return FileFacts(sha256_of(path), path.stat().st_size)
@@ -117,24 +145,16 @@ def _unwritten(error: pl.exceptions.PolarsError) -> StorageError:
     return StorageError(f"{what}: polars raised {type(error).__name__}.")
 
 
-def _hide_writer(file: BinaryIO) -> None:
-    """Replace the name and version of the writing program in the footer.
+def _hide_writer(file: BinaryIO, *, keep_types: bool) -> None:
+    """Leave out of the footer which program wrote the file and, unless `keep_types`, its own words for the types.
 
-    A Parquet file ends with its footer, the footer's length (four bytes) and `PAR1`. In the footer the
-    writer is a Thrift compact string: its field header, its length (below 128 here: one byte), its text.
-    Only the order of columns stands behind it, so the last match is the right one. The writer's name is no
-    secret: a footer of another shape, should polars come to write one, is left as it is.
+    A Parquet file ends with its footer, the footer's length (four bytes) and `PAR1`.
     """
     file.seek(-8, 2)
     tail = file.tell()
     length = int.from_bytes(file.read(4), "little")
     file.seek(tail - length)
-    footer = file.read(length)
-    name = footer.rfind(b"Polars")
-    if name < 2 or footer[name - 2] != 0x18 or footer[name - 1] >= 0x80:
-        return
-    end = name + footer[name - 1]
-    neutral = footer[: name - 1] + bytes([len(_WRITER)]) + _WRITER + footer[end:]
+    footer = neutral(file.read(length), _WRITER, keep_own=keep_types)
     file.seek(tail - length)
-    file.write(neutral + len(neutral).to_bytes(4, "little") + b"PAR1")
+    file.write(footer + len(footer).to_bytes(4, "little") + b"PAR1")
     file.truncate()

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, Literal
 
 import numpy as np
 import polars as pl
@@ -49,24 +49,30 @@ def write_public(frame: pl.DataFrame, path: Path) -> FileFacts:
         raise InternalError(f"{nested} public columns hold lists or structures; they must be flat")
     if all(dtype in _TOLD or isinstance(dtype, pl.Enum) for dtype in frame.schema.values()):
         # Polars takes an enumeration for a list of strings that is made already, and need not look at every cell.
-        columns = [_those_that_occur(column) if column.dtype == pl.Enum else column for column in frame]
+        coded = frame.with_columns(pl.col(pl.Enum).to_physical())
+        columns = {
+            column.name: _those_that_occur(dtype, column) if isinstance(dtype, pl.Enum) else column
+            for dtype, column in zip(frame.dtypes, coded, strict=True)
+        }
         return _write(pl.LazyFrame(columns), path, public=True)
     plain = frame.lazy().with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
     return _write(plain, path, public=True, keep_types=True)
 
 
-def _those_that_occur(column: pl.Series) -> pl.Series:
-    """A column of labels as an enumeration of those that occur, in alphabetical order."""
-    codes, known = column.to_physical(), cast("pl.Enum", column.dtype).categories
-    occur = np.zeros(known.len(), dtype=np.bool_)
-    occur[codes.drop_nulls().to_numpy()] = True
-    labels = known.filter(occur).sort()
-    if not labels.len() or labels.equals(known):
-        return column.cast(pl.Enum(labels))
-    places = np.zeros(known.len(), dtype=np.uint32)
-    places[np.flatnonzero(occur)[known.filter(occur).arg_sort().to_numpy()]] = np.arange(labels.len())
-    coded = pl.Series(column.name, places[codes.fill_null(0).to_numpy()]).cat.to(pl.Enum(labels))
-    return coded.set(column.is_null(), None) if column.has_nulls() else coded
+def _those_that_occur(labels: pl.Enum, codes: pl.Series) -> pl.Series:
+    """A column of labels, given by their codes, as an enumeration of those that occur, in alphabetical order."""
+    present = codes.is_not_null().to_numpy() if codes.has_nulls() else slice(None)
+    places = codes.fill_null(0).to_numpy() if codes.has_nulls() else codes.to_numpy()
+    occur = np.zeros(labels.categories.len(), dtype=np.bool_)
+    occur[places[present]] = True
+    names = labels.categories.to_list()
+    known = sorted(np.flatnonzero(occur).tolist(), key=names.__getitem__)
+    recoded = np.zeros(occur.size, dtype=np.uint32)
+    recoded[known] = np.arange(len(known))
+    if not known:
+        return pl.repeat(None, codes.len(), dtype=pl.Enum([]), eager=True)
+    column = pl.Series(codes.name, recoded[places]).cat.to(pl.Enum([names[code] for code in known]))
+    return column.set(codes.is_null(), None) if codes.has_nulls() else column
 
 
 def write_private(frame: pl.DataFrame, path: Path) -> FileFacts:

@@ -78,7 +78,8 @@ def at_risk(base: Path, clinic: Path, job: str, left_out: int | None = None) -> 
             there = [path for path in private.rglob("*") if "sqlite" not in path.name]
             new = [path for path in there if old.get(path) != path.stat().st_ino]  # also in place of one like it
             files.extend(path for path in new if path.is_file())
-            folders = {path.parent for path in new}
+            held = [*files, *(folder for file in files for folder in file.parents if folder in new)]
+            folders = {path.parent for path in held}
             lost.extend(path for path in [*files, *folders] if medium.lacks(path))
             return plain(database, change)
 

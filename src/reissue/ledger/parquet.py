@@ -98,10 +98,13 @@ def unpacked(pack: pl.DataFrame, name: str, shown: str) -> pl.DataFrame:
     return pl.DataFrame({column.removeprefix(prefix): pack[column][0] for column in kinds})
 
 
-def read(path: Path, shown: str) -> pl.DataFrame:
-    """Read a file back; `shown` is its name in messages. A missing file stays a FileNotFoundError."""
+def read(path: Path, shown: str, columns: list[str] | None = None) -> pl.DataFrame:
+    """Read a file back, or some of its columns; `shown` is its name in messages.
+
+    A missing file stays a FileNotFoundError.
+    """
     try:
-        return pl.read_parquet(path, glob=False, hive_partitioning=False)
+        return pl.read_parquet(path, columns=columns, glob=False, hive_partitioning=False)
     except pl.exceptions.PolarsError:
         raise _unreadable(shown) from None
 

@@ -29,6 +29,10 @@ class TableFiles:
         """A table, from the first place where it is."""
         return self._explained(read, places)
 
+    def read_columns(self, path: Path, columns: list[str]) -> pl.DataFrame:
+        """Some columns of a table."""
+        return self._explained(lambda place, shown: read(place, shown, columns), [path])
+
     def rows_in(self, path: Path) -> int:
         """How many rows a table has, from the footer of its file."""
         return self._explained(rows_in, [path])
@@ -71,6 +75,13 @@ class Tables(Mapping[str, pl.DataFrame]):
         if blob.sha256 not in self._packs:
             self._packs[blob.sha256] = self._files.read(path)
         return unpacked(self._packs[blob.sha256], name, self._files.layout.relative(path))
+
+    def columns(self, name: str, columns: list[str]) -> pl.DataFrame:
+        """Some columns of a table; of a large one nothing else is read."""
+        blob = self._blobs[name]
+        if blob.packed:
+            return self[name].select(columns)
+        return self._files.read_columns(self._files.layout.blob(blob.sha256), columns)
 
     def __contains__(self, name: object) -> bool:
         return name in self._blobs

@@ -186,15 +186,17 @@ def roles(ledger: Ledger, number: int) -> pl.DataFrame:
 
 
 def shown_rows(
-    ledger: Ledger, number: int, sensitive: str
+    ledger: Ledger, number: int, sensitive: str, *, whole: bool = False
 ) -> tuple[pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]:
     """The rows of a release for the outsider's view, which tells how often a group has a value and not who has it.
 
     They have the values that were published. Of a release made elsewhere no others are known: values are dealt out
-    within each group as they come. Then its counterfeits, and its values where they are not in the rows.
+    within each group as they come. Then its counterfeits, and its values where they are not in the rows. Unless
+    `whole`, rows come without quasi-identifiers.
     """
     tables = ledger.tables(number)
-    people, made = tables[SNAPSHOT], tables.get(COUNTERFEITS)
+    own = [PERSON, GROUP, *([] if VALUES in tables or FACTS in tables else [sensitive])]
+    people, made = tables[SNAPSHOT] if whole else tables.columns(SNAPSHOT, own), tables.get(COUNTERFEITS)
     if VALUES in tables:
         return dealt_out(people, tables[VALUES], sensitive), made, None
     if FACTS in tables:

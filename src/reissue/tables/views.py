@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.cores import at_once
 from reissue.arrays.types import Ints
 from reissue.model.domain import COUNTERFEIT, GROUP, PERSON, in_order
 from reissue.model.grouping import Grouping
-from reissue.model.published import Published
+from reissue.model.published import Published, PublishedGroups
 from reissue.model.release import Release
 from reissue.model.schema import Numeric, Schema
 from reissue.tables.counting import GroupCounts
@@ -28,30 +30,73 @@ def published_view(releases: Iterable[Kept], schema: Schema, classes: Container[
     """
     releases = list(releases)
     name = schema.sensitive
-    frames = [_shown(rows if facts is None else facts, made, name) for _, rows, made, facts in releases]
-    values = _values([column for _, _, column in frames], schema)
-    place = pl.DataFrame({"value": values, "code": pl.int_range(values.len(), dtype=pl.UInt32, eager=True)})
-    built = []
-    for (people, group, column), (release, rows, made, facts) in zip(frames, releases, strict=True):
-        coded = pl.DataFrame({"value": column}).join(
-            place, on="value", how="left", nulls_equal=True, maintain_order="left"
-        )
-        counted = GroupCounts.of(coded["code"].to_numpy(), _grouping(group))
+    shown = at_once(lambda kept: _Shown.of(kept, name), releases)
+    values = _values([distinct for one in shown for distinct, _ in one.values], schema)
+    place = values.to_frame().with_row_index("code")
+
+    def built(at: int) -> PublishedGroups:
+        one, (release, rows, made, facts) = shown[at], releases[at]
+        counted = GroupCounts.of(one.codes(place), _grouping(one.group))
         region = _region(release, name)
         if facts is None:
             numbered = _classes(rows, made, name) if release.number in classes else None
-            built.append(counted.view(people.to_numpy().astype(np.int64), release.number, region, numbered))
-        else:
-            everybody = rows[PERSON].to_numpy().astype(np.int64)
-            built.append(counted.view(everybody, release.number, region, registered=_grouping(rows[GROUP])))
+            return counted.view(one.people, release.number, region, numbered)
+        everybody = rows[PERSON].to_numpy().astype(np.int64)
+        return counted.view(everybody, release.number, region, registered=_grouping(rows[GROUP].to_numpy()))
+
+    groups = at_once(built, range(len(releases)))
     numeric = isinstance(schema.sensitive_kind, Numeric)
     magnitudes = values.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy() if numeric else None
     single = all(facts is None for _, _, _, facts in releases)
-    return Published(tuple(built), tuple(values.to_list()), magnitudes, single)
+    return Published(tuple(groups), tuple(values.to_list()), magnitudes, single)
 
 
-def _grouping(group: pl.Series) -> Grouping:
-    numbers = group.to_numpy().astype(np.int32) - 1
+@dataclass(frozen=True, repr=False)
+class _Shown:
+    """The members of a release, people and then counterfeits with negative numbers, and what it shows of them."""
+
+    people: Ints
+    group: npt.NDArray[np.integer]
+    values: list[tuple[pl.Series, Ints]]
+    """Of people and of counterfeits: the distinct values, and for each row the place of its value among them."""
+
+    @classmethod
+    def of(cls, kept: Kept, sensitive: str) -> _Shown:
+        _, rows, made, facts = kept
+        rows = (rows if facts is None else facts).select(PERSON, GROUP, sensitive).drop_nulls(GROUP)
+        people, group = rows[PERSON].to_numpy().astype(np.int64), rows[GROUP].to_numpy()
+        values = [_distinct(rows[sensitive])]
+        if made is not None:
+            people = np.concatenate([people, -made[COUNTERFEIT].to_numpy().astype(np.int64)])
+            group = np.concatenate([group, made[GROUP].to_numpy()])
+            values.append(_distinct(made[sensitive]))
+        return cls(people, group, values)
+
+    def codes(self, place: pl.DataFrame) -> npt.NDArray[np.uint32]:
+        """The code of each value, given the `code` of every `value` there is."""
+        return np.concatenate([_places(distinct, place, "code")[at] for distinct, at in self.values])
+
+
+def _places(column: pl.Series, distinct: pl.DataFrame, name: str) -> npt.NDArray[np.uint32]:
+    """What a table of distinct values says, under a name, of each value of a column."""
+    rows = column.alias("value").to_frame()
+    return rows.join(distinct, on="value", how="left", nulls_equal=True, maintain_order="left")[name].to_numpy()
+
+
+def _distinct(column: pl.Series) -> tuple[pl.Series, Ints]:
+    """The distinct values of a column, labels as text, and for each row the place of its value among them."""
+    if not isinstance(column.dtype, pl.Enum):
+        known = column.alias("value").unique().to_frame().with_row_index("at")
+        return known["value"], _places(column, known, "at").astype(np.int64)
+    labels = column.dtype.categories
+    codes = column.to_physical().cast(pl.Int64).fill_null(labels.len()).to_numpy()
+    occur = np.bincount(codes, minlength=labels.len() + 1) > 0
+    distinct = pl.concat([labels, pl.Series([None], dtype=pl.String)]).filter(occur)
+    return distinct, (np.cumsum(occur) - 1)[codes]
+
+
+def _grouping(group: npt.NDArray[np.integer]) -> Grouping:
+    numbers = group.astype(np.int32) - 1
     return Grouping(numbers, int(numbers.max()) + 1)
 
 
@@ -60,7 +105,8 @@ def _region(release: Release, sensitive: str) -> pl.DataFrame | None:
     if release.manifest["form"] != "generalised":
         return None
     table = read_table(release.tables["table"])[0]
-    return table.unique("group", keep="first").sort("group").drop("group", sensitive)
+    _, first = np.unique(table["group"].to_numpy(), return_index=True)
+    return table.drop("group", sensitive)[first]
 
 
 def _classes(rows: pl.DataFrame, made: pl.DataFrame | None, sensitive: str) -> Ints:
@@ -80,17 +126,3 @@ def _values(columns: list[pl.Series], schema: Schema) -> pl.Series:
     if isinstance(schema.sensitive_kind, Numeric):
         return distinct
     return pl.Series("value", in_order(distinct.to_list(), schema.sensitive_kind), dtype=pl.String)
-
-
-def _shown(rows: pl.DataFrame, made: pl.DataFrame | None, sensitive: str) -> tuple[pl.Series, pl.Series, pl.Series]:
-    """The members of a release, counterfeits with negative numbers, their groups and their values."""
-    rows = rows.select(pl.col(PERSON).cast(pl.Int64), GROUP, sensitive).drop_nulls(GROUP)
-    rows = rows.with_columns(_plain(rows[sensitive]))
-    if made is not None:
-        own = made.select(-pl.col(COUNTERFEIT).cast(pl.Int64).alias(PERSON), GROUP, _plain(made[sensitive]))
-        rows = pl.concat([rows, own])
-    return rows[PERSON], rows[GROUP], rows[sensitive]
-
-
-def _plain(series: pl.Series) -> pl.Series:
-    return series.cast(pl.String) if isinstance(series.dtype, pl.Enum) else series

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cached_property, partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
@@ -50,20 +50,6 @@ class Database:
         self._read_only = read_only
         self._closed = False
         self._shared = _Shared()
-
-    # Engines without a pool: they remember compiled queries, not connections.
-
-    @cached_property
-    def _plain(self) -> sa.Engine:
-        return _engine(self._connect)
-
-    @cached_property
-    def _logged(self) -> sa.Engine:
-        return _engine(partial(self._connect_as, "mode=ro"))
-
-    @cached_property
-    def _immutable(self) -> sa.Engine:
-        return _engine(partial(self._connect_as, "mode=ro&immutable=1"))
 
     def close(self) -> None:
         """Refuse every further call."""
@@ -106,9 +92,9 @@ class Database:
 
     def _run(self, work: Callable[[sa.Connection], T], begin: str) -> T:
         if not self._shared.wanted:
-            return _run(self._plain, work, begin)
+            return _run(self._connect, work, begin)
         if (connection := self._shared.connection) is None:
-            connection = self._shared.connection = self._plain.connect()
+            connection = self._shared.connection = _connected(self._connect)
         try:
             return _transaction(connection, work, begin)
         except BaseException:
@@ -150,7 +136,8 @@ class Database:
             logged = self.has_log
             before = self._fingerprint()
             try:
-                result = _run(self._logged if logged else self._immutable, query, "BEGIN")
+                options = "mode=ro" if logged else "mode=ro&immutable=1"
+                result = _run(partial(self._connect_as, options), query, "BEGIN")
             except sa.exc.DBAPIError:
                 if self._changed_since(before, logged):
                     continue
@@ -217,13 +204,24 @@ def integrity_problems(connection: sa.Connection) -> list[str]:
     return found
 
 
-def _engine(connect: Callable[[], sqlite3.Connection]) -> sa.Engine:
+_asked = threading.local()
+"""How this thread wants to be connected."""
+
+
+@cache
+def _engine() -> sa.Engine:
+    """One for all series, without a pool: it remembers compiled queries, not connections."""
     # hide_parameters: values of the catalog are private and must not get into error messages.
-    return sa.create_engine("sqlite://", creator=connect, poolclass=NullPool, hide_parameters=True)
+    return sa.create_engine("sqlite://", creator=lambda: _asked.connect(), poolclass=NullPool, hide_parameters=True)
 
 
-def _run(engine: sa.Engine, work: Callable[[sa.Connection], T], begin: str) -> T:
-    with engine.connect() as connection:
+def _connected(connect: Callable[[], sqlite3.Connection]) -> sa.Connection:
+    _asked.connect = connect
+    return _engine().connect()
+
+
+def _run(connect: Callable[[], sqlite3.Connection], work: Callable[[sa.Connection], T], begin: str) -> T:
+    with _connected(connect) as connection:
         return _transaction(connection, work, begin)
 
 

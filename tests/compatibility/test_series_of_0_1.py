@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,19 @@ def test_is_intact_and_can_be_read(name: str, home: Path) -> None:
         view = series.published()
         assert [release.number for release in view.releases] == [1, 2]
         assert [release.group_count for release in view.releases] == [one.manifest["groups"] for one in releases]
+
+
+def test_can_be_read_where_nothing_may_be_written(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = copied("m-invariance", home)
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with ri.open(folder) as series:
+        assert series.verify() == []
+        assert len(series.releases) == 2
+        assert series.audit(limit=1 / 2).passed
+        with pytest.raises(ri.errors.StorageError, match="read-only"):
+            third(series, "m-invariance")
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize("name", STORED)

@@ -6,10 +6,12 @@ import fcntl
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -194,3 +196,38 @@ def test_two_creations_at_once(tmp_path: Path) -> None:
         Ledger.create(tmp_path, POLICY)
     os.close(descriptor)
     Ledger.create(tmp_path, POLICY).close()
+
+
+def test_a_commit_takes_one_connection(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, opened = sqlite3.connect, []
+
+    def connect(*arguments: object, **options: object) -> sqlite3.Connection:
+        opened.append(arguments)
+        return plain(*arguments, **options)  # type: ignore[call-overload, no-any-return]
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with Ledger.open(clinic) as ledger:
+        assert len(opened) == 1
+        with ledger.writing():
+            ledger.commit(entry(3), parent=2)
+            ledger.commit(entry(4), parent=3)
+        assert len(opened) == 2
+        ledger.releases()
+        assert len(opened) == 3
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")  # the child does next to nothing
+def test_threads_and_children_do_not_share_a_connection(clinic: Path) -> None:
+    with Ledger.open(clinic) as ledger, ledger.writing():
+        ledger.commit(entry(3), parent=2)
+        with ThreadPoolExecutor(2) as pool:
+            assert list(pool.map(lambda _: len(ledger.releases()), range(4))) == [3] * 4
+        child = os.fork()
+        if child == 0:
+            with ledger.reading():
+                found = len(ledger.releases())
+            os._exit(found)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 3
+        ledger.commit(entry(4), parent=3)
+    assert len(state(clinic)["releases"]) == 4  # type: ignore[arg-type]
+    assert verify(clinic) == []

@@ -26,7 +26,7 @@ def ascending(numbers: Ints) -> Ints:
         return order[np.diff(numbers[order], append=highest + 1) > 0]
     table = np.full(highest - lowest + 1, -1, dtype=np.int32)
     table[numbers - lowest] = np.arange(numbers.size, dtype=np.int32)
-    return table[table >= 0].astype(np.int64)
+    return table.compress(table >= 0).astype(np.int64)
 
 
 def distinct(numbers: Ints) -> Ints:
@@ -71,8 +71,7 @@ def places(numbers: Ints, wanted: Ints) -> Ints:
             return at
         at = np.minimum(np.searchsorted(numbers, wanted), numbers.size - 1)
         return np.where(numbers[at] == wanted, at, -1)
-    # One place more, before the lowest, for everybody who is outside.
-    table = np.full(highest - lowest + 2, -1, dtype=np.int32)
+    # One place more at either end, for everybody who is outside.
+    table = np.full(highest - lowest + 3, -1, dtype=np.int32)
     table[numbers - (lowest - 1)] = np.arange(numbers.size, dtype=np.int32)
-    inside = (wanted >= lowest) & (wanted <= highest)
-    return table[np.where(inside, wanted - (lowest - 1), 0)].astype(np.int64)
+    return table.take(wanted - (lowest - 1), mode="clip").astype(np.int64)

@@ -33,7 +33,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue.arrays.dense import places
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError
 from reissue.methods.base import Method, Takes
@@ -152,15 +151,13 @@ def _missing(graphs: CutGraphs, buckets: BucketCounts, flow: _Flow) -> Ints:
 
 def _admit(release: Round, graphs: CutGraphs) -> None:
     """Take people who return out of the graphs; hold back those with whom no cut would be certain."""
-    stays = release.signatures.stays
     rows = release.keeping
-    people = release.snapshot.people[rows]
-    rows = rows[~stays.lives(people)]
+    rows = rows[release.place[rows] < 0]
     if not rows.size:
         return
     # In a random order: who comes first may return when not all can.
     rows = release.rng.permutation(rows)
-    last = stays.last_stays(release.snapshot.people[rows])
+    last = release.signatures.stays.last_stays(release.snapshot.people[rows])
     first_time = np.flatnonzero(~last.again)
     refused = ~graphs.admit(last.signature[first_time], last.came[first_time], last.left[first_time])
     release.hold_back(RETURN, rows[first_time[refused]])
@@ -180,11 +177,11 @@ class _Flow:
     def of(cls, release: Round) -> _Flow:
         stays = release.signatures.stays
         rows = release.keeping
-        people = release.snapshot.people[rows]
-        at = places(stays.person, people)
-        left = np.ones(stays.person.size, dtype=np.bool_)
-        left[at[at >= 0]] = False
-        edge, other = left & ~stays.again, left & stays.again
+        at = release.place[rows]
+        stay = np.zeros(stays.person.size + 1, dtype=np.bool_)  # nowhere is the last place
+        stay[at] = True
+        left = np.flatnonzero(~stay[:-1])
+        edge, other = left[~stays.again[left]], left[stays.again[left]]
         back = rows[at < 0]
         return cls(
             release,

@@ -68,14 +68,16 @@ def _advanced(stays: Stays, published: Published, release: PublishedGroups) -> t
     id_of[used] = ids
     members = np.where(release.members < 0, COUNTERFEITS - release.members, release.members)
     beyond = int(np.count_nonzero(release.members >= COUNTERFEITS))
-    twice = members.size - ascending(members).size
+    order = ascending(members)
+    twice = members.size - order.size
     if beyond or twice:
         raise ParameterError(
             f"Release {release.number} has {count_of(twice, 'member')} in more than one place "
             f"and {count_of(beyond, 'person', 'people')} with numbers of more than 31 bits.",
             hint="let everybody be in one group of a release.",
         )
-    stays, step = stays.advance(release.number, members, np.repeat(id_of[number], release.sizes))
+    signature = np.repeat(id_of[number], release.sizes)
+    stays, step = stays.advance(release.number, members[order], signature[order])
     # Sets that differ in codes but not as they are remembered would share a graph too.
     several = int(np.count_nonzero(np.bincount(ids, weights=groups) > 1))
     return stays, step, several

@@ -7,6 +7,7 @@ Rows fall into three sorts. People published before keep their signature if thei
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -51,6 +52,8 @@ class Round:
     space: ValueSpace
     made: MadeCounterfeits
     """The counterfeits of the release before."""
+    place: Ints
+    """For each row the place of its person among those of the release before; -1 for those who were not in it."""
     before: Ints
     """For each row the signature its person had, -1 for those never published."""
     slot: Ints
@@ -68,20 +71,19 @@ class Round:
     def begin(cls, snapshot: Snapshot, number: int, memory: Memory, m: int, rng: np.random.Generator) -> Round:
         """Look up what is known about the people of a snapshot."""
         stays = Stays.read(memory)
-        before = stays.known(snapshot.people)
-        used = np.flatnonzero(np.bincount(before[before >= 0]))
+        place = stays.places(snapshot.people)
+        before = stays.known_at(place, snapshot.people)
+        used = np.flatnonzero(np.bincount(before + 1)[1:])
         space = ValueSpace.of(snapshot.values, [stays.signatures[signature] for signature in used])
         signatures = SignatureNumbers(stays, space)
         orders = [signatures.order(signature) for signature in used.tolist()]
         sizes = np.array([order.size for order in orders], dtype=np.int64)
-        table = np.full((used.size, len(space)), -1, dtype=np.int64)
-        for row, start, order in zip(table, np.cumsum(sizes) - sizes, orders, strict=True):
+        # One row more, at the end, for people who were never published.
+        table = np.full((used.size + 1, len(space)), -1, dtype=np.int64)
+        for row, start, order in zip(table, np.cumsum(sizes) - sizes, orders, strict=False):
             row[order] = start + np.arange(order.size)
-        slot = np.full(len(snapshot), -1, dtype=np.int64)
-        known = np.flatnonzero(before >= 0)
-        row_of = np.zeros(len(stays.signatures), dtype=np.int64)
-        row_of[used] = np.arange(used.size)
-        slot[known] = table[row_of[before[known]], space.rows[known]]
+        first = np.full(len(stays.signatures) + 1, used.size * len(space), dtype=np.int64)
+        first[used] = np.arange(used.size) * len(space)
         return cls(
             snapshot=snapshot,
             number=number,
@@ -90,8 +92,9 @@ class Round:
             signatures=signatures,
             space=space,
             made=MadeCounterfeits.read(memory).fitted(snapshot, rng),
+            place=place,
             before=before,
-            slot=slot,
+            slot=table.ravel()[first[before] + space.rows],
             slot_signature=np.repeat(used, sizes),
             slot_value=np.concatenate([np.empty(0, dtype=np.int64), *orders]),
         )
@@ -106,25 +109,28 @@ class Round:
 
     def hold_back(self, reason: str, rows: Ints) -> None:
         """Do not publish these rows; one that is held back already keeps its reason."""
-        rows = rows[self._published()[rows]]
+        for held in self.held_back.values():
+            rows = np.setdiff1d(rows, held, assume_unique=True)
         if rows.size:
             self.held_back[reason] = np.sort(rows)
+            self.__dict__.pop("keeping", None)
+            self.__dict__.pop("arriving", None)
 
-    def _published(self) -> Bools:
-        free = np.ones(len(self.snapshot), dtype=np.bool_)
-        for rows in self.held_back.values():
-            free[rows] = False
-        return free
+    def _sorted_out(self, rows: Bools) -> Ints:
+        """These rows, without those that are held back."""
+        for held in self.held_back.values():
+            rows[held] = False
+        return np.flatnonzero(rows)
 
-    @property
+    @cached_property
     def keeping(self) -> Ints:
         """The rows of people who keep the signature of before."""
-        return np.flatnonzero(self._published() & (self.slot >= 0))
+        return self._sorted_out(self.slot >= 0)
 
-    @property
+    @cached_property
     def arriving(self) -> Ints:
         """The rows of people who need a signature."""
-        return np.flatnonzero(self._published() & (self.slot < 0))
+        return self._sorted_out(self.slot < 0)
 
     def divide(self) -> BucketCounts:
         """Phase one: the buckets of the people who keep their signatures."""

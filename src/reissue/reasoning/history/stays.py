@@ -29,7 +29,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
-from reissue.arrays.dense import places
+from reissue.arrays.dense import ascending, places
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError, ParameterError, count_of
@@ -160,20 +160,23 @@ class Stays(Stored):
 
     def known(self, people: Ints) -> Ints:
         """The id of each person's signature, the last one for those who are gone; -1 for never published."""
-        at = places(self.person, people)
-        known = np.full(people.size, -1, dtype=np.int64)
-        known[at >= 0] = self.signature[at[at >= 0]]
-        gone = np.flatnonzero((at < 0) & self._ever.holds(people))
+        return self.known_at(self.places(people), people)
+
+    def known_at(self, at: Ints, people: Ints) -> Ints:
+        """The same where `places` of these people are known."""
+        known = np.append(self.signature, -1)[at]  # nowhere is the last place
+        away = np.flatnonzero(at < 0)
+        gone = away[self._ever.holds(people[away])]
         known[gone] = _last_stays(self._gone, people[gone]).signature
         return known
 
-    def lives(self, people: Ints) -> Bools:
-        """Who of these was published in the last release."""
-        return places(self.person, people) >= 0
+    def places(self, people: Ints) -> Ints:
+        """Where each of these stands among those published in the last release; -1 for who was not."""
+        return places(self.person, people)
 
     def last_stays(self, people: Ints) -> LastStays:
         """The last stays of people who are gone."""
-        if not (self._ever.holds(people) & (places(self.person, people) < 0)).all():
+        if not (self._ever.holds(people) & (self.places(people) < 0)).all():
             raise InternalError("last stays were asked of people who are not gone")
         return _last_stays(self._gone, people)
 
@@ -191,15 +194,14 @@ class Stays(Stored):
     def advance(self, number: int, people: Ints, signature: Ints) -> tuple[Stays, Step]:
         """Go on to a release in which these people were published, each with a signature of this id."""
         people, signature = self._checked(number, people, signature)
-        place = places(self.person, people)
-        stays = place >= 0
-        stays[stays] = self.signature[place[stays]] == signature[stays]
-        goes_on = place[stays]
+        place = self.places(people)
+        stays = np.append(self.signature, -1)[place] == signature  # nowhere is the last place
         over = np.ones(self.person.size, dtype=np.bool_)
-        over[goes_on] = False
-        left = Rows(self.person[over], self.signature[over], self.came[over], self.again[over])
+        over[place.compress(stays)] = False
+        ended = np.flatnonzero(over)
+        left = Rows(self.person[ended], self.signature[ended], self.came[ended], self.again[ended])
 
-        enters = ~stays
+        enters = np.flatnonzero(~stays)
         entered = Entered(people[enters], signature[enters])
         before = self._ever.holds(entered.person)
         returned = Returned(
@@ -207,15 +209,14 @@ class Stays(Stored):
             entered.signature[before],
             self._stays_before(number, entered.person[before], place[enters][before]),
         )
-        step = Step(number, people[stays], left, entered, returned)
+        step = Step(number, people.compress(stays), left, entered, returned)
         unchanged = self._unchanged - {RELEASE}
         if not left.person.size and not entered.person.size:
             return replace(self, number=number, _unchanged=unchanged), step
 
-        came = np.full(people.size, number, dtype=np.int64)
-        came[stays] = self.came[goes_on]
-        again = np.zeros(people.size, dtype=np.bool_)
-        again[stays] = self.again[goes_on]
+        came = np.append(self.came, number)[place]
+        came[enters] = number
+        again = np.append(self.again, False)[place]
         again[enters] = before
         unchanged -= {LIVING} if before.all() else {LIVING, EVER}
         ever = self._ever.joined(entered.person[~before])
@@ -227,11 +228,12 @@ class Stays(Stored):
             raise InternalError(f"stays known up to release {self.number} cannot go on to release {number}")
         if people.size != signature.size:
             raise InternalError("people and their signatures differ in number")
-        people, signature = people.astype(np.int64), signature.astype(np.int64)
+        people, signature = people.astype(np.int64, copy=False), signature.astype(np.int64, copy=False)
+        listed = people.size
         if not (people[1:] > people[:-1]).all():
-            order = np.argsort(people)
+            order = ascending(people)
             people, signature = people[order], signature[order]
-        if people.size and (people[0] < 0 or people[-1] >= 2**32 or (people[1:] == people[:-1]).any()):
+        if people.size and (people[0] < 0 or people[-1] >= 2**32 or people.size < listed):
             raise InternalError("a release lists a counterfeit among its people, a person twice, or one out of range")
         if signature.size and (signature.min() < 0 or signature.max() >= len(self.signatures)):
             raise InternalError("a release gives a person a signature that does not exist")
@@ -341,6 +343,8 @@ def in_order(values: Sequence[object]) -> Signature:
     """A set of values as it is remembered."""
     if not values:
         raise InternalError("a group without values has no signature")
+    if all(type(value) is str for value in values):
+        return tuple(sorted(set(values)))  # type: ignore[type-var]
     plain = {_plain(value) for value in values}
     if len(plain) < len(set(values)):
         raise ParameterError("A group holds values that differ by less than 64-bit numbers can tell apart.")

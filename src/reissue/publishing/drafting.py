@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from reissue.arrays.cores import at_once
 from reissue.arrays.dense import ascending
 from reissue.arrays.types import Ints
 from reissue.errors import GuaranteeBroken, ParameterError, Unprotected
@@ -16,7 +17,7 @@ from reissue.guarantees import Guarantee, SeriesGuarantee, Verdict
 from reissue.methods.base import Method
 from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON
 from reissue.model.grouping import HELD_BACK, Grouping
-from reissue.model.memory import Kept, Memory, Prefixed, Remembered
+from reissue.model.memory import Memory, Prefixed, Remembered
 from reissue.model.published import Published
 from reissue.model.roles import Roles
 from reissue.model.schema import Schema
@@ -33,6 +34,8 @@ from reissue.tables.frames import Library, read_table
 from reissue.tables.recode import Recoded, anatomise, generalise, view_of
 from reissue.tables.registered import Registry, code_registered, read_registry, with_values
 
+PARALLEL_FROM = 20_000
+"""Fewer rows are not worth a second thread."""
 Progress = Callable[[str], None]
 """Called with the name of each stage when it begins."""
 
@@ -312,15 +315,15 @@ def checked(
     guarantees: tuple[Guarantee, ...], view: Published, checks: Memory, secrets: Secrets
 ) -> tuple[tuple[Verdict, ...], Remembered]:
     """Ask every checker; those of promises about a whole series go on from what they have seen so far."""
-    verdicts: list[Verdict] = []
-    remembered: dict[str, pl.DataFrame | Kept] = {}
-    for guarantee in guarantees:
+
+    def ask(guarantee: Guarantee) -> tuple[Verdict, Remembered]:
         secret = secrets.of(guarantee, view.releases[0].number)
         if not isinstance(guarantee, SeriesGuarantee):
-            verdicts.append(guarantee.check(view, secret))
-            continue
+            return guarantee.check(view, secret), {}
         prefix = f"{guarantee.name}_"
         verdict, state = guarantee.follow(view, Prefixed(checks, prefix), secret)
-        verdicts.append(verdict)
-        remembered |= {prefix + name: table for name, table in state.items()}
-    return tuple(verdicts), remembered
+        return verdict, {prefix + name: table for name, table in state.items()}
+
+    many = view.releases[0].members.size >= PARALLEL_FROM
+    answers = at_once(ask, guarantees) if many else [ask(guarantee) for guarantee in guarantees]
+    return tuple(verdict for verdict, _ in answers), {name: t for _, state in answers for name, t in state.items()}

@@ -99,7 +99,7 @@ def _follow_groups(published: Published, weak: Measure, state: Memory) -> tuple[
     histories = GroupHistories.read(state)
     values = published.values if published.magnitudes is None else published.magnitudes.tolist()
     kinds, numbered = GroupKinds.read(state).advance(release, values, histories.next_group)
-    members = _members(release)
+    members, order = _members(release)
     again = int(np.count_nonzero(histories.forgotten(members)))
     if again:
         raise _gone_and_back(release.number, again)
@@ -107,8 +107,8 @@ def _follow_groups(published: Published, weak: Measure, state: Memory) -> tuple[
     nothing, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
     warm_up(lambda: smallest_apart(one, one, groups[:0], nothing, nothing, nothing, _NONE), "smallest_apart")
     smallest = smallest_apart(release.member_starts, starts, groups, numbered.kind, kinds.first, kinds.kind, _NONE)
-    group = release.member_groups
-    after = histories.advance(release.number, members, numbered.place[group], release.group_count)
+    place = np.repeat(numbered.place, release.sizes)
+    after = histories.advance(release.number, members[order], place[order], release.group_count)
 
     def release_of(at: int) -> int:
         begin, end = release.member_starts[at], release.member_starts[at + 1]
@@ -145,18 +145,19 @@ def _longest(release: PublishedGroups, times: Ints) -> Ints:
     return longest
 
 
-def _members(release: PublishedGroups) -> Ints:
-    """The members by numbers from 0 on: people as they are, counterfeits from `MADE_UP` on."""
+def _members(release: PublishedGroups) -> tuple[Ints, Ints]:
+    """The members by numbers from 0 on, people as they are, counterfeits from `MADE_UP` on; and their order."""
     members = np.where(release.members < 0, MADE_UP - 1 - release.members, release.members)
     beyond = int(np.count_nonzero((release.members >= MADE_UP) | (members >= 2 * MADE_UP)))
-    twice = members.size - ascending(members).size
+    order = ascending(members)
+    twice = members.size - order.size
     if beyond or twice:
         raise ParameterError(
             f"Release {release.number} has {count_of(twice, 'member')} in more than one place "
             f"and {count_of(beyond, 'member')} with numbers of more than 31 bits.",
             hint="let everybody be in one group of a release.",
         )
-    return members
+    return members, order
 
 
 def _need_known_members(guarantee: object, published: Published) -> None:
@@ -170,7 +171,7 @@ def _need_known_members(guarantee: object, published: Published) -> None:
 
 def _need_made_up_to_stay_gone(published: Published) -> None:
     """Refuse a view in which a counterfeit is away for some releases, and one with members that cannot be told."""
-    made = [members[members >= MADE_UP] for members in map(_members, published.releases)]
+    made = [members[members >= MADE_UP] for members, _ in map(_members, published.releases)]
     place = owners([some.size for some in made])
     number = np.concatenate([np.zeros(0, dtype=np.int64), *made])
     order = np.lexsort((place, number))

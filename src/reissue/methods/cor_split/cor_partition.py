@@ -25,13 +25,13 @@ Cost: O(n d^2 log h) for splitting; checks look at the earlier groups of a group
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from reissue.arrays.cores import cores
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Ints, Words
 from reissue.methods.invariance.invariance import Settled, SplitRows
@@ -125,7 +125,7 @@ def _partitioned(
         return wanted
 
     warm_up(lambda: some(np.empty(0, dtype=np.int64)), cells.dtype)
-    workers = os.cpu_count() or 1
+    workers = cores()
     largest_first = np.argsort(-arranged.values * arranged.height, kind="stable")
     hands = 1 if workers == 1 or arranged.order.size < PARALLEL_FROM else 4 * workers
     with ThreadPoolExecutor(min(hands, workers)) as pool:

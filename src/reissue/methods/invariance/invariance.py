@@ -6,6 +6,7 @@ Rows fall into three sorts. People published before keep their signature if thei
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.cores import both
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
@@ -35,6 +37,8 @@ Shortage = Literal["counterfeit", "withhold", "refuse"]
 Changed = Literal["withhold", "reinsert"]
 Choice = Literal["random", "near"]
 
+PARALLEL_FROM = 20_000
+"""Fewer rows are not worth a second thread."""
 WAITING = "arrivals that are not m-eligible"
 CHANGED = "value changed to one outside the signature"
 
@@ -295,6 +299,13 @@ class Settled:
     """The counterfeits."""
     made_value: Ints
     """The place of each one's value."""
+
+    def remembered_with(self, group: Callable[[], Grouping]) -> tuple[Grouping, Remembered]:
+        """The groups, and what to know again, worked out at the same time: neither needs the other."""
+        if self.signature.size < PARALLEL_FROM:
+            return group(), self.memory()
+        known, grouping = both(self.memory, group)
+        return grouping, known
 
     def memory(self) -> Remembered:
         """What to know again at the next release: everybody's stays, this release included, and the counterfeits."""

@@ -17,7 +17,6 @@ Cost: O(n d^2 log h) for n rows and d attributes, in compiled code on all cores;
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.cores import cores
 from reissue.arrays.types import Floats, Ints
 from reissue.errors import InternalError
 from reissue.methods.partition.axes import axis, ordered, places
@@ -153,8 +153,8 @@ def _halved(cells: Cells, runs: Ints, buckets: Parts, lines: Lines) -> npt.NDArr
         arrange(0, 0)
         cut(_chosen(buckets, slice(0)), 1)
 
-    warm_up(compiled)
-    workers = os.cpu_count() or 1
+    warm_up(compiled, "halve", cells.dtype)
+    workers = cores()
     if workers == 1 or rows < PARALLEL_FROM:
         arrange(0, runs.size - 1)
         cut(buckets, 1)

@@ -30,6 +30,8 @@ from reissue.arrays.dense import ascending, places
 from reissue.arrays.runs import runs, starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
+from reissue.kernels import warm_up
+from reissue.kernels.copied_runs import copy_runs
 from reissue.model.memory import Memory, Prefixed, Remembered, Stored, Writers
 from reissue.reasoning.history.past_parts import Part, Parts, Ranges
 
@@ -157,61 +159,43 @@ class GroupHistories(Stored):
 
     def of(self, people: Ints) -> tuple[Ints, Groups]:
         """The groups of people who live, left or never came: where each one's begin, and the groups, ascending."""
-        at = places(self.person, people)
-        lives = at >= 0
-        living, gone = at[lives], self._gone(people, lives)
-        length = np.zeros(people.size, dtype=np.int64)
-        length[lives] = self._lengths[living]
-        if not gone.size and (living[1:] > living[:-1]).all():
-            return starts_of(length), self._chosen(living)
-        first = np.zeros(people.size, dtype=np.int64)
-        first[lives] = self.starts[living]
-        pool, filled = [self.groups], self.groups.size
-        for part, found, place in self._left.find(people[gone]):
-            chosen = part.lengths[place]
-            pool.append(part.groups[runs(part.starts[place], chosen)])
-            first[gone[found]] = filled + np.cumsum(chosen) - chosen
-            length[gone[found]] = chosen
-            filled += pool[-1].size
-        groups = pool[0] if len(pool) == 1 else np.concatenate(pool)
-        return starts_of(length), groups[runs(first, length)]
+        first, length, pool = self._lists(people, places(self.person, people))
+        starts = starts_of(length)
+        return starts, _copied(pool, first, starts)
 
     def times(self, people: Ints) -> Ints:
         """How often each of these was published so far."""
         at = places(self.person, people)
-        lives = at >= 0
-        times = np.zeros(people.size, dtype=np.int64)
-        times[lives] = self._lengths[at[lives]]
-        gone = self._gone(people, lives)
+        times = np.append(self._lengths, 0)[at]  # nowhere is the last place
+        gone = self._gone(people, at)
         for part, found, place in self._left.find(people[gone]):
             times[gone[found]] = part.lengths[place]
         return times
 
     def forgotten(self, people: Ints) -> Bools:
         """Which of these are made-up members that went: their lists were dropped, and they cannot come back."""
-        forgotten = (people >= MADE_UP) & (places(self.person, people) < 0)
-        forgotten[forgotten] = self._seen.holds(people[forgotten])
+        forgotten = people >= MADE_UP
+        made = people[forgotten]
+        forgotten[forgotten] = (places(self.person, made) < 0) & self._seen.holds(made)
         return forgotten
 
     def advance(self, number: int, people: Ints, group: Ints, count: int) -> GroupHistories:
         """Go on to a release of `count` groups in which these people, each once, were in these groups (from 0 on)."""
         people, group = self._checked(number, people, group, count)
         at = places(self.person, people)
-        stays = np.zeros(self.person.size, dtype=np.bool_)
-        stays[at[at >= 0]] = True
         others = people[at < 0]
         back = self._seen.holds(others)
         if self.forgotten(others).any():
             raise InternalError("a counterfeit that was gone is in a release again")
-        starts, old = self.of(people)
-        starts = starts + np.arange(starts.size)
-        groups = np.empty(old.size + people.size, dtype=np.uint32)
-        is_old = np.ones(groups.size, dtype=np.bool_)
-        is_old[starts[1:] - 1] = False
-        groups[is_old] = old
+        first, length, pool = self._lists(people, at)
+        starts = starts_of(length + 1)
+        groups = _copied(pool, first, starts, spare=1)
         groups[starts[1:] - 1] = self.next_group + group
-        leaving = np.flatnonzero(~stays & (self.person < MADE_UP))
-        left = _Lists(self.person[leaving], starts_of(self._lengths[leaving]), self._chosen(leaving))
+        goes = self.person < MADE_UP
+        goes[at[at >= 0]] = False
+        leaving = np.flatnonzero(goes)
+        ends = starts_of(self._lengths[leaving])
+        left = _Lists(self.person[leaving], ends, _copied(self.groups, self.starts[leaving], ends))
         unchanged = frozenset({SEEN} & self._unchanged) if back.all() else frozenset[str]()
         return GroupHistories(
             number,
@@ -229,25 +213,32 @@ class GroupHistories(Stored):
     def _lengths(self) -> Ints:
         return np.diff(self.starts)
 
-    def _gone(self, people: Ints, lives: Bools) -> Ints:
-        """The positions of those who left."""
-        others = np.flatnonzero(~lives & (people < MADE_UP))
-        return others[self._seen.holds(people[others])]
+    def _lists(self, people: Ints, at: Ints) -> tuple[Ints, Ints, Groups]:
+        """Where the list of each begins, how long it is, and what they are lists of; `at` is who lives where."""
+        first, length = self.starts[at], np.append(self._lengths, 0)[at]  # nowhere is the last place
+        gone = self._gone(people, at)
+        if not gone.size:
+            return first, length, self.groups
+        pool, filled = [self.groups], self.groups.size
+        for part, found, place in self._left.find(people[gone]):
+            chosen = part.lengths[place]
+            pool.append(part.groups[runs(part.starts[place], chosen)])
+            first[gone[found]] = filled + np.cumsum(chosen) - chosen
+            length[gone[found]] = chosen
+            filled += pool[-1].size
+        return first, length, np.concatenate(pool)
 
-    def _chosen(self, at: Ints) -> Groups:
-        """The lists of the living at ascending positions."""
-        if at.size == self.person.size:
-            return self.groups
-        chosen = np.zeros(self.person.size, dtype=np.bool_)
-        chosen[at] = True
-        return self.groups[np.repeat(chosen, self._lengths)]
+    def _gone(self, people: Ints, at: Ints) -> Ints:
+        """The positions of those who left; `at` is who lives where."""
+        others = np.flatnonzero((at < 0) & (people < MADE_UP))
+        return others[self._seen.holds(people[others])]
 
     def _checked(self, number: int, people: Ints, group: Ints, count: int) -> tuple[Ints, Ints]:
         if number <= self.number:
             raise InternalError(f"group histories known up to release {self.number} cannot go on to release {number}")
         if people.size != group.size:
             raise InternalError("people and their groups differ in number")
-        people, group = people.astype(np.int64), group.astype(np.int64)
+        people, group = people.astype(np.int64, copy=False), group.astype(np.int64, copy=False)
         if not (people[1:] > people[:-1]).all():
             order = ascending(people)
             if order.size < people.size:
@@ -260,3 +251,12 @@ class GroupHistories(Stored):
         if self.next_group + count > 2**32:
             raise InternalError("a series has more groups than 32 bits can number")
         return people, group
+
+
+def _copied(pool: Groups, first: Ints, starts: Ints, *, spare: int = 0) -> Groups:
+    """Lists of a pool, from `first` on, one after the other where `starts` says, with so many places after each."""
+    copied, lists = np.empty(int(starts[-1]), dtype=np.uint32), pool.view()
+    lists.flags.writeable = False  # as one that was read from a file is: the kernel is compiled for one kind of pool
+    warm_up(lambda: copy_runs(lists, first[:0], starts[:1], 0, copied[:0]), "copy_runs")
+    copy_runs(lists, first, starts, spare, copied)
+    return copied

@@ -433,7 +433,7 @@ def test_threads_do_not_matter(chain: Any, monkeypatch: pytest.MonkeyPatch) -> N
     for cores, rows in ((1, 20_000), (4, 0), (2, 50), (3, 0)):
         for module in (cor_partition, splitting):
             monkeypatch.setattr(module, "PARALLEL_FROM", rows)
-            monkeypatch.setattr(module.os, "cpu_count", lambda cores=cores: cores)
+            monkeypatch.setattr(module, "cores", lambda cores=cores: cores)
         series = chain(policy(ri.CorSplit(2, 2)))
         for seed, state in enumerate(states):
             series.publish(people(state), seed=seed)

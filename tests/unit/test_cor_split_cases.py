@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,7 +51,7 @@ def test_counterfeits_do_not_depend_on_the_number_of_processors(
     monkeypatch.setattr(cor_partition, "PARALLEL_FROM", 0)
     found = []
     for processors in (1, 2, 8):
-        monkeypatch.setattr(os, "cpu_count", lambda count=processors: count)
+        monkeypatch.setattr(cor_partition, "cores", lambda count=processors: count)
         series = chain(ri.Policy(SCHEMA, ri.CorSplit(m, n)))
         drafts = [series.publish(table, seed=3) for table in tables]
         made = [draft.grouping.counterfeits for draft in drafts]

@@ -219,7 +219,7 @@ def test_the_number_of_cores_changes_nothing(monkeypatch: pytest.MonkeyPatch) ->
     case = Case(cells, bucket, value, [list(range(50)), list(range(3)), list(range(20))], [49.0, 2.0, 19.0])
     found = []
     for cores in (1, 2, 5, 64):
-        monkeypatch.setattr(splitting.os, "cpu_count", lambda cores=cores: cores)
+        monkeypatch.setattr(splitting, "cores", lambda cores=cores: cores)
         monkeypatch.setattr(splitting, "PARALLEL_FROM", 100)
         found.append(case.split(np.random.default_rng(1))[0].tolist())
     assert found[0] == found[1] == found[2] == found[3]

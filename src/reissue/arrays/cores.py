@@ -13,6 +13,9 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+PARALLEL_FROM = 20_000
+"""Fewer rows are not worth a second thread."""
+
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 One = TypeVar("One")

@@ -43,9 +43,11 @@ def numbered(numbers: Ints) -> tuple[Ints, Ints]:
     if high - low > 16 * numbers.size + 1024:
         distinct, place = np.unique(numbers, return_inverse=True)
         return distinct, place
-    there = np.zeros(high - low + 1, dtype=np.bool_)
-    there[numbers - low] = True
-    return np.flatnonzero(there) + low, (np.cumsum(there) - 1)[numbers - low]
+    there, at = np.zeros(high - low + 1, dtype=np.bool_), numbers - low
+    there[at] = True
+    rank = np.cumsum(there, dtype=np.int32)
+    rank -= 1
+    return np.flatnonzero(there) + low, rank[at].astype(np.int64)
 
 
 def in_order(keys: Ints, count: int) -> Ints:

@@ -139,7 +139,8 @@ def _measure(
 
     `least[a, s, b]` and `most[a, s, b]` become the lowest and highest code of attribute b in half s, when
     the part is halved along attribute a. Rows are copied to a block before they are looked at, so that
-    the innermost loop is over plain neighbours and becomes vector instructions.
+    the innermost loop is over plain neighbours and becomes vector instructions. Loops count from 0 and rows are
+    unsigned, here and in `_part`: then the compiler need not ask whether a place is counted from the end.
     """
     width = cells.shape[1]
     least[:] = LARGEST
@@ -149,17 +150,19 @@ def _measure(
         start = base + value * height
         begin = start + low
         while begin < start + high:
-            end = min(begin + BLOCK - size, start + high)
+            rows = lists[0, begin : min(begin + BLOCK - size, start + high)]
             for a in range(width):
                 last = lists[a, start + middle - 1]
                 last_code = np.int32(cells[last, a])
-                for place in range(begin, end):
-                    row = lists[0, place]
-                    code = np.int32(cells[row, a])
-                    codes[a, size + place - begin] = code
-                    first[a, size + place - begin] = (code < last_code) | ((code == last_code) & (row <= last))
-            size += end - begin
-            begin = end
+                into, halves = codes[a, size:], first[a, size:]
+                line = cells[:, a]
+                for place in range(rows.size):
+                    row = rows[place]
+                    code = np.int32(line[np.uint32(row)])
+                    into[place] = code
+                    halves[place] = (code < last_code) | ((code == last_code) & (row <= last))
+            size += rows.size
+            begin += rows.size
             if size == BLOCK:
                 _widen(codes, first, size, least, most)
                 size = 0
@@ -206,25 +209,28 @@ def _part(
             lists[0, first] = lists[best, first]
             lists[0, half] = lists[best, half]
             continue
-        for place in range(first, half):
-            side[lists[best, place]] = 0
-        for place in range(half, after):
-            side[lists[best, place]] = 1
+        chosen = lists[best, first:after]
+        for place in range(half - first):
+            side[np.uint32(chosen[place])] = 0
+        for place in range(half - first, after - first):
+            side[np.uint32(chosen[place])] = 1
         for attribute in range(lists.shape[0]):
             if attribute == best:
                 continue
-            ordered = lists[attribute]
-            kept = first
-            gone = 0
-            for place in range(first, after):
+            ordered = lists[attribute, first:after]
+            kept = np.uint32(0)
+            gone = np.uint32(0)
+            for place in range(ordered.size):
                 row = ordered[place]
                 # Written to both ends, and one of them overwritten: faster than a branch nobody can predict.
                 ordered[kept] = row
                 spilled[gone] = row
-                kept += 1 - side[row]
-                gone += side[row]
-            for place in range(gone):
-                ordered[half + place] = spilled[place]
+                right = np.uint32(side[np.uint32(row)])
+                kept += np.uint32(1) - right
+                gone += right
+            rest = ordered[half - first :]
+            for place in range(rest.size):
+                rest[place] = spilled[place]
 
 
 @njit(cache=True, nogil=True)

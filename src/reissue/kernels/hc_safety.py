@@ -52,6 +52,8 @@ def shared(members: Any, count: int, size: int, n: int, starts: Any, past: Any, 
         keys, counts, slots = larger.keys, larger.counts, larger.slots
     mask = keys.size - 1
     used = 0
+    # A group that has so many lacks fewer than these: it is among those of one of the first, or it is not asked for.
+    first = count - (size - n)
     for at in range(count):
         for place in range(starts[members[at]], starts[members[at] + 1]):
             key = np.int64(past[place]) + 1
@@ -59,6 +61,8 @@ def shared(members: Any, count: int, size: int, n: int, starts: Any, past: Any, 
             while keys[slot] != 0 and keys[slot] != key:
                 slot = (slot + 1) & mask
             if keys[slot] == 0:
+                if at >= first:
+                    continue
                 keys[slot] = key
                 slots[used] = slot
                 used += 1

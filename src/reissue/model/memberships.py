@@ -133,11 +133,15 @@ class Memberships:
     @cached_property
     def again(self) -> tuple[Ints, Ints]:
         """For each release how many members are in several groups of it, and how many memberships are too many."""
-        at, owner = self.position[self.groups], owners(np.diff(self.group_starts))
-        again = np.append(False, (np.diff(at) == 0) & (np.diff(owner) == 0))[: at.size]
-        first = again & ~np.append(False, again)[: at.size]
-        count = len(self.releases)
-        return np.bincount(at[first], minlength=count), np.bincount(at[again], minlength=count)
+        members, memberships = np.zeros((2, len(self.releases)), dtype=np.int64)
+        for at in range(len(self.releases)):
+            here = self.member[self.entries(at)]
+            there = np.zeros(self.people.size, dtype=np.bool_)
+            there[here] = True
+            memberships[at] = here.size - np.count_nonzero(there)
+            if memberships[at]:
+                members[at] = np.count_nonzero(np.bincount(here) > 1)
+        return members, memberships
 
     def need_one_group_each(self, what: str, hint: str) -> None:
         """Say `what` is wrong, release by release, where somebody is in several groups of one."""
@@ -195,10 +199,12 @@ class Histories:
         known = 1
         for at, release in enumerate(where.releases):
             here, groups = where.member[where.entries(at)], max(release.group_count, 1)
-            steps, new = np.unique(last[here] * groups + release.member_groups, return_inverse=True)
-            last[here] = known + new
-            after.append(last[here])
-            parent.append(steps // groups)
+            # Histories are first numbered among those that go on: their pairs with groups are then often dense.
+            going, before = numbered(last[here])
+            steps, new = numbered(before * groups + release.member_groups)
+            after.append(known + new)
+            last[here] = after[-1]
+            parent.append(going[steps // groups])
             added.append(where.bounds[at] + steps % groups)
             known += steps.size
         return cls(joined(after), joined(parent), joined(added), last)

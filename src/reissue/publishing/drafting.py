@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from reissue.arrays.cores import at_once
+from reissue.arrays.cores import PARALLEL_FROM, at_once
 from reissue.arrays.dense import ascending
 from reissue.arrays.types import Ints
 from reissue.errors import GuaranteeBroken, ParameterError, Unprotected
@@ -34,8 +34,6 @@ from reissue.tables.frames import Library, read_table
 from reissue.tables.recode import Recoded, anatomise, generalise, view_of
 from reissue.tables.registered import Registry, code_registered, read_registry, with_values
 
-PARALLEL_FROM = 20_000
-"""Fewer rows are not worth a second thread."""
 Progress = Callable[[str], None]
 """Called with the name of each stage when it begins."""
 

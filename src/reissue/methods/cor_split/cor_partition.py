@@ -31,11 +31,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from reissue.arrays.cores import cores
+from reissue.arrays.cores import PARALLEL_FROM, cores
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Ints, Words
 from reissue.methods.invariance.invariance import Settled, SplitRows
-from reissue.methods.invariance.splitting import PARALLEL_FROM, Cells
+from reissue.methods.invariance.splitting import Cells
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.reasoning.history.group_histories import MADE_UP, GroupHistories, Groups
 
@@ -61,9 +61,9 @@ def cor_partition(settled: Settled, histories: GroupHistories, degree: Degree) -
     seeds = settled.round.rng.integers(2**64, size=arranged.base.size, dtype=np.uint64)
     sizes, which = np.unique(arranged.values, return_inverse=True)
     degrees = np.array([degree(values) for values in sizes.tolist()], dtype=np.int64)[which]
-    cells = parts.cells[arranged.order]
+    cells = parts.cells.take(arranged.order, axis=0)
     group, wanted = _partitioned(arranged, degrees, seeds, cells, parts.lines, starts, past)
-    settled = _with_counterfeits(settled, parts, arranged, group, wanted)
+    settled = _with_counterfeits(settled, parts, arranged, cells, group, wanted)
     of_rows = np.empty_like(group)
     of_rows[arranged.order] = group
     # So far groups are numbered within buckets, with gaps.
@@ -94,18 +94,19 @@ class _Arranged(NamedTuple):
 
     @classmethod
     def of(cls, parts: SplitRows) -> _Arranged:
-        bucket, value = parts.bucket.astype(np.int64), parts.value.astype(np.int64)
-        codes, buckets = int(value.max(initial=0)) + 1, int(bucket.max(initial=-1)) + 1
+        bucket = parts.bucket.astype(np.int64)
+        codes, buckets = int(parts.value.max(initial=0)) + 1, int(bucket.max(initial=-1)) + 1
+        cell = bucket * codes + parts.value
         there = np.zeros((buckets, codes), dtype=np.int64)
-        there[bucket, value] = 1
+        there.ravel()[cell] = 1
         values = there.sum(axis=1)
         height = np.bincount(bucket, minlength=buckets) // np.maximum(values, 1)
         base = np.cumsum(values * height) - values * height
         # Groups are numbered bucket after bucket, so a group's number tells where its rows stand.
-        within = parts.group - (np.cumsum(height) - height)[bucket]
-        rank = np.cumsum(there, axis=1)[bucket, value] - 1
+        first = base - (np.cumsum(height) - height) * values
+        place = np.cumsum(there, axis=1) - 1 + first[:, None]
         order = np.empty(bucket.size, dtype=np.int64)
-        order[base[bucket] + within * values[bucket] + rank] = np.arange(bucket.size)
+        order[place.ravel()[cell] + parts.group * values[bucket]] = np.arange(bucket.size)
         return cls(order, base, values, height)
 
 
@@ -142,7 +143,9 @@ def _chosen(buckets: Buckets, which: Ints) -> Buckets:
     return type(buckets)(base[which], values[which], height[which], degree[which], seed[which])
 
 
-def _with_counterfeits(settled: Settled, parts: SplitRows, arranged: _Arranged, group: Ints, wanted: Ints) -> Settled:
+def _with_counterfeits(
+    settled: Settled, parts: SplitRows, arranged: _Arranged, arranged_cells: Cells, group: Ints, wanted: Ints
+) -> Settled:
     """With the counterfeits that the groups of some buckets lack; each gets the cells of a row that lies near."""
     bucket, rank, number = wanted
     if not bucket.size:
@@ -155,7 +158,7 @@ def _with_counterfeits(settled: Settled, parts: SplitRows, arranged: _Arranged, 
         # Values stand in the order of their codes here, and in the signature in one of its own.
         own = np.argsort(release.signatures.order(int(signatures[which])), kind="stable")
         place[bucket == which] = own[rank[bucket == which]]
-    least, most = _boxes(parts.cells[arranged.order], group, arranged.first[bucket] + number)
+    least, most = _boxes(arranged_cells, group, arranged.first[bucket] + number)
     donors = release.rng.integers(published.size, size=(bucket.size, DONORS))
     cells = parts.cells[donors].astype(np.int64)  # people stand before counterfeits, in the order of the snapshot
     wider = np.zeros(donors.shape)
@@ -172,9 +175,11 @@ def _with_counterfeits(settled: Settled, parts: SplitRows, arranged: _Arranged, 
 def _boxes(cells: Cells, group: Ints, wanted: Ints) -> tuple[Ints, Ints]:
     """The lowest and the highest place along each attribute of the rows of these groups."""
     numbers, which = np.unique(wanted, return_inverse=True)
-    at = np.searchsorted(numbers, group)
-    rows = np.flatnonzero(numbers[np.minimum(at, numbers.size - 1)] == group)
-    rows = rows[np.argsort(at[rows], kind="stable")]
-    starts = np.searchsorted(at[rows], np.arange(numbers.size))
+    at = np.full(max(int(numbers.max(initial=0)), int(group.max(initial=0))) + 1, -1, dtype=np.int64)
+    at[numbers] = np.arange(numbers.size)
+    rows = np.flatnonzero(at[group] >= 0)
+    place = at[group[rows]]
+    rows = rows[np.argsort(place, kind="stable")]
+    starts = np.searchsorted(np.sort(place), np.arange(numbers.size))
     some = cells[rows].astype(np.int64)
     return np.minimum.reduceat(some, starts)[which], np.maximum.reduceat(some, starts)[which]

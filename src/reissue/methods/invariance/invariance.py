@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.arrays.cores import both
+from reissue.arrays.cores import PARALLEL_FROM, both
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
@@ -37,8 +37,6 @@ Shortage = Literal["counterfeit", "withhold", "refuse"]
 Changed = Literal["withhold", "reinsert"]
 Choice = Literal["random", "near"]
 
-PARALLEL_FROM = 20_000
-"""Fewer rows are not worth a second thread."""
 WAITING = "arrivals that are not m-eligible"
 CHANGED = "value changed to one outside the signature"
 

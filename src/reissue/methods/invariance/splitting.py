@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from reissue.arrays.cores import cores
+from reissue.arrays.cores import PARALLEL_FROM, cores
 from reissue.arrays.types import Floats, Ints
 from reissue.errors import InternalError
 from reissue.methods.partition.axes import axis, ordered, places
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from reissue.kernels.halving import Lines, Parts
     from reissue.model.schema import Schema
     from reissue.model.snapshot import Column
-
-PARALLEL_FROM = 20_000
-"""Fewer rows are not worth a second thread."""
 
 Cells = npt.NDArray[np.unsignedinteger]
 Codes = npt.NDArray[np.integer]
@@ -106,7 +103,7 @@ def split(
     shuffle_runs(order, runs, rng)
     columns = order
     if cells.shape[1] and int(parts.height.max()) > 1:
-        columns = order[_halved(cells[order], runs, parts, lines)]
+        columns = order[_halved(cells.take(order, axis=0), runs, parts, lines)]
     # The rows of a run are now in the order of the groups they belong to.
     first = np.cumsum(parts.height) - parts.height
     run_first = np.repeat(first, parts.values)

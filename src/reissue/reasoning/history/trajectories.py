@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reissue.arrays.dense import numbered
 from reissue.arrays.runs import joined, owners, starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
@@ -148,7 +149,8 @@ class Bucket:
 
 def _ways(histories: Histories) -> tuple[Ints, Ints, Ints, Ints]:
     """How many members have each trajectory, its groups, where each one begins; and which one each member has."""
-    last, of_member, people = np.unique(histories.last, return_inverse=True, return_counts=True)
+    last, of_member = numbered(histories.last)
+    people = np.bincount(of_member, minlength=last.size)
     trajectory, groups = [], []
     at, walking = last, np.arange(last.size)
     while walking.size:
@@ -158,7 +160,7 @@ def _ways(histories: Histories) -> tuple[Ints, Ints, Ints, Ints]:
         walking, at = walking[at > 0], at[at > 0]
     passed, through = joined(trajectory), joined(groups)
     order = np.lexsort((through, passed))
-    return people.astype(np.int64), through[order], starts_of(np.bincount(passed, minlength=last.size)), of_member
+    return people, through[order], starts_of(np.bincount(passed, minlength=last.size)), of_member
 
 
 def need_one_place_each(published: Published, which: Sequence[int] | None = None) -> None:

@@ -85,8 +85,9 @@ def _alike(group: Ints, counts: Ints, kind: Ints, part: Ints, starts: Ints) -> I
     while True:
         # Sums of whole numbers that a float holds exactly, up to 2**27 rows; beyond, two kinds may seem to differ
         # that are alike, which makes no class too large.
+        groups = np.arange(int(group.max(initial=-1)) + 1)
         one, other = (
-            np.bincount(kind, _mixed(group, 2 * salt + half) * counts, minlength=part.size) for half in (0, 1)
+            np.bincount(kind, _mixed(groups, 2 * salt + half)[group] * counts, minlength=part.size) for half in (0, 1)
         )
         # Classes by part, then by hash.
         ranked = np.lexsort((one, other, part))
@@ -103,6 +104,8 @@ def _alike(group: Ints, counts: Ints, kind: Ints, part: Ints, starts: Ints) -> I
 def _evenly(group: Ints, counts: Ints, class_of: Ints, size: Ints, width: Ints) -> bool:
     """Whether each group that publishes a kind of a class publishes all of them equally often."""
     whole = size == width
+    if whole.all():
+        return _runs_even(group, counts, size)
     # Where a part is one class, the entries of a group are those of the class, and they stand together already.
     return _runs_even(group[whole], counts[whole], size[whole]) and _mixed_even(
         group[~whole], counts[~whole], class_of[~whole], size[~whole]
@@ -119,12 +122,11 @@ def _runs_even(key: Ints, counts: Ints, size: Ints) -> bool:
     """Whether each run of equal keys is as long as its size says, with equal counts."""
     if not key.size:
         return True
-    starts = np.flatnonzero(np.append(True, np.diff(key) != 0))
-    lengths = np.diff(np.append(starts, key.size))
-    return bool(
-        (lengths == size[starts]).all()
-        and (np.maximum.reduceat(counts, starts) == np.minimum.reduceat(counts, starts)).all()
-    )
+    begins = key[1:] != key[:-1]
+    starts = np.append(0, np.flatnonzero(begins) + 1)
+    lengths = np.diff(starts, append=key.size)
+    begins |= counts[1:] == counts[:-1]
+    return bool((lengths == size[starts]).all() and begins.all())
 
 
 def _mixed(numbers: Ints, salt: int) -> Floats:

@@ -79,11 +79,14 @@ class BucketCounts:
     def __post_init__(self) -> None:
         self.before, self.fresh, self.kept, self.made = (np.zeros_like(self.real) for _ in range(4))
         self._batch = int(self.arrivals.sum())
+        self._starts = self.signature, _first_of_each(self.signature)
 
     @property
     def starts(self) -> Ints:
         """The first slot of each bucket."""
-        return np.flatnonzero(np.diff(self.signature, prepend=-1)).astype(np.int64)
+        if self._starts[0] is not self.signature:
+            self._starts = self.signature, _first_of_each(self.signature)
+        return self._starts[1]
 
     @property
     def holding(self) -> Ints:
@@ -101,6 +104,13 @@ class BucketCounts:
     def first_slots(self) -> dict[int, int]:
         """The first slot of each bucket, by signature."""
         return dict(zip(self.signature[self.starts].tolist(), self.starts.tolist(), strict=True))
+
+    def slots_from(self, signatures: Ints) -> Ints:
+        """The first slot of the bucket of each of these signatures; -1 where there is no such bucket."""
+        most = max(int(self.signature.max(initial=-1)), int(signatures.max(initial=-1)))
+        first = np.full(most + 1, -1, dtype=np.int64)
+        first[self.signature[self.starts]] = self.starts
+        return first[signatures]
 
     def balance(self, unchanged: Bools | None = None) -> None:
         """Fill every slot up to the fullest of its bucket; buckets marked as unchanged stay as they were."""
@@ -215,6 +225,11 @@ class BucketCounts:
             start = first[numbers.number(share.values)]
             wanted[start : start + len(share.values)] += share.each
         return wanted
+
+
+def _first_of_each(signature: Ints) -> Ints:
+    """Where runs of equal signatures begin."""
+    return np.flatnonzero(np.diff(signature, prepend=-1))
 
 
 def _first_served(value: Ints, wanted: Ints, available: Ints) -> Ints:

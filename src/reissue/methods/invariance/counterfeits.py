@@ -15,7 +15,7 @@ from reissue.arrays.types import Ints
 from reissue.model.hierarchy import MISSING
 from reissue.model.memory import Memory
 from reissue.model.schema import Kind, Numeric
-from reissue.model.snapshot import Column, Leaves, Numbers, Snapshot
+from reissue.model.snapshot import Column, Labels, Leaves, Numbers, Snapshot
 
 REDRAWS = 30
 """So often a row is drawn again while it is of the counterfeit's own bucket; there may be no other bucket."""
@@ -63,7 +63,7 @@ class MadeCounterfeits:
         if not len(self):
             return frame
         nothing = pl.DataFrame({name: pl.Series([None], dtype=dtype) for name, dtype in self.cells.schema.items()})
-        return frame.hstack(pl.concat([self.cells, nothing]))
+        return frame.hstack(self.cells.vstack(nothing))
 
     def only(self, rows: Ints) -> MadeCounterfeits:
         """Some of them."""
@@ -114,7 +114,7 @@ class MadeCounterfeits:
             np.concatenate([self.signature, signature]),
             np.concatenate([self.place, place]),
             np.concatenate([self.came, np.full(signature.size, came)]),
-            pl.concat([self.cells, cells]) if len(self) else cells,
+            self.cells.vstack(cells) if len(self) else cells,
             self.next_number + signature.size,
         )
 
@@ -123,8 +123,14 @@ _OWN = (NUMBER, SIGNATURE, PLACE, CAME)
 
 
 def _drawn(column: Column, rows: Ints) -> pl.Series:
-    cells = column.levels.decode(column.codes[rows]).alias(column.name)
-    return cells.cast(pl.String) if isinstance(cells.dtype, pl.Enum) else cells
+    if isinstance(column.levels, Numbers):
+        return column.levels.decode(column.codes[rows]).alias(column.name)
+    labels = _labels(column.levels)
+    return pl.Series(column.name, [labels[code] for code in column.codes[rows].tolist()], dtype=pl.String)
+
+
+def _labels(levels: Labels | Leaves) -> tuple[str, ...]:
+    return levels.hierarchy.leaves if isinstance(levels, Leaves) else levels.labels
 
 
 def _fits(cells: pl.Series, column: Column, kind: Kind) -> bool:
@@ -134,8 +140,9 @@ def _fits(cells: pl.Series, column: Column, kind: Kind) -> bool:
         if cells.dtype != levels.dtype or (cells.null_count() and kind.missing == "refuse"):
             return False
         low, high = (kind.low, kind.high) if isinstance(kind, Numeric) else (None, None)
+        if low is None and high is None:
+            return True
         numbers = cells.drop_nulls().to_physical()
         return not ((low is not None and (numbers < low).any()) or (high is not None and (numbers > high).any()))
-    labels = levels.hierarchy.leaves if isinstance(levels, Leaves) else levels.labels
     refused = {MISSING} if kind.missing == "refuse" else set()
-    return cells.dtype == pl.String and set(cells.unique()) <= set(labels) - refused
+    return cells.dtype == pl.String and set(cells.to_list()) <= set(_labels(levels)) - refused

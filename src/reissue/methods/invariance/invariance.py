@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from reissue.arrays.cores import PARALLEL_FROM, both
 from reissue.arrays.runs import owners
@@ -154,8 +153,7 @@ class Round:
 
     def _slots_of_made(self, buckets: BucketCounts) -> tuple[Ints, Ints]:
         """The counterfeits of the release before whose buckets live, and the slot of each."""
-        first = buckets.first_slots()
-        start = np.array([first.get(signature, -1) for signature in self.made.signature.tolist()], dtype=np.int64)
+        start = buckets.slots_from(self.made.signature)
         there = np.flatnonzero(start >= 0)
         return there, start[there] + self.made.place[there]
 
@@ -357,6 +355,5 @@ class Settled:
         made = None
         if len(self.made):
             values = self.round.space.decode(self.made_value).alias(self.round.snapshot.values.name)
-            values = values.cast(pl.String) if isinstance(values.dtype, pl.Enum) else values
             made = Counterfeits(self.made.number, of_made.astype(np.int32), self.made.cells.with_columns(values))
         return Grouping(group.astype(np.int32), count, made, self.round.held_back, self.round.anew)

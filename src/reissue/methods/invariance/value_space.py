@@ -56,9 +56,9 @@ class ValueSpace:
         return len(self.values)
 
     def decode(self, places: Ints) -> pl.Series:
-        """The cells for values at these places, as they stand in a table."""
+        """The cells for values at these places, as they stand in a table; labels as text."""
         if not isinstance(self.levels, Numbers):
-            return self.levels.decode(places)
+            return pl.Series([self.values[place] for place in places.tolist()], dtype=pl.String)
         numbers = np.array([np.nan if value is None else value for value in self.values], dtype=np.float64)
         return replace(self.levels, values=numbers, missing=True).decode(places)
 

@@ -54,6 +54,9 @@ from reissue.reasoning.equality.cut_merges import HEAVY, TIED, WIDE, Merge, Merg
 OUTSIDE: Final = 0
 
 
+Seen = tuple[int, dict[Pair, int], Counter[int]]
+
+
 class CutGraph:
     """The equivalence graph of one bucket; all its non-zero cuts weigh at least 2 e - 1 at any time."""
 
@@ -81,6 +84,9 @@ class CutGraph:
         """The ends of past stays of people who are left out, as nodes; pairs within one node are safe and dropped."""
         self.staying: Counter[int] = Counter()
         """How many people who are left out are there now, by the node of the release they came in."""
+        self._looked: tuple[tuple[object, ...], Seen] | None = None
+        """The last question about a release, and the answer: plans are changed here and there, and asked about again.
+        None where the graph has changed since."""
 
     def __repr__(self) -> str:
         return f"CutGraph(e={self.e}, {count_of(self.nodes, 'node')}, {count_of(self.living, 'living tuple')})"
@@ -137,7 +143,7 @@ class CutGraph:
         short, after, away = self._look(number, leaving, entering, returners_leaving or {}, returners_entering)
         if short:
             raise InternalError(f"A bucket of release {number} lacks {count_of(short, 'tuple')} for e = {self.e}.")
-        self.edges, self.number = after, number
+        self.edges, self.number, self._looked = after, number, None
         self.staying -= away
         self.watched.update(ordered(node, number) for node in away)
         if returners_entering:
@@ -148,7 +154,7 @@ class CutGraph:
         """Everybody has left: the bucket is not in release `number`. It may come back later, beside what was."""
         if number <= self.number:
             raise InternalError("Releases must come in order.")
-        self.number = number
+        self.number, self._looked = number, None
         self.edges = {
             (pair if pair[0] != OUTSIDE else ordered(pair[1], number)): count for pair, count in self.edges.items()
         }
@@ -159,6 +165,7 @@ class CutGraph:
 
     def contract(self) -> None:
         """Merge nodes: with a reserve where that can be done, without one if there are far too many."""
+        self._looked = None
         self._merge_neighbours(reserve=self.threshold, goal=0)
         self._merge_loose(reserve=self.threshold)
         if self.nodes < self.LIMIT:
@@ -193,7 +200,7 @@ class CutGraph:
         after = {pair: count for pair, count in after.items() if count}
         if any(flow < self.threshold for flow in flows(after, unsure)) or not self.merges.take_out(stays):
             return False
-        self.edges = after
+        self.edges, self._looked = after, None
         self.watched.update(pair for pair in changed if pair[0] != OUTSIDE)
         self.staying.update(self.merges.node_of(came) for came, left in stays if left == OUTSIDE)
         return True
@@ -205,8 +212,21 @@ class CutGraph:
         entering: int,
         returners_leaving: Mapping[int, int],
         returners_entering: int,
-    ) -> tuple[int, dict[Pair, int], Counter[int]]:
+    ) -> Seen:
         """What is missing, the edges there would be, and the people outside the graph who leave, by node."""
+        asked = number, leaving, entering, returners_leaving, returners_entering
+        if self._looked is None or self._looked[0] != asked:
+            self._looked = asked, self._see(*asked)
+        return self._looked[1]
+
+    def _see(
+        self,
+        number: int,
+        leaving: Mapping[int, int],
+        entering: int,
+        returners_leaving: Mapping[int, int],
+        returners_entering: int,
+    ) -> Seen:
         after = self._after(number, leaving, entering)
         away = self._by_node(returners_leaving)
         if away - self.staying:

@@ -11,7 +11,7 @@ In a ledger the graphs are two tables, `nodes` and `edges`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self
 
@@ -159,8 +159,8 @@ class CutGraphs:
         paths = np.zeros(turnover.signature.size, dtype=np.int64)
         np.add.at(paths, np.searchsorted(turnover.signature, left.signature), np.minimum(left.tuples, there))
         short = slow | (turnover.entering + paths < self.threshold)
-        for at in np.flatnonzero(short).tolist():
-            missing[at] = self.graph(int(turnover.signature[at])).missing(**_arguments(turnover, at))
+        for at, signature, told in _arguments(turnover, short):
+            missing[at] = self.graph(signature).missing(**told)
         return missing
 
     def step(self, turnover: Turnover) -> None:
@@ -168,8 +168,8 @@ class CutGraphs:
         if self.missing(turnover).any():
             raise InternalError(f"release {turnover.number} is not safe for e = {self.e}")
         slow = np.isin(turnover.signature, list(self._open))
-        for at in np.flatnonzero(slow).tolist():
-            self.graph(int(turnover.signature[at])).step(**_arguments(turnover, at))
+        for _, signature, told in _arguments(turnover, slow):
+            self.graph(signature).step(**told)
         self._gain(turnover, ~slow)
         self._contract(turnover.number)
         self._close()
@@ -266,21 +266,40 @@ class CutGraphs:
         return np.where(keys[at] == wanted, rows[4][at], 0)
 
 
-def _arguments(turnover: Turnover, at: int) -> dict[str, Any]:
-    """What `CutGraph` wants to know of one bucket."""
-    signature = turnover.signature[at]
-    return {
-        "number": turnover.number,
-        "leaving": _by_came(turnover.leaving, signature),
-        "entering": int(turnover.entering[at]),
-        "returners_leaving": _by_came(turnover.returners_leaving, signature),
-        "returners_entering": int(turnover.returners_entering[at]),
-    }
+def _arguments(turnover: Turnover, which: Bools) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """The places and signatures of some buckets, and what `CutGraph` wants to know of each."""
+    some = np.flatnonzero(which)
+    signature = turnover.signature[some]
+    columns = (turnover.entering[some], turnover.returners_entering[some])
+    leaving, returners_leaving = (
+        _by_came(counts, signature) for counts in (turnover.leaving, turnover.returners_leaving)
+    )
+    for at, one, entering, back, out, back_out in zip(
+        some.tolist(),
+        signature.tolist(),
+        *(column.tolist() for column in columns),
+        leaving,
+        returners_leaving,
+        strict=True,
+    ):
+        yield (
+            at,
+            one,
+            {
+                "number": turnover.number,
+                "leaving": out,
+                "entering": entering,
+                "returners_leaving": back_out,
+                "returners_entering": back,
+            },
+        )
 
 
-def _by_came(counts: Counts, signature: np.int64) -> dict[int, int]:
-    rows = slice(*np.searchsorted(counts.signature, [signature, signature + 1]))
-    return dict(zip(counts.came[rows].tolist(), counts.tuples[rows].tolist(), strict=True))
+def _by_came(counts: Counts, signature: Ints) -> list[dict[int, int]]:
+    """The counts of each of some signatures, by the release they came in."""
+    came, tuples = counts.came.tolist(), counts.tuples.tolist()
+    begin, end = (np.searchsorted(counts.signature, signature, side).tolist() for side in ("left", "right"))
+    return [dict(zip(came[low:high], tuples[low:high], strict=True)) for low, high in zip(begin, end, strict=True)]
 
 
 def _summed(signature: Ints, node: Ints, count: Ints) -> tuple[Ints, Ints, Ints]:

@@ -11,7 +11,7 @@ is followed by what is remembered of the groups of its members (`follow`, by `re
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,8 @@ from reissue.reasoning.history.group_kinds import GroupKinds
 
 WEAK = "weak_"
 """How the names of the tables of weak m-invariance begin."""
+STEP = "correlations"
+"""What is shared of a view is called so."""
 _NONE = np.iinfo(np.int64).max
 
 
@@ -94,35 +96,68 @@ def follow(guarantee: object, m: int, published: Published, state: Memory) -> Fo
     return Followed(found, tables, weak.remark if weak.found.kept.all() else None)
 
 
+@dataclass(frozen=True, repr=False)
+class _Step:
+    """The groups of a release beside what was remembered of earlier ones."""
+
+    histories: GroupHistories
+    kinds: GroupKinds
+    """What was remembered."""
+    after: GroupHistories
+    kinds_after: GroupKinds
+    """What is to be."""
+    smallest: Ints
+    times: Ints
+    """For each member how often they were published so far, this release included."""
+    release_of: Callable[[int], int]
+
+    @classmethod
+    def of(cls, published: Published, histories: GroupHistories, kinds: GroupKinds) -> _Step:
+        """Compare the groups of the release with all earlier ones."""
+        release = published.releases[0]
+        values = published.values if published.magnitudes is None else published.magnitudes.tolist()
+        grown, numbered = kinds.advance(release, values, histories.next_group)
+        members, order = _members(release)
+        again = int(np.count_nonzero(histories.forgotten(members)))
+        if again:
+            raise _gone_and_back(release.number, again)
+        starts, groups = histories.of(members)
+        nothing, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        warm_up(lambda: smallest_apart(one, one, groups[:0], nothing, nothing, nothing, _NONE), "smallest_apart")
+        smallest = smallest_apart(release.member_starts, starts, groups, numbered.kind, grown.first, grown.kind, _NONE)
+        place = np.repeat(numbered.place, release.sizes)
+        after = histories.advance(release.number, members[order], place[order], release.group_count)
+
+        def release_of(at: int) -> int:
+            begin, end = release.member_starts[at], release.member_starts[at + 1]
+            earlier, shared = np.unique(groups[starts[begin] : starts[end]], return_counts=True)
+            kind, number = grown.of(earlier.astype(np.int64))
+            return int(number[(kind == numbered.kind[at]) & (end - begin - shared == smallest[at])][0])
+
+        return cls(histories, kinds, after, grown, smallest, 1 + np.diff(starts), release_of)
+
+    def like(self, histories: GroupHistories, kinds: GroupKinds) -> _Step | None:
+        """The same for others who remember the same; None where they do not."""
+        after = histories.advance_like(self.histories, self.after) if kinds.same(self.kinds) else None
+        return None if after is None else replace(self, histories=histories, kinds=kinds, after=after)
+
+
 def _follow_groups(published: Published, weak: Measure, state: Memory) -> tuple[Compared, Remembered]:
     release = published.releases[0]
-    histories = GroupHistories.read(state)
-    values = published.values if published.magnitudes is None else published.magnitudes.tolist()
-    kinds, numbered = GroupKinds.read(state).advance(release, values, histories.next_group)
-    members, order = _members(release)
-    again = int(np.count_nonzero(histories.forgotten(members)))
-    if again:
-        raise _gone_and_back(release.number, again)
-    starts, groups = histories.of(members)
-    nothing, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    warm_up(lambda: smallest_apart(one, one, groups[:0], nothing, nothing, nothing, _NONE), "smallest_apart")
-    smallest = smallest_apart(release.member_starts, starts, groups, numbered.kind, kinds.first, kinds.kind, _NONE)
-    place = np.repeat(numbered.place, release.sizes)
-    after = histories.advance(release.number, members[order], place[order], release.group_count)
-
-    def release_of(at: int) -> int:
-        begin, end = release.member_starts[at], release.member_starts[at + 1]
-        earlier, shared = np.unique(groups[starts[begin] : starts[end]], return_counts=True)
-        kind, number = kinds.of(earlier.astype(np.int64))
-        return int(number[(kind == numbered.kind[at]) & (end - begin - shared == smallest[at])][0])
-
+    histories, kinds = GroupHistories.read(state), GroupKinds.read(state)
+    with published.shared.lock:
+        # Two promises about correlations remember the same of a series if they have followed it equally long.
+        known: _Step | None = published.shared.found.get(STEP)
+        step = None if known is None else known.like(histories, kinds)
+        if step is None:
+            step = published.shared.found[STEP] = _Step.of(published, histories, kinds)
     found = Compared(
         weak,
-        np.where(smallest == _NONE, np.inf, smallest.astype(np.float64)),
-        _longest(release, 1 + np.diff(starts)),
-        release_of,
+        np.where(step.smallest == _NONE, np.inf, step.smallest.astype(np.float64)),
+        _longest(release, step.times),
+        step.release_of,
     )
-    return found, {**after.tables(), **kinds.tables()}
+    return found, {**step.after.tables(), **step.kinds_after.tables()}
 
 
 def _partner_in_series(found: Correlations, smallest: Floats, begin: int) -> Callable[[int], int]:

@@ -209,6 +209,20 @@ class GroupHistories(Stored):
             unchanged,
         )
 
+    def advance_like(self, before: GroupHistories, after: GroupHistories) -> GroupHistories | None:
+        """Go on as other histories did from `before` to `after`, where that comes to the same.
+
+        None where other things are remembered here, or where somebody came back, whose list is in a part of its own.
+        """
+        arrays = ((self.person, before.person), (self.starts, before.starts), (self.groups, before.groups))
+        alike = (self.number, self.next_group, self._unchanged) == (before.number, before.next_group, before._unchanged)
+        if not (alike and self._seen.same(before._seen) and all(np.array_equal(*pair) for pair in arrays)):
+            return None
+        new = after.person[places(before.person, after.person) < 0]
+        if self._seen.holds(new).any():
+            return None
+        return replace(after, _left=self._left.joined_like(after._left), _prefix=self._prefix)
+
     @property
     def _lengths(self) -> Ints:
         return np.diff(self.starts)

@@ -120,6 +120,12 @@ class GroupKinds(Stored):
             frozenset() if grown else self._unchanged - {RUNS},
         ), Numbered(kind, place)
 
+    def same(self, other: GroupKinds) -> bool:
+        """Whether both know the same of the same groups."""
+        runs = ((self.first, other.first), (self.kind, other.kind), (self.release, other.release))
+        alike = self.kinds == other.kinds and self._unchanged == other._unchanged
+        return alike and all(np.array_equal(*pair) for pair in runs)
+
     def of(self, groups: Ints) -> tuple[Ints, Ints]:
         """The kinds and the releases of groups."""
         run = np.searchsorted(self.first, groups, side="right") - 1

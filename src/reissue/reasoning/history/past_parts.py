@@ -43,6 +43,10 @@ class Ranges:
         """What `table` gave."""
         return cls(table["first"].to_numpy().astype(np.int64), table["last"].to_numpy().astype(np.int64))
 
+    def same(self, other: Ranges) -> bool:
+        """Whether both have the same people."""
+        return np.array_equal(self.first, other.first) and np.array_equal(self.last, other.last)
+
     def holds(self, people: Ints) -> Bools:
         """Who of these is in it."""
         at = np.searchsorted(self.first, people, side="right") - 1
@@ -122,6 +126,10 @@ class Parts(Generic[P]):
         if not part.person.size:
             return self
         return replace(self, added={**self.added, self._name(number, 0): part})
+
+    def joined_like(self, other: Parts[P]) -> Parts[P]:
+        """With what was joined to others since they were read."""
+        return replace(self, added={**self.added, **other.added})
 
     def find(self, people: Ints) -> Iterator[tuple[P, Ints, Ints]]:
         """The parts that have the last entries of people, all of whom must have one.

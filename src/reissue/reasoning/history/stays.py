@@ -343,8 +343,9 @@ def in_order(values: Sequence[object]) -> Signature:
     """A set of values as it is remembered."""
     if not values:
         raise InternalError("a group without values has no signature")
-    if all(type(value) is str for value in values):
-        return tuple(sorted(set(values)))  # type: ignore[type-var]
+    labels = [value for value in values if isinstance(value, str)]
+    if len(labels) == len(values):
+        return tuple(sorted(set(labels)))
     plain = {_plain(value) for value in values}
     if len(plain) < len(set(values)):
         raise ParameterError("A group holds values that differ by less than 64-bit numbers can tell apart.")

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from reissue.arrays.dense import places
@@ -46,6 +47,8 @@ LASTING = ("value", "cohort", "clique", "container", "created")
 """What an instance keeps for as long as it lives."""
 KEPT_OF_INSTANCES = tuple(name for name in INSTANCES.names() if name != "group")
 """What is remembered of them: groups are new in every release."""
+PEOPLE = 2**32
+"""Above all person numbers."""
 LAST = pl.Schema({"release": pl.UInt32, "instance": pl.UInt32, "clique": pl.UInt32, "l": pl.UInt64})
 """The last release judged, the largest numbers ever given, and how many cohorts there are."""
 
@@ -80,8 +83,8 @@ class _Past:
         """The same with one release more."""
         instance, clique = (_largest(roles.instances[name]) for name in ("instance", "clique"))
         return _Past(
-            roles.instances.select(KEPT_OF_INSTANCES).sort("instance"),
-            roles.buddies.select(BUDDIES.names()).sort("instance", "person"),
+            pl.DataFrame([roles.instances[name] for name in KEPT_OF_INSTANCES]).sort("instance"),
+            pl.DataFrame([roles.buddies[name] for name in BUDDIES.names()]).sort("instance", "person"),
             number,
             max(self.instance, instance),
             max(self.clique, clique),
@@ -229,7 +232,8 @@ def _containers_inside(breaches: Breaches, instances: Instances, roles: Roles, m
         "container is in two groups",
         "containers are in two groups",
     )
-    order = np.argsort(roles.container, kind="stable")
+    near = np.flatnonzero(np.isin(roles.container, container))
+    order = near[np.argsort(roles.container[near], kind="stable")]
     ordered = roles.container[order]
     first = np.searchsorted(ordered, container)
     sizes = np.searchsorted(ordered, container, side="right") - first
@@ -274,20 +278,26 @@ def _buddies_inside(breaches: Breaches, instances: Instances, roles: Roles, past
 
 def _lasting(breaches: Breaches, instances: Instances, roles: Roles, past: _Past) -> None:
     """Definition 9: an instance keeps its cohort (and clique, container, value), a living holder his instance."""
-    both = roles.instances.with_columns(group=pl.Series(instances.group)).join(
-        past.instances, on="instance", suffix="_before"
-    )
-    changed = pl.any_horizontal(pl.col(name).ne_missing(pl.col(f"{name}_before")) for name in LASTING)
+    earlier = past.instances.sort("instance")
+    numbers = integers(earlier["instance"])
+    first = np.searchsorted(numbers, instances.number)
+    often = np.searchsorted(numbers, instances.number, side="right") - first
+    now, before = np.repeat(np.arange(often.size), often), runs(first, often)
+    changed = np.zeros(now.size, dtype=np.bool_)
+    for name in LASTING:
+        entries = _labels if name == "value" else integers
+        changed |= entries(roles.instances[name])[now] != entries(earlier[name])[before]
     breaches.add(
-        integers(both.filter(changed)["group"]),
+        instances.group[now[changed]],
         "instance changed its value, cohort, clique, container or time of creation",
         "instances changed their value, cohort, clique, container or time of creation",
     )
     # Somebody inherits from a holder who died; a holder who is registered keeps his instance.
-    alive = pl.col("owner_before").is_in(pl.Series(roles.people).cast(pl.UInt32).implode())
-    passed_on = pl.col("owner").is_not_null() & pl.col("owner").ne_missing(pl.col("owner_before")) & alive
+    owner, owner_before = instances.owner[now], integers(earlier["owner"])[before]
+    alive = places(roles.people, owner_before) >= 0
+    passed_on = (owner >= 0) & (owner != owner_before) & alive & (instances.cohort[now] == HOLDERS)
     breaches.add(
-        integers(both.filter(passed_on & (pl.col("cohort") == HOLDERS))["group"]),
+        instances.group[now[passed_on]],
         "instance of a holder changed its owner",
         "instances of holders changed their owners",
     )
@@ -312,10 +322,17 @@ def _new_numbers(breaches: Breaches, instances: Instances, past: _Past, number: 
 
 def _fewer_buddies(breaches: Breaches, roles: Roles, past: _Past) -> None:
     """Nobody becomes a buddy of an instance that was there before (Definition 7: since it was created)."""
-    old = roles.buddies.join(past.instances.select("instance"), on="instance", how="semi")
-    joined = old.join(past.buddies, on=["instance", "person"], how="anti").height
+    here, there = (
+        integers(table["instance"]) * PEOPLE + integers(table["person"]) for table in (roles.buddies, past.buddies)
+    )
+    older = np.isin(here // PEOPLE, integers(past.instances["instance"]))
+    joined = int(np.count_nonzero(places(np.sort(there), here[older]) < 0))
     breaches.add_whole(joined, "person became a buddy of an older instance", "people became buddies of older instances")
 
 
 def _largest(column: pl.Series) -> int:
     return int(integers(column).max(initial=NOWHERE))
+
+
+def _labels(column: pl.Series) -> npt.NDArray[np.object_]:
+    return column.to_numpy().astype(np.object_)

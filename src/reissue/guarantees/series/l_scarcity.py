@@ -301,7 +301,8 @@ def _within(count: Ints, room: Ints, l: int) -> Bools:  # noqa: E741
 
 def _most(release: PublishedGroups, among: Bools) -> Ints:
     """How often the most frequent value of each group occurs, of those marked."""
-    group = release.value_groups
     most = np.zeros(release.group_count, dtype=np.int64)
-    np.maximum.at(most, group[among], release.counts[among])
+    some = np.flatnonzero(np.diff(release.value_starts))
+    if some.size:
+        most[some] = np.maximum.reduceat(np.where(among, release.counts, 0), release.value_starts[some])
     return most

@@ -111,11 +111,7 @@ class Instances:
     def of(cls, roles: Roles, groups: int) -> Instances:
         """Those of these roles, in a release with so many groups."""
         table = roles.instances
-        position = pl.DataFrame(
-            {"value": list(roles.permanent), "at": range(len(roles.permanent))},
-            schema={"value": pl.String, "at": pl.Int64},
-        )
-        value = table.select("value").join(position, on="value", how="left", maintain_order="left")["at"]
+        value = table["value"].cast(pl.Enum(list(roles.permanent)), strict=False).to_physical()
         group = integers(table["group"])
         return cls(
             integers(table["instance"]),
@@ -132,7 +128,8 @@ class Instances:
 
 def integers(column: pl.Series) -> Ints:
     """A column of numbers as an array; `NOWHERE` for nothing."""
-    return column.cast(pl.Int64).fill_null(NOWHERE).to_numpy().astype(np.int64)
+    numbers = column.cast(pl.Int64)
+    return (numbers.fill_null(NOWHERE) if numbers.null_count() else numbers).to_numpy()
 
 
 class Breaches:

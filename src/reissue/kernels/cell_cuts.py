@@ -1,4 +1,4 @@
-"""Down a tree of cuts: in which cell everybody is."""
+"""Down a tree of cuts, compiled: in which cell everybody is, and which value is most frequent below each node."""
 
 from __future__ import annotations
 
@@ -24,3 +24,27 @@ def descend(
         while left[at] >= 0:
             at = left[at] + (codes[attribute[at], row] >= bound[at])
         node[row] = at
+
+
+@njit(cache=True)
+def most_frequent(
+    nodes: npt.NDArray[np.int64],
+    starts: npt.NDArray[np.int64],
+    ends: npt.NDArray[np.int64],
+    code: npt.NDArray[np.int64],
+    often: npt.NDArray[np.int64],
+    most: npt.NDArray[np.int64],
+) -> None:
+    """How often the most frequent value occurs below each of some nodes.
+
+    `code` are the values along the tree, those below a node from its start up to its end; `often` is nothing for every
+    value, now and again in the end.
+    """
+    for node in nodes:
+        top = 0
+        for place in range(starts[node], ends[node]):
+            often[code[place]] += 1
+            top = max(top, often[code[place]])
+        for place in range(starts[node], ends[node]):
+            often[code[place]] = 0
+        most[node] = top

@@ -45,8 +45,8 @@ class CutTree:
     """The position of the attribute that each node is cut by; -1 for a cell."""
     bound: Ints
     """The lowest code of the right half, in the codes of this table; one above all where nobody is in it."""
-    lowest: npt.NDArray[np.object_]
-    """The number or label that stood there when the cut was made; None for a cell."""
+    number: Floats
+    """The number that stood there when the cut was made, which this table need not have; NaN for labels and cells."""
     left: npt.NDArray[np.int32]
     """The node of the left half; -1 for a cell."""
     parent: npt.NDArray[np.int32]
@@ -62,23 +62,22 @@ class CutTree:
     def undivided(cls) -> CutTree:
         """The whole space as one cell."""
         one = np.full(1, LEAF, dtype=np.int32)
-        return cls(one, np.zeros(1, dtype=np.int64), np.full(1, None, dtype=object), one.copy(), one.copy())
+        return cls(one, np.zeros(1, dtype=np.int64), np.full(1, np.nan), one.copy(), one.copy())
 
     @classmethod
     def from_frame(cls, nodes: pl.DataFrame, quasi: Sequence[Column]) -> CutTree:
         """The tree that `frame` was made of, in the codes of this table."""
-        count = int(nodes["node"].max()) + 1  # type: ignore[arg-type]
+        node, below = nodes["node"].to_numpy(), _whole(nodes["left"])
+        count = int(node.max()) + 1
         attribute, left = (np.full(count, LEAF, dtype=np.int32) for _ in range(2))
-        bound, lowest = np.zeros(count, dtype=np.int64), np.full(count, None, dtype=object)
-        inner = nodes.drop_nulls("left")
-        left[inner["node"].to_numpy()] = inner["left"].to_numpy()
-        lost = inner.height
+        bound, number = np.zeros(count, dtype=np.int64), np.full(count, np.nan)
+        left[node], number[node] = below, nodes["number"].to_numpy()
+        cut_by = _places(nodes["attribute"], [column.name for column in quasi])
+        lost = int(np.count_nonzero(below != LEAF))
         for position, column in enumerate(quasi):
-            mine = inner.filter(pl.col("attribute") == column.name)
-            cut, codes = mine["node"].to_numpy(), _codes(mine, column)
-            attribute[cut], bound[cut] = position, codes
-            kept = mine["number" if isinstance(column.levels, Numbers) else "label"].to_list()
-            lowest[cut] = np.array([*kept, None], dtype=object)[:-1]
+            mine = np.flatnonzero((cut_by == position) & (below != LEAF))
+            codes = _codes(nodes[mine], column)
+            attribute[node[mine]], bound[node[mine]] = position, codes
             lost -= int(np.count_nonzero(codes >= 0))
         if lost:
             raise Refused(
@@ -89,23 +88,27 @@ class CutTree:
         parent = np.full(count, LEAF, dtype=np.int32)
         above = np.flatnonzero(left != LEAF)
         parent[left[above]] = parent[left[above] + 1] = above
-        return cls(attribute, bound, lowest, left, parent)
+        return cls(attribute, bound, number, left, parent)
 
     def frame(self, quasi: Sequence[Column]) -> pl.DataFrame:
         """The tree in terms of values, as it is kept."""
-        names = np.array([*(column.name for column in quasi), None], dtype=object)
-        numeric = [isinstance(column.levels, Numbers) for column in quasi]
-        is_number = np.array([*numeric, False])[self.attribute]
-        number = [value if yes else None for value, yes in zip(self.lowest, is_number.tolist(), strict=True)]
-        label = [None if yes else value for value, yes in zip(self.lowest, is_number.tolist(), strict=True)]
+        nodes = np.sort(np.concatenate(self.levels))
+        cut_by = self.attribute[nodes].astype(np.int64)
+        # The labels of all attributes one after the other, and nothing in the last place.
+        labels = [_labels(column) for column in quasi]
+        first = np.cumsum([0, *map(len, labels)])
+        is_label = np.array([*map(bool, labels), False])[cut_by]
         columns = {
-            "node": np.arange(len(self)),
-            "attribute": names[self.attribute].tolist(),
-            "number": number,
-            "label": label,
-            "left": pl.Series(self.left.astype(np.int64)).replace(LEAF, None),
+            "node": nodes,
+            "attribute": _named([column.name for column in quasi], cut_by),
+            "number": pl.Series(self.number[nodes], nan_to_null=True),
+            "label": _named(
+                [label for some in labels for label in some],
+                np.where(is_label, first[cut_by] + self.bound[nodes], LEAF),
+            ),
+            "left": _without(LEAF, self.left[nodes].astype(np.int64)),
         }
-        return pl.DataFrame(columns, schema=NODES)[np.sort(np.concatenate(self.levels))]
+        return pl.DataFrame(columns, schema=NODES)
 
     def locate(self, codes: Codes) -> Ints:
         """The cell in which each row is; `codes` has a row for each attribute, see `codes_of`."""
@@ -181,7 +184,7 @@ def grow(
     widest attribute has no such cut, the next is tried.
     """
     attribute, bound, left, parent = cells.attribute, cells.bound, cells.left, cells.parent
-    lowest = cells.lowest
+    number = cells.number
     closed = np.zeros(len(cells), dtype=np.bool_)
     closed[fixed] = True
     cell = cell.copy()
@@ -196,20 +199,21 @@ def grow(
             break
         cut, child = opened[done], np.full(opened.size, LEAF, dtype=np.int64)
         child[done] = left.size + 2 * np.arange(done.size)
-        attribute, bound, left, lowest = attribute.copy(), bound.copy(), left.copy(), lowest.copy()
+        attribute, bound, left, number = attribute.copy(), bound.copy(), left.copy(), number.copy()
         attribute[cut], bound[cut], left[cut] = cut_by[done], cut_at[done], child[done]
         for position, column in enumerate(quasi):
-            mine = done[cut_by[done] == position]
-            lowest[opened[mine]] = _values(column)[cut_at[mine]]
+            if isinstance(column.levels, Numbers):
+                mine = done[cut_by[done] == position]
+                number[opened[mine]] = column.levels.values[cut_at[mine]]
         fresh = np.full(2 * done.size, LEAF, dtype=np.int32)
         attribute, left = np.concatenate([attribute, fresh]), np.concatenate([left, fresh])
         bound = np.concatenate([bound, np.zeros(fresh.size, dtype=np.int64)])
-        lowest = np.concatenate([lowest, np.full(fresh.size, None, dtype=object)])
+        number = np.concatenate([number, np.full(fresh.size, np.nan)])
         parent = np.concatenate([parent, np.repeat(cut, 2).astype(np.int32)])
         going_on = child[local] != LEAF
         rows, local = rows[going_on], local[going_on]
         cell[rows] = child[local] + (codes[cut_by[local], rows] >= cut_at[local])
-    return CutTree(attribute, bound, lowest, left, parent), cell
+    return CutTree(attribute, bound, number, left, parent), cell
 
 
 def prune(cells: CutTree, cell: Ints, present: Bools, least: int, fixed: Ints) -> tuple[CutTree, Ints]:
@@ -233,9 +237,8 @@ def prune(cells: CutTree, cell: Ints, present: Bools, least: int, fixed: Ints) -
     while (goes_to[goes_to] != goes_to).any():
         goes_to = goes_to[goes_to]
     parent = np.full(len(cells), LEAF, dtype=np.int32)
-    lowest = cells.lowest.copy()
-    lowest[left == LEAF] = None
-    pruned = CutTree(attribute, cells.bound, lowest, left, parent)
+    number = np.where(left == LEAF, np.nan, cells.number)
+    pruned = CutTree(attribute, cells.bound, number, left, parent)
     for nodes in pruned.levels:
         inner = nodes[left[nodes] != LEAF]
         parent[left[inner]] = parent[left[inner] + 1] = inner
@@ -276,17 +279,16 @@ def _cuts(
     widest = np.argsort(-spread, axis=0, kind="stable")
     cut_by = np.full(nodes, -1, dtype=np.int64)
     cut_at = np.zeros(nodes, dtype=np.int64)
-    for rank in range(len(positions)):
-        for position in range(len(positions)):
-            wanted = (cut_by < 0) & (widest[rank] == position) & (spread[position] > 0)
-            if not wanted.any():
-                continue
-            chosen = np.flatnonzero(wanted[node])
-            codes_here = codes[position][rows[chosen]].astype(np.int64)
-            bounds = _middles(nodes, node[chosen], codes_here, rows[chosen], sorts)
-            found = wanted & (bounds >= 0)
-            cut_by[found] = position
-            cut_at[found] = bounds[found]
+    for across in widest:
+        wanted = (cut_by < 0) & (spread[across, np.arange(nodes)] > 0)
+        if not wanted.any():
+            break
+        chosen = np.flatnonzero(wanted[node])
+        codes_here = codes[across[node[chosen]], rows[chosen]].astype(np.int64)
+        bounds = _middles(nodes, node[chosen], codes_here, rows[chosen], sorts)
+        found = wanted & (bounds >= 0)
+        cut_by[found] = across[found]
+        cut_at[found] = bounds[found]
     return cut_by, cut_at
 
 
@@ -328,18 +330,31 @@ def _labels(column: Column) -> tuple[str, ...]:
     )
 
 
-def _values(column: Column) -> npt.NDArray[np.object_]:
-    """The number or label behind each code."""
-    levels = column.levels
-    values = levels.values.tolist() if isinstance(levels, Numbers) else list(_labels(column))
-    return np.array([*values, None], dtype=object)[:-1]
-
-
 def _codes(nodes: pl.DataFrame, column: Column) -> Ints:
     """The lowest code of each right half in the codes of a column; -1 where its label is no longer known."""
     levels = column.levels
     if isinstance(levels, Numbers):
         values = levels.values[1:] if levels.missing else levels.values
         return np.searchsorted(values, nodes["number"].to_numpy()).astype(np.int64) + int(levels.missing)
-    code_of = {label: code for code, label in enumerate(_labels(column))}
-    return np.array([code_of.get(label, -1) for label in nodes["label"]], dtype=np.int64)
+    return _places(nodes["label"], _labels(column))
+
+
+def _places(column: pl.Series, names: Sequence[str]) -> Ints:
+    """The place of each entry among names; -1 where it is none of them."""
+    return _whole(column.cast(pl.Enum(list(names)), strict=False).to_physical())
+
+
+def _named(names: Sequence[str], places: Ints) -> pl.Series:
+    """The name at each place; nothing at -1."""
+    return _without(LEAF, places).cast(pl.UInt32).cat.to(pl.Enum(list(names))).cast(pl.String)
+
+
+def _whole(column: pl.Series) -> Ints:
+    """Whole numbers; -1 for null."""
+    numbers = column.to_numpy()
+    return np.where(np.isnan(numbers), LEAF, numbers).astype(np.int64)
+
+
+def _without(number: int, numbers: Ints) -> pl.Series:
+    """The numbers, nothing in place of one of them."""
+    return pl.Series(np.where(numbers == number, np.nan, numbers), nan_to_null=True).cast(pl.Int64)

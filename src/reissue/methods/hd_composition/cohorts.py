@@ -25,12 +25,15 @@ owner is, and that shows in no release.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from reissue.arrays.dense import in_order
+from reissue.arrays.dense import in_order, places
+from reissue.arrays.runs import joined
 from reissue.arrays.types import Bools, Ints
 from reissue.methods.hd_composition.cells import LEAF, CutTree
 from reissue.model.roles import BUDDIES, HOLDERS, INSTANCES
@@ -75,6 +78,44 @@ class Ground:
         return np.bincount(self.cell[flags], minlength=len(self.cells)).astype(np.int64)
 
 
+@dataclass(frozen=True, repr=False)
+class KeptRoles:
+    """The instances of the release before, and who could own them, column by column."""
+
+    instance: Ints
+    value: npt.NDArray[np.object_]
+    cohort: Ints
+    clique: Ints
+    container: Ints
+    owner: Ints
+    """A person number; -1 where there is none."""
+    created: Ints
+    deaths: Ints
+    pinned: Bools
+    inherited: Bools
+    of: Ints
+    person: Ints
+    """Somebody's number, and the instance that he could own."""
+
+    @classmethod
+    def read(cls, instances: pl.DataFrame, buddies: pl.DataFrame) -> KeptRoles:
+        """From the tables that `instances_of` and `buddies_of` gave."""
+        owner = instances["owner"].to_numpy()
+        numbers = {
+            name: instances[name].to_numpy().astype(np.int64)
+            for name in ("instance", "cohort", "clique", "container", "created", "deaths")
+        }
+        return cls(
+            **numbers,
+            value=instances["value"].to_numpy(),
+            owner=np.where(np.isnan(owner), NOBODY, owner).astype(np.int64),
+            pinned=instances["pinned"].to_numpy(),
+            inherited=instances["inherited"].to_numpy(),
+            of=buddies["instance"].to_numpy().astype(np.int64),
+            person=buddies["person"].to_numpy().astype(np.int64),
+        )
+
+
 @dataclass(repr=False)
 class Cohorts:
     """The container instances of one permanent value, while a release is made. All arrays have one entry for each."""
@@ -102,29 +143,26 @@ class Cohorts:
     """Owners' rows of those made in this release, holders first, and their cells."""
 
     @classmethod
-    def remembered(
-        cls, value: str, size: int, known: int, kept: pl.DataFrame, buddies: pl.DataFrame, row_of: Ints
-    ) -> Cohorts:
+    def remembered(cls, value: str, size: int, known: int, kept: KeptRoles, row_of: Ints) -> Cohorts:
         """Those of the release before; `row_of` gives the row of each person number, -1 for those not registered."""
-        own = kept.filter(pl.col("value") == value).sort("instance")
-        listed = buddies.join(own.select("instance").with_row_index("at"), on="instance")
-        at, rows = listed["at"].to_numpy(), rows_of(listed["person"].to_numpy().astype(np.int64), row_of)
+        own = np.flatnonzero(kept.value == value)
+        own = own[np.argsort(kept.instance[own], kind="stable")]
+        instance = kept.instance[own]
+        at = places(instance, kept.of)
+        rows = rows_of(kept.person[at >= 0], row_of)
+        at = at[at >= 0]
         # In the order of the registry: person numbers are drawn.
         order = np.lexsort((rows, at))
         at, rows = at[order], rows[order]
-        died = np.bincount(at[rows < 0], minlength=own.height)
-        alive = np.bincount(at[rows >= 0], minlength=own.height)
-        could = np.split(rows[rows >= 0], np.cumsum(alive)[:-1]) if own.height else []
-
-        def column(name: str) -> Ints:
-            return own[name].to_numpy().astype(np.int64)
-
-        owner = rows_of(own["owner"].cast(pl.Int64).fill_null(NOBODY).to_numpy(), row_of)
-        pinned, inherited = own["pinned"].to_numpy() & (owner >= 0), own["inherited"].to_numpy().copy()
-        names = ("instance", "cohort", "clique", "container")
-        one, two, three, four = (column(name) for name in names)
-        created, deaths = column("created"), column("deaths") + died
-        return cls(value, size, known, one, two, three, four, owner, created, deaths, pinned, inherited, could)
+        died = np.bincount(at[rows < 0], minlength=own.size)
+        alive = np.bincount(at[rows >= 0], minlength=own.size)
+        could = np.split(rows[rows >= 0], np.cumsum(alive)[:-1]) if own.size else []
+        owner = rows_of(kept.owner[own], row_of)
+        pinned, inherited = kept.pinned[own] & (owner >= 0), kept.inherited[own]
+        names = (kept.cohort, kept.clique, kept.container)
+        two, three, four = (column[own] for column in names)
+        created, deaths = kept.created[own], kept.deaths[own] + died
+        return cls(value, size, known, instance, two, three, four, owner, created, deaths, pinned, inherited, could)
 
     def __len__(self) -> int:
         return self.instance.size
@@ -319,31 +357,43 @@ class Cohorts:
         shown_not = np.concatenate([np.array(self.suppressed, dtype=np.int64), pinned[has[pinned]]])
         return np.unique(shown_not[ground.present[shown_not]])
 
-    def frame(self, people: Ints, group: Ints) -> pl.DataFrame:
-        """As it is remembered; `people` are the person numbers of the rows, `group` is that of each cell."""
-        owner = pl.Series(np.where(self.owner >= 0, people[self.owner], NOBODY)).replace(NOBODY, None)
-        columns = {
-            "instance": self.instance,
-            "value": pl.repeat(self.value, len(self), eager=True),
-            "cohort": self.cohort,
-            "clique": self.clique,
-            "container": self.cell,
-            "owner": owner,
-            "awake": self.awake,
-            "created": self.created,
-            "group": group[self.cell],
-            "deaths": self.deaths,
-            "pinned": self.pinned,
-            "inherited": self.inherited,
-        }
-        return pl.DataFrame(columns).cast(KEPT_INSTANCES)
 
-    def buddies(self, people: Ints) -> pl.DataFrame:
-        """Who could own each instance; `people` are the person numbers of the rows."""
-        sizes = [rows.size for rows in self.could]
-        rows = np.concatenate([np.empty(0, dtype=np.int64), *self.could])
-        columns = {"instance": np.repeat(self.instance, sizes), "person": people[rows]}
-        return pl.DataFrame(columns).cast(BUDDIES).sort("instance", "person")
+def instances_of(cohorts: Sequence[Cohorts], people: Ints, group: Ints) -> pl.DataFrame:
+    """As they are remembered; `people` are the person numbers of the rows, `group` is that of each cell."""
+
+    def column(name: str) -> Ints:
+        return joined([getattr(one, name) for one in cohorts])
+
+    owner, cell = column("owner"), column("cell")
+    owners = np.where(owner >= 0, people[owner], np.nan)
+    columns = {
+        "instance": column("instance"),
+        "value": [one.value for one in cohorts for _ in range(len(one))],
+        "cohort": column("cohort"),
+        "clique": column("clique"),
+        "container": cell,
+        "owner": pl.Series(owners, nan_to_null=True),
+        "awake": column("awake").astype(np.bool_),
+        "created": column("created"),
+        "group": group[cell],
+        "deaths": column("deaths"),
+        "pinned": column("pinned").astype(np.bool_),
+        "inherited": column("inherited").astype(np.bool_),
+    }
+    return pl.DataFrame(columns, schema_overrides={"value": pl.String}).cast(KEPT_INSTANCES)
+
+
+def buddies_of(cohorts: Sequence[Cohorts], people: Ints) -> pl.DataFrame:
+    """Who could own each instance; `people` are the person numbers of the rows."""
+    instances, buddies = [], []
+    for one in cohorts:
+        instance = np.repeat(one.instance, [rows.size for rows in one.could])
+        person = people[joined(one.could)]
+        order = np.lexsort((person, instance))
+        instances.append(instance[order])
+        buddies.append(person[order])
+    columns = {"instance": joined(instances), "person": joined(buddies)}
+    return pl.DataFrame({name: column.astype(np.uint32) for name, column in columns.items()}, schema=BUDDIES)
 
 
 def rows_of(people: Ints, row_of: Ints) -> Ints:

@@ -34,12 +34,22 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.dense import ascending, distinct
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, InternalError, Refused, count_of
 from reissue.kernels import warm_up
 from reissue.methods.base import Method, Takes, nothing_for_protected_sets
 from reissue.methods.hd_composition.cells import CutTree, codes_of, dense, grow, prune
-from reissue.methods.hd_composition.cohorts import KEPT_INSTANCES, NOBODY, Cohorts, Ground, rows_of
+from reissue.methods.hd_composition.cohorts import (
+    KEPT_INSTANCES,
+    NOBODY,
+    Cohorts,
+    Ground,
+    KeptRoles,
+    buddies_of,
+    instances_of,
+    rows_of,
+)
 from reissue.methods.hd_composition.role_partition import fine_groups, together, widened
 from reissue.model.grouping import Changed, Elsewhere, Grouping
 from reissue.model.memory import Memory, Remembered
@@ -55,7 +65,8 @@ ROLES = "instances"
 COULD = "buddies"
 """Who could own each instance."""
 HAVE = "holders"
-"""Who ever had which permanent value: `person`, `value`."""
+"""Who ever had which permanent value, each once."""
+HOLDERS_KEPT = pl.Schema({"person": pl.UInt32, "value": pl.String})
 NEXT = "numbers"
 """The next release, instance and clique."""
 
@@ -156,26 +167,28 @@ class _Round:
         self.row_of[snapshot.people] = np.arange(len(snapshot))
         codes = {label: code for code, label in enumerate(self.labels)}
         self.permanent = {value: codes.get(value, -1) for value in snapshot.schema.permanent}
-        transient = ~np.isin(snapshot.values.codes, list(self.permanent.values()))
-        self.to_show: Ints = np.bincount(self.owner[transient], minlength=len(snapshot)).astype(np.int64)
+        self.has = {value: self._has(code) for value, code in self.permanent.items()}
+        """For each permanent value who has it in the table."""
+        self.transient: Bools = ~np.isin(snapshot.values.codes, list(self.permanent.values()))
+        """Which values are not permanent."""
+        self.to_show: Ints = np.bincount(self.owner[self.transient], minlength=len(snapshot)).astype(np.int64)
         """How many transient values everybody has that no heir shows as another yet."""
 
     def run(self) -> tuple[Grouping, Remembered]:
         """The groups, and what to remember."""
         if not self.present.any():
             raise Infeasible("Nobody is in the table.", hint="publish when somebody is.")
-        holders = self._holders()
+        holders, ever = self._holders()
         ground = self._ground()
-        cohorts = [self._cohorts(value, code, ground, holders) for value, code in self.permanent.items()]
-        unseen = [one.unseen(ground, self._has(self.permanent[one.value])) for one in cohorts]
+        cohorts = [self._cohorts(value, ground, ever[value]) for value in self.permanent]
+        unseen = [one.unseen(ground, self.has[one.value]) for one in cohorts]
         inherited = self._inherited(cohorts)
         where = self._shown_in(ground, cohorts, inherited)
         of_cell, count = self._partition(ground, cohorts, unseen, where, inherited)
         group = of_cell[ground.cell].astype(np.int32)
         changed = self._replaced(group, count, cohorts, unseen, inherited)
         people = self.snapshot.people
-        frame = pl.concat([pl.DataFrame(schema=KEPT_INSTANCES), *(one.frame(people, of_cell) for one in cohorts)])
-        buddies = pl.concat([pl.DataFrame(schema=BUDDIES), *(one.buddies(people) for one in cohorts)])
+        frame, buddies = instances_of(cohorts, people, of_cell), buddies_of(cohorts, people)
         remembered = {
             TREE: ground.cells.frame(self.snapshot.quasi),
             ROLES: frame,
@@ -189,13 +202,11 @@ class _Round:
 
     def _inherited(self, cohorts: Sequence[Cohorts]) -> dict[int, tuple[int, int]]:
         """The places of the values that heirs show, with the permanent value and the cell that they show it in."""
-        codes = self.snapshot.values.codes
-        transient = ~np.isin(codes, list(self.permanent.values()))
         shown: dict[int, tuple[int, int]] = {}
         for one in cohorts:
             for at in np.flatnonzero(one.awake & one.inherited & (one.cohort == HOLDERS)):
                 mine = self._facts_of(int(one.owner[at]))
-                own = mine[transient[mine]]
+                own = mine[self.transient[mine]]
                 free = own[~np.isin(own, list(shown))]
                 if not free.size:
                     raise InternalError("an heir has no value to show")
@@ -218,6 +229,13 @@ class _Round:
         return cell
 
     @cached_property
+    def _kept(self) -> KeptRoles:
+        """The roles of the release before."""
+        instances = self.memory[ROLES] if ROLES in self.memory else pl.DataFrame(schema=KEPT_INSTANCES)
+        buddies = self.memory[COULD] if COULD in self.memory else pl.DataFrame(schema=BUDDIES)
+        return KeptRoles.read(instances, buddies)
+
+    @cached_property
     def _by_owner(self) -> Ints:
         return np.argsort(self.owner, kind="stable")
 
@@ -232,31 +250,31 @@ class _Round:
         has[self.owner[self.snapshot.values.codes == code]] = True
         return has
 
-    def _holders(self) -> pl.DataFrame:
-        """Everybody who ever had a permanent value; refuse a table in which somebody lost one."""
-        if ROLES in self.memory and not set(self.memory[ROLES]["value"].unique()) <= self.permanent.keys():
+    def _holders(self) -> tuple[pl.DataFrame, dict[str, Bools]]:
+        """Everybody who ever had a permanent value, also as rows; refuse a table in which somebody lost one."""
+        if not set(self._kept.value) <= self.permanent.keys():
             raise Refused(
                 "A value that was permanent is no longer declared so: the people who have it would lose their decoys.",
                 hint="put it back into 'permanent'.",
             )
-        before = (
-            self.memory[HAVE] if HAVE in self.memory else pl.DataFrame(schema={"person": pl.UInt32, "value": pl.String})
-        )
-        rows = rows_of(before["person"].to_numpy().astype(np.int64), self.row_of)
-        here = rows >= 0
-        lost = 0
-        now = []
-        for value, code in self.permanent.items():
-            has = self._has(code)
-            had = rows[(before["value"] == value).to_numpy() & here]
+        before = self.memory[HAVE] if HAVE in self.memory else pl.DataFrame(schema=HOLDERS_KEPT)
+        rows, values = rows_of(before["person"].to_numpy().astype(np.int64), self.row_of), before["value"].to_numpy()
+        lost, ever, fresh = 0, {}, []
+        for value, has in self.has.items():
+            had = rows[(values == value) & (rows >= 0)]
             lost += int(np.count_nonzero(self.present[had] & ~has[had]))
-            now.append(pl.DataFrame({"person": self.snapshot.people[has]}).with_columns(value=pl.lit(value)))
+            first = has.copy()
+            first[had] = False
+            ever[value] = first.copy()
+            ever[value][had] = True
+            people = self.snapshot.people[first].astype(np.uint32)
+            fresh.append(pl.DataFrame({"person": people, "value": [value] * people.size}, schema=HOLDERS_KEPT))
         if lost:
             raise Refused(
                 f"{count_of(lost, 'person has', 'people have')} lost a permanent value that an earlier table had.",
                 hint="permanent values stay with people for ever: correct the table.",
             )
-        return pl.concat([before, *(one.cast({"person": pl.UInt32}) for one in now)]).unique(maintain_order=True)
+        return pl.concat([before, *fresh]), ever
 
     def _ground(self) -> Ground:
         """Where everybody is; cells in which no role lives are cut further, or put together where they are empty."""
@@ -264,9 +282,9 @@ class _Round:
         cells = CutTree.from_frame(self.memory[TREE], quasi) if TREE in self.memory else CutTree.undivided()
         lived_in = np.empty(0, dtype=np.int64)
         if ROLES in self.memory:
-            lived_in = np.unique(self.memory[ROLES]["container"].to_numpy().astype(np.int64))
+            lived_in = distinct(self._kept.container)
         codes = codes_of(quasi)
-        warm_up(lambda: cells.locate(codes[:, :0]))
+        warm_up(lambda: cells.locate(codes[:, :0]), "descend")
         least: list[tuple[Bools, int]] = [(self.present, max(self.method.container, self.method.known + 2))]
         if self.method.known:
             least.append((~self.present, self.method.known + 1))
@@ -274,21 +292,15 @@ class _Round:
         cells, cell = grow(cells, quasi, codes, cell, least, lived_in)
         return Ground.of(cells, cell, self.present)
 
-    def _cohorts(self, value: str, code: int, ground: Ground, holders: pl.DataFrame) -> Cohorts:
-        """The roles for one permanent value."""
-        kept = self.memory[ROLES] if ROLES in self.memory else pl.DataFrame(schema=KEPT_INSTANCES)
-        buddies = self.memory[COULD] if COULD in self.memory else pl.DataFrame(schema=BUDDIES)
-        cohorts = Cohorts.remembered(value, self.method.l, self.method.known, kept, buddies, self.row_of)
-        now = self._has(code)
-        ever = np.zeros(len(self.snapshot), dtype=np.bool_)
-        had = rows_of(holders.filter(pl.col("value") == value)["person"].to_numpy().astype(np.int64), self.row_of)
-        ever[had[had >= 0]] = True
+    def _cohorts(self, value: str, ground: Ground, ever: Bools) -> Cohorts:
+        """The roles for one permanent value; `ever` is who ever had it."""
+        cohorts = Cohorts.remembered(value, self.method.l, self.method.known, self._kept, self.row_of)
         cohorts.update(ground, ever, self.rng, able=self.to_show > 0, heirs=self.method.heirs)
         # An heir who is there shows one of his values; he may be the heir of another holder as well.
         heirs = cohorts.owner[cohorts.awake & cohorts.inherited & (cohorts.cohort == HOLDERS)]
         self.to_show[heirs] -= 1
         owning = cohorts.owner[(cohorts.cohort == HOLDERS) | cohorts.pinned]
-        fresh = now.copy()
+        fresh = self.has[value].copy()
         fresh[owning[owning >= 0]] = False
         cohorts.welcome(np.flatnonzero(fresh), ground, ever, self.rng)
         self.instance, self.clique = cohorts.number(self.number, self.instance, self.clique, ground)
@@ -304,7 +316,7 @@ class _Round:
     ) -> tuple[Ints, int]:
         """The group of each cell, by node, and how many there are."""
         method, cells = self.method, ground.cells
-        transient = ~np.isin(self.snapshot.values.codes, list(self.permanent.values()))
+        transient = self.transient
         facts = ground.cell[self.owner[transient]], self.snapshot.values.codes[transient].astype(np.int64)
         group = fine_groups(cells, ground.per_cell(self.present), facts, method.l)
         group = together(cells, group, [(one.cell[one.awake], one.cohort[one.awake]) for one in cohorts], method.l)
@@ -335,16 +347,15 @@ class _Round:
     ) -> Changed | None:
         """Another value for each that must not be shown, drawn from the table, that the group has room for."""
         codes = self.snapshot.values.codes.astype(np.int64)
-        transient = ~np.isin(codes, list(self.permanent.values()))
         hidden = self._hidden(cohorts, unseen)
         if not hidden.size and not inherited:
             return None
         present = np.bincount(group[self.present], minlength=count)
         of_fact = group[self.owner]
-        concerned = np.isin(of_fact, of_fact[hidden]) & transient
+        concerned = np.isin(of_fact, of_fact[hidden]) & self.transient
         pairs, times = np.unique(np.stack([of_fact[concerned], codes[concerned]]), axis=1, return_counts=True)
         often = {(place, code): number for (place, code), number in zip(pairs.T.tolist(), times.tolist(), strict=True)}
-        pool = codes[transient]
+        pool = codes[self.transient]
         values = np.unique(pool)
         instead = np.empty(hidden.size, dtype=np.int64)
         for at, fact in enumerate(hidden):
@@ -387,12 +398,14 @@ class _Round:
 
     def _roles(self, frame: pl.DataFrame, buddies: pl.DataFrame, ground: Ground) -> Roles:
         """What the checkers are told."""
+        order = ascending(self.snapshot.people)
+        people = self.snapshot.people[order]
         return Roles(
-            instances=frame.select(list(INSTANCES)),
+            instances=pl.DataFrame([frame[name] for name in INSTANCES]),
             buddies=buddies,
-            people=np.sort(self.snapshot.people),
-            container=ground.cell[np.argsort(self.snapshot.people)],
-            present=np.sort(self.snapshot.people[self.present]),
+            people=people,
+            container=ground.cell[order],
+            present=people[self.present[order]],
             permanent=tuple(self.permanent),
         )
 

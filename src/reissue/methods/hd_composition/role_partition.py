@@ -12,8 +12,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from reissue.arrays.dense import in_order
+from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
+from reissue.kernels import warm_up
+from reissue.kernels.cell_cuts import most_frequent
 from reissue.methods.hd_composition.cells import LEAF, CutTree
 from reissue.reasoning.permanence.scarcity import odds_if_present
 
@@ -85,21 +89,14 @@ def _most_frequent(cells: CutTree, cell: Ints, code: Ints) -> Ints:
     most = np.zeros(len(cells), dtype=np.int64)
     if not cell.size:
         return most
-    width = int(code.max()) + 1
-    key, count = np.unique(cell * width + code, return_counts=True)
-    node, code = key // width, key % width
-    for level in cells.levels[::-1]:
-        deep = np.zeros(len(cells), dtype=np.bool_)
-        deep[level] = True
-        here = deep[node]
-        np.maximum.at(most, node[here], count[here])
-        lifted = np.where(here, cells.parent[node], node)
-        lifted = np.maximum(lifted, 0)
-        order = np.argsort(lifted * width + code, kind="stable")
-        ordered = (lifted * width + code)[order]
-        first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-        count = np.add.reduceat(count[order], first)
-        node, code = ordered[first] // width, ordered[first] % width
+    first, last = cells.span
+    place = first[cell]
+    starts = starts_of(np.bincount(place, minlength=cells.leaves.size))
+    along = code[in_order(place, cells.leaves.size)]
+    often = np.zeros(int(code.max()) + 1, dtype=np.int64)
+    none = along[:0]
+    warm_up(lambda: most_frequent(none, none, none, none, none, none), "most_frequent")
+    most_frequent(np.concatenate(cells.levels), starts[first], starts[last], along, often, most)
     return most
 
 
@@ -127,10 +124,9 @@ def together(cells: CutTree, group: Ints, cliques: Sequence[tuple[Ints, Ints]], 
             first = find(int(members[0]))
             for other in members[1:]:
                 root[find(int(other))] = first
-    touched = np.unique(group)
-    united = np.arange(len(cells))
-    united[touched] = [find(int(node)) for node in touched]
-    return united[group]
+    while (root[root] != root).any():
+        root = root[root]
+    return root[group]
 
 
 def widened(

@@ -91,13 +91,14 @@ class _Past:
             cohorts if self.l is None else self.l,
         )
 
-    def tables(self, before: Memory) -> Remembered:
+    def tables(self, before: _Past) -> Remembered:
         """To be remembered; a table that is as it was before need not be written again."""
         last = {"release": self.release, "instance": self.instance, "clique": self.clique, "l": self.l}
         numbers = {name: None if number == NOWHERE else number for name, number in last.items()}
         tables: dict[str, pl.DataFrame | Kept] = {"last": pl.DataFrame([numbers], schema=LAST)}
-        for name, table in (("instances", self.instances), ("buddies", self.buddies)):
-            tables[name] = KEPT if name in before and before[name].equals(table) else table
+        for name in ("instances", "buddies"):
+            table, known = getattr(self, name), getattr(before, name)
+            tables[name] = KEPT if before.l is not None and known.equals(table) else table
         return tables
 
 
@@ -143,8 +144,8 @@ class CohortBased(Following[Breaches]):
         ((_, roles),) = roles_of(self, published, secret)
         past = _Past.read(state)
         breaches = self._judge(release, roles, past)
-        obstacle = self._other_cohorts(past)
-        remembered = past.after(release.number, roles, self.l).tables(state)
+        obstacle = self._other_cohorts(past.l)
+        remembered = past.after(release.number, roles, self.l).tables(past)
         return Followed(breaches, remembered, f"It cannot go on: {obstacle}." if obstacle else None)
 
     def _verdict(self, release: PublishedGroups, found: Breaches) -> Verdict:
@@ -154,12 +155,12 @@ class CohortBased(Following[Breaches]):
 
     def obstacle(self, state: Memory) -> str | None:
         """The number of cohorts has changed."""
-        return self._other_cohorts(_Past.read(state)) or super().obstacle(state)
+        return self._other_cohorts(state["last"]["l"][0] if "last" in state else None) or super().obstacle(state)
 
-    def _other_cohorts(self, past: _Past) -> str | None:
-        if past.l is None or past.l == self.l:
+    def _other_cohorts(self, cohorts: int | None) -> str | None:
+        if cohorts is None or cohorts == self.l:
             return None
-        return f"l = {self.l} is not the l = {past.l} of earlier releases, and cohorts are for ever"
+        return f"l = {self.l} is not the l = {cohorts} of earlier releases, and cohorts are for ever"
 
     def _judge(self, release: PublishedGroups, roles: Roles, past: _Past) -> Breaches:
         need_order(release, past.release)

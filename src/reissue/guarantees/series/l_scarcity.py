@@ -37,7 +37,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -54,6 +54,27 @@ from reissue.reasoning.permanence.scarcity import odds_if_present
 
 LEAST, PERMANENT = "least", "permanent"
 """The tables with the smallest parameters so far, and with the values that were taken as permanent."""
+
+
+class _Judged(NamedTuple):
+    """What the releases so far were judged for."""
+
+    release: int
+    """The last of them."""
+    l: int  # noqa: E741
+    known: int
+    tied: bool
+    """Whether permanent values tie them together."""
+    permanent: frozenset[str]
+
+    @classmethod
+    def read(cls, state: Memory) -> _Judged | None:
+        """What was remembered; None before the first release."""
+        if LEAST not in state:
+            return None
+        least = state[LEAST].row(0, named=True)
+        permanent = frozenset(state[PERMANENT]["value"].to_list())
+        return cls(least["release"], least["l"], least["known"], least["tied"], permanent)
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,42 +142,44 @@ class LScarce(Measured):
     def _next(self, published: Published, release: PublishedGroups, state: Memory, secret: object) -> Followed[Measure]:
         """By the two rules, as long as nothing ties it to earlier releases."""
         measure = self._measure(published, release)
-        need_order(release, int(state[LEAST]["release"][0]) if LEAST in state else 0)
-        tied = bool(len(state)) and (bool(state[LEAST]["tied"][0]) or self._ties(release))
+        before = _Judged.read(state)
+        need_order(release, before.release if before else 0)
+        tied = before is not None and (before.tied or self._ties(release))
         remark = None
-        if obstacle := self._out_already(state):
+        if obstacle := self._out_already(before):
             remark = f"It cannot be given any more: {obstacle}."
         elif tied and measure.kept.all():
             remark = _NOT_PROVEN
-        return Followed(measure, self._remembered(state, release.number, tied), remark)
+        return Followed(measure, self._remembered(before, release.number, tied), remark)
 
     def obstacle(self, state: Memory) -> str | None:
         """Groups that are too small are out, or it is known who was in a release."""
-        if LEAST in state and bool(state[LEAST]["tied"][0]):
+        before = _Judged.read(state)
+        if before is not None and before.tied:
             return "it is known who was in releases after the first, so that permanent values tie them together"
-        return self._out_already(state) or super().obstacle(state)
+        return self._out_already(before) or super().obstacle(state)
 
-    def _remembered(self, state: Memory, number: int, tied: bool) -> Remembered:
+    def _remembered(self, before: _Judged | None, number: int, tied: bool) -> Remembered:
         l, known, permanent = self.l, self.known, [str(label) for label in self.permanent]  # noqa: E741
-        if LEAST in state:
-            l, known = min(l, int(state[LEAST]["l"][0])), min(known, int(state[LEAST]["known"][0]))  # noqa: E741
-            permanent = sorted(set(permanent) & set(state[PERMANENT]["value"].to_list()))
+        if before is not None:
+            l, known = min(l, before.l), min(known, before.known)  # noqa: E741
+            permanent = sorted(set(permanent) & before.permanent)
         least = {"release": number, "l": min(l, EXACT), "known": min(known, EXACT), "tied": tied}
         return {
             LEAST: pl.DataFrame([least]),
             PERMANENT: pl.DataFrame({"value": permanent}, schema={"value": pl.String}),
         }
 
-    def _out_already(self, state: Memory) -> str | None:
+    def _out_already(self, before: _Judged | None) -> str | None:
         """What earlier releases were not judged for."""
-        if LEAST not in state:
+        if before is None:
             return None
-        for name, now in (("l", self.l), ("known", self.known)):
-            if min(now, EXACT) > (least := int(state[LEAST][name][0])):
+        for name, now, least in (("l", self.l, before.l), ("known", self.known, before.known)):
+            if min(now, EXACT) > least:
                 return (
                     f"{name} = {now} is more than the {name} = {least} of an earlier release, and what is out stays out"
                 )
-        new = {str(label) for label in self.permanent} - set(state[PERMANENT]["value"].to_list())
+        new = {str(label) for label in self.permanent} - before.permanent
         if new:
             return f"{count_of(len(new), 'permanent value')} could change in earlier releases"
         return None

@@ -7,11 +7,13 @@ nothing decided on codes can depend on how the table happened to be sorted.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.cores import at_once
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.model.domain import PERSON
 from reissue.model.hierarchy import Hierarchy
@@ -19,6 +21,9 @@ from reissue.model.schema import Schema
 
 Codes = npt.NDArray[np.unsignedinteger]
 People = Ints
+
+SEVERAL_CORES = 200_000
+"""Tables with fewer rows are compared by one core: another would take longer to begin."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -169,32 +174,35 @@ class Delta:
     @classmethod
     def between(cls, last: pl.DataFrame | None, now: pl.DataFrame, value: str, *, known: int, since: int) -> Delta:
         """Compare two frames of snapshots; people numbered below `known` have been in the series before."""
-        here = now[PERSON].to_numpy().astype(np.int64)
+        here = now[PERSON].to_numpy()
         nobody = np.empty(0, dtype=np.int64)
+        before = nobody if last is None else last[PERSON].to_numpy()
+        # Person numbers are dense, so tables with a place for each find everybody in one pass, in their order.
+        size = max(int(here.max(initial=0)), int(before.max(initial=0))) + 1
+        place = np.full(size, -1, dtype=np.int32)
+        place[before] = np.arange(before.size, dtype=np.int32)
+        was, is_here = place >= 0, np.zeros(size, dtype=np.bool_)
+        is_here[here] = True
+        fresh = np.flatnonzero(is_here & ~was)
         if last is None:
-            return cls(np.sort(here), nobody, nobody, nobody, nobody, nobody, since)
-        before = last[PERSON].to_numpy().astype(np.int64)
-        # Person numbers are dense, so a table of places finds everybody in one pass.
-        place = np.full(max(int(here.max(initial=0)), int(before.max(initial=0))) + 1, -1, dtype=np.int64)
-        place[before] = np.arange(before.size)
-        both = np.flatnonzero(place[here] >= 0)
-        stayed, then = here[both], place[here[both]]
-        fresh = np.sort(here[place[here] < 0])
-        place[here] = -1
-        gone = np.sort(before[place[before] >= 0])
+            return cls(fresh, nobody, nobody, nobody, nobody, nobody, since)
+        then = place[here]
 
         def differing(columns: list[str]) -> People:
-            differs = np.zeros(both.size, dtype=np.bool_)
-            for name in columns:
-                differs |= _different(last[name].gather(then), now[name].gather(both))
-            return np.sort(stayed[differs])
+            if not before.size:
+                return nobody
+            differs = np.zeros(here.size, dtype=np.bool_)
+            compared = partial(_different, last, now, then)
+            for found in map(compared, columns) if here.size < SEVERAL_CORES else at_once(compared, columns):
+                differs |= found
+            return np.sort(here[differs & (then >= 0)].astype(np.int64))
 
         shared = [name for name in now.columns if name in last.columns and name not in (PERSON, value)]
         return cls(
             arrived=fresh[fresh >= known],
             returned=fresh[fresh < known],
-            stayed=np.sort(stayed),
-            gone=gone,
+            stayed=np.flatnonzero(is_here & was),
+            gone=np.flatnonzero(was & ~is_here),
             changed_quasi=differing(shared),
             changed_value=differing([value] if value in last.columns else []),
             since=since,
@@ -220,13 +228,23 @@ def smallest_unsigned(size: int) -> type[np.unsignedinteger]:
     return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.uint32
 
 
-def _different(one: pl.Series, other: pl.Series) -> Bools:
-    """Where two columns differ; labels are compared as codes, after the few labels have been matched."""
+def _different(last: pl.DataFrame, now: pl.DataFrame, rows: npt.NDArray[np.int32], name: str) -> Bools:
+    """Where a column differs from what it was in these rows of the last frame; anything at -1.
+
+    Labels are compared as codes, after the few labels have been matched.
+    """
+    different: Bools
+    one, other = last[name], now[name]
     if isinstance(one.dtype, pl.Enum) and isinstance(other.dtype, pl.Enum):
-        code_of = {label: code for code, label in enumerate(other.dtype.categories)}
-        codes = np.array([code_of.get(label, -1) for label in one.dtype.categories], dtype=np.int64)
-        different: npt.NDArray[np.bool_] = codes[one.to_physical().to_numpy()] != other.to_physical().to_numpy()
+        codes, code_of = one.to_physical().to_numpy(), {label: at for at, label in enumerate(other.dtype.categories)}
+        if one.dtype != other.dtype:
+            codes = np.array([code_of.get(label, -1) for label in one.dtype.categories], dtype=np.int32)[codes]
+        different = codes[rows] != other.to_physical().to_numpy()
         return different
+    if one.dtype == other.dtype and one.dtype.is_integer() and not one.null_count() and not other.null_count():
+        different = one.to_numpy()[rows] != other.to_numpy()
+        return different
+    one = one.gather(np.where(rows < 0, 0, rows))
     if one.dtype != other.dtype:
         # The column's kind was changed by a new policy: values are the same if they read the same.
         one, other = one.cast(pl.String), other.cast(pl.String)

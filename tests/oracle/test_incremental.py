@@ -16,6 +16,7 @@ from profiles import seeds, sized
 from worlds import possible
 
 import reissue as ri
+from reissue.arrays import cores
 from reissue.errors import Infeasible
 from reissue.kernels.past import without_channel
 from reissue.methods.incremental import arrivals
@@ -359,10 +360,13 @@ def test_neither_cores_nor_the_order_of_rows_decide_who_is_nearest(monkeypatch: 
     boxes = space.boxes(np.arange(5_000), owner, int(owner.max()) + 1)
     rows = np.arange(2_500, 5_000)
     together = space.nearest(rows, boxes)
-    for cores in (1, 4):
-        monkeypatch.setattr(arrivals.os, "cpu_count", lambda cores=cores: cores)
+    monkeypatch.setattr(arrivals, "BOXED_TOGETHER", 100)
+    for number in (1, 4):
+        monkeypatch.setattr(cores, "cores", lambda number=number: number)
         order = rng.permutation(rows.size)
         assert (space.nearest(rows[order], boxes) == together[order]).all()
+        again = space.boxes(None, owner, boxes.size.size)
+        assert all((one == other).all() for one, other in zip(again, boxes, strict=True))
 
 
 def test_rows_of_one_kind_have_one_nearest_class(monkeypatch: pytest.MonkeyPatch) -> None:

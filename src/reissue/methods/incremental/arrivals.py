@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.cores import at_once, spans
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.methods.partition.cutting import cut
@@ -20,6 +19,8 @@ NO_LIST = -1
 """Where no list is why somebody waits."""
 SEARCHED_TOGETHER = 512
 """So many records are searched for one after the other, by one thread."""
+BOXED_TOGETHER = 200_000
+"""Fewer rows than this are not worth another thread."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,13 +35,28 @@ class KernelRows:
     rules: Any
     """What every batch must satisfy by itself."""
 
-    def boxes(self, rows: Ints, owner: Ints, count: int) -> Any:
-        """The boxes around rows, one for each owner."""
+    def boxes(self, rows: Ints | None, owner: Ints, count: int) -> Any:
+        """The boxes around some rows, or all, one for each owner."""
         from reissue.kernels.nearest import fill
 
-        boxes = _empty(count, self.attributes)
-        cells = self.cells if rows.size == self.cells.shape[0] else self.cells[rows]
-        fill(cells, owner, self.attributes, boxes, self.stratum[rows])
+        cells, stratum = (self.cells, self.stratum) if rows is None else (self.cells[rows], self.stratum[rows])
+
+        def around(part: tuple[int, int]) -> Any:
+            boxes = _empty(count, self.attributes)
+            own = slice(*part)
+            fill(cells[own], owner[own], self.attributes, boxes, stratum[own])
+            return boxes
+
+        boxes, *others = at_once(around, spans(owner.size, BOXED_TOGETHER))
+        for more in others:
+            np.minimum(boxes.low, more.low, out=boxes.low)
+            np.maximum(boxes.high, more.high, out=boxes.high)
+            np.maximum(boxes.stratum, more.stratum, out=boxes.stratum)
+            np.bitwise_or(boxes.sets, more.sets, out=boxes.sets)
+            np.add(boxes.size, more.size, out=boxes.size)
+        if others:
+            none = owner[:0]
+            fill(cells[:0], none, self.attributes, boxes, none)  # measures the losses
         return boxes
 
     def nearest(self, rows: Ints, boxes: Any) -> Ints:
@@ -60,24 +76,25 @@ class KernelRows:
         # of cores decides ties.
         order_of_rows = np.lexsort((*self.cells[rows, :-1].T, self.stratum[rows]))
         ordered = rows[order_of_rows]
+        cells, stratum = self.cells[ordered, :-1], self.stratum[ordered]
         fresh = np.ones(rows.size, dtype=bool)
-        fresh[1:] = (self.cells[ordered[1:], :-1] != self.cells[ordered[:-1], :-1]).any(axis=1)
-        fresh[1:] |= self.stratum[ordered[1:]] != self.stratum[ordered[:-1]]
+        fresh[1:] = (cells[1:] != cells[:-1]).any(axis=1) | (stratum[1:] != stratum[:-1])
         kinds = ordered[fresh]
         found = np.full(kinds.size, -1, dtype=np.int64)
 
         def search(start: int, end: int) -> None:
             kernels.nearest(self.cells, kinds[start:end], self.stratum, *tree, found[start:end])
 
+        def search_all(part: tuple[int, int]) -> None:
+            for start in range(*part):
+                search(start * SEARCHED_TOGETHER, (start + 1) * SEARCHED_TOGETHER)
+
         def begin() -> None:
             kernels.plant(*tree)
             search(0, 0)
 
         warm_up(begin, "nearest", self.cells.dtype)
-        starts = range(0, kinds.size, SEARCHED_TOGETHER)
-        ends = [start + SEARCHED_TOGETHER for start in starts]
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(search, starts, ends))
+        at_once(search_all, spans(-(-kinds.size // SEARCHED_TOGETHER)))
         near = np.empty(rows.size, dtype=np.int64)
         near[order_of_rows] = found[np.cumsum(fresh) - 1]
         return near

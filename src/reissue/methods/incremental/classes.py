@@ -7,25 +7,28 @@ that received batches: class, release, value, how often the state showed it, how
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
-from reissue.arrays.dense import ascending, places
+from reissue.arrays.cores import at_once
+from reissue.arrays.dense import numbered
 from reissue.arrays.runs import owners, runs
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError
 from reissue.methods.invariance.value_space import ValueSpace
 from reissue.model.memory import Memory
-from reissue.model.snapshot import Column, Snapshot
+from reissue.model.snapshot import SEVERAL_CORES, Column, Snapshot
 
 if TYPE_CHECKING:
     from reissue.kernels.past import Past
 
 
 MEMBERS, STATES, VALUES = "members", "states", "values"
+DENSE = 16
+"""Up to so many times as large as there are keys they are counted in a table, and not by sorting."""
 NOBODY = -1
 """The class of a row that is not published."""
 
@@ -50,29 +53,40 @@ class Classes:
         """What is remembered, for the people of a snapshot."""
         remembered = memory[VALUES]["value"].to_list() if VALUES in memory else []
         number_of, values, meanings = _numbered(snapshot.values, remembered)
-        owner, since = np.full((2, len(snapshot)), NOBODY, dtype=np.int64)
-        since[:] = 0
         if MEMBERS not in memory:
+            owner, since = np.full(len(snapshot), NOBODY, dtype=np.int64), np.zeros(len(snapshot), dtype=np.int64)
             return cls(0, owner, since, values, ClassStates.none(), meanings)
         members = memory[MEMBERS]
-        people = _ints(members["person"])
-        at = places(people, snapshot.people)
-        here = at >= 0
-        if int(np.count_nonzero(here)) < people.size:
+        people = members["person"].to_numpy()
+
+        size = int(max(people.max(initial=0), snapshot.people.max(initial=0))) + 1
+
+        def found(wanted: tuple[str, int]) -> Ints:
+            """What a column says of each row; person numbers are dense, so a table has a place for everybody."""
+            name, nothing = wanted
+            table = np.full(size, nothing, dtype=np.int32)
+            table[people] = members[name].to_numpy()
+            return table[snapshot.people].astype(np.int64)
+
+        wanted = (("class", NOBODY), ("since", 0))
+        owner, since = at_once(found, wanted) if len(snapshot) >= SEVERAL_CORES else map(found, wanted)
+        if int(np.count_nonzero(owner >= 0)) < people.size:
             raise InternalError("somebody who was published is missing from a table that only grows")
-        owner[here] = members["class"].to_numpy()[at[here]]
-        since[here] = members["since"].to_numpy()[at[here]]
         states = ClassStates.read(memory[STATES], number_of)
         return cls(int(owner.max(initial=NOBODY)) + 1, owner, since, values, states, meanings)
 
     def tables(self, snapshot: Snapshot) -> dict[str, pl.DataFrame]:
         """What to remember."""
-        published = np.flatnonzero(self.owner >= 0)
-        rows = published[ascending(snapshot.people[published])]
+        size = int(snapshot.people.max(initial=0)) + 1
+        since = np.zeros(size, dtype=np.uint32)
+        since[snapshot.people] = self.since  # 0 for those never published
+        owner = np.zeros(size, dtype=np.uint32)
+        owner[snapshot.people] = self.owner
+        published = since > 0
         members = {
-            "person": snapshot.people[rows].astype(np.uint32),
-            "class": self.owner[rows].astype(np.uint32),
-            "since": self.since[rows].astype(np.uint32),
+            "person": np.flatnonzero(published).astype(np.uint32),
+            "class": owner[published],
+            "since": since[published],
         }
         numeric = any(isinstance(value, float) for value in self.meanings)
         meaning = pl.Series("value", self.meanings, dtype=pl.Float64 if numeric else pl.String, strict=False)
@@ -81,8 +95,16 @@ class Classes:
     def held(self, rows: Ints, part: Ints) -> Held:
         """How often the rows of each part have each value."""
         values = len(self.meanings)
-        keys, counts = np.unique(part * values + self.values[rows], return_counts=True)
+        keys, counts = counted(part * values + self.values[rows])
         return Held(keys // values, keys % values, counts)
+
+    def members(self, classes: Ints) -> tuple[Ints, Ints]:
+        """The rows of some classes, ascending, and for each the place of its class among them."""
+        place = np.full(self.count + 1, NOBODY, dtype=np.int32)  # one more, for those never published
+        place[classes] = np.arange(classes.size, dtype=np.int32)
+        of = place[self.owner]
+        rows = np.flatnonzero(of >= 0)
+        return rows, of[rows].astype(np.int64)
 
 
 class Held(NamedTuple):
@@ -118,11 +140,15 @@ class ClassStates:
     @classmethod
     def read(cls, table: pl.DataFrame, number_of: Ints) -> ClassStates:
         """From the table that `table` gives; values are numbered anew."""
-        states = table.select("class", "release").unique().sort("class", "release")
-        entries = table.join(states.with_row_index("state"), on=["class", "release"]).sort("state", "value")
-        owner, release = (_ints(states[name]) for name in ("class", "release"))
-        state, value, shown, fresh = (_ints(entries[name]) for name in ("state", "value", "shown", "fresh"))
-        return cls(owner, release, state, number_of[value], shown, fresh)
+        owner, release, value, shown, fresh = (
+            table[name].to_numpy().astype(np.int64) for name in ("class", "release", "value", "shown", "fresh")
+        )
+        order = np.lexsort((value, release, owner))
+        owner, release = owner[order], release[order]
+        begins = (np.diff(owner, prepend=-1) != 0) | (np.diff(release, prepend=-1) != 0)
+        first = np.flatnonzero(begins)
+        state = np.cumsum(begins) - 1
+        return cls(owner[first], release[first], state, number_of[value[order]], shown[order], fresh[order])
 
     def table(self) -> pl.DataFrame:
         """One row for each value of each state."""
@@ -199,11 +225,14 @@ class ClassStates:
 
         Values are numbered within each class by those that its rows have; no others can be in a part of it.
         """
+        return self.past_of(*numbered(owner), since, values, needed)
+
+    def past_of(self, classes: Ints, which: Ints, since: Ints, values: Ints, needed: int) -> Past:
+        """The same for classes, ascending, where `which` is the place among them of the one that each row is in."""
         from reissue.kernels.past import Past
 
-        classes, which = np.unique(owner, return_inverse=True)
         width = int(max(values.max(initial=0), self.value.max(initial=0))) + 1
-        keys, local = np.unique(which * width + values, return_inverse=True)
+        keys, local = numbered(which * width + values)
         first = np.searchsorted(keys, np.arange(classes.size + 1) * width)
         mine = np.flatnonzero(np.isin(self.owner, classes))
         of_class = np.searchsorted(classes, self.owner[mine])
@@ -220,9 +249,9 @@ class ClassStates:
         to = (offset[state] + at - first[of_class[state]])[held]
         shown[to], fresh[to] = self.shown[entries][held], self.fresh[entries][held]
         return Past(
-            which.astype(np.int64),
+            which,
             since,
-            (local - first[which]).astype(np.int64),
+            local - first[which],
             np.diff(first),
             np.searchsorted(of_class, np.arange(classes.size + 1)).astype(np.int64),
             self.release[mine],
@@ -233,16 +262,22 @@ class ClassStates:
         )
 
 
-def _ints(column: pl.Series) -> Ints:
-    return column.to_numpy().astype(np.int64)
+def counted(keys: Ints) -> tuple[Ints, Ints]:
+    """Each key once, ascending, and how often it occurs."""
+    if int(keys.max(initial=0)) > DENSE * keys.size:
+        return np.unique(keys, return_counts=True)
+    counts = np.bincount(keys)
+    distinct = np.flatnonzero(counts)
+    return distinct, counts[distinct]
 
 
 def _numbered(column: Column, remembered: list[Any]) -> tuple[Ints, Ints, tuple[object, ...]]:
     """Values numbered as they occur: for those remembered, for the rows, and what the numbers stand for."""
-    space = ValueSpace.of(column, [remembered])
+    counts = np.bincount(column.codes)
+    space = ValueSpace.of(replace(column, codes=np.arange(counts.size, dtype=np.uint32)), [remembered])
     place_of = {value: place for place, value in enumerate(space.values)}
     wanted = np.array([place_of[value] for value in remembered], dtype=np.int64)
-    used = np.union1d(np.flatnonzero(np.bincount(space.rows, minlength=len(space))), wanted)
+    used = np.union1d(space.rows[np.flatnonzero(counts)], wanted)
     number = np.full(len(space), NOBODY, dtype=np.int64)
     number[used] = np.arange(used.size)
-    return number[wanted], number[space.rows], tuple(space.values[place] for place in used)
+    return number[wanted], number[space.rows][column.codes], tuple(space.values[place] for place in used)

@@ -44,7 +44,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from reissue.arrays.dense import places
+from reissue.arrays.dense import in_order, places
 from reissue.arrays.types import Ints
 from reissue.errors import Infeasible, Refused, count_of, listed
 from reissue.methods.base import COUNTS_ONLY, Method, Takes, nothing_for_protected_sets
@@ -172,7 +172,7 @@ class _Release:
             attributes_of(snapshot),
             kernel_rules([rule], snapshot.values.levels, np.zeros(0, dtype=np.int64), counts),
         )
-        self.since_when = _since_when(memory, snapshot, number)
+        self.waited = memory.get(LISTS)
 
     def arrive(self) -> Placed:
         """Publish what can be published."""
@@ -180,10 +180,9 @@ class _Release:
         rows = np.flatnonzero(self.classes.owner == HELD_BACK)
         if not rows.size:
             return Placed(rows, rows, rows, rows, rows)
-        everyone = np.arange(len(self.snapshot))
-        boxes = self.space.boxes(everyone, self.classes.owner, self.classes.count)
+        boxes = self.space.boxes(None, self.classes.owner, self.classes.count)
         room = int(self.method.waiting * len(self.snapshot)) if self.classes.count else 0
-        placed = place(self.space, boxes, rows, self.number - self.since_when[rows], room)
+        placed = place(self.space, boxes, rows, self.number - self._since_when(rows), room)
         received = self._take_in(placed)
         if received.size and not self.method.whole_batches:
             self._split(received)
@@ -214,8 +213,7 @@ class _Release:
         received = np.unique(placed.target[~own])
         if received.size:
             # Also where batches stay whole: a policy that is amended later may let them be cut.
-            before = np.flatnonzero(np.isin(classes.owner, received))
-            shown = classes.held(before, np.searchsorted(received, classes.owner[before]))
+            shown = classes.held(*classes.members(received))
             new = ~own[placed.batch]
             part = np.searchsorted(received, target[placed.batch[new]])
             fresh = classes.held(placed.rows[new], part)
@@ -228,12 +226,13 @@ class _Release:
     def _split(self, received: Ints) -> None:
         """Cut classes that received somebody, where no part opens a channel to any earlier state."""
         classes = self.classes
-        rows = np.flatnonzero(np.isin(classes.owner, received))
-        rows = rows[np.argsort(classes.owner[rows], kind="stable")]
+        rows, of = classes.members(received)
+        order = in_order(of, received.size)
+        rows, of = rows[order], of[order]
         states = classes.states
-        past = states.past(classes.owner[rows], classes.since[rows], classes.values[rows], self.method.l)
+        past = states.past_of(received, of, classes.since[rows], classes.values[rows], self.method.l)
         index = np.arange(rows.size, dtype=np.int32)
-        ends = np.append(np.flatnonzero(np.diff(classes.owner[rows])) + 1, rows.size).astype(np.int64)
+        ends = np.append(np.flatnonzero(np.diff(of)) + 1, rows.size).astype(np.int64)
         ends = cut(
             self.space.cells[rows], index, ends, self.space.attributes, self.space.rules, past, near=CUT_WITH_CARE
         )
@@ -255,15 +254,14 @@ class _Release:
         return pl.DataFrame(
             {
                 "person": people[order].astype(np.uint32),
-                "since": self.since_when[placed.waiting][order].astype(np.uint32),
+                "since": self._since_when(placed.waiting)[order].astype(np.uint32),
                 "list": placed.lists[order].astype(np.int32),
             }
         )
 
-
-def _since_when(memory: Memory, snapshot: Snapshot, number: int) -> Ints:
-    """For each row since which release it has been waiting; this one for all who did not."""
-    if LISTS not in memory:
-        return np.full(len(snapshot), number, dtype=np.int64)
-    people, began = (memory[LISTS][name].to_numpy().astype(np.int64) for name in ("person", "since"))
-    return np.append(began, number)[places(people, snapshot.people)]  # nowhere is the last place
+    def _since_when(self, rows: Ints) -> Ints:
+        """For each row since which release it has been waiting; this one for all who did not."""
+        if self.waited is None:
+            return np.full(rows.size, self.number, dtype=np.int64)
+        people, began = (self.waited[name].to_numpy().astype(np.int64) for name in ("person", "since"))
+        return np.append(began, self.number)[places(people, self.snapshot.people[rows])]  # nowhere is the last place

@@ -46,6 +46,8 @@ from reissue.reasoning.history.states import NOWHERE, States, ints, same_groups
 from reissue.reasoning.history.stays import in_order
 
 RELEASES, PEOPLE, CELLS, VALUES, GROUPS, ENTRIES = "releases", "people", "cells", "values", "groups", "entries"
+ROOM = 4
+"""A table of people may have so many places for each of them; where numbers are sparser, they are searched."""
 LARGER = 4
 """A part of the states that are over has more than so many times the cells of the one behind it."""
 
@@ -109,23 +111,35 @@ class Cells:
         """Which cells are of counterfeits."""
         return np.bincount(self.cell[: np.searchsorted(self.person, 0)], minlength=self.count) > 0
 
+    def _of(self, members: Ints) -> Ints:
+        """The cell of each; -1 for those who are in none yet."""
+        if not self.person.size or not members.size:
+            return np.full(members.size, -1, dtype=np.int64)
+        low, high = int(min(self.person[0], members.min())), int(max(self.person[-1], members.max()))
+        if high - low > ROOM * self.person.size:
+            return np.append(self.cell, -1)[places(self.person, members)]
+        # Person numbers are dense, so a table has a place for everybody.
+        table = np.full(high - low + 1, -1, dtype=np.int64)
+        table[self.person - low if low else self.person] = self.cell
+        return table[members - low if low else members]
+
     def split(self, release: PublishedGroups) -> tuple[Cells, Ints, Bools]:
         """The cells after one more release; for each its group there, and whether it is not what it was before."""
         members, groups = release.members, release.group_count
         group = release.member_groups
-        at = places(self.person, members)
-        known = at >= 0
-        cell, into = self.cell[at[known]], group[known]
-        here, sizes = np.bincount(cell, minlength=self.count), self.sizes
-        place = np.full(self.count, NOWHERE, dtype=np.int64)
-        place[cell] = into  # the last one counts; where others are elsewhere the cell is mixed
-        mixed = np.zeros(self.count, dtype=bool)
-        mixed[cell[place[cell] != into]] = True
-        all_here = here == sizes
-        apart = mixed | ((here > 0) & ~all_here)
+        cell = self._of(members)
+        # One place more, at -1, for those who are new.
+        here = np.bincount(cell + 1, minlength=self.count + 1)[1:]
+        place = np.full(self.count + 1, NOWHERE, dtype=np.int64)
+        place[cell] = group  # the last one counts; where others are elsewhere the cell is mixed
+        mixed = np.zeros(self.count + 1, dtype=bool)
+        mixed[cell[np.flatnonzero(place[cell] != group)]] = True
+        place = place[:-1]
+        all_here = here == self.sizes
+        apart = mixed[:-1] | ((here > 0) & ~all_here)
 
-        inside = apart[cell]
-        keys, part = np.unique(cell[inside] * groups + into[inside], return_inverse=True)
+        inside = np.flatnonzero(np.append(apart, False)[cell])
+        keys, part = np.unique(cell[inside] * groups + group[inside], return_inverse=True)
         origin, went = keys // max(groups, 1), keys % max(groups, 1)
         # Those who are not there keep the number of the cell; if all are there, those of its first group do.
         keeps = all_here[origin] & (np.diff(origin, prepend=NOWHERE) != 0)
@@ -133,16 +147,16 @@ class Cells:
         place[apart] = NOWHERE
         place[origin[keeps]] = went[keeps]
 
-        new = ~known
+        new = np.flatnonzero(cell < 0)
         own_keys, own = np.unique((members[new] < 0) * groups + group[new], return_inverse=True)
         parts = int(np.count_nonzero(~keeps))
         now = self.cell.copy()
-        now[at[known][inside]] = number_of[part]
-        person = np.concatenate([self.person, members[new]])
-        order = np.argsort(person, kind="stable")
+        now[places(self.person, members[inside])] = number_of[part]
+        order = np.argsort(members[new], kind="stable")
+        behind = np.searchsorted(self.person, members[new[order]])
         after = Cells(
-            person[order],
-            np.concatenate([now, self.count + parts + own])[order],
+            np.insert(self.person, behind, members[new[order]]),
+            np.insert(now, behind, self.count + parts + own[order]),
             np.concatenate([self.parent, origin[~keeps], np.full(own_keys.size, -1)]),
         )
         fresh = np.concatenate([apart, np.ones(parts + own_keys.size, dtype=bool)])

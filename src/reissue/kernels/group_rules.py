@@ -16,6 +16,8 @@ class Rules(NamedTuple):
     """No satisfying group is smaller."""
     distinct: int
     """At least so many distinct values."""
+    plain: bool
+    """Whether nothing else is asked for; then values are looked at only until there are enough."""
     entropy: float
     """At least this entropy, in nats."""
     recursive_c: npt.NDArray[np.float64]
@@ -39,21 +41,77 @@ class Rules(NamedTuple):
     """The values as numbers, ascending."""
 
 
+class Held(NamedTuple):
+    """The values of rows that are put together where they agree in everything else: the runs of each place."""
+
+    starts: npt.NDArray[np.int64]
+    """Where the runs of each place begin, and where the last ones end; empty where every row stands for itself."""
+    values: npt.NDArray[np.int32]
+    """The values of a place, each once."""
+    counts: npt.NDArray[np.int32]
+    """How many of the rows have the value."""
+
+
+def by_itself() -> Held:
+    """For rows that each stand for themselves, with their value in the last column."""
+    none = np.zeros(0, dtype=np.int32)
+    return Held(np.zeros(0, dtype=np.int64), none, none)
+
+
 @njit(cache=True, nogil=True)
-def satisfied(cells: Any, low: int, high: int, rules: Any, counts: Any, seen: Any) -> bool:
-    """Whether the rows from `low` to `high` satisfy every rule. `counts` is all zero before and after."""
-    size = high - low
-    if size < rules.smallest:
-        return False
+def count_values(
+    cells: Any, index: Any, low: int, high: int, starts: Any, values: Any, amounts: Any, enough: int, counts: Any,
+    seen: Any,
+) -> int:  # fmt: skip
+    """Count the values in the cells from `low` to `high` until there are `enough` different ones; how many there are.
+
+    `starts`, `values` and `amounts` are those of `Held`. `counts` is all zero before; `seen` says where it is not any
+    more.
+    """
     column = cells.shape[1] - 1
     distinct = 0
     for row in range(low, high):
-        value = cells[row, column]
-        if counts[value] == 0:
-            seen[distinct] = value
-            distinct += 1
-        counts[value] += 1
-    verdict = _holds(size, distinct, rules, counts, seen)
+        if distinct >= enough:
+            break
+        if starts.size == 0:
+            value = np.int64(cells[row, column])
+            if counts[value] == 0:
+                seen[distinct] = value
+                distinct += 1
+            counts[value] += 1
+            continue
+        place = index[row]
+        for run in range(starts[place], starts[place + 1]):
+            value = np.int64(values[run])
+            if counts[value] == 0:
+                seen[distinct] = value
+                distinct += 1
+            counts[value] += amounts[run]
+    return distinct
+
+
+@njit(cache=True, nogil=True)
+def has_different(
+    cells: Any, index: Any, low: int, high: int, starts: Any, values: Any, amounts: Any, enough: int, counts: Any,
+    seen: Any,
+) -> bool:  # fmt: skip
+    """Whether the cells have `enough` different values. `counts` is all zero before and after."""
+    distinct = count_values(cells, index, low, high, starts, values, amounts, enough, counts, seen)
+    for position in range(distinct):
+        counts[seen[position]] = 0
+    return distinct >= enough
+
+
+@njit(cache=True, nogil=True)
+def satisfied(
+    cells: Any, index: Any, low: int, high: int, size: int, held: Any, rules: Any, counts: Any, seen: Any
+) -> bool:
+    """Whether `size` rows, in cells `low` to `high`, satisfy every rule. `counts` is all zero before and after."""
+    if size < rules.smallest:
+        return False
+    enough = rules.distinct if rules.plain else counts.size + 1
+    distinct = count_values(cells, index, low, high, held.starts, held.values, held.counts, enough, counts, seen)
+    verdict = distinct >= rules.distinct and (rules.plain or _holds(size, distinct, rules, counts, seen))
     for position in range(distinct):
         counts[seen[position]] = 0
     return verdict
@@ -61,8 +119,7 @@ def satisfied(cells: Any, low: int, high: int, rules: Any, counts: Any, seen: An
 
 @njit(cache=True, nogil=True)
 def _holds(size: int, distinct: int, rules: Any, counts: Any, seen: Any) -> bool:
-    if distinct < rules.distinct:
-        return False
+    """Whether values that occur as counted keep to the rules about how often they occur, and which they are."""
     if rules.share > 1.0:
         for position in range(distinct):
             if counts[seen[position]] * rules.share > size:

@@ -3,6 +3,9 @@
 Rows are physically moved so that every segment is contiguous; `index` is moved along and says in the
 end which row of the snapshot stands where. Everything is plain arrays: the first columns of `cells`
 are quasi-identifiers, the last is the sensitive value.
+
+No strict cut parts rows that agree in all quasi-identifiers. So they can be put together in one cell: then the last
+column says how many they are, and `held` which values they have. Sizes are always numbers of rows.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from reissue.kernels.group_rules import satisfied
+from reissue.kernels.group_rules import has_different, satisfied
 from reissue.kernels.past import without_channel
 
 CALLED = {"group_rules": "948946988e08", "past": "d4f742a242a1"}
@@ -46,18 +49,25 @@ class Attributes(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _allowed(cells: Any, index: Any, low: int, high: int, rules: Any, past: Any, counts: Any, seen: Any) -> bool:
-    """Whether the rows from `low` to `high` may be a group."""
-    return satisfied(cells, low, high, rules, counts, seen) and without_channel(index, low, high, past)
+def _rows(cells: Any, low: int, high: int, together: bool) -> int:
+    """How many rows the cells from `low` to `high` stand for: one each, or `together` so many as their last column."""
+    if not together:
+        return high - low
+    column = cells.shape[1] - 1
+    size = 0
+    for cell in range(low, high):
+        size += np.int64(cells[cell, column])
+    return size
 
 
 @njit(cache=True, nogil=True)
-def _both(
-    cells: Any, index: Any, low: int, middle: int, high: int, rules: Any, past: Any, counts: Any, seen: Any
+def _allowed(
+    cells: Any, index: Any, low: int, high: int, size: int, held: Any, rules: Any, past: Any, counts: Any, seen: Any
 ) -> bool:
-    """Whether both sides of a cut may be groups."""
-    first = _allowed(cells, index, low, middle, rules, past, counts, seen)
-    return first and _allowed(cells, index, middle, high, rules, past, counts, seen)
+    """Whether the rows from `low` to `high`, so many, may be a group."""
+    if not satisfied(cells, index, low, high, size, held, rules, counts, seen):
+        return False
+    return past.release.size == 0 or without_channel(index, low, high, past)
 
 
 @njit(cache=True, nogil=True)
@@ -122,16 +132,18 @@ def _arrange(
 
 
 @njit(cache=True, nogil=True)
-def _median(cells: Any, low: int, high: int, attribute: int, least: int, most: int, counts: Any) -> Any:
-    """The code of the middle row, how many rows have a smaller code, and the next smaller code."""
-    size = high - low
+def _median(
+    cells: Any, low: int, high: int, size: int, together: bool, attribute: int, least: int, most: int, counts: Any
+) -> Any:
+    """The code of the middle row, how many rows have a smaller code, how many this one, and the next smaller code."""
+    column = cells.shape[1] - 1
     middle = size // 2
+    below = 0
     if most - least <= 4 * size:
         for code in range(least, most + 1):
             counts[code - least] = 0
         for row in range(low, high):
-            counts[cells[row, attribute] - least] += 1
-        below = 0
+            counts[cells[row, attribute] - least] += np.int64(cells[row, column]) if together else 1
         previous = least
         code = least
         while below + counts[code - least] <= middle:
@@ -140,62 +152,29 @@ def _median(cells: Any, low: int, high: int, attribute: int, least: int, most: i
                 previous = code
             code += 1
         return code, below, counts[code - least], previous
-    codes = np.empty(size, np.int64)
-    for row in range(size):
-        codes[row] = cells[low + row, attribute]
+    # Each code with its number of rows behind it, in one number.
+    codes = np.empty(high - low, np.int64)
+    for row in range(low, high):
+        rows = np.int64(cells[row, column]) if together else 1
+        codes[row - low] = np.int64(cells[row, attribute]) << 32 | rows
     codes.sort()
-    code = codes[middle]
-    first = middle
-    while first > 0 and codes[first - 1] == code:
-        first -= 1
-    after = middle
-    while after < size and codes[after] == code:
-        after += 1
-    return code, first, after - first, codes[first - 1] if first > 0 else code
-
-
-@njit(cache=True, nogil=True)
-def _halve(
-    cells: Any, index: Any, low: int, high: int, attribute: int, least: int, most: int, relaxed: bool,
-    rules: Any, past: Any, scratch: Any, counts: Any, seen: Any,
-) -> int:  # fmt: skip
-    """Cut at the median; return where the second half begins, or `low` when no cut there is allowed."""
-    size = high - low
-    code, below, equal, previous = _median(cells, low, high, attribute, least, most, scratch)
-    if relaxed:
-        # Rows that share the middle code may fall on either side. They were shuffled before, so which of
-        # them go left says nothing about their values.
-        left = size // 2
-        if left < rules.smallest or size - left < rules.smallest:
-            return low
-        start = low
-        if below:
-            start = _cut(cells, index, low, high, attribute, previous)
-        _cut(cells, index, start, high, attribute, code)
-        middle = low + left
-        if _allowed(cells, index, low, middle, rules, past, counts, seen) and _allowed(
-            cells, index, middle, high, rules, past, counts, seen
-        ):
-            return middle
-        return low
-    # Two cuts are nearest to the median: before and after the middle code. The more even one first.
-    after = below + equal
-    for attempt in range(2):
-        upper = (attempt == 0) == (abs(2 * after - size) < abs(2 * below - size))
-        left = after if upper else below
-        if left < rules.smallest or size - left < rules.smallest:
-            continue
-        middle = _cut(cells, index, low, high, attribute, code if upper else previous)
-        if _allowed(cells, index, low, middle, rules, past, counts, seen) and _allowed(
-            cells, index, middle, high, rules, past, counts, seen
-        ):
-            return middle
-    return low
+    here = 0
+    previous = least
+    while True:
+        code = codes[here] >> 32
+        equal = 0
+        while here < codes.size and codes[here] >> 32 == code:
+            equal += codes[here] & 0xFFFFFFFF
+            here += 1
+        if below + equal > middle:
+            return code, below, equal, previous
+        below += equal
+        previous = code
 
 
 @njit(cache=True, nogil=True)
 def _descend(
-    cells: Any, index: Any, low: int, high: int, attribute: int, least: int, most: int, relaxed: bool,
+    cells: Any, index: Any, low: int, high: int, held: Any, attribute: int, least: int, most: int, relaxed: bool,
     attributes: Any, rules: Any, past: Any, part_of: Any, bounds: Any, counts: Any, seen: Any,
 ) -> int:  # fmt: skip
     """Go one level down a hierarchy: one part for each child of the common ancestor that has rows.
@@ -207,14 +186,18 @@ def _descend(
     base = attributes.node_start[attribute]
     node = base + _common_node(attributes, attribute, least, most)
     children = attributes.child_start[node + 1] - attributes.child_start[node]
+    # The rows of each child, and the cells they are in.
     sizes = np.zeros(children, np.int64)
+    lengths = np.zeros(children, np.int64)
     child_of = np.empty(most - least + 1, np.int32)
     for child in range(children):
         which = base + attributes.children[attributes.child_start[node] + child]
         for code in range(max(least, attributes.first[which]), min(most, attributes.last[which]) + 1):
             child_of[code - least] = child
     for row in range(low, high):
-        sizes[child_of[cells[row, attribute] - least]] += 1
+        child = child_of[cells[row, attribute] - least]
+        lengths[child] += 1
+        sizes[child] += _rows(cells, row, row + 1, held.starts.size > 0)
     if not relaxed:
         for child in range(children):
             if 0 < sizes[child] < rules.smallest:
@@ -231,9 +214,12 @@ def _descend(
                 parts += 1
         if parts < 2:
             return 1
-        bounds[: parts + 1] = low
+        rows = np.zeros(parts, np.int64)
+        for part in range(parts + 1):
+            bounds[part] = low
         for child in range(children):
-            bounds[part_of_child[child] + 1] += sizes[child]
+            bounds[part_of_child[child] + 1] += lengths[child]
+            rows[part_of_child[child]] += sizes[child]
         for part in range(parts):
             bounds[part + 1] += bounds[part] - low
         for code in range(least, most + 1):
@@ -243,7 +229,9 @@ def _descend(
         for child in range(children):
             if sizes[child] and not pooled[child]:
                 part = part_of_child[child]
-                if not _allowed(cells, index, bounds[part], bounds[part + 1], rules, past, counts, seen):
+                if not _allowed(
+                    cells, index, bounds[part], bounds[part + 1], rows[part], held, rules, past, counts, seen
+                ):
                     if not relaxed:
                         return 1
                     pooled[child] = True
@@ -251,7 +239,7 @@ def _descend(
                     good = False
         if not good:
             continue
-        if pool_size and not _allowed(cells, index, bounds[0], bounds[1], rules, past, counts, seen):
+        if pool_size and not _allowed(cells, index, bounds[0], bounds[1], rows[0], held, rules, past, counts, seen):
             smallest = -1
             for child in range(children):
                 if sizes[child] and not pooled[child] and (smallest < 0 or sizes[child] < sizes[smallest]):
@@ -299,37 +287,64 @@ def _measure(
 
 
 @njit(cache=True, nogil=True)
-def _attempt(
-    cells: Any, index: Any, low: int, high: int, attribute: int, least: int, most: int, relaxed: bool,
-    attributes: Any, rules: Any, past: Any, scratch: Any, part_of: Any, bounds: Any, counts: Any, seen: Any,
+def _halve(
+    cells: Any, index: Any, low: int, high: int, size: int, held: Any, attribute: int, least: int, most: int,
+    relaxed: bool, rules: Any, past: Any, scratch: Any, bounds: Any, counts: Any, seen: Any,
 ) -> int:  # fmt: skip
-    """Cut along one attribute: fills `bounds`, returns the number of parts, or 1 when no cut is allowed."""
-    if least == most and not relaxed:
-        return 1
-    if attributes.is_tree[attribute] and least < most:
-        return _descend(
-            cells, index, low, high, attribute, least, most, relaxed,
-            attributes, rules, past, part_of, bounds, counts, seen,
-        )  # fmt: skip
-    middle = _halve(cells, index, low, high, attribute, least, most, relaxed, rules, past, scratch, counts, seen)
-    if middle == low:
-        return 1
-    bounds[0] = low
-    bounds[1] = middle
-    bounds[2] = high
-    return 2
+    """Cut at the median: fills `bounds`, returns the number of parts, or 1 when no cut there is allowed.
+
+    Relaxed cuts part rows that are alike, so there every cell must be one row.
+    """
+    together = held.starts.size > 0
+    code, below, equal, previous = _median(cells, low, high, size, together, attribute, least, most, scratch)
+    # Two cuts are nearest to the median: before and after the middle code. The more even one first.
+    after = below + equal
+    for attempt in range(1 if relaxed else 2):
+        upper = (attempt == 0) == (abs(2 * after - size) < abs(2 * below - size))
+        left = size // 2 if relaxed else after if upper else below
+        if left < rules.smallest or size - left < rules.smallest:
+            continue
+        if relaxed:
+            # Rows that share the middle code may fall on either side. They were shuffled before, so which of
+            # them go left says nothing about their values.
+            start = low
+            if below:
+                start = _cut(cells, index, low, high, attribute, previous)
+            _cut(cells, index, start, high, attribute, code)
+            middle = low + left
+        else:
+            middle = _cut(cells, index, low, high, attribute, code if upper else previous)
+        bounds[0] = low
+        bounds[1] = middle
+        bounds[2] = high
+        good = True
+        for part in range(2):
+            begin, end = bounds[part], bounds[part + 1]
+            if rules.plain and past.release.size == 0:
+                # Most rules are like this. What is handed over counts: arrays are claimed and freed at every call.
+                good = has_different(
+                    cells, index, begin, end, held.starts, held.values, held.counts, rules.distinct, counts, seen
+                )
+            else:
+                rows = left if part == 0 else size - left
+                good = _allowed(cells, index, begin, end, rows, held, rules, past, counts, seen)
+            if not good:
+                break
+        if good:
+            return 2
+    return 1
 
 
 @njit(cache=True, nogil=True)
 def split(
-    cells: Any, index: Any, given: Any, attributes: Any, rules: Any, past: Any, relaxed: bool, near: int, limit: int,
-    ends: Any,
+    cells: Any, index: Any, held: Any, given: Any, attributes: Any, rules: Any, past: Any, relaxed: bool, near: int,
+    limit: int, ends: Any,
 ) -> int:  # fmt: skip
-    """Cut segments of rows, which end where `given` says, as long as any cut is allowed.
+    """Cut segments of cells, which end where `given` says, as long as any cut is allowed.
 
     Segments of at most `near` rows are cut where the loss is least, others where they are widest. Segments of at
     most `limit` rows are left as they are, for a later call. `ends` receives where the
-    segments end, in the order of rows. Returns how many there are. Relaxed cuts are tried only where no strict
+    segments end, in the order of cells. Returns how many there are. Relaxed cuts are tried only where no strict
     one is allowed, so that a relaxed grouping refines the strict one.
     """
     width = cells.shape[1] - 1
@@ -356,61 +371,78 @@ def split(
         stack[given.size - 1 - segment, 1] = given[segment]
     depth = given.size
     segments = 0
-    # Never true. A constant would be a type of its own, and everything called with it be compiled twice.
-    loosely = depth < 0
+    together = held.starts.size > 0
     while depth:
         depth -= 1
         low = stack[depth, 0]
         high = stack[depth, 1]
-        size = high - low
+        size = _rows(cells, low, high, together)
         parts = 1
+        favourite = -1
+        phase = 3
         if size > limit and size >= 2 * rules.smallest:
-            favourite = 0
             stamp += 1
             _measure(cells, low, high, attributes, least, most, extents, marks, stamp)
-            if size <= near:
-                least_loss = np.inf
-                for attribute in range(width):
-                    parts = _attempt(
-                        cells, index, low, high, attribute, least[attribute], most[attribute], loosely,
-                        attributes, rules, past, scratch, part_of, bounds, counts, seen,
-                    )  # fmt: skip
-                    if parts == 1:
-                        continue
-                    loss = 0.0
-                    for part in range(parts):
-                        stamp += 1
-                        _measure(
-                            cells, bounds[part], bounds[part + 1], attributes,
-                            part_least, part_most, part_extents, marks, stamp,
-                        )  # fmt: skip
-                        loss += part_extents.sum() * (bounds[part + 1] - bounds[part])
-                    if loss < least_loss:
-                        least_loss = loss
-                        favourite = attribute
-                if least_loss < np.inf:
-                    extents[favourite] = np.inf
-                parts = 1
-            for loose in range(2 if relaxed else 1):
-                wanted[:] = extents
-                for _ in range(width):
-                    attribute = int(np.argmax(wanted))
+            phase = 0 if size <= near else 1
+        # 0: the attribute with the least loss is looked for; 1: it is tried first, or the widest, then the others;
+        # 2: the same with relaxed cuts.
+        while phase < (3 if relaxed else 2) and parts == 1:
+            least_loss = np.inf
+            for attribute in range(width):
+                wanted[attribute] = extents[attribute]
+            for turn in range(width):
+                attribute = turn
+                if phase:
+                    attribute = 0
+                    for other in range(1, width):
+                        if wanted[other] > wanted[attribute]:
+                            attribute = other
                     wanted[attribute] = -1.0
-                    parts = _attempt(
-                        cells, index, low, high, attribute, least[attribute], most[attribute], loose == 1,
-                        attributes, rules, past, scratch, part_of, bounds, counts, seen,
+                if least[attribute] == most[attribute] and phase < 2:
+                    continue
+                if attributes.is_tree[attribute] and least[attribute] < most[attribute]:
+                    parts = _descend(
+                        cells, index, low, high, held, attribute, least[attribute], most[attribute], phase == 2,
+                        attributes, rules, past, part_of, bounds, counts, seen,
                     )  # fmt: skip
-                    if parts > 1:
-                        break
-                if parts > 1:
+                else:
+                    parts = _halve(
+                        cells, index, low, high, size, held, attribute, least[attribute], most[attribute], phase == 2,
+                        rules, past, scratch, bounds, counts, seen,
+                    )  # fmt: skip
+                if parts == 1:
+                    continue
+                if phase:
                     break
+                loss = 0.0
+                for part in range(parts):
+                    stamp += 1
+                    _measure(
+                        cells, bounds[part], bounds[part + 1], attributes,
+                        part_least, part_most, part_extents, marks, stamp,
+                    )  # fmt: skip
+                    wide = 0.0
+                    for other in range(width):
+                        wide += part_extents[other]
+                    loss += wide * _rows(cells, bounds[part], bounds[part + 1], together)
+                parts = 1
+                if loss < least_loss:
+                    least_loss = loss
+                    favourite = attribute
+            if favourite >= 0:
+                extents[favourite] = np.inf
+            elif phase == 0 and not relaxed:
+                break  # no cut was allowed, so none is in the next phase; relaxed, rows must be moved all the same
+            phase += 1
         if parts == 1:
             ends[segments] = high
             segments += 1
             continue
         while depth + parts > stack.shape[0]:
             larger = np.empty((2 * stack.shape[0], 2), np.int64)
-            larger[: stack.shape[0]] = stack
+            for place in range(depth):
+                larger[place, 0] = stack[place, 0]
+                larger[place, 1] = stack[place, 1]
             stack = larger
         for part in range(parts - 1, -1, -1):
             stack[depth, 0] = bounds[part]

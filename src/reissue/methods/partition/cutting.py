@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import math
-import os
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.cores import at_once, cores
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
 from reissue.methods.partition.axes import axis, ordered, places
 from reissue.model.promise import Promise
 from reissue.model.rules import Close, Distinct, Entropy, Recursive, Rows, Rule, Share, Spread
 from reissue.model.snapshot import Labels, Leaves, Levels, Numbers, Snapshot, strata
-
-if TYPE_CHECKING:
-    pass
 
 NEAR = 4
 """So many times the smallest size are few rows: the best cut is looked for."""
@@ -39,12 +35,11 @@ def cells_of(snapshot: Snapshot, values: npt.NDArray[np.uint32]) -> npt.NDArray[
     return cells
 
 
-def present(codes: npt.NDArray[np.unsignedinteger]) -> tuple[Ints, npt.NDArray[np.uint32]]:
-    """The codes that occur, and the column in places among them: distances count present values only."""
-    used = np.flatnonzero(np.bincount(codes))
+def places_among(used: Ints) -> npt.NDArray[np.uint32]:
+    """For each code its place among those that occur: distances between values count present ones only."""
     place = np.zeros(int(used[-1]) + 1, dtype=np.uint32)
     place[used] = np.arange(used.size, dtype=np.uint32)
-    return used, place[codes]
+    return place
 
 
 def by_strata(snapshot: Snapshot, cells: npt.NDArray[np.unsignedinteger], index: npt.NDArray[np.int32]) -> Ints:
@@ -66,48 +61,55 @@ def cut(
     rules: Any,
     past: Any = None,
     *,
+    held: Any = None,
     relaxed: bool = False,
     near: int | None = None,
 ) -> Ints:
     """Cut segments of rows, which end as given, as long as every part keeps the rules; return where parts end.
+
+    The rows are people or, where `held` says which values they have, cells of people.
 
     `past` are the earlier states of the classes that segments are, to which no part may open a channel. Segments of at
     most `near` rows, by default a few times the smallest size, are cut where the loss is least, others where they are
     widest. The kernel runs on all cores: a few coarse cuts first, then the segments they leave in parallel.
     """
     from reissue.kernels import warm_up
+    from reissue.kernels.group_rules import by_itself
     from reissue.kernels.median_cuts import split
     from reissue.kernels.past import no_past
 
     past = no_past() if past is None else past
     near = NEAR * rules.smallest if near is None else near
+    # No part has fewer rows than the rules ask for, but a cell may be a part of its own.
+    fewest = max(rules.smallest, 1) if held is None else 1
+    people = cells.shape[0] if held is None else int(cells[:, -1].sum())
+    values = by_itself() if held is None else held
 
     def run(given: Ints, low: int, limit: int) -> Ints:
         """Cut the segments that begin at `low` and end as given."""
         high = int(given[-1])
-        ends = np.empty((high - low) // max(rules.smallest, 1) + given.size + 1, dtype=np.int64)
-        count = split(
-            cells[low:high], index[low:high], given - low, attributes, rules, past, relaxed, near, limit, ends
-        )
+        ends = np.empty((high - low) // fewest + given.size + 1, dtype=np.int64)
+        here = cells[low:high], index[low:high], values, given - low
+        count = split(*here, attributes, rules, past, relaxed, near, limit, ends)
         return ends[:count] + low
 
     one, nobody = np.ones(1, dtype=np.int64), np.empty(2, dtype=np.int64)
 
     def begin() -> None:
-        split(cells[:1].copy(), index[:1].copy(), one, attributes, rules, past, relaxed, near, 0, nobody)
+        first = cells[:1].copy(), index[:1].copy(), values, one
+        split(*first, attributes, rules, past, relaxed, near, people, nobody)
 
     warm_up(begin, "split", cells.dtype)
-    workers = os.cpu_count() or 1
+    workers = cores()
     rows = cells.shape[0]
     if workers == 1 or rows < PARALLEL_FROM:
         return run(strata_ends, 0, 0)
-    segments = run(strata_ends, 0, rows // (4 * workers))
+    segments = run(strata_ends, 0, people // (4 * workers))
     # A few runs of neighbouring segments for each worker, with about as many rows in each.
     shares = np.searchsorted(segments, np.arange(1, 4 * workers) * (rows / (4 * workers)))
     parts = [part for part in np.split(segments, np.unique(shares)) if part.size]
     starts = [0, *(int(part[-1]) for part in parts[:-1])]
-    with ThreadPoolExecutor(workers) as pool:
-        return np.concatenate(list(pool.map(run, parts, starts, [0] * len(parts))))
+    return np.concatenate(at_once(lambda part: run(*part, 0), list(zip(parts, starts, strict=True))))
 
 
 def attributes_of(snapshot: Snapshot) -> Any:
@@ -169,7 +171,7 @@ def enforceable(constraint: object) -> bool:
     return bool(promise.rules) and not any(isinstance(one, Share) and one.one_in is None for one in promise.rules)
 
 
-def kernel_rules(rules: Iterable[Rule], levels: Levels, used: Ints, counts: Ints) -> Any:
+def kernel_rules(rules: Sequence[Rule], levels: Levels, used: Ints, counts: Ints) -> Any:
     """The rules as the kernel wants them; several of a kind become the strictest, or a list.
 
     `used` are the codes of the sensitive values that occur, `counts` how often each does.
@@ -217,6 +219,7 @@ def kernel_rules(rules: Iterable[Rule], levels: Levels, used: Ints, counts: Ints
     return Rules(
         smallest=max(smallest, distinct),
         distinct=distinct,
+        plain=all(isinstance(rule, Rows | Distinct) for rule in rules),
         entropy=entropy,
         recursive_c=np.array([c for c, _ in recursive], dtype=np.float64),
         recursive_l=np.array([rank for _, rank in recursive], dtype=np.int64),

@@ -14,7 +14,7 @@ minimality attack).
 | partition                  | a segment of rows, in the end a group                                 |
 | choose_dimension           | the largest extent, as a share of the domain; the least loss at the end |
 | frequency set, find_median | `kernels.median_cuts._median`                                            |
-| allowable cut              | `kernels.median_cuts.satisfied` holds on every side                      |
+| allowable cut              | `kernels.group_rules.satisfied` holds on every side                      |
 | strict / relaxed           | `split="strict"` / `split="relaxed"`                                  |
 
 Differs from the paper: when the cut at the median is not allowed, the cut on the other side of the
@@ -24,7 +24,8 @@ groups, whose next cut is among the last, are cut where the loss is least rather
 widest; relaxed cuts are tried only where no strict one is allowed; the constraints go beyond k (as
 Byun et al. 2006, section 4.1, do).
 
-Cost: O(n d log n) for n rows and d attributes, in compiled code on all cores.
+Cost: O(n d log n) for n rows and d attributes, in compiled code on all cores; where people are alike in all attributes,
+n counts the different ones (`alike.py`).
 """
 
 from __future__ import annotations
@@ -34,9 +35,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
+import numpy.typing as npt
 
+from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, listed
 from reissue.methods.base import Method, Takes
+from reissue.methods.partition.alike import Alike
 from reissue.methods.partition.cutting import (
     attributes_of,
     by_strata,
@@ -44,7 +48,7 @@ from reissue.methods.partition.cutting import (
     cut,
     enforceable,
     kernel_rules,
-    present,
+    places_among,
 )
 from reissue.model.grouping import Grouping
 from reissue.model.memory import Memory, Remembered
@@ -122,9 +126,15 @@ class Mondrian(Method):
     ) -> tuple[Grouping, Remembered]:
         """Cut the table as long as every part satisfies the constraints."""
         attributes = attributes_of(snapshot)
-        used, values = present(snapshot.values.codes)
-        rules = kernel_rules(self._rules(snapshot.schema), snapshot.values.levels, used, np.bincount(values))
-        cells = cells_of(snapshot, values)
+        counts = np.bincount(snapshot.values.codes)
+        used = np.flatnonzero(counts)
+        rules = kernel_rules(self._rules(snapshot.schema), snapshot.values.levels, used, counts[used])
+        alike = Alike.of(snapshot, used) if self.split == "strict" else None
+        if alike is not None:
+            index = np.arange(alike.cells.shape[0], dtype=np.int32)
+            ends = cut(alike.cells, index, alike.strata_ends, attributes, rules, held=alike.held)
+            return Grouping(_numbered(index, ends)[alike.cell], ends.size), {}
+        cells = cells_of(snapshot, places_among(used)[snapshot.values.codes])
         index = np.arange(len(snapshot), dtype=np.int32)
         if self.split == "relaxed":
             # Ties are parted by place, so places must say nothing: a canonical order, then a shuffle.
@@ -133,7 +143,11 @@ class Mondrian(Method):
             cells = cells[index]
         strata_ends = by_strata(snapshot, cells, index)
         ends = cut(cells, index, strata_ends, attributes, rules, relaxed=self.split == "relaxed")
-        group = np.empty(len(snapshot), dtype=np.int32)
-        sizes = np.diff(ends, prepend=0)
-        group[index] = np.repeat(np.arange(ends.size, dtype=np.int32), sizes)
-        return Grouping(group, ends.size), {}
+        return Grouping(_numbered(index, ends), ends.size), {}
+
+
+def _numbered(index: npt.NDArray[np.int32], ends: Ints) -> npt.NDArray[np.int32]:
+    """For each row, or cell, the number of the part it is in; `index` says which stands where."""
+    group = np.empty(index.size, dtype=np.int32)
+    group[index] = np.repeat(np.arange(ends.size, dtype=np.int32), np.diff(ends, prepend=0))
+    return group

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from reissue.arrays.types import Ints
-from reissue.kernels.grouped import order_by_group
 
 ROOM, MOST = 64, 1 << 28
 """A table may have so many places for each number in it, and in all; sparser numbers are sorted."""
@@ -52,6 +51,8 @@ def numbered(numbers: Ints) -> tuple[Ints, Ints]:
 
 def in_order(keys: Ints, count: int) -> Ints:
     """Row numbers in the order of keys from 0 to count - 1; rows of equal keys stay in order."""
+    from reissue.kernels.grouped import order_by_group  # compiled code, which the rest does without
+
     starts = np.concatenate([[0], np.cumsum(np.bincount(keys, minlength=count))]).astype(np.int64)
     order = np.empty(keys.size, dtype=np.int64)
     order_by_group(keys, starts, order)

@@ -6,21 +6,30 @@ earlier releases brought is the `Domain`. Problems name columns and counts; valu
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import polars as pl
 
+from reissue.arrays.cores import at_once
 from reissue.errors import PolicyError, TableError, count_of, listed
 from reissue.model.domain import KEY, PERSON, Domain, Seen, in_order
 from reissue.model.hierarchy import MISSING, Hierarchy
 from reissue.model.schema import Categorical, Kind, Numeric, Schema
 from reissue.model.snapshot import Codes, Column, Labels, Leaves, Numbers, People, Snapshot, smallest_unsigned
 from reissue.tables.identities import pseudonym, pseudonyms
+from reissue.tables.labels import find_labels
 from reissue.tables.people import KnownPeople
 from reissue.tables.plain import plain_numbers, plain_text, type_of
+
+MANY = 50_000
+"""Columns of fewer rows are coded one by one."""
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,15 +70,18 @@ def code_table(
     coder.problems += role_problems(frame, schema)
     if frame.height == 0:
         raise unfit([*coder.problems, "it has no rows"], 0)
-    ids = coder.people(frame[schema.person], known.key) if schema.person in frame.columns else None
-    coded: dict[str, Column | None] = {
-        name: coder.column(frame[name], kind) for name, kind in schema.kinds.items() if name in frame.columns
-    }
-    columns = {name: column for name, column in coded.items() if column is not None}
-    if coder.problems or ids is None:
+
+    def people() -> tuple[People, pl.Series] | None:
+        """The numbers of people, and the ids of new ones; None where there were problems."""
+        ids = coder.people(frame[schema.person], known.key) if schema.person in frame.columns else None
+        return None if ids is None else numbered(known.numbers(ids), ids, known.next_number)
+
+    found, columns = coder.columns(frame, schema.kinds, people)
+    if coder.problems or found is None:
         raise unfit(coder.problems, frame.height)
-    numbers, new_ids = numbered(known.numbers(ids), ids, known.next_number)
-    return CodedTable(snapshot_of(numbers, columns, schema), new_ids, Domain(coder.domain))
+    numbers, new_ids = found
+    coded = {name: column for name, column in columns.items() if column is not None}
+    return CodedTable(snapshot_of(numbers, coded, schema), new_ids, Domain(coder.domain))
 
 
 def restore(rows: pl.DataFrame, schema: Schema, domain: Domain, facts: pl.DataFrame | None = None) -> Snapshot:
@@ -178,19 +190,33 @@ class Coder:
         self.domain[KEY] = check_key(key, self.seen)
         return pseudonyms(ids, key)
 
+    def columns(
+        self, frame: pl.DataFrame, kinds: Mapping[str, Kind], first: Callable[[], Result]
+    ) -> tuple[Result, dict[str, Column | None]]:
+        """What the first job gives, and all columns that are there, at once; problems in the order of one by one."""
+        there = {name: kind for name, kind in kinds.items() if name in frame.columns}
+        if frame.height < MANY:
+            return first(), {name: self.column(frame[name], kind) for name, kind in there.items()}
+        coders = [Coder(self.seen, self.show_values) for _ in there]
+        jobs = [
+            partial(coder.column, frame[name], kind) for coder, (name, kind) in zip(coders, there.items(), strict=True)
+        ]
+        results: list[Result] = []
+        # The first job may ask the ledger, which this thread has opened; so it is the last, which is done here.
+        coded = at_once(lambda job: job(), [*jobs, lambda: results.append(first())])
+        for coder in coders:
+            self.problems += coder.problems
+            self.domain |= {name: seen for name, seen in coder.domain.items() if self.seen.columns.get(name) != seen}
+        return results[0], dict(zip(there, coded, strict=False))
+
     def column(self, series: pl.Series, kind: Kind) -> Column | None:
         """One column, coded after its kind; None where there were problems."""
         known = self.seen.of(series.name, kind)
         if isinstance(kind, Numeric):
             return self._numeric(series, kind, known)
-        text = plain_text(series)
-        if text is None:
-            self._say(series, f"holds {type_of(series.dtype)}; labels are text, whole numbers, dates or yes and no")
-            return None
-        ok = self._same_type(known, f"column '{series.name}'", series) & self._missing(text, kind.missing)
         if isinstance(kind, Hierarchy):
-            return self._leaves(series, text, kind, known, ok)
-        return self._labelled(series, text, kind, known, ok)
+            return self._leaves(series, kind, known)
+        return self._labelled(series, kind, known)
 
     def _say(self, series: pl.Series, problem: str) -> None:
         self.problems.append(f"column '{series.name}': {problem}")
@@ -259,34 +285,40 @@ class Coder:
             )
         return outside.len() == 0
 
-    def _labelled(
-        self, series: pl.Series, text: pl.Series, kind: Categorical, known: Seen | None, ok: bool
-    ) -> Column | None:
-        used = text.unique().drop_nulls().to_list()
+    def _labelled(self, series: pl.Series, kind: Categorical, known: Seen | None) -> Column | None:
+        before = {*kind.values, *(known.labels if known else ())}
+        missing = {MISSING} if series.null_count() else set()
+        found = find_labels(series, {*before, *missing}, partial(in_order, kind=kind))
+        if found is None:
+            return self._no_labels(series)
+        ok = self._same_type(known, f"column '{series.name}'", series) & self._missing(series, kind.missing)
+        used = found.used
         if MISSING in used:
             self._say(series, f"holds the label {MISSING!r} itself, which stands for a missing value")
             ok = False
-        before = {*kind.values, *(known.labels if known else ())}
         unseen = sorted(set(used) - before)
         if kind.new == "refuse" and before - {MISSING} and unseen:
-            rows = int(text.is_in(unseen).sum())
             self._say(
                 series,
-                f"{count_of(len(unseen), 'new label')} in {count_of(rows, 'row')}{self._values(unseen)}; correct "
-                'them, declare them in the policy, or set new = "accept"',
+                f"{count_of(len(unseen), 'new label')} in {count_of(found.count(unseen), 'row')}"
+                f'{self._values(unseen)}; correct them, declare them in the policy, or set new = "accept"',
             )
             ok = False
         if not ok:
             return None
-        missing = {MISSING} if text.null_count() else set()
         labels = in_order({*before, *used, *missing}, kind)
         type_ = known.type if known and not used else type_of(series.dtype)
         self.domain[series.name] = Seen("categorical", type_, labels=labels)
-        return _labels(text.fill_null(MISSING) if missing else text, labels)
+        return Column(series.name, found.coded(labels, MISSING), Labels(labels))
 
-    def _leaves(
-        self, series: pl.Series, text: pl.Series, kind: Hierarchy, known: Seen | None, ok: bool
-    ) -> Column | None:
+    def _no_labels(self, series: pl.Series) -> None:
+        self._say(series, f"holds {type_of(series.dtype)}; labels are text, whole numbers, dates or yes and no")
+
+    def _leaves(self, series: pl.Series, kind: Hierarchy, known: Seen | None) -> Column | None:
+        text = plain_text(series)
+        if text is None:
+            return self._no_labels(series)
+        ok = self._same_type(known, f"column '{series.name}'", series) & self._missing(text, kind.missing)
         encoded = kind.encode(text)
         if encoded.uncovered:
             labels = encoded.uncovered_labels()
@@ -308,7 +340,8 @@ def numbered(numbers: People, ids: pl.Series, next_number: int) -> tuple[People,
     new = np.flatnonzero(numbers < 0)
     drawn = np.random.default_rng().permutation(new)
     numbers[drawn] = np.arange(next_number, next_number + new.size)
-    return numbers, ids.gather(drawn)
+    # NumPy gathers numbers in a fraction of the time.
+    return numbers, ids.gather(drawn) if ids.dtype != pl.Int64 else pl.Series(ids.name, ids.to_numpy()[drawn])
 
 
 @dataclass(frozen=True, repr=False)

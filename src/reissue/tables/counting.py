@@ -71,10 +71,12 @@ class GroupCounts:
         by_number = ascending(people)
         order = np.empty(people.size, dtype=np.int64)
         grouped.order_by_group(members.group[by_number], starts, order)
-        rows = by_number[order]
+        without_gaps = classes is None and people.size and int(people.max()) - int(people.min()) == people.size - 1
+        rows = order if without_gaps else by_number[order]
         return PublishedGroups(
             number=number,
-            members=people[rows],
+            # Numbers without gaps are their places among all, but for the lowest.
+            members=order + people.min() if without_gaps else people[rows],
             member_starts=starts,
             values=self.codes.astype(np.int64),
             counts=self.counts,

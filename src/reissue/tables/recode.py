@@ -9,13 +9,15 @@ them, a hash of what they publish decides, which is again content alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.cores import at_once
 from reissue.arrays.dense import in_order
 from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints, Words
@@ -28,6 +30,12 @@ from reissue.tables.counting import GroupCounts, mixed
 
 DENSE = 1 << 22
 """Combinations of codes are ranked by a table of so many places, or four for each row; beyond, by sorting."""
+
+MANY = 50_000
+"""Of tables with fewer rows, parts are made one after the other."""
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
 
 _MEMBER = re.compile(r'\s*(?:"((?:[^"]|"")*)"\s*|([^",{}]*))(,|\Z)')
 """One label of a published set, in double quotes or bare, and what comes behind it."""
@@ -51,7 +59,8 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
     With `classes` the outsider's view says who has the same quasi-identifiers.
     """
     _warm_up(snapshot)
-    columns = [made for column in snapshot.quasi for made in _region(column, grouping, snapshot)]
+    regions = _several(lambda column: _region(column, grouping, snapshot), snapshot.quasi, len(snapshot))
+    columns = [made for region in regions for made in region]
     columns += [_constant(column, grouping) for column in snapshot.as_is]
     rank = _rank([column.codes for column in columns], lambda: _counted(snapshot, grouping).content_hash())
     order = np.argsort(rank)
@@ -59,19 +68,32 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
     renumbered = _counted(snapshot, people)
     region = pl.DataFrame([column.decode(order) for column in columns])
     sizes = np.diff(renumbered.starts)
-    rows = np.repeat(np.arange(grouping.count, dtype=np.uint32), sizes)
-    table = pl.DataFrame(
-        [
-            pl.Series("group", rows + np.uint32(1)),
-            *region.select(pl.all().gather(pl.Series(rows))),
-            _published_values(snapshot.values, renumbered.in_order),
-        ]
-    )
-    if snapshot.owner is None:
-        view = renumbered.view(snapshot.people, number, region, _classes(snapshot) if classes else None)
-    else:
-        view = renumbered.view(snapshot.people, number, region, registered=people)
-    return Recoded({"table": table}, (people.group + 1).astype(np.uint32), view)
+    made: dict[str, Any] = {}
+
+    def table() -> None:
+        rows = np.repeat(np.arange(grouping.count, dtype=np.uint32), sizes)
+        made["table"] = pl.DataFrame(
+            [
+                pl.Series("group", rows + np.uint32(1)),
+                *region.select(pl.all().gather(pl.Series(rows))),
+                _published_values(snapshot.values, renumbered.in_order),
+            ]
+        )
+
+    def view() -> None:
+        if snapshot.owner is None:
+            own = _classes(snapshot) if classes else None
+            made["view"] = renumbered.view(snapshot.people, number, region, own)
+        else:
+            made["view"] = renumbered.view(snapshot.people, number, region, registered=people)
+
+    _several(lambda job: job(), (table, view), len(snapshot))
+    return Recoded({"table": made["table"]}, (people.group + 1).astype(np.uint32), made["view"])
+
+
+def _several(work: Callable[[Part], Result], parts: Sequence[Part], rows: int) -> list[Result]:
+    """The results of all parts; of a large table at once."""
+    return at_once(work, parts) if rows >= MANY else [work(part) for part in parts]
 
 
 def _counted(snapshot: Snapshot, grouping: Grouping) -> GroupCounts:
@@ -249,7 +271,8 @@ def _label_sets(
     words = (len(levels.labels) + 63) // 64
     sets = np.zeros((grouping.count, words), dtype=np.uint64)
     grouped.code_sets(grouping.group, codes, sets)
-    rows = np.ascontiguousarray(sets).view(np.dtype((np.void, 8 * words))).ravel()
+    # Few labels are one number, which is compared in a fraction of the time; the order of sets does not matter.
+    rows = sets.view(np.dtype((np.void, 8 * words))).ravel() if words > 1 else sets.ravel()
     _, first, which = np.unique(rows, return_index=True, return_inverse=True)
 
     chosen = np.unpackbits(np.ascontiguousarray(sets[first]).view(np.uint8), axis=1, bitorder="little")
@@ -321,14 +344,14 @@ def _used(series: pl.Series) -> pl.Series:
     """Without the labels that no row has; the others keep their order."""
     if not isinstance(series.dtype, pl.Enum):
         return series
-    physical = series.to_physical()
-    used = physical.unique().sort()
-    labels = series.dtype.categories.gather(used)
-    if labels.len() == series.dtype.categories.len():
+    physical = series.to_physical().to_numpy()
+    categories = series.dtype.categories
+    used = np.flatnonzero(np.bincount(physical, minlength=categories.len()))
+    if used.size == categories.len():
         return series
-    table = np.zeros(series.dtype.categories.len(), dtype=np.uint32)
-    table[used.to_numpy()] = np.arange(used.len())
-    return enum_of(table[physical.to_numpy()], tuple(labels.to_list()))
+    table = np.zeros(categories.len(), dtype=np.uint32)
+    table[used] = np.arange(used.size)
+    return enum_of(table[physical], tuple(categories.gather(used).to_list()))
 
 
 def _rank(keys: list[npt.NDArray[np.integer]], content: Callable[[], Words]) -> npt.NDArray[np.int32]:
@@ -336,10 +359,30 @@ def _rank(keys: list[npt.NDArray[np.integer]], content: Callable[[], Words]) -> 
 
     `content` tells groups apart that agree in all keys; it is asked for only when there are such.
     """
-    frame = pl.DataFrame([pl.Series(str(place), key) for place, key in enumerate(keys)])
-    if frame.n_unique() < frame.height:
-        frame = frame.with_columns(pl.Series("content", content()))
-    order = frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy()
+    order, alike = _sorted_by(keys)
+    if alike:
+        order, _ = _sorted_by([*keys, content()])
     rank = np.empty(order.size, dtype=np.int32)
     rank[order] = np.arange(order.size, dtype=np.int32)
     return rank
+
+
+def _sorted_by(keys: Sequence[npt.NDArray[Any]]) -> tuple[Ints, bool]:
+    """The groups in the order of the keys, the first counting most, and whether any agree in all of them."""
+    one = np.zeros(keys[0].size, dtype=np.int64)
+    possible = 1
+    for key in keys:
+        size = int(key.max(initial=0)) + 1
+        possible *= size
+        if possible >= 1 << 62:
+            break
+        one = one * size + key
+    else:
+        order = np.argsort(one)
+        return order, bool((np.diff(one[order]) == 0).any())
+    frame = pl.DataFrame([pl.Series(str(place), key) for place, key in enumerate(keys)])
+    order = frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy()
+    alike = np.ones(max(order.size - 1, 0), dtype=np.bool_)
+    for key in keys:
+        alike &= key[order[1:]] == key[order[:-1]]
+    return order, bool(alike.any())

@@ -31,31 +31,33 @@ HistoryDiverse(l, diversity="share") do bound it. RestrictionSafe is a formula t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from reissue.guarantees.base import GroupGuarantee, Groupwise, Guarantee, Measure, SeriesGuarantee, Verdict
-from reissue.guarantees.series.cohort_based import CohortBased
-from reissue.guarantees.series.equivalence_safety import EquivalenceSafe
-from reissue.guarantees.series.historical_safety import HistoricallySafe
-from reissue.guarantees.series.history_diversity import HistoryDiverse
-from reissue.guarantees.series.inference_freedom import InferenceFree
-from reissue.guarantees.series.l_scarcity import LScarce
-from reissue.guarantees.series.m_invariant import MInvariant
-from reissue.guarantees.series.restriction_safety import RestrictionSafe
-from reissue.guarantees.series.role_based import RoleBased
-from reissue.guarantees.series.weak_m_invariance import WeakMInvariant
-from reissue.guarantees.single.alpha_k_anonymity import AlphaKAnonymous
-from reissue.guarantees.single.distinct_diversity import LDiverse
-from reissue.guarantees.single.entropy_diversity import EntropyDiverse
-from reissue.guarantees.single.k_anonymity import KAnonymous
-from reissue.guarantees.single.ke_anonymity import KEAnonymous
-from reissue.guarantees.single.m_confidentiality import MConfidential
-from reissue.guarantees.single.m_uniqueness import MUnique
-from reissue.guarantees.single.recursive_diversity import RecursiveDiverse
-from reissue.guarantees.single.share_diversity import ShareDiverse
-from reissue.guarantees.single.t_closeness import TClose
-from reissue.model.plugins import make
+from reissue.model.plugins import Loaded, make
 from reissue.model.promise import Bounds, Promise
+
+if TYPE_CHECKING:
+    from reissue.guarantees.series.cohort_based import CohortBased
+    from reissue.guarantees.series.equivalence_safety import EquivalenceSafe
+    from reissue.guarantees.series.historical_safety import HistoricallySafe
+    from reissue.guarantees.series.history_diversity import HistoryDiverse
+    from reissue.guarantees.series.inference_freedom import InferenceFree
+    from reissue.guarantees.series.l_scarcity import LScarce
+    from reissue.guarantees.series.m_invariant import MInvariant
+    from reissue.guarantees.series.restriction_safety import RestrictionSafe
+    from reissue.guarantees.series.role_based import RoleBased
+    from reissue.guarantees.series.weak_m_invariance import WeakMInvariant
+    from reissue.guarantees.single.alpha_k_anonymity import AlphaKAnonymous
+    from reissue.guarantees.single.distinct_diversity import LDiverse
+    from reissue.guarantees.single.entropy_diversity import EntropyDiverse
+    from reissue.guarantees.single.k_anonymity import KAnonymous
+    from reissue.guarantees.single.ke_anonymity import KEAnonymous
+    from reissue.guarantees.single.m_confidentiality import MConfidential
+    from reissue.guarantees.single.m_uniqueness import MUnique
+    from reissue.guarantees.single.recursive_diversity import RecursiveDiverse
+    from reissue.guarantees.single.share_diversity import ShareDiverse
+    from reissue.guarantees.single.t_closeness import TClose
 
 __all__ = [
     "GUARANTEES",
@@ -90,31 +92,41 @@ __all__ = [
     "build",
 ]
 
-GUARANTEES: Mapping[str, type[Guarantee]] = {
-    KAnonymous.name: KAnonymous,
-    LDiverse.name: LDiverse,
-    EntropyDiverse.name: EntropyDiverse,
-    RecursiveDiverse.name: RecursiveDiverse,
-    ShareDiverse.name: ShareDiverse,
-    TClose.name: TClose,
-    KEAnonymous.name: KEAnonymous,
-    AlphaKAnonymous.name: AlphaKAnonymous,
-    MConfidential.name: MConfidential,
-    MUnique.name: MUnique,
-    MInvariant.name: MInvariant,
-    WeakMInvariant.name: WeakMInvariant,
-    HistoricallySafe.name: HistoricallySafe,
-    RestrictionSafe.name: RestrictionSafe,
-    EquivalenceSafe.name: EquivalenceSafe,
-    InferenceFree.name: InferenceFree,
-    HistoryDiverse.name: HistoryDiverse,
-    RoleBased.name: RoleBased,
-    CohortBased.name: CohortBased,
-    LScarce.name: LScarce,
-}
-"""The guarantees by their names in a policy file."""
+GUARANTEES: Loaded[Guarantee] = Loaded(
+    {
+        "k-anonymity": "reissue.guarantees.single.k_anonymity:KAnonymous",
+        "distinct-l-diversity": "reissue.guarantees.single.distinct_diversity:LDiverse",
+        "entropy-l-diversity": "reissue.guarantees.single.entropy_diversity:EntropyDiverse",
+        "recursive-cl-diversity": "reissue.guarantees.single.recursive_diversity:RecursiveDiverse",
+        "share-l-diversity": "reissue.guarantees.single.share_diversity:ShareDiverse",
+        "t-closeness": "reissue.guarantees.single.t_closeness:TClose",
+        "ke-anonymity": "reissue.guarantees.single.ke_anonymity:KEAnonymous",
+        "alpha-k-anonymity": "reissue.guarantees.single.alpha_k_anonymity:AlphaKAnonymous",
+        "m-confidentiality": "reissue.guarantees.single.m_confidentiality:MConfidential",
+        "m-uniqueness": "reissue.guarantees.single.m_uniqueness:MUnique",
+        "m-invariance": "reissue.guarantees.series.m_invariant:MInvariant",
+        "weak-m-invariance": "reissue.guarantees.series.weak_m_invariance:WeakMInvariant",
+        "historical-safety": "reissue.guarantees.series.historical_safety:HistoricallySafe",
+        "restriction-safety": "reissue.guarantees.series.restriction_safety:RestrictionSafe",
+        "equivalence-safety": "reissue.guarantees.series.equivalence_safety:EquivalenceSafe",
+        "inference-freedom": "reissue.guarantees.series.inference_freedom:InferenceFree",
+        "history-l-diversity": "reissue.guarantees.series.history_diversity:HistoryDiverse",
+        "role-based-partition": "reissue.guarantees.series.role_based:RoleBased",
+        "cohort-based-partition": "reissue.guarantees.series.cohort_based:CohortBased",
+        "l-scarcity": "reissue.guarantees.series.l_scarcity:LScarce",
+    }
+)
+"""The guarantees by their names in a policy file, each loaded when it is first used."""
 
 
 def build(name: str, /, **parameters: object) -> Guarantee:
     """Make a guarantee from its name and parameters, as a policy file gives them."""
     return make("guarantee", name, parameters, known=GUARANTEES, base=Guarantee)
+
+
+def __getattr__(name: str) -> Any:
+    kind = GUARANTEES.called(name)
+    if kind is None:
+        raise AttributeError(f"module 'reissue.guarantees' has no attribute '{name}'")
+    globals()[name] = kind
+    return kind

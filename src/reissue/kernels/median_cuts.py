@@ -56,7 +56,7 @@ def _rows(cells: Any, low: int, high: int, together: bool) -> int:
     column = cells.shape[1] - 1
     size = 0
     for cell in range(low, high):
-        size += np.int64(cells[cell, column])
+        size += cells[cell, column]
     return size
 
 

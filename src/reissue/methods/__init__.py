@@ -6,22 +6,23 @@ group `reissue.methods`, with the name in a policy file as the entry point's nam
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reissue.methods.base import Method, Takes
-from reissue.methods.cor_split.cor_split import CorSplit
-from reissue.methods.e_equivalence import EEquivalence
-from reissue.methods.hd_composition.hd_composition import HDComposition
-from reissue.methods.incremental.incremental import Incremental
-from reissue.methods.invariance.m_invariance import MInvariance
-from reissue.methods.partition.alpha_k import AlphaK
-from reissue.methods.partition.mask import Mask
-from reissue.methods.partition.mondrian import Mondrian
-from reissue.methods.partition.static import StaticI, StaticII
 from reissue.model.memory import Memory
-from reissue.model.plugins import make
+from reissue.model.plugins import Loaded, make
 from reissue.model.promise import Promise
+
+if TYPE_CHECKING:
+    from reissue.methods.cor_split.cor_split import CorSplit
+    from reissue.methods.e_equivalence import EEquivalence
+    from reissue.methods.hd_composition.hd_composition import HDComposition
+    from reissue.methods.incremental.incremental import Incremental
+    from reissue.methods.invariance.m_invariance import MInvariance
+    from reissue.methods.partition.alpha_k import AlphaK
+    from reissue.methods.partition.mask import Mask
+    from reissue.methods.partition.mondrian import Mondrian
+    from reissue.methods.partition.static import StaticI, StaticII
 
 __all__ = [
     "METHODS",
@@ -42,20 +43,31 @@ __all__ = [
     "build",
 ]
 
-METHODS: Mapping[str, type[Method]] = {
-    Mondrian.name: Mondrian,
-    Mask.name: Mask,
-    AlphaK.name: AlphaK,
-    MInvariance.name: MInvariance,
-    EEquivalence.name: EEquivalence,
-    CorSplit.name: CorSplit,
-    HDComposition.name: HDComposition,
-    Incremental.name: Incremental,
-    StaticI.name: StaticI,
-    StaticII.name: StaticII,
-}
+METHODS: Loaded[Method] = Loaded(
+    {
+        "Mondrian": "reissue.methods.partition.mondrian:Mondrian",
+        "Mask": "reissue.methods.partition.mask:Mask",
+        "AlphaK": "reissue.methods.partition.alpha_k:AlphaK",
+        "MInvariance": "reissue.methods.invariance.m_invariance:MInvariance",
+        "EEquivalence": "reissue.methods.e_equivalence:EEquivalence",
+        "CorSplit": "reissue.methods.cor_split.cor_split:CorSplit",
+        "HDComposition": "reissue.methods.hd_composition.hd_composition:HDComposition",
+        "Incremental": "reissue.methods.incremental.incremental:Incremental",
+        "StaticI": "reissue.methods.partition.static:StaticI",
+        "StaticII": "reissue.methods.partition.static:StaticII",
+    }
+)
+"""The methods by their names in a policy file, each loaded when it is first used."""
 
 
 def build(name: str, /, **parameters: Any) -> Method:
     """Make a method from its name and parameters, as a policy file gives them."""
     return make("method", name, parameters, known=METHODS, base=Method)
+
+
+def __getattr__(name: str) -> Any:
+    kind = METHODS.called(name)
+    if kind is None:
+        raise AttributeError(f"module 'reissue.methods' has no attribute '{name}'")
+    globals()[name] = kind
+    return kind

@@ -7,13 +7,43 @@ name in a policy file as the entry point's name.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any, TypeVar, cast
 
 from reissue.errors import ParameterError, listed
 
 T = TypeVar("T")
+
+
+class Loaded(Mapping[str, type[T]]):
+    """Classes by their names in a policy file, each loaded when it is first asked for.
+
+    A policy names one method and a few guarantees; the others, and what they import, need not be loaded for it.
+    """
+
+    def __init__(self, homes: Mapping[str, str]) -> None:
+        self._homes = homes
+        """For each name the module and, behind a colon, the class."""
+
+    def __getitem__(self, name: str) -> type[T]:
+        module, _, kind = self._homes[name].partition(":")
+        return cast("type[T]", getattr(import_module(module), kind))
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._homes
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._homes)
+
+    def __len__(self) -> int:
+        return len(self._homes)
+
+    def called(self, kind: str) -> type[T] | None:
+        """The class that is called so in Python; None where there is none."""
+        found = (name for name, home in self._homes.items() if home.endswith(f":{kind}"))
+        return self[name] if (name := next(found, None)) is not None else None
 
 
 def make(what: str, name: str, parameters: Mapping[str, Any], *, known: Mapping[str, type[T]], base: type) -> T:

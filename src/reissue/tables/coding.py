@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import partial
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 import polars as pl
@@ -198,16 +198,15 @@ class Coder:
         if frame.height < MANY:
             return first(), {name: self.column(frame[name], kind) for name, kind in there.items()}
         coders = [Coder(self.seen, self.show_values) for _ in there]
-        jobs = [
+        jobs: list[Callable[[], Column | Result | None]] = [
             partial(coder.column, frame[name], kind) for coder, (name, kind) in zip(coders, there.items(), strict=True)
         ]
-        results: list[Result] = []
         # The first job may ask the ledger, which this thread has opened; so it is the last, which is done here.
-        coded = at_once(lambda job: job(), [*jobs, lambda: results.append(first())])
+        *coded, result = at_once(lambda job: job(), [*jobs, first])
         for coder in coders:
             self.problems += coder.problems
             self.domain |= {name: seen for name, seen in coder.domain.items() if self.seen.columns.get(name) != seen}
-        return results[0], dict(zip(there, coded, strict=False))
+        return cast(Result, result), dict(zip(there, cast("list[Column | None]", coded), strict=True))
 
     def column(self, series: pl.Series, kind: Kind) -> Column | None:
         """One column, coded after its kind; None where there were problems."""
@@ -290,7 +289,8 @@ class Coder:
         missing = {MISSING} if series.null_count() else set()
         found = find_labels(series, {*before, *missing}, partial(in_order, kind=kind))
         if found is None:
-            return self._no_labels(series)
+            self._no_labels(series)
+            return None
         ok = self._same_type(known, f"column '{series.name}'", series) & self._missing(series, kind.missing)
         used = found.used
         if MISSING in used:
@@ -317,7 +317,8 @@ class Coder:
     def _leaves(self, series: pl.Series, kind: Hierarchy, known: Seen | None) -> Column | None:
         text = plain_text(series)
         if text is None:
-            return self._no_labels(series)
+            self._no_labels(series)
+            return None
         ok = self._same_type(known, f"column '{series.name}'", series) & self._missing(text, kind.missing)
         encoded = kind.encode(text)
         if encoded.uncovered:

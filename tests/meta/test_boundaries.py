@@ -147,6 +147,67 @@ def test_the_ledger_runs_without_the_kernels() -> None:
     assert "numba" not in modules_after("import reissue.ledger")
 
 
+PUBLISHING = """
+import sys
+from reissue.cli import main
+sys.argv = ["reissue", "publish", FOLDER + "/series", FOLDER + "/table.csv", "--policy", FOLDER + "/policy.toml"]
+try: main()
+except SystemExit as end: assert not end.code, end.code
+print()
+"""
+POLICY = """
+[schema]
+person = "person"
+[schema.quasi.age]
+kind = "numeric"
+[schema.sensitive.value]
+kind = "categorical"
+[method]
+name = "Mondrian"
+k = 2
+"""
+NEEDED = {
+    "methods": {"base", "partition", "incremental"},
+    "methods.partition": {"alike", "axes", "cutting", "mondrian"},
+    "methods.incremental": set(),
+    "guarantees": {"base", "single"},
+    "guarantees.single": {"k_anonymity"},
+    "kernels": {"group_rules", "grouped", "median_cuts", "past"},
+    "attacks": {"base", "sentences"},
+    "auditing": {"limits"},
+    "reasoning": set(),
+    "utility": set(),
+    "foreign": set(),
+    "samples": set(),
+}
+"""What publishing with Mondrian loads of the folders with many things to choose from."""
+
+
+def test_publishing_loads_what_the_policy_names(tmp_path: Path) -> None:
+    """Everything else costs processor time in every process that publishes once."""
+    (tmp_path / "policy.toml").write_text(POLICY)
+    rows = "".join(f"p{row},{20 + row // 2},{'ab'[row % 2]}\n" for row in range(12))
+    (tmp_path / "table.csv").write_text(f"person,age,value\n{rows}")
+    loaded = modules_after(f"FOLDER = {str(tmp_path)!r}\n{PUBLISHING}")
+    for folder, needed in NEEDED.items():
+        within = f"reissue.{folder}."
+        found = {name.removeprefix(within).split(".")[0] for name in loaded if name.startswith(within)}
+        assert found <= needed, f"of {folder}: {sorted(found - needed)}"
+    # Of other libraries those for charts, frames of others, graphs and programs stay away.
+    foreign = ("altair", "narwhals", "pandas", "pyarrow", "duckdb", "scipy", "igraph", "highspy")
+    assert [name for name in loaded if name.split(".")[0] in foreign] == []
+
+
+@pytest.mark.parametrize("family", ["guarantees", "methods", "attacks"])
+def test_what_is_loaded_by_name_has_that_name(family: str) -> None:
+    listed = getattr(importlib.import_module(f"reissue.{family}"), family.upper())
+    for name, kind in listed.items():
+        assert kind.name == name
+        assert getattr(importlib.import_module(f"reissue.{family}"), kind.__name__) is kind
+    with pytest.raises(AttributeError, match="Anything"):
+        _ = importlib.import_module(f"reissue.{family}").Anything
+
+
 def test_no_grab_bags() -> None:
     for path in SOURCE.rglob("*.py"):
         assert path.name not in ("utils.py", "helpers.py", "common.py")

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import assume, given
@@ -18,8 +19,11 @@ from hypothesis import strategies as st
 from profiles import examples
 
 import reissue as ri
+from reissue.methods.partition import mondrian
+from reissue.methods.partition.alike import Alike
 from reissue.model.domain import GROUP, PERSON
 from reissue.publishing.series import draft
+from reissue.tables.coding import code_table
 from reissue.tables.recode import set_labels
 
 CITIES = {"*": {"north": ["aa", "ab", {"a-far": ["ac", "ad"]}], "south": ["ba", "bb"], "west": ["ca"]}}
@@ -317,3 +321,32 @@ def test_columns_published_as_they_are_are_constant_in_every_group(table: pl.Dat
     for rows in cells_of(published).values():
         assert len({(row["ward"], row["age"]) for row in rows}) == 1
         assert len(rows) >= k + 1
+
+
+@examples(40)
+@given(tables(), constraints(), st.sampled_from([CITIES, BORDERS]), st.booleans())
+def test_cutting_cells_gives_the_groups_that_cutting_rows_does(
+    table: pl.DataFrame, wanted: list[Any], cities: dict[str, Any], stratified: bool
+) -> None:
+    """People who are alike are put together before a strict cut; here every row stands for three."""
+    policy = policy_for(wanted, "strict", cities)
+    table = pl.concat([table] * 3).with_columns(
+        person=pl.arange(3 * table.height), value=table["value"].sample(3 * table.height, with_replacement=True, seed=1)
+    )
+    schema = policy.schema
+    if stratified:
+        sensitive: Any = {"value": schema.sensitive_kind}
+        schema = ri.Schema(person="person", quasi=schema.quasi, sensitive=sensitive, as_is=["income"])
+    snapshot = code_table(table, schema).snapshot
+    nothing: Any = None
+
+    def groups() -> list[int]:
+        grouping, _ = policy.method.group(snapshot, nothing, nothing, nothing)
+        return grouping.group.tolist()
+
+    used = np.flatnonzero(np.bincount(snapshot.values.codes))
+    assert Alike.of(snapshot, used) is not None
+    together = groups()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mondrian.Alike, "of", classmethod(lambda cls, snapshot, used: None))
+        assert groups() == together

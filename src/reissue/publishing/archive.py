@@ -13,8 +13,7 @@ import polars as pl
 from reissue.errors import ParameterError, SeriesError, count_of
 from reissue.guarantees import SeriesGuarantee
 from reissue.ledger import Entry, Ledger, Record
-from reissue.methods.hd_composition import hd_composition
-from reissue.methods.incremental import incremental
+from reissue.methods import incremental
 from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON, Domain
 from reissue.model.grouping import HELD_BACK, Changed, Counterfeits, Elsewhere, Grouping
 from reissue.model.memory import KEPT, Prefixed
@@ -177,6 +176,8 @@ def members(ledger: Ledger, number: int) -> tuple[pl.DataFrame, pl.DataFrame | N
 
 def roles(ledger: Ledger, number: int) -> pl.DataFrame:
     """Who played which role in a release, by person `number`."""
+    from reissue.methods.hd_composition import hd_composition  # no other method needs it
+
     tables = ledger.tables(number)
     if MEMORY + hd_composition.ROLES not in tables:
         raise ParameterError(f"Release {number} has no roles: they belong to HDComposition.")

@@ -15,7 +15,7 @@ from reissue.arrays.runs import runs
 from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
 from reissue.guarantees import GroupGuarantee
-from reissue.methods.incremental.arrivals import NO_LIST
+from reissue.methods.incremental import NO_LIST
 from reissue.model.domain import GROUP, PERSON
 from reissue.model.knowledge import Knowledge, Minimal
 from reissue.model.published import Published, PublishedGroups

@@ -11,12 +11,11 @@ import numpy.typing as npt
 from reissue.arrays.cores import at_once, spans
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Floats, Ints
+from reissue.methods.incremental import NO_LIST
 from reissue.methods.partition.cutting import cut
 
 CUT_WITH_CARE = 20_000
 """Up to so many rows the cut is looked for that loses least; it takes a little longer, and gives narrower classes."""
-NO_LIST = -1
-"""Where no list is why somebody waits."""
 SEARCHED_TOGETHER = 512
 """So many records are searched for one after the other, by one thread."""
 BOXED_TOGETHER = 200_000

@@ -48,7 +48,8 @@ from reissue.arrays.dense import in_order, places
 from reissue.arrays.types import Ints
 from reissue.errors import Infeasible, Refused, count_of, listed
 from reissue.methods.base import COUNTS_ONLY, Method, Takes, nothing_for_protected_sets
-from reissue.methods.incremental.arrivals import CUT_WITH_CARE, NO_LIST, KernelRows, Placed, place
+from reissue.methods.incremental import LISTS, NO_LIST
+from reissue.methods.incremental.arrivals import CUT_WITH_CARE, KernelRows, Placed, place
 from reissue.methods.incremental.classes import Classes
 from reissue.methods.partition.cutting import attributes_of, cells_of, cut, kernel_rules
 from reissue.model.grouping import HELD_BACK, Grouping
@@ -63,7 +64,6 @@ WAITING = "waiting: too few values among the new records near by"
 ALL_WAITING = "waiting: too few values among all new records"
 UNEVEN = "waiting: values too uneven among the new records near by"
 ALL_UNEVEN = "waiting: values too uneven among all new records"
-LISTS = "waiting"
 
 
 @dataclass(frozen=True)

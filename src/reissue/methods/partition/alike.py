@@ -21,7 +21,7 @@ from reissue.model.snapshot import Codes, Snapshot, strata
 if TYPE_CHECKING:
     from reissue.kernels.group_rules import Held
 
-ROOM, LEAST = 4, 1 << 10
+ROOM, LEAST = 4, 1 << 14
 """A table of places has at most so many for each row, or so many in all."""
 
 Places = npt.NDArray[np.int32]

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from measuring import console, positive, save, scratch, show, time_in_turns, timed_arguments
+from measuring import RATIOS, console, positive, save, scratch, show, time_in_turns, timed_arguments
 from series import FLOOR, Floors, Publications, over_time, policy, write_stream
 
 import reissue as ri
@@ -40,16 +40,17 @@ def beside_m_invariance(folder: Path, repeats: int, initial: int, turnover: int,
     figures: dict[str, Any] = {}
     lines = []
     for name, found in times.items():
-        ratio, cpu = found.median / times[CONTROL].median, found.cpu_median / times[CONTROL].cpu_median
-        floors = found.median / times[FLOOR].median
+        ratios = found.beside(times[FLOOR]) | found.beside(times[CONTROL], "ratio")
         made = jobs[name].counterfeits if name in jobs else []
-        figures[name] = {**found.to_dict(), "ratio": ratio, "cpu_ratio": cpu, "floors": floors, "counterfeits": made}
+        figures[name] = {**found.to_dict(), **ratios, "counterfeits": made}
         most = f"{max(made):,}" if made else ""
-        lines.append([name, f"{found.median:.2f}", found.spread, f"{ratio:.2f}", f"{cpu:.2f}", f"{floors:.2f}", most])
+        four = (f"{ratios[which]:.2f}" for which in ("ratio", "cpu_ratio", "floors", "cpu_floors"))
+        lines.append([name, f"{found.median:.2f}", found.spread, *four, most])
     show(
         f"{releases} releases of {initial:,} rows, {turnover:,} in and out each time (median of {repeats})",
-        ["", "seconds", "fastest to slowest", f"times {CONTROL}", "of its CPU", "floors", "most counterfeits"],
+        ["", "seconds", "fastest to slowest", f"times {CONTROL}", "of its CPU", *RATIOS, "most counterfeits"],
         lines,
+        times,
     )
     return figures
 
@@ -65,7 +66,7 @@ def main() -> int:
             kept = {name: policy(method, "generalised") for name, method in both.items()}
             results["over_time"] = over_time(folder, kept, given.long, given.initial, given.turnover)
     save(given.json, results)
-    missed = results["series"]["Cor-Split"]["ratio"] > AT_MOST
+    missed = results["series"]["Cor-Split"]["counting"] > AT_MOST
     if missed:
         console().print(f"missed: Cor-Split takes more than {AT_MOST:g} times as long as {CONTROL}")
     return 1 if given.check and missed else 0

@@ -22,12 +22,18 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from measuring import SEED, console, positive, save, scratch, show, time_in_turns, timed_arguments
-from reissue_studies.bu.people import PEOPLE
-from reissue_studies.bu.setting import Setting, quasi, registered_schema
+from measuring import RATIOS, SEED, console, positive, save, scratch, show, time_in_turns, timed_arguments
+from samples import OLD
 
 import reissue as ri
 from reissue.methods import HDComposition
+
+if OLD:
+    from reissue.studies.bu_people import PEOPLE
+    from reissue.studies.bu_setting import Setting, quasi, registered_schema
+else:
+    from reissue_studies.bu.people import PEOPLE
+    from reissue_studies.bu.setting import Setting, quasi, registered_schema
 
 FLOOR = "floor"
 RUNS = {"l = 4": (4, 5, 0), "l = 8": (8, 5, 0), "l = 4, C = 20": (4, 20, 0), "l = 4, K = 3": (4, 5, 3)}
@@ -115,15 +121,17 @@ def beside_the_floor(folder: Path, people: int, rounds: int, repeats: int) -> di
     times = time_in_turns({FLOOR: Floor(files[-1]), **jobs}, repeats)
     figures, lines = {}, []
     for name, found in times.items():
-        floors, cpu = found.median / times[FLOOR].median, found.cpu_median / times[FLOOR].cpu_median
-        figures[name] = {**found.to_dict(), "floors": floors, "cpu_floors": cpu}
+        ratios = found.beside(times[FLOOR])
+        figures[name] = {**found.to_dict(), **ratios}
         target = "" if name == FLOOR else f"{AT_MOST:g}"
-        lines.append([name, f"{found.median:.3f}", found.spread, f"{floors:.1f}", f"{cpu:.1f}", target])
+        both = (f"{ratios[which]:.1f}" for which in ("floors", "cpu_floors"))
+        lines.append([name, f"{found.median:.3f}", found.spread, *both, target])
     rows = pl.scan_parquet(files[-1].table).select(pl.len()).collect().item()
     show(
         f"round {rounds}: {people:,} people registered at first, {rows:,} rows (median of {repeats})",
-        ["", "seconds", "fastest to slowest", "floors", "CPU floors", "at most"],
+        ["", "seconds", "fastest to slowest", *RATIOS, "at most"],
         lines,
+        times,
     )
     return figures
 
@@ -173,7 +181,7 @@ def main() -> int:
         results: dict[str, Any] = {"round": beside_the_floor(folder, given.people, given.rounds, given.repeats)}
         results["large"] = {people: large(folder, people, 3) for people in given.large}
     save(given.json, {"people": given.people, "hd_composition": results})
-    missed = [name for name, job in results["round"].items() if job["floors"] > AT_MOST]
+    missed = [name for name, job in results["round"].items() if job["counting"] > AT_MOST]
     missed += [f"{people:,} people" for people, found in results["large"].items() if found["peak_bytes"] > MOST_BYTES]
     for name in missed:
         console().print(f"missed: {name}")

@@ -17,14 +17,15 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
+from load import Around, load_at_start, watching
 from rich.console import Console
 from rich.table import Table
+from samples import census, census_hierarchies
 
 import reissue as ri
-from reissue.samples.census import census, census_hierarchies
 
 SEED = 2011
 QUASI = ("age", "gender", "education", "birthplace")
@@ -32,34 +33,61 @@ SENSITIVE = "occupation"
 
 Form = Literal["generalised", "anatomised"]
 Job = Callable[[Path], object]
-"""Something to time; it gets an empty folder to work in."""
+"""Something to time; it gets an empty folder to work in. One that works elsewhere returns what it `Spent` there."""
 
 
-def write_census(folder: Path, rows: int) -> Path:
-    """A census-like table as a Parquet file."""
-    path = folder / f"census-{rows}.parquet"
-    census(rows, seed=SEED).write_parquet(path)
+def write_census(folder: Path, rows: int, *, numbers: bool = False) -> Path:
+    """A census-like table as a Parquet file; with `numbers` every label is a whole number, its place in their order."""
+    path = folder / f"census-{rows}{'-numbers' if numbers else ''}.parquet"
+    table = census(rows, seed=SEED)
+    if numbers:
+        table = table.with_columns(pl.col(pl.String).rank("dense").cast(pl.Int64))
+    table.write_parquet(path)
     return path
 
 
 def census_policy(
-    *, k: int = 10, l: int = 6, form: Form = "generalised", hierarchies: bool = False  # noqa: E741
-) -> ri.Policy:  # fmt: skip
-    """Mondrian on the census table; `hierarchies` for education and birthplace, else plain labels."""
-    quasi: dict[str, Any] = {name: ri.Categorical() for name in QUASI} | {"age": ri.Numeric()}
+    *,
+    k: int = 10,
+    l: int = 6,  # noqa: E741
+    form: Form = "generalised",
+    hierarchies: bool = False,
+    numbers: bool = False,
+) -> ri.Policy:
+    """Mondrian on the census table: plain labels, `hierarchies` for education and birthplace, or all `numbers`."""
+    quasi: dict[str, Any] = {name: ri.Numeric() if numbers else ri.Categorical() for name in QUASI}
+    quasi["age"] = ri.Numeric()
     if hierarchies:
         quasi |= {name: ri.Hierarchy.from_nested(nested) for name, nested in census_hierarchies().items()}
     schema = ri.Schema(person="person", quasi=quasi, sensitive=SENSITIVE)
     return ri.Policy(schema=schema, method=ri.Mondrian(k=k, l=l), form=form)
 
 
+class Spent(NamedTuple):
+    """What one call of a job took, in seconds."""
+
+    wall: float
+    cpu: float
+    """Processor time of all threads together: a busy machine disturbs it less."""
+
+
 @dataclass(frozen=True)
 class Times:
     """How long the repetitions of one job took, in seconds."""
 
-    wall: tuple[float, ...]
-    cpu: tuple[float, ...]
-    """Processor time of all threads together: a busy machine disturbs it less."""
+    calls: tuple[Spent, ...]
+    around: Around
+    """What else went on meanwhile."""
+
+    @property
+    def wall(self) -> list[float]:
+        """Seconds on the clock, of each repetition."""
+        return [call.wall for call in self.calls]
+
+    @property
+    def cpu(self) -> list[float]:
+        """Processor seconds, of each repetition."""
+        return [call.cpu for call in self.calls]
 
     @property
     def median(self) -> float:
@@ -76,35 +104,51 @@ class Times:
         """The fastest and the slowest repetition."""
         return f"{min(self.wall):.3f} to {max(self.wall):.3f}"
 
+    def beside(self, floor: Times, name: str = "floors") -> dict[str, Any]:
+        """The ratios to the floor, or to something else, and which of the two counts."""
+        wall, cpu = self.median / floor.median, self.cpu_median / floor.cpu_median
+        return {name: wall, f"cpu_{name}": cpu, "counting": wall if self.around.quiet else cpu}
+
     def to_dict(self) -> dict[str, Any]:
         """The figures, ready for JSON."""
-        return {"seconds": self.median, "cpu_seconds": self.cpu_median, "all_seconds": list(self.wall)}
+        return {
+            "seconds": self.median,
+            "cpu_seconds": self.cpu_median,
+            "all_seconds": self.wall,
+            "all_cpu_seconds": self.cpu,
+            **self.around.to_dict(),
+        }
 
 
-def time_in_turns(jobs: Mapping[str, Job], repeats: int) -> dict[str, Times]:
+def time_in_turns(jobs: Mapping[str, Job], repeats: int, *, warm_up: bool = True) -> dict[str, Times]:
     """Time jobs: one round to warm up, then so many rounds in which every job has one turn.
 
-    Turns let a busy neighbour hit all jobs alike. Folders are made, prepared if a job has
-    something to `prepare`, and removed outside the timed part.
+    Turns let a busy neighbour hit all jobs alike. Folders are made and removed outside the timed part, and so is what a
+    job has to `prepare` before or to `finish` afterwards.
     """
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in jobs}
-    for turn in range(repeats + 1):
-        for name, job in jobs.items():
-            spent = _time_once(job)
-            if turn:
-                found[name].append(spent)
-    return {name: Times(tuple(w for w, _ in spent), tuple(c for _, c in spent)) for name, spent in found.items()}
+    found: dict[str, list[Spent]] = {name: [] for name in jobs}
+    if warm_up:
+        for job in jobs.values():
+            _time_once(job)
+    with watching() as around:
+        for _ in range(repeats):
+            for name, job in jobs.items():
+                found[name].append(_time_once(job))
+    return {name: Times(tuple(spent), around) for name, spent in found.items()}
 
 
-def _time_once(job: Job) -> tuple[float, float]:
+def _time_once(job: Job) -> Spent:
     with tempfile.TemporaryDirectory(prefix="reissue-benchmark-") as folder:
         if (prepare := getattr(job, "prepare", None)) is not None:
             prepare(Path(folder))
         gc.collect()
         os.sync()  # what the job before left to be written is not this one's to wait for
         wall, cpu = time.perf_counter(), time.process_time()
-        job(Path(folder))
-        return time.perf_counter() - wall, time.process_time() - cpu
+        told = job(Path(folder))
+        spent = Spent(time.perf_counter() - wall, time.process_time() - cpu)
+        if (finish := getattr(job, "finish", None)) is not None:
+            finish()
+        return told if isinstance(told, Spent) else spent
 
 
 @dataclass
@@ -154,11 +198,12 @@ def installed(package: str) -> bool:
 
 def machine() -> dict[str, object]:
     """What the figures depend on."""
-    packages = ("numba", "numpy", "polars", "reissue", *(p for p in ("anjana", "anonypy", "pycanon") if installed(p)))
+    packages = ("numba", "numpy", "polars", *(p for p in ("anjana", "anonypy", "pycanon") if installed(p)))
     return {
         "cores": os.cpu_count(),
         "python": platform.python_version(),
-        "packages": {name: version(name) for name in packages},
+        "packages": {name: version(name) for name in packages} | {"reissue": ri.__version__},
+        "load": load_at_start(),
     }
 
 
@@ -199,14 +244,30 @@ def positive(text: str) -> int:
     return number
 
 
-def show(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a table; the first column is text, the others are figures."""
-    table = Table(title=title, title_justify="left")
+RATIOS = ("floors", "CPU floors")
+"""The titles of the two columns of ratios."""
+
+
+def show(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], times: Mapping[str, Times] | None = None
+) -> None:
+    """Print a table; the first column is text, the others are figures.
+
+    Of columns with ratios of times the title of the one that counts is marked, and a line below says how busy it was.
+    """
+    around = next(iter(times.values())).around if times else None
+    if around is not None:
+        columns = [f"{name} (counts)" if name == _counting(around) else name for name in columns]
+    table = Table(title=title, title_justify="left", caption=str(around or ""), caption_justify="left")
     for position, name in enumerate(columns):
         table.add_column(name, justify="right" if position else "left")
     for row in rows:
         table.add_row(*(str(cell) for cell in row))
     console().print(table)
+
+
+def _counting(around: Around) -> str:
+    return RATIOS[0] if around.quiet else RATIOS[1]
 
 
 def console() -> Console:

@@ -1,6 +1,6 @@
 """Peak memory of one publication, measured in a process of its own.
 
-    python memory.py TABLE.parquet FORM [--hierarchies]
+    python memory.py TABLE.parquet FORM [--hierarchies | --numbers]
 
 Prints JSON: the resident memory just before publishing (everything imported, kernels compiled and warm)
 and the highest while publishing, both in bytes.
@@ -13,8 +13,10 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from measuring import Form, Publication, census_policy, write_census
@@ -38,9 +40,11 @@ class Memory:
         return (self.peak - self.before) / self.arrow
 
 
-def measure(path: Path, form: Form, *, hierarchies: bool, runs: int) -> Memory:
+def measure(
+    path: Path, runs: int, *, form: Form = "generalised", hierarchies: bool = False, numbers: bool = False
+) -> Memory:
     """Publish the table in a new process, so many times, and see what it took at most."""
-    options = ["--hierarchies"] if hierarchies else []
+    options = [*(["--hierarchies"] if hierarchies else []), *(["--numbers"] if numbers else [])]
     command = [sys.executable, __file__, str(path), form, *options]
     arrow = arrow_size(path)
     found = []
@@ -56,25 +60,30 @@ def arrow_size(path: Path) -> int:
     return int(pl.read_parquet(path).to_arrow().nbytes)
 
 
+def peak_of(work: Callable[[], object]) -> dict[str, int]:
+    """The memory of this process before some work, and the highest during it, in bytes."""
+    if not STATUS.exists():
+        raise SystemExit("Peak memory is read from /proc, which this system does not have.")
+    # A process inherits the highest figure of the one that started it, in what getrusage tells. The
+    # kernel's own mark can be set back to what is in use now.
+    RESET_PEAK.write_text("5")
+    before = _bytes_of("VmRSS")
+    work()
+    return {"before": before, "peak": _bytes_of("VmHWM")}
+
+
 def _bytes_of(line: str) -> int:
     """One line of the process's status; the system gives kibibytes."""
     found = next(text for text in STATUS.read_text().splitlines() if text.startswith(f"{line}:"))
     return int(found.split()[1]) * 1024
 
 
-def _publish(path: Path, form: Form, *, hierarchies: bool) -> dict[str, int]:
-    if not STATUS.exists():
-        raise SystemExit("Peak memory is read from /proc, which this system does not have.")
-    policy = census_policy(form=form, hierarchies=hierarchies)
+def _publish(path: Path, options: dict[str, Any]) -> dict[str, int]:
+    policy = census_policy(**options)
     with tempfile.TemporaryDirectory(prefix="reissue-benchmark-") as name:
         folder = Path(name)
-        Publication(write_census(folder, WARM_UP_ROWS), policy)(folder / "warm-up")
-        # A process inherits the highest figure of the one that started it, in what getrusage tells. The
-        # kernel's own mark can be set back to what is in use now.
-        RESET_PEAK.write_text("5")
-        before = _bytes_of("VmRSS")
-        Publication(path, policy)(folder / "measured")
-        return {"before": before, "peak": _bytes_of("VmHWM")}
+        Publication(write_census(folder, WARM_UP_ROWS, numbers=options["numbers"]), policy)(folder / "warm-up")
+        return peak_of(lambda: Publication(path, policy)(folder / "measured"))
 
 
 def main() -> None:
@@ -83,8 +92,9 @@ def main() -> None:
     parser.add_argument("table", type=Path)
     parser.add_argument("form", choices=["generalised", "anatomised"])
     parser.add_argument("--hierarchies", action="store_true")
-    given = parser.parse_args()
-    print(json.dumps(_publish(given.table, given.form, hierarchies=given.hierarchies)))
+    parser.add_argument("--numbers", action="store_true")
+    options = vars(parser.parse_args())
+    print(json.dumps(_publish(options.pop("table"), options)))
 
 
 if __name__ == "__main__":

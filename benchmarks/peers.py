@@ -19,9 +19,9 @@ from typing import Any
 
 import polars as pl
 from measuring import QUASI, SEED, SENSITIVE, Publication, Times, census_policy, time_in_turns
+from samples import GENDERS, OLDEST, YOUNGEST, census_hierarchies
 
 import reissue as ri
-from reissue.samples.census import GENDERS, OLDEST, YOUNGEST, census_hierarchies
 
 K, L = 10, 6
 AGE_WIDTHS = (5, 10, 20, 40)

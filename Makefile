@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-thorough tests kernels lint types docs bench format clean
+.PHONY: help demo test test-thorough tests kernels lint types docs bench bench-record bench-history format clean
 
 help:
 	@echo "make demo    publish a small hospital over several months and look at what it reveals"
@@ -64,8 +64,10 @@ $(VENV)-bench/.ready: pyproject.toml studies/pyproject.toml
 	$(VENV)-bench/bin/python -m pip install --quiet --editable ".[pandas]" --editable studies --group bench
 	touch $@
 
+# With ARX=path/to/libarx.jar the peers have ARX among them.
 bench: $(VENV)-bench/.ready
-	$(VENV)-bench/bin/python benchmarks/publish.py
+	$(VENV)-bench/bin/python benchmarks/near_the_floor.py
+	$(VENV)-bench/bin/python benchmarks/publish.py $(if $(ARX),--arx $(ARX))
 	$(VENV)-bench/bin/python benchmarks/quality.py
 	$(VENV)-bench/bin/python benchmarks/queries.py
 	$(VENV)-bench/bin/python benchmarks/series.py
@@ -74,6 +76,16 @@ bench: $(VENV)-bench/.ready
 	$(VENV)-bench/bin/python benchmarks/cor_split.py
 	$(VENV)-bench/bin/python benchmarks/minimality.py
 	$(VENV)-bench/bin/python benchmarks/hd_composition.py
+
+# What is recorded is measured in the environment of the tests: `make bench-record VERSION=0.2.0`.
+bench-record: $(VENV)/.ready
+	$(if $(VERSION),,$(error say which version: make bench-record VERSION=0.2.0))
+	$(BIN)/python benchmarks/near_the_floor.py --wait 10 --record $(VERSION)
+	$(BIN)/python benchmarks/chart.py
+
+bench-history: $(VENV)/.ready
+	$(BIN)/python benchmarks/versions.py
+	$(BIN)/python benchmarks/chart.py
 
 clean:
 	rm -rf $(VENV) $(VENV)-bench build .mypy_cache .pytest_cache .ruff_cache

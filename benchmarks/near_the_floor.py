@@ -61,7 +61,7 @@ def figures(row: Row, times: dict[str, Times], work: Work) -> dict[str, Any]:
     """What was found of a row: both ratios, both times, and the one figure that counts."""
     found = times[row.name]
     spent = {"seconds": found.median / work.calls, "cpu_seconds": found.cpu_median / work.calls}
-    ratios = found.beside(times[FLOOR]) if FLOOR in times else {"floors": None, "cpu_floors": None}
+    ratios: dict[str, Any] = found.beside(times[FLOOR]) if FLOOR in times else {"floors": None, "cpu_floors": None}
     counts = "CPU" if row.unit == "CPU seconds" else found.around.counts
     figure = ratios["counting"] if row.unit == "floors" else spent["seconds" if counts == "wall" else "cpu_seconds"]
     return {
@@ -85,7 +85,8 @@ def memory(row: Row, job: Job, folder: Path, asked: Asked) -> dict[str, int] | N
     if not asked.memory_runs:
         return None
     if isinstance(job, Command):
-        return {"before": 0, "peak": max(job.peaks)}
+        # Without the first one, which may have compiled what the others found.
+        return {"before": 0, "peak": max(job.peaks[-asked.repeats :])}
     command = [sys.executable, __file__, "--inside", row.name, "--folder", str(folder)]
     found: list[dict[str, int]] = []
     for _ in range(asked.memory_runs):

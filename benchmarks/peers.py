@@ -1,8 +1,8 @@
-"""Other people's programs on the same table: anonypy and anjana to compare with, pycanon to check us.
+"""Other people's programs on the same table: anonypy, anjana and ARX to compare with, pycanon to check us.
 
 Each is imported only when it is installed and asked for. anonypy and anjana get the table in memory as
 they want it and hand back a table in memory; what is timed beside them starts from a file and ends with
-a committed release, so the comparison leans their way.
+a committed release, so the comparison leans their way. ARX goes from CSV files to a CSV file, in Java.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import arx
 import polars as pl
 from measuring import QUASI, SEED, SENSITIVE, Publication, Times, census_policy, time_in_turns
 from samples import GENDERS, OLDEST, YOUNGEST, census_hierarchies
@@ -24,6 +25,7 @@ from samples import GENDERS, OLDEST, YOUNGEST, census_hierarchies
 import reissue as ri
 
 K, L = 10, 6
+BY_LEVELS = f"k = {K}, l = {L}, hierarchies, one level for a whole column"
 AGE_WIDTHS = (5, 10, 20, 40)
 
 
@@ -38,6 +40,8 @@ class Comparison:
     groups: int
     ours: Times
     our_groups: int
+    start: float | None = None
+    """Seconds to start the peer's process, where it has one; they are not in its seconds."""
 
     @property
     def ratio(self) -> float:
@@ -55,6 +59,15 @@ def compare(peer: str, path: Path, rows: int, repeats: int) -> Comparison:
         warnings.simplefilter("ignore")  # pandas' advice to the peers' authors
         seconds, groups = run(table)
     return Comparison(peer, task, rows, seconds, groups, times, ours.groups)
+
+
+def compare_arx(path: Path, rows: int, repeats: int, jar: Path, java: str) -> Comparison:
+    """ARX, in processes of its own, beside ours on a file of so many rows."""
+    ours = Publication(path, census_policy(k=K, l=L, hierarchies=True))
+    times = time_in_turns({"ours": ours}, repeats)["ours"]
+    asked = arx.Asked(pl.read_parquet(path), "person", SENSITIVE, _levels(), K, L)
+    found = arx.run(asked, jar, java, repeats)
+    return Comparison("ARX", BY_LEVELS, rows, found.seconds, found.groups, times, ours.groups, found.start)
 
 
 def _anonypy(table: Any) -> tuple[float, int]:
@@ -94,7 +107,7 @@ def _levels() -> dict[str, dict[int, Any]]:
 PEERS: Mapping[str, tuple[str, Callable[[], ri.Policy], Callable[[Any], tuple[float, int]]]] = {
     "anonypy": (f"Mondrian, k = {K}", lambda: census_policy(k=K, l=1), _anonypy),
     "anjana": (
-        f"k = {K}, l = {L}, hierarchies, one level for a whole column",
+        BY_LEVELS,
         lambda: census_policy(k=K, l=L, hierarchies=True),
         _anjana,
     ),

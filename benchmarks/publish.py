@@ -65,7 +65,7 @@ def main() -> int:
                 tables = figures["jobs"][MAIN]["memory"]["tables"]
                 targets.append(_target(f"{rows:,} rows, peak memory in tables", tables, MOST_TABLES))
         if given.peer_rows:
-            results["peers"] = beside_peers(folder, given.peer_rows, given.sizes[0], given.repeats)
+            results["peers"] = beside_peers(folder, given.peer_rows, given.sizes[0], given)
     if targets:
         lines = [[t["what"], f"{t['found']:.2f}", f"{t['at_most']:.2f}", _verdict(t["met"])] for t in targets]
         show("Targets", ["what", "found", "at most", ""], lines)
@@ -132,22 +132,29 @@ def _add_memory(paths: dict[str, Path], rows: int, jobs: dict[str, dict[str, Any
     )
 
 
-def beside_peers(folder: Path, rows: int, check_rows: int, repeats: int) -> list[dict[str, Any]]:
-    """Compare with the peers that are installed, and say which are not."""
+def beside_peers(folder: Path, rows: int, check_rows: int, given: argparse.Namespace) -> list[dict[str, Any]]:
+    """Compare with the peers that are there, and say which are not."""
     path = write_census(folder, rows)
     results: list[dict[str, Any]] = []
     table: list[list[object]] = []
-    for name in peers.PEERS:
-        if not installed(name):
-            table.append([name, "not installed", "", "", "", "", ""])
+    for name in [*peers.PEERS, "ARX"]:
+        if name == "ARX" and given.arx is None:
+            table.append([name, "not given: --arx path/to/libarx.jar", "", "", "", "", "", ""])
             continue
-        found = peers.compare(name, path, rows, repeats)
+        if name != "ARX" and not installed(name):
+            table.append([name, "not installed", "", "", "", "", "", ""])
+            continue
+        if name == "ARX":
+            found = peers.compare_arx(path, rows, given.repeats, given.arx, given.java)
+        else:
+            found = peers.compare(name, path, rows, given.repeats)
         results.append(
             {
                 "peer": name,
                 "task": found.task,
                 "rows": rows,
                 "seconds": found.seconds,
+                "start_seconds": found.start,
                 "groups": found.groups,
                 "ours": found.ours.to_dict(),
                 "our_groups": found.our_groups,
@@ -161,14 +168,15 @@ def beside_peers(folder: Path, rows: int, check_rows: int, repeats: int) -> list
                 found.task,
                 f"{found.seconds * per_row:,.1f}",
                 f"{found.ours.median * per_row:,.1f}",
-                f"{found.ratio:,.0f}",
+                f"{found.ratio:,.0f}" if found.ratio >= 10 else f"{found.ratio:.1f}",
+                "" if found.start is None else f"{found.start:.1f}",
                 f"{found.groups:,}",
                 f"{found.our_groups:,}",
             ]
         )
     show(
-        f"Peers on {rows:,} rows (one run each), ours from file to committed release at the same size",
-        ["", "task", "microseconds a row", "ours", "ratio", "groups", "ours"],
+        f"Peers on {rows:,} rows (one run each, ARX as many as ours), ours from file to committed release",
+        ["", "task", "microseconds a row", "ours", "ratio", "and to start, s", "groups", "ours"],
         table,
     )
     if installed("pycanon"):
@@ -198,9 +206,13 @@ def _arguments() -> argparse.Namespace:
     sizes.add_argument("--sizes", type=_sizes, help="several sizes, such as 600000,6000000")
     parser.add_argument("--peer-rows", type=positive, default=30_000, help="rows for the peers (default 30000)")
     parser.add_argument("--no-peers", dest="peer_rows", action="store_const", const=0, help="leave the peers out")
+    parser.add_argument("--arx", type=Path, metavar="JAR", help="also compare with ARX, whose jar this is")
+    parser.add_argument("--java", default="java", help="the Java to run it with (default: java on the path)")
     parser.add_argument("--no-memory", dest="memory", action="store_false", help="leave memory out")
     parser.add_argument("--check", action="store_true", help="end with status 1 when a target is missed")
     given = parser.parse_args()
+    if given.arx is not None and not given.arx.is_file():
+        parser.error(f"there is no jar at '{given.arx}'")
     given.sizes = given.sizes or [given.rows or 600_000]
     return given
 

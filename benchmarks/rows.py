@@ -270,14 +270,14 @@ BENCHES = (
     ),
     Bench((Row("cor-split", "21 x 200,000 rows: Cor-Split", "floors", 5.0),), _cor_split),
     Bench(
-        (Row("incremental-small", "Incremental, 1,000 into 30,000", "floors", 3.0),),
+        (Row("incremental-small", "Incremental: 1,000 into 30,000", "floors", 3.0),),
         _step("incremental-small", 30_000, 1_000, 30),
     ),
     Bench(
-        (Row("incremental-large", "Incremental, 100,000 into 3 million", "floors", 1.5),),
+        (Row("incremental-large", "Incremental: 100,000 into 3 million", "floors", 1.5),),
         _step("incremental-large", 3_000_000, 100_000, 2),
     ),
-    Bench((Row("hd-composition", "HD-composition, a round of 40,478 people", "floors", 5.0),), _round),
+    Bench((Row("hd-composition", "HD-composition: a round of 40,478 people", "floors", 5.0),), _round),
     Bench(
         (
             Row("audit-m-invariance", "certified audit, 20 x 200,000 rows: m-invariance", "floors", 0.8),
@@ -285,6 +285,6 @@ BENCHES = (
         ),
         _audit,
     ),
-    Bench((Row("command", "reissue publish, a fresh process, 600,000 rows", "CPU seconds", 1.3),), _command),
-    Bench((Row("demo", "reissue demo, kernels not compiled", "CPU seconds", 15.0),), _demo),
+    Bench((Row("command", "reissue publish: a fresh process, 600,000 rows", "CPU seconds", 1.3),), _command),
+    Bench((Row("demo", "reissue demo: kernels not compiled", "CPU seconds", 15.0),), _demo),
 )

@@ -126,6 +126,8 @@ def tell(found: dict[str, Any], asked: Asked) -> None:
         added = "" if row["memory"] is None else f"{(row['memory']['peak'] - row['memory']['before']) / 1e6:,.0f}"
         others = "" if row["others_cores"] is None else f"{row['others_cores']:.2f}"
         verdict = "met" if row["met"] else "MISSED"
+        if row["counts"] == "CPU" and row["unit"] != "CPU seconds":
+            verdict += ", by CPU"
         lines.append([row["title"], *cells, f"{row['asked']:g} {row['unit']}", verdict, added, others])
     show(
         f"Near the floor{' (quick: other sizes than it says)' if asked.quick else ''}: median of {asked.repeats}, "

@@ -38,7 +38,7 @@ def test_the_number_of_cores_changes_nothing(monkeypatch: pytest.MonkeyPatch, sp
     table = census(6000, seed=5)
     groups = []
     for cores in (1, 2, 5):
-        monkeypatch.setattr(cutting.os, "cpu_count", lambda cores=cores: cores)
+        monkeypatch.setattr(pl, "thread_pool_size", lambda cores=cores: cores)
         monkeypatch.setattr(cutting, "PARALLEL_FROM", 100)
         groups.append(draft(table, census_policy(split, k=5, l=3), seed=1).recoded.group.tolist())
     assert groups[0] == groups[1] == groups[2]

@@ -22,7 +22,6 @@ this happened.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -36,6 +35,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.cores import cores
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError
 from reissue.kernels import query_counts as kernels
@@ -218,7 +218,7 @@ def _cells(queries: Queries, columns: Sequence[Column], rows: Ints) -> Small:
 
 def _in_threads(queries: Queries, answer: Callable[[Batch], Answers]) -> Generator[Answers]:
     """Answer batch after batch without end, in their order, a few ahead of what is taken."""
-    workers = os.cpu_count() or 1
+    workers = cores()
     waiting: deque[Future[Answers]] = deque()
     with ThreadPoolExecutor(workers, thread_name_prefix="reissue-queries") as pool:
         try:

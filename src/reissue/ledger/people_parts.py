@@ -99,7 +99,7 @@ class StoredIds:
             ids = ids.head(before[same].first)
         if parts[same:]:
             read = self.files.read_column([self._path(part) for part in parts[same:]], ID)
-            ids = pl.concat([ids, read]) if same else read
+            ids = _joined(ids, read) if same else read
         self._read_before = (parts, ids)
         return ids
 
@@ -109,7 +109,7 @@ class StoredIds:
         before, ids = self._read_before
         if before == parts and ids.dtype == people.schema[ID]:
             kept = [one for one in parts if one.first < part.first]
-            self._read_before = ([*kept, part], pl.concat([ids.head(part.first), people[ID]]))
+            self._read_before = ([*kept, part], _joined(ids.head(part.first), people[ID]))
 
     def let_go(self) -> None:
         """Keep no ids in memory any longer."""
@@ -129,6 +129,11 @@ class StoredIds:
 
     def _path(self, part: IdFile) -> Path:
         return self.files.layout.blob(part.sha256)
+
+
+def _joined(ids: pl.Series, more: pl.Series) -> pl.Series:
+    """One after the other; in one piece, unless that takes long, because each piece is looked into by itself."""
+    return pl.concat([ids, more], rechunk=ids.len() + more.len() <= LARGE)
 
 
 def first_to_merge(sizes: Sequence[int]) -> int:

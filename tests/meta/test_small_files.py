@@ -15,7 +15,6 @@ ELSEWHERE = ("cli", "guarantees")
 OWN_IDEA = {
     "attacks/permanence/permanence_passing.py": "values that change freely: one release tells nothing about another",
     "reasoning/worlds/residual.py": "a view without the rows of people whose values are known",
-    "tables/plain.py": "one type for each sort of value, whichever library it came from",
 }
 """The small files with one importer beside them that stay, and what their idea is."""
 

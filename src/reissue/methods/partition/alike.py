@@ -49,8 +49,8 @@ class Alike:
         if found is None:
             return None
         cell, count = found
-        one = np.empty(count, dtype=np.int64)
-        one[cell] = np.arange(cell.size)
+        one = np.empty(count, dtype=np.int32)
+        one[cell] = np.arange(cell.size, dtype=np.int32)
         sizes = np.bincount(cell)
         wide = max(int(sizes.max()), *(int(codes.max()) for codes in quasi)) >= 1 << 16
         cells = np.empty((count, len(quasi) + 1), dtype=np.uint32 if wide else np.uint16)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import polars as pl
 
@@ -18,8 +18,6 @@ PARALLEL_FROM = 20_000
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
-One = TypeVar("One")
-Other = TypeVar("Other")
 
 
 def cores() -> int:
@@ -45,9 +43,3 @@ def at_once(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Resul
         waiting = [pool.submit(work, part) for part in parts[:-1]]
         last = work(parts[-1])
         return [*(part.result() for part in waiting), last]
-
-
-def both(one: Callable[[], One], other: Callable[[], Other]) -> tuple[One, Other]:
-    """Two results that do not need each other, at the same time; the calling thread works out the second."""
-    found: list[Any] = at_once(lambda work: work(), (one, other))
-    return found[0], found[1]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,21 +95,6 @@ class PublishedGroups:
         return f"PublishedGroups(release {self.number}: {self.members.size:,} rows, {self.group_count:,} groups)"
 
 
-@dataclass(repr=False)
-class Shared:
-    """Something that was worked out once, for all who need the same; whoever looks it up or adds to it holds the lock.
-
-    It is of the view and of nothing else: who made the releases has no part in it.
-    """
-
-    lock: Lock = field(default_factory=Lock)
-    found: dict[str, Any] = field(default_factory=dict)
-
-    def __reduce__(self) -> tuple[type[Shared], tuple[()]]:
-        """Copies of a view have nothing yet."""
-        return Shared, ()
-
-
 @dataclass(frozen=True, repr=False)
 class Published:
     """The outsider's view of a whole series."""
@@ -156,9 +140,12 @@ class Published:
         return Memberships(self.releases)
 
     @cached_property
-    def shared(self) -> Shared:
-        """What promises about the view have worked out that others may need as well."""
-        return Shared()
+    def shared(self) -> dict[str, Any]:
+        """What a checker has worked out of the view and the next may need as well, until all have been asked.
+
+        Nobody writes to it but checkers: who made the releases has no part in it.
+        """
+        return {}
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from reissue.arrays.cores import PARALLEL_FROM, at_once
 from reissue.arrays.dense import ascending
 from reissue.arrays.types import Ints
 from reissue.errors import GuaranteeBroken, ParameterError, Unprotected
@@ -17,7 +16,7 @@ from reissue.guarantees import Guarantee, SeriesGuarantee, Verdict
 from reissue.methods.base import Method
 from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON
 from reissue.model.grouping import HELD_BACK, Grouping
-from reissue.model.memory import Memory, Prefixed, Remembered
+from reissue.model.memory import Kept, Memory, Prefixed, Remembered
 from reissue.model.published import Published
 from reissue.model.roles import Roles
 from reissue.model.schema import Schema
@@ -313,15 +312,16 @@ def checked(
     guarantees: tuple[Guarantee, ...], view: Published, checks: Memory, secrets: Secrets
 ) -> tuple[tuple[Verdict, ...], Remembered]:
     """Ask every checker; those of promises about a whole series go on from what they have seen so far."""
-
-    def ask(guarantee: Guarantee) -> tuple[Verdict, Remembered]:
+    verdicts: list[Verdict] = []
+    remembered: dict[str, pl.DataFrame | Kept] = {}
+    for guarantee in guarantees:
         secret = secrets.of(guarantee, view.releases[0].number)
         if not isinstance(guarantee, SeriesGuarantee):
-            return guarantee.check(view, secret), {}
+            verdicts.append(guarantee.check(view, secret))
+            continue
         prefix = f"{guarantee.name}_"
         verdict, state = guarantee.follow(view, Prefixed(checks, prefix), secret)
-        return verdict, {prefix + name: table for name, table in state.items()}
-
-    many = view.releases[0].members.size >= PARALLEL_FROM
-    answers = at_once(ask, guarantees) if many else [ask(guarantee) for guarantee in guarantees]
-    return tuple(verdict for verdict, _ in answers), {name: t for _, state in answers for name, t in state.items()}
+        verdicts.append(verdict)
+        remembered |= {prefix + name: table for name, table in state.items()}
+    view.shared.clear()
+    return tuple(verdicts), remembered

@@ -145,12 +145,11 @@ class _Step:
 def _follow_groups(published: Published, weak: Measure, state: Memory) -> tuple[Compared, Remembered]:
     release = published.releases[0]
     histories, kinds = GroupHistories.read(state), GroupKinds.read(state)
-    with published.shared.lock:
-        # Two promises about correlations remember the same of a series if they have followed it equally long.
-        known: _Step | None = published.shared.found.get(STEP)
-        step = None if known is None else known.like(histories, kinds)
-        if step is None:
-            step = published.shared.found[STEP] = _Step.of(published, histories, kinds)
+    # Two promises about correlations remember the same of a series if they have followed it equally long.
+    known: _Step | None = published.shared.get(STEP)
+    step = None if known is None else known.like(histories, kinds)
+    if step is None:
+        step = published.shared[STEP] = _Step.of(published, histories, kinds)
     found = Compared(
         weak,
         np.where(step.smallest == _NONE, np.inf, step.smallest.astype(np.float64)),

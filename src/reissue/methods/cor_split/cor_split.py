@@ -40,7 +40,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue.arrays.cores import PARALLEL_FROM, both
 from reissue.arrays.types import Ints
 from reissue.errors import Infeasible, InternalError, ParameterError, listed
 from reissue.methods.base import Method, Takes
@@ -175,10 +174,7 @@ class CorSplit(Method):
         buckets.balance()
         release.assign(buckets, self.shortage)
         settled, grouping = cor_partition(release.settle(buckets, self.choice), histories, self._degree)
-        if len(snapshot) < PARALLEL_FROM:
-            return grouping, {**settled.memory(), **_followed(histories, release, grouping)}
-        known, followed = both(settled.memory, lambda: _followed(histories, release, grouping))
-        return grouping, {**known, **followed}
+        return grouping, {**settled.memory(), **_followed(histories, release, grouping)}
 
     def adopt(self, published: Published) -> tuple[Remembered, Ints]:
         """Go on from releases made elsewhere: what to remember of them, and the people who cannot go on.

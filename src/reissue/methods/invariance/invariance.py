@@ -6,7 +6,6 @@ Rows fall into three sorts. People published before keep their signature if thei
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reissue.arrays.cores import PARALLEL_FROM, both
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
@@ -295,13 +293,6 @@ class Settled:
     """The counterfeits."""
     made_value: Ints
     """The place of each one's value."""
-
-    def remembered_with(self, group: Callable[[], Grouping]) -> tuple[Grouping, Remembered]:
-        """The groups, and what to know again, worked out at the same time: neither needs the other."""
-        if self.signature.size < PARALLEL_FROM:
-            return group(), self.memory()
-        known, grouping = both(self.memory, group)
-        return grouping, known
 
     def memory(self) -> Remembered:
         """What to know again at the next release: everybody's stays, this release included, and the counterfeits."""

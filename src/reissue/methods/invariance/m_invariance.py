@@ -103,7 +103,7 @@ class MInvariance(Method):
     ) -> tuple[Grouping, Remembered]:
         """Division, balancing, assignment, split."""
         settled = self._settled(Round.begin(snapshot, delta.since + 1, memory, self.m, rng))
-        return settled.remembered_with(settled.split if self.split else settled.merged)
+        return settled.split() if self.split else settled.merged(), settled.memory()
 
     def adopt(self, published: Published) -> tuple[Remembered, Ints]:
         """Go on from releases made elsewhere: what to remember of them, and the people who cannot go on.

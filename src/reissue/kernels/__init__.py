@@ -1,64 +1,32 @@
 """The compiled loops: plain arrays in, plain arrays out.
 
-They are compiled once for each installation and kept in numba's cache; while they are compiled, which
-takes some seconds, a line says so. The cache looks only at the file of the kernel that is called, so that a change in
-another one that it calls would go unnoticed, also after an upgrade. Therefore a file names, in `CALLED`, the others
-that it calls, with a digest of each; a test checks them. What another version of Reissue compiled is removed: numba
-reads its index before it looks whether it is stale, and fails where a module in it has moved since.
+There is one way to compile: `kernel` for what is called from Python, `inner` for what only kernels call. What was
+compiled is kept (`keeping`) under a name that says what it was made of (`fingerprint`), so nobody has to remember
+anything when a kernel changes. While something is compiled, people are told (`announcing`).
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
-from threading import Timer
+from typing import TypeVar
 
-from reissue import __version__
-
-_said = False
-_ready: set[tuple[object, ...]] = set()
+Function = TypeVar("Function", bound=Callable[..., object])
 
 
-def discard_other_versions(folder: Path, version: str = __version__) -> None:
-    """Remove compiled kernels from a cache that was filled by another version, and say in it which one fills it now."""
-    stamp = folder / "compiled-by-reissue"
-    # Where nothing may be written here, numba has its cache elsewhere.
-    with suppress(OSError):
-        if stamp.is_file() and stamp.read_text() == version:
-            return
-        folder.mkdir(exist_ok=True)
-        for compiled in [*folder.glob("*.nbi"), *folder.glob("*.nbc")]:
-            compiled.unlink(missing_ok=True)
-        stamp.write_text(version)
+def kernel(function: Function) -> Function:
+    """Compile a function when it is first called with arguments of some types, and keep what was compiled."""
+    from reissue.kernels.compiling import compiled
+
+    return compiled(function)
 
 
-discard_other_versions(Path(__file__).parent / "__pycache__")
+def inner(function: Function) -> Function:
+    """The same for a function that only kernels call. It has no way in from Python, which takes long to compile."""
+    from reissue.kernels.compiling import compiled
+
+    return compiled(function, from_python=False)
 
 
 def warm_up(call: Callable[[], object], *kernel: object) -> None:
-    """Make a small first call of a kernel; if it takes long, it is being compiled: say so.
-
-    A kernel that is in the cache answers within a fraction of the second that is waited. One that is named, with the
-    types it is called with, is waited for once only.
-    """
-    if kernel in _ready:
-        call()
-        return
-
-    def say() -> None:
-        global _said
-        if _said:
-            return
-        _said = True
-        sys.stderr.write("reissue: compiling kernels, once for this installation; this takes some seconds\n")
-
-    timer = Timer(1.0, say)
-    timer.start()
-    try:
-        call()
-    finally:
-        timer.cancel()
-    if kernel:
-        _ready.add(kernel)
+    """Make a small first call of a kernel."""
+    call()

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import ast
-import hashlib
-import importlib
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -217,39 +214,3 @@ def test_the_version_is_said_once_more() -> None:
     import tomllib
 
     assert tomllib.loads((PROJECT / "pyproject.toml").read_text())["project"]["version"] == ri.__version__
-
-
-def test_kernels_know_the_kernels_they_call() -> None:
-    """numba's cache looks at the file of a kernel only; its own text must change when another that it calls does."""
-    kernels = SOURCE / "kernels"
-    for path in sorted(kernels.glob("*.py")):
-        called = re.findall(r"^from reissue\.kernels\.(\w+) import", path.read_text(), re.MULTILINE)
-        digests = {name: hashlib.sha256((kernels / f"{name}.py").read_bytes()).hexdigest()[:12] for name in called}
-        module = importlib.import_module(f"reissue.kernels.{path.stem}") if called else None
-        assert getattr(module, "CALLED", {}) == digests, f"CALLED in {path.name} must be {digests}"
-
-
-def test_kernels_never_ask_quicksort_for_an_order() -> None:
-    """numba names the parts of its quicksort by types and a number that begins with 1 in every process.
-
-    So those of `sort` and of `argsort`, compiled in different processes, can have the same name; loaded from the cache
-    into one process, one is called for the other, and memory is read that is not there.
-    """
-    for path in sorted((SOURCE / "kernels").glob("*.py")):
-        asked = re.findall(r"argsort\(.*", path.read_text())
-        assert all('kind="mergesort"' in call for call in asked), path.name
-
-
-def test_what_another_version_compiled_is_removed(tmp_path: Path) -> None:
-    """An index that names a module of before cannot even be read."""
-    from reissue.kernels import discard_other_versions
-
-    cache = tmp_path / "__pycache__"
-    discard_other_versions(cache, "1")
-    for name in ("past.open-12.py311.nbi", "past.open-12.py311.1.nbc", "past.cpython-311.pyc"):
-        (cache / name).write_text("")
-    discard_other_versions(cache, "1")
-    assert len([*cache.iterdir()]) == 4
-    discard_other_versions(cache, "2")
-    assert sorted(path.name for path in cache.iterdir()) == ["compiled-by-reissue", "past.cpython-311.pyc"]
-    discard_other_versions(tmp_path / "nowhere" / "__pycache__", "2")

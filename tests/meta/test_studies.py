@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
-import re
 import subprocess
 import sys
 import tomllib
@@ -13,7 +11,6 @@ from pathlib import Path
 
 import pytest
 import reissue_studies
-from reissue_studies.riboni import restriction_passes
 
 import reissue as ri
 
@@ -72,16 +69,6 @@ def test_one_figure_and_one_base_of_settings() -> None:
                 assert node.name != "Setting" or bases == ["StudySetting"], path
     for name, home in {"Figure": "figure.py", "StudySetting": "setting.py", "Stopwatch": "stopwatch.py"}.items():
         assert defined[name] == [home]
-
-
-def test_compiled_passes_know_the_kernels_they_call() -> None:
-    """As in the product: numba's cache looks at one file only, so that its text must change with what it calls."""
-    compiled = [path for path in STUDIES.rglob("*.py") if "@njit" in path.read_text(encoding="utf-8")]
-    assert [path.stem for path in compiled] == ["restriction_passes"]
-    called = re.findall(r"^from reissue\.kernels\.(\w+) import", compiled[0].read_text(encoding="utf-8"), re.MULTILINE)
-    texts = {name: (SOURCE / "kernels" / f"{name}.py").read_bytes() for name in called}
-    digests = {name: hashlib.sha256(text).hexdigest()[:12] for name, text in texts.items()}
-    assert digests == restriction_passes.CALLED, f"CALLED must be {digests}"
 
 
 def test_the_wheel_holds_the_library_alone() -> None:

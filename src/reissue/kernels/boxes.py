@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from reissue.kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def plant(low: Any, high: Any, order: Any, ranges: Any, least: Any, most: Any) -> None:
     """Put boxes into a tree: `order` so that each node has a range of it, with the extent of the boxes there.
 
@@ -48,7 +49,7 @@ def plant(low: Any, high: Any, order: Any, ranges: Any, least: Any, most: Any) -
         ranges[2 * node + 2] = middle_place, end
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def search(
     low: Any, high: Any, other_low: Any, other_high: Any, start: int, order: Any, ranges: Any, least: Any, most: Any,
     here: Any, there: Any,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from reissue.kernels import kernel
 
 
-@njit(cache=True)
+@kernel
 def descend(
     codes: npt.NDArray[np.int32],
     attribute: npt.NDArray[np.int32],

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from reissue.kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _root(parent: Any, node: Any) -> Any:
     while parent[node] != node:
         parent[node] = parent[parent[node]]
@@ -15,7 +15,7 @@ def _root(parent: Any, node: Any) -> Any:
     return node
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def connect(person: Any, group: Any, last: Any, parent: Any) -> None:
     """Put groups that share a person into one part.
 
@@ -35,7 +35,7 @@ def connect(person: Any, group: Any, last: Any, parent: Any) -> None:
         last[who] = here
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def number(parent: Any) -> int:
     """Turn parents into numbers of parts, counted from 0; return how many there are."""
     parts = 0

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from reissue.kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def copy_runs(data: Any, first: Any, starts: Any, spare: int, into: Any) -> None:
     """Copy runs of `data`: the one that begins at `first[i]` goes to `starts[i]`.
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from reissue.kernels import kernel
 
 BY_COMPROMISED, BY_CORRELATION = 0, 1
 """Why somebody lost a value: all who have it in a group are known, or a correlated set cannot have it."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def partners(group: int, member: Any, starts: Any, groups: Any, group_starts: Any, signature: Any) -> Any:
     """The groups of other releases correlated with one, ascending, each with the number of members shared."""
     size = starts[group + 1] - starts[group]
@@ -48,7 +49,7 @@ def partners(group: int, member: Any, starts: Any, groups: Any, group_starts: An
     return found[:, :count]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def set_sizes(
     begin: int, end: int, member: Any, starts: Any, groups: Any, group_starts: Any, signature: Any, sizes: Any
 ) -> None:
@@ -67,7 +68,7 @@ def set_sizes(
                 sizes[2, apart] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def correlated(
     begin: int,
     end: int,
@@ -122,7 +123,7 @@ def correlated(
     return pairs[:, :count].copy(), keys[:count].copy()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _mixed(number: Any) -> Any:
     """A number of which every bit depends on every bit of another."""
     number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -130,7 +131,7 @@ def _mixed(number: Any) -> Any:
     return number ^ (number >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def apart(first: int, second: int, member: Any, starts: Any) -> Any:
     """The members of one group that are not in the other, sorted; and the other way round."""
     one, two = np.sort(member[starts[first] : starts[first + 1]]), np.sort(member[starts[second] : starts[second + 1]])
@@ -151,7 +152,7 @@ def apart(first: int, second: int, member: Any, starts: Any) -> Any:
     return left[:lefts], right[:rights]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_of_each(keys: Any, order: Any, pairs: Any, member: Any, starts: Any) -> Any:
     """Which pairs of sets have not come before, given the order of the keys; equal keys are compared, not trusted."""
     new = np.zeros(keys.size, np.bool_)
@@ -178,7 +179,7 @@ def first_of_each(keys: Any, order: Any, pairs: Any, member: Any, starts: Any) -
     return new
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def common_values(begin: int, words: int, member: Any, starts: Any, values: Any, value_starts: Any, sets: Any) -> int:
     """Take from everybody's set, as bits, what his groups do not show: group after group from `begin`.
 
@@ -200,7 +201,7 @@ def common_values(begin: int, words: int, member: Any, starts: Any, values: Any,
     return group
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count(word: Any) -> int:
     """How many bits are set."""
     count = 0
@@ -210,7 +211,7 @@ def _count(word: Any) -> int:
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _with_room(log: Any, count: int) -> Any:
     """The log, twice as long if it is full."""
     if count < log.shape[0]:
@@ -220,7 +221,7 @@ def _with_room(log: Any, count: int) -> Any:
     return longer
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def restrict(
     most: int,
     member: Any,

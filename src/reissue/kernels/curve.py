@@ -12,15 +12,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
-from reissue.kernels import warm_up
+from reissue.kernels import kernel, warm_up
 from reissue.kernels.halving import Lines
 
 Order = npt.NDArray[np.int32]
 Cells = npt.NDArray[np.unsignedinteger]
-CALLED = {"halving": "f2f70d9cf1a0"}
-"""Digests of the kernels that are called here, see `reissue.kernels`."""
 DIGIT = 11
 """Keys are sorted by so many bits at a time: the counters of a pass fit into the nearest cache."""
 KEY = 64
@@ -104,7 +101,7 @@ def _sorted(keys: npt.NDArray[np.uint64], bits: int, order: Order) -> Order:
     return ordered
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _radix(keys: Any, bits: int, order: Any) -> Any:
     """Sort an order by the lowest bits of the keys, from the last digit to the first; equal keys keep their order."""
     size = order.size
@@ -138,7 +135,7 @@ def _radix(keys: Any, bits: int, order: Any) -> Any:
     return here
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shuffle(order: Any, starts: Any, chance: Any) -> None:
     for run in range(starts.size - 1):
         end = starts[run + 1]
@@ -147,7 +144,7 @@ def _shuffle(order: Any, starts: Any, chance: Any) -> None:
             order[place], order[other] = order[other], order[place]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _spread(grid: Any, start: Any, width: int, bits: int) -> Any:
     """Interval numbers with their bits so far apart that those of all attributes fit between each other."""
     spread = np.zeros(grid.size, np.uint64)
@@ -159,13 +156,13 @@ def _spread(grid: Any, start: Any, width: int, bits: int) -> Any:
     return spread
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _turned(digit: Any, by: int, width: int, mask: Any) -> Any:
     """Move the bits of a digit of `width` bits round to the left, by up to `width` places."""
     return ((digit << np.uint64(by)) | (digit >> np.uint64(width - by))) & mask
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _step(digit: Any, corner: Any, axis: int, width: int, mask: Any) -> Any:
     """Which of the 2^width cells of a cube the curve is in, and how it passes through that cell.
 
@@ -190,7 +187,7 @@ def _step(digit: Any, corner: Any, axis: int, width: int, mask: Any) -> Any:
     return visit, corner, (axis + turn) % width
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _steps(width: int) -> Any:
     """All steps as a table, by state (axis and corner) and digit: the visit in the low bits, the next state above."""
     mask = np.uint64((1 << width) - 1)
@@ -204,7 +201,7 @@ def _steps(width: int) -> Any:
     return table
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _curve_keys(cells: Any, start: Any, spread: Any, width: int, bits: int) -> Any:
     """How far along the curve each row lies, from the coarsest to the finest division of the domains."""
     mask = np.uint64((1 << width) - 1)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from reissue.kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def product(places: Any, counts: Any, starts: Any, numbers: Any) -> Any:
     """For each row of the matrix the sum of count times number over its entries, for each column of numbers."""
     width = numbers.shape[1]
@@ -20,7 +21,7 @@ def product(places: Any, counts: Any, starts: Any, numbers: Any) -> Any:
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def connected(places: Any, starts: Any, width: int) -> Any:
     """For each place the lowest of those that rows connect it with."""
     lowest = np.arange(width)

@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from reissue.kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def smallest_apart(
     member_starts: Any, starts: Any, groups: Any, kind: Any, run_first: Any, run_kind: Any, none: int
 ) -> Any:
@@ -55,7 +56,7 @@ def smallest_apart(
     return smallest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _capacity(entries: int) -> int:
     """A power of two that leaves half of the table free."""
     capacity = 2

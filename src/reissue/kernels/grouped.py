@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from reissue.kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def extents(group: Any, codes: Any, least: Any, most: Any) -> None:
     """The lowest and highest code of each group. `least` starts at the largest code, `most` at 0."""
     for row in range(group.size):
@@ -20,7 +21,7 @@ def extents(group: Any, codes: Any, least: Any, most: Any) -> None:
             most[which] = code
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def code_sets(group: Any, codes: Any, sets: Any) -> None:
     """Mark in the bit set of each group (one row of 64-bit words) which codes its rows have."""
     for row in range(group.size):
@@ -28,7 +29,7 @@ def code_sets(group: Any, codes: Any, sets: Any) -> None:
         sets[group[row], code >> np.uint64(6)] |= np.uint64(1) << (code & np.uint64(63))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def order_by_group(group: Any, starts: Any, order: Any) -> None:
     """Row numbers, group after group; `starts` says where each group begins and is left as it was."""
     place = starts.copy()
@@ -38,7 +39,7 @@ def order_by_group(group: Any, starts: Any, order: Any) -> None:
         place[which] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort(codes: Any) -> None:
     """Sort codes in place: small groups by insertion, large ones by counting where codes are few."""
     if codes.size > 48:
@@ -63,7 +64,7 @@ def _sort(codes: Any) -> None:
         codes[there] = code
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def values_by_group(group: Any, codes: Any, starts: Any, values: Any) -> None:
     """The codes, group after group, ascending within each group."""
     place = starts.copy()
@@ -75,7 +76,7 @@ def values_by_group(group: Any, codes: Any, starts: Any, values: Any) -> None:
         _sort(values[starts[which] : starts[which + 1]])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_runs(values: Any, starts: Any, codes: Any, counts: Any, run_starts: Any) -> int:
     """Collapse equal neighbours of a group to one code and its count; returns how many there are."""
     runs = 0

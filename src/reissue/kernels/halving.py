@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from reissue.kernels import kernel
 
 INSERTION = 24
 """Up to so many rows are sorted by insertion."""
@@ -54,7 +55,7 @@ class Parts(NamedTuple):
     """The column after its last."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort(cells: Any, attribute: int, low: int, high: int, ordered: Any, counts: Any, keys: Any) -> None:
     """List the rows from `low` to `high` by their code, rows with equal codes as they stand."""
     size = high - low
@@ -91,7 +92,7 @@ def _sort(cells: Any, attribute: int, low: int, high: int, ordered: Any, counts:
         ordered[low + place] = keys[place] & 0x7FFFFFFF
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def list_rows(cells: Any, starts: Any, lists: Any) -> None:
     """Fill the lists of all attributes for some runs of rows, each of one bucket and value.
 
@@ -107,7 +108,7 @@ def list_rows(cells: Any, starts: Any, lists: Any) -> None:
             _sort(cells, attribute, starts[run], starts[run + 1], lists[attribute], counts, keys)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _widen(codes: Any, first: Any, size: int, least: Any, most: Any) -> None:
     """Widen the boxes of the halves by a block of rows.
 
@@ -130,7 +131,7 @@ def _widen(codes: Any, first: Any, size: int, least: Any, most: Any) -> None:
             most[a, 0, b], most[a, 1, b] = most_one, most_other
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _measure(
     cells: Any, lists: Any, base: int, values: int, height: int, low: int, middle: int, high: int,
     codes: Any, first: Any, least: Any, most: Any,
@@ -169,7 +170,7 @@ def _measure(
     _widen(codes, first, size, least, most)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best(lines: Any, least: Any, most: Any) -> Any:
     """The attribute whose halves have the smallest perimeters in sum; the first of several."""
     best = 0
@@ -187,7 +188,7 @@ def _best(lines: Any, least: Any, most: Any) -> Any:
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _part(
     lists: Any,
     base: int,
@@ -233,7 +234,7 @@ def _part(
                 rest[place] = spilled[place]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def halve(cells: Any, lists: Any, lines: Any, parts: Any, limit: int, side: Any, rest: Any) -> int:
     """Halve parts of buckets until they have at most `limit` columns.
 

@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from reissue.kernels import kernel
 
 
 class Table(NamedTuple):
@@ -24,7 +25,7 @@ class Table(NamedTuple):
     """The places in use."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def new_table(entries: int) -> Any:
     """A table with room for so many entries."""
     size = 64
@@ -33,7 +34,7 @@ def new_table(entries: int) -> Any:
     return Table(np.zeros(size, np.int64), np.zeros(size, np.int64), np.empty(size, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shared(members: Any, count: int, size: int, n: int, starts: Any, past: Any, table: Any) -> int:
     """An earlier group that has more than `size - n` of the members and not all of `size`; -1 if there is none.
 
@@ -77,7 +78,7 @@ def shared(members: Any, count: int, size: int, n: int, starts: Any, past: Any, 
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def was_in(row: int, group: int, starts: Any, past: Any) -> Any:
     """Whether an earlier group is among those of a row, which ascend."""
     low, high = starts[row], starts[row + 1]
@@ -90,7 +91,7 @@ def was_in(row: int, group: int, starts: Any, past: Any) -> Any:
     return low < starts[row + 1] and past[low] == group
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def drawn(state: Any, below: int) -> Any:
     """A random number from 0 to `below` - 1."""
     number = state[0]
@@ -101,7 +102,7 @@ def drawn(state: Any, below: int) -> Any:
     return np.int64((number >> np.uint64(11)) % np.uint64(below))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def one_of(members: Any, count: int, group: int, starts: Any, past: Any, state: Any) -> int:
     """The place of a random member who was in an earlier group."""
     chosen, seen = -1, 0

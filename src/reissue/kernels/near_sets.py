@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from reissue.kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def near_pairs(
     places: Any, counts: Any, starts: Any, across: Any, across_counts: Any, across_starts: Any, kind: Any, sizes: Any,
     reach: Any,
@@ -51,7 +52,7 @@ def near_pairs(
     return found[:number]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _combine(places: Any, counts: Any, one: Any, one_end: Any, other: Any, other_end: Any, sign: Any,
              to_places: Any, to_counts: Any) -> int:  # fmt: skip
     """The entries of one vector plus `sign` times another; returns how many there are."""
@@ -74,7 +75,7 @@ def _combine(places: Any, counts: Any, one: Any, one_end: Any, other: Any, other
     return number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _divisor(counts: Any) -> int:
     """The greatest common divisor, negative if the first count is: dividing by it makes vectors comparable."""
     common = 0
@@ -88,7 +89,7 @@ def _divisor(counts: Any) -> int:
     return common
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def combinations(places: Any, counts: Any, starts: Any, pairs: Any, signs: Any) -> Any:
     """For each pair the sum of the first and `sign` times the second, divided by its divisor; and the divisors."""
     room = 0
@@ -113,7 +114,7 @@ def combinations(places: Any, counts: Any, starts: Any, pairs: Any, signs: Any) 
     return to_places[:end].copy(), to_counts[:end].copy(), to_starts, divisors
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def better_sums(
     places: Any, counts: Any, starts: Any, across: Any, across_counts: Any, across_starts: Any, norms: Any,
     first: int, last: int, most: int, best: Any,
@@ -181,7 +182,7 @@ def better_sums(
     return found[:number]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def holds_another(
     places: Any, counts: Any, starts: Any, across: Any, across_counts: Any, across_starts: Any, norms: Any
 ) -> Any:
@@ -216,7 +217,7 @@ def holds_another(
     return holds
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def turned(places: Any, counts: Any, starts: Any, width: int) -> Any:
     """For each place the vectors that have it, ascending, their counts, and where each place begins."""
     across_starts = np.zeros(width + 1, np.int64)
@@ -236,7 +237,7 @@ def turned(places: Any, counts: Any, starts: Any, width: int) -> Any:
     return across, across_counts, across_starts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def renamed(places: Any, counts: Any, starts: Any, names: Any) -> Any:
     """Vectors with other names for their places; counts of places that get the same name are added."""
     to_places = np.empty_like(places)

@@ -11,12 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from reissue.kernels import kernel
 from reissue.kernels.median_cuts import extent as distance
 
-CALLED = {"median_cuts": "ee267671c3dd"}
-"""Digests of the kernels that are called here, see `reissue.kernels`."""
 LEAF = 4
 """Nodes of the tree have at most so many boxes where they are not divided any more."""
 
@@ -39,19 +37,19 @@ class Boxes(NamedTuple):
     """What its rows have in the columns published as they are, by number; -1 for a node with several."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _has(sets: Any, box: int, place: int) -> Any:
     word, bit = place >> 6, np.uint64(place & 63)
     return (sets[box, word] >> bit) & np.uint64(1) != np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _extent(attributes: Any, attribute: int, least: int, most: int) -> Any:
     """How much of the domain is lost: missing numbers lie beyond it, and together with others they lose all of it."""
     return min(distance(attributes, attribute, least, most), 1.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def fill(cells: Any, owner: Any, attributes: Any, boxes: Any, stratum: Any) -> None:
     """Put rows into boxes, each into its owner's (none where that is negative).
 
@@ -76,7 +74,7 @@ def fill(cells: Any, owner: Any, attributes: Any, boxes: Any, stratum: Any) -> N
             boxes.loss[box] = _loss(attributes, boxes, box)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _loss(attributes: Any, boxes: Any, box: int) -> Any:
     total = 0.0
     for attribute in range(boxes.low.shape[1]):
@@ -91,7 +89,7 @@ def _loss(attributes: Any, boxes: Any, box: int) -> Any:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def join(attributes: Any, boxes: Any, target: Any, batches: Any, joint: Any) -> None:
     """The loss of each batch's box put together with that of its target among `boxes`."""
     width = boxes.low.shape[1]
@@ -108,7 +106,7 @@ def join(attributes: Any, boxes: Any, target: Any, batches: Any, joint: Any) -> 
         joint[batch] = _loss(attributes, union, 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def plant(attributes: Any, boxes: Any, order: Any, ranges: Any, nodes: Any) -> None:
     """Put boxes into a tree: `order` so that each node has a range of it. The children of i are 2i + 1 and 2i + 2."""
     width = boxes.low.shape[1]
@@ -166,7 +164,7 @@ def plant(attributes: Any, boxes: Any, order: Any, ranges: Any, nodes: Any) -> N
         ranges[2 * node + 2] = middle_place, end
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bound(cells: Any, row: int, stratum: int, attributes: Any, nodes: Any, node: int) -> Any:
     """What the record costs at least in any box below a node; infinity where none is of its stratum."""
     if nodes.stratum[node] >= 0 and nodes.stratum[node] != stratum:
@@ -188,7 +186,7 @@ def _bound(cells: Any, row: int, stratum: int, attributes: Any, nodes: Any, node
     return nodes.loss[node] + (nodes.size[node] + 1) * gap
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cost(cells: Any, row: int, attributes: Any, boxes: Any, box: int) -> Any:
     """How much information loss rises when the record is put into the box: for itself and for all who are there."""
     gap = 0.0
@@ -205,7 +203,7 @@ def _cost(cells: Any, row: int, attributes: Any, boxes: Any, box: int) -> Any:
     return boxes.loss[box] + (boxes.size[box] + 1) * gap
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nearest(
     cells: Any, rows: Any, stratum: Any, attributes: Any, boxes: Any, order: Any, ranges: Any, nodes: Any, found: Any
 ) -> None:

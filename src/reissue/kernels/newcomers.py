@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from reissue.kernels import kernel
 
 ITSELF, COMPONENT = -1, -2
 """Which classes were put together: the newcomer's alone, or all that hang together. Otherwise those compatible with
 one class of the other release, which is given."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def newcomer_sets(
     values: Any,
     counts: Any,
@@ -154,7 +155,7 @@ def newcomer_sets(
                 extra[their_values[entry]] = 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _consider(
     one: int, reason: int, values: Any, counts: Any, starts: Any, extra: Any, distinct: Any, why: Any, amounts: Any
 ) -> None:
@@ -169,7 +170,7 @@ def _consider(
         amounts[entry] = min(max(extra[values[entry]], 0), counts[entry])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shared_values(
     first: Any,
     second: Any,

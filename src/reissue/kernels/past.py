@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from reissue.kernels import kernel
 
 
 class Past(NamedTuple):
@@ -53,7 +54,7 @@ def no_past() -> Past:
     return Past(none, none, none, none, none, none, none, none, none, 0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tied(held: Any, others: Any, more: Any, people: int, needed: int) -> bool:
     """Whether people of a part must have values that are fewer than needed.
 
@@ -68,7 +69,7 @@ def _tied(held: Any, others: Any, more: Any, people: int, needed: int) -> bool:
     return must >= people and values < needed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def without_channel(index: Any, low: int, high: int, past: Any) -> bool:
     """Whether the rows from `low` to `high`, all of one class, can be a class of their own."""
     if past.release.size == 0:

@@ -15,7 +15,8 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from reissue.kernels import kernel
 
 LANES: Final = 64
 """How many queries one pass answers: as many bytes as a cache line has."""
@@ -34,7 +35,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def distinct_codes(codes: Small, starts: Ints, levels: int) -> tuple[Ints, Small]:
     """The distinct codes of each group, one group after the other, and where each group begins."""
     groups = starts.size - 1
@@ -53,7 +54,7 @@ def distinct_codes(codes: Small, starts: Ints, levels: int) -> tuple[Ints, Small
     return set_starts, found[:count].copy()
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def anatomised(
     cells: Small,
     starts: Ints,
@@ -103,7 +104,7 @@ def anatomised(
             estimated[lane] += float(rows[lane]) * float(values[lane]) / size
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def generalised(
     cells: Small,
     starts: Ints,
@@ -177,7 +178,7 @@ def generalised(
             estimated[lane] += weight[lane] * float(values[lane])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def matching(cells: Small, ranged: Flags, begin: Small, width: Small, table: Bytes, found: Ints) -> None:
     """How many rows match each query of a batch, values included; `found` is filled."""
     match = np.empty(LANES, dtype=np.uint8)
@@ -193,7 +194,7 @@ def matching(cells: Small, ranged: Flags, begin: Small, width: Small, table: Byt
             found[lane] += match[lane]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def node_shares(starts: Ints, lines: Small, table: Bytes, shares: Floats) -> None:
     """For each node the share of its leaves that each query of the batch admits.
 
@@ -211,7 +212,7 @@ def node_shares(starts: Ints, lines: Small, table: Bytes, shares: Floats) -> Non
 # one function the compiler gives up on vector instructions, which makes it eight times slower.
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _keep_ranged(code: int, attribute: int, begin: Small, width: Small, match: Bytes) -> None:
     """Strike out the queries whose range does not hold a code."""
     for lane in range(LANES):
@@ -219,14 +220,14 @@ def _keep_ranged(code: int, attribute: int, begin: Small, width: Small, match: B
         match[lane] &= np.uint8(np.uint32(code - begin[attribute, lane]) < width[attribute, lane])
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _keep_listed(line: int, table: Bytes, match: Bytes) -> None:
     """Strike out the queries that do not admit the code of a line."""
     for lane in range(LANES):
         match[lane] &= table[line, lane]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _count_admitted(lines: Small, first: int, end: int, table: Bytes, count: npt.NDArray[np.int32]) -> None:
     """How many of the lines from `first` up to `end` each query of the batch admits."""
     count[:] = 0
@@ -236,7 +237,7 @@ def _count_admitted(lines: Small, first: int, end: int, table: Bytes, count: npt
             count[lane] += table[line, lane]
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def _weigh_interval(low: float, high: float, lower: Floats, upper: Floats, weight: Floats) -> None:
     """Multiply each weight by the share of [low, high] within the query's range; a point is in or out."""
     length = high - low

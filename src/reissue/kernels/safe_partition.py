@@ -18,12 +18,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from reissue.kernels import kernel
 from reissue.kernels.hc_safety import drawn, new_table, one_of, shared, was_in
 
-CALLED = {"hc_safety": "e23d909e5594"}
-"""Digests of the kernels that are called here, see `reissue.kernels`."""
 NEAR = 12
 """So many groups on either side are asked for a tuple."""
 NEIGHBOURS = 4
@@ -68,7 +66,7 @@ class Pool(NamedTuple):
     """For each row of the bucket the last candidate that it was taken for, be it discarded or not."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def semiperimeter(members: Any, count: int, cells: Any, lines: Any) -> float:
     """The sum of the extents of the box around some rows, each as a share of the attribute's domain."""
     total = 0.0
@@ -83,7 +81,7 @@ def semiperimeter(members: Any, count: int, cells: Any, lines: Any) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mend(number: int, grid: Any, n: int, cells: Any, lines: Any, starts: Any, past: Any, table: Any) -> bool:
     """Make a group safe by exchanging tuples, each where that widens the two groups least; whether it became so.
 
@@ -122,7 +120,7 @@ def mend(number: int, grid: Any, n: int, cells: Any, lines: Any, starts: Any, pa
     return shared(here, values, values, n, starts, past, table) < 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _listed(rows: Any, base: int, values: int, cells: Any, taken: Any, passed: Any) -> Any:
     """A pool of some rows."""
     width = cells.shape[1]
@@ -148,7 +146,7 @@ def _listed(rows: Any, base: int, values: int, cells: Any, taken: Any, passed: A
     return Pool(lists, begin, heads, taken, passed)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sort(rows: Any, low: int, high: int, cells: Any, attribute: int, spare: Any) -> None:
     """Bring some rows into the order of an attribute, those with equal codes as they stand.
 
@@ -179,7 +177,7 @@ def _sort(rows: Any, low: int, high: int, cells: Any, attribute: int, spare: Any
         length *= 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first(pool: Any, attribute: int, value: int, base: int, token: Any) -> Any:
     """The first row of a value along an attribute that has no group and was not taken for the candidate; -1: none."""
     end = pool.begin[value + 1]
@@ -195,7 +193,7 @@ def _first(pool: Any, attribute: int, value: int, base: int, token: Any) -> Any:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _candidate(pool: Any, attribute: int, base: int, values: int, members: Any) -> int:
     """createQIG: the first row of each value that has any; how many there are."""
     count = 0
@@ -207,7 +205,7 @@ def _candidate(pool: Any, attribute: int, base: int, values: int, members: Any) 
     return count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _safe_candidate(
     pool: Any, attribute: int, base: int, values: int, sets: int, n: int, members: Any, starts: Any, past: Any,
     table: Any, state: Any,
@@ -238,7 +236,7 @@ def _safe_candidate(
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _copy(source: Any, target: Any, count: int) -> None:
     """The first numbers, one by one: slices would take long to compile."""
     for at in range(count):
@@ -258,7 +256,7 @@ class Made(NamedTuple):
     """How often a group has each value."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _place(made: Any, members: Any, count: int, sets: int, base: int, near: int, taken: Any) -> int:
     """Make a group of these rows, under the first number that is free from `near` on; that number."""
     number = near
@@ -274,7 +272,7 @@ def _place(made: Any, members: Any, count: int, sets: int, base: int, near: int,
     return number
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _dissolve(made: Any, number: int, base: int, members: Any, filled: int) -> int:
     """Add the rows of a group to those there are, and have no such group; how many there are then."""
     row = made.first[number]
@@ -286,7 +284,7 @@ def _dissolve(made: Any, number: int, base: int, members: Any, filled: int) -> i
     return filled
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _regrouped(
     rows: Any, base: int, values: int, n: int, cells: Any, lines: Any, starts: Any, past: Any, made: Any, taken: Any,
     passed: Any, table: Any, state: Any, left: Any,
@@ -323,13 +321,13 @@ def _regrouped(
     return remaining
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fewest_sets(values: int, n: int) -> int:
     """How often a group should have each value: once, or twice where a single known tuple would be too many."""
     return 1 if n < values else 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _narrowest_merger(
     members: Any, values: int, base: int, n: int, best: float, cells: Any, lines: Any, starts: Any, past: Any,
     made: Any, table: Any, merged: Any,
@@ -357,7 +355,7 @@ def _narrowest_merger(
     return found, best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _finish(
     rows: Any, base: int, values: int, n: int, cells: Any, lines: Any, starts: Any, past: Any, made: Any, taken: Any,
     passed: Any, table: Any, state: Any,
@@ -409,7 +407,7 @@ def _finish(
         _place(made, chosen, count, sets, base, near, taken)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _made(grid: Any, base: int) -> Any:
     """The groups of a grid."""
     height, values = grid.shape
@@ -424,7 +422,7 @@ def _made(grid: Any, base: int) -> Any:
     return Made(of, first, after, np.ones(height, np.int64))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _grown(made: Any, more: int) -> Any:
     """With room for more groups."""
     first, sets = np.full(made.first.size + more, -1, np.int64), np.zeros(made.sets.size + more, np.int64)
@@ -433,7 +431,7 @@ def _grown(made: Any, more: int) -> Any:
     return Made(made.of, first, made.next, sets)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _with_room(wanted: Any) -> Any:
     """The same, and as many places more."""
     longer = np.empty((wanted.shape[0], 2 * wanted.shape[1]), np.int64)
@@ -442,7 +440,7 @@ def _with_room(wanted: Any) -> Any:
     return longer
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, group: Any) -> Any:
     """Cor-Partition of every bucket: `group` becomes the group of each row, counted from 0 in each bucket.
 

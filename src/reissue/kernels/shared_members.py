@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from reissue.kernels import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shared_with_later(
     begin: int, end: int, member: Any, starts: Any, groups: Any, group_starts: Any, bounds: Any, least: int
 ) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from reissue.kernels import kernel
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 """2^64 over the golden ratio: its product with a number spreads over the upper bits."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sieve(numbers: Any, sought: Any, bits: int) -> Any:
     """The places of all numbers that are sought, and of some others; both are unsigned 64-bit.
 

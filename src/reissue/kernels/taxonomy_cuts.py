@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from reissue.kernels import kernel
 from reissue.kernels.alpha_k_plans import (
     AMOUNT,
     BACK,
@@ -32,18 +32,15 @@ from reissue.kernels.alpha_k_plans import (
     plan,
 )
 
-CALLED = {"alpha_k_plans": "36699a9de444"}
-"""Digests of the kernels that are called here, see `reissue.kernels`."""
 
-
-@njit(cache=True, nogil=True)
+@kernel
 def enter(state: Any) -> None:
     """Put all groups into the slots, which are empty."""
     for group in range(state.tally[0]):
         state.slots[lookup(state, state.vector[group])] = group
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _enqueue(table: Any, state: Any, group: Any) -> None:
     if state.queue[group] != IDLE:
         return
@@ -54,7 +51,7 @@ def _enqueue(table: Any, state: Any, group: Any) -> None:
     state.bucket[total] = group
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add(state: Any, group: Any, cell: Any, amount: Any) -> None:
     parcel = state.tally[1]
     state.tally[1] = state.link[parcel]
@@ -65,7 +62,7 @@ def _add(state: Any, group: Any, cell: Any, amount: Any) -> None:
     state.head[group] = parcel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _send(table: Any, state: Any, work: Any, low: Any, high: Any, vector: Any, target: Any) -> None:
     """Move what these parcels do not give back to a group: the target, or that of the lowest nodes above them."""
     if target == NOWHERE:
@@ -85,7 +82,7 @@ def _send(table: Any, state: Any, work: Any, low: Any, high: Any, vector: Any, t
     state.tally[3] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _taken(state: Any, work: Any, group: Any) -> Any:
     """Take all parcels of a group into `work`, one for each cell; returns how many."""
     items = np.int64(0)
@@ -109,7 +106,7 @@ def _taken(state: Any, work: Any, group: Any) -> Any:
     return items
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _specialise(table: Any, state: Any, work: Any, group: Any, again: bool) -> Any:
     """Move rows of a group further down as long as any can go; returns whether there was room for it."""
     items = _taken(state, work, group)
@@ -163,7 +160,7 @@ def _specialise(table: Any, state: Any, work: Any, group: Any, again: bool) -> A
     return room
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def run(table: Any, state: Any, work: Any, again: bool) -> Any:
     """Specialise all queued groups, the most general first; returns whether there was room for all.
 
@@ -179,7 +176,7 @@ def run(table: Any, state: Any, work: Any, again: bool) -> Any:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def requeue(table: Any, state: Any) -> None:
     """Queue every group with rows that could go further down."""
     state.tally[3] = 0
@@ -191,7 +188,7 @@ def requeue(table: Any, state: Any) -> None:
             _enqueue(table, state, group)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def collected(state: Any) -> Any:
     """The group, numbered anew without gaps, the cell and the rows of each parcel."""
     used = state.cell.size - state.tally[2]

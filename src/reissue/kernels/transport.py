@@ -19,7 +19,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from reissue.kernels import kernel
 
 EXTREMES = 4096
 """In problems with more rows times columns the least and largest flow of each cell is not computed."""
@@ -85,7 +86,7 @@ class Work(NamedTuple):
     """Notes on what is sent."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _narrow(
     cell: int, one: int, least: Any, most: Any, low: Any, high: Any, touched: Any, is_touched: Any, tally: Any
 ) -> int:
@@ -104,7 +105,7 @@ def _narrow(
     return 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rows_and_columns(group: int, groups: Any, cells: Any, work: Any) -> int:
     """Narrow the cells of a group by the sums of their rows and columns: 1 if anything changed, -1 if impossible."""
     starts, values, low, high = cells
@@ -150,7 +151,7 @@ def _rows_and_columns(group: int, groups: Any, cells: Any, work: Any) -> int:
     return changed
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _reached(node: int, at: int, height: int, width: int, room: Any, flow: Any) -> int:
     """The node that a node reaches as its neighbour number `at`, -1 if it does not.
 
@@ -161,7 +162,7 @@ def _reached(node: int, at: int, height: int, width: int, room: Any, flow: Any) 
     return at if flow[at * width + node - height] > 0 else -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _search(start: int, goal: int, height: int, width: int, room: Any, flow: Any, take: Any, work: Any) -> int:
     """Look for a way to another node by others (if that is -1, to a column that takes more); its end, -1 if none."""
     tally, stamp, before, queue = work.tally, work.nodes[STAMP], work.nodes[BEFORE], work.nodes[QUEUE]
@@ -188,7 +189,7 @@ def _search(start: int, goal: int, height: int, width: int, room: Any, flow: Any
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _push(start: int, end: int, amount: Any, height: int, width: int, room: Any, sent: Any, before: Any) -> Any:
     """Send at most `amount` along the way that was found; returns how much."""
     node = end
@@ -206,14 +207,14 @@ def _push(start: int, end: int, amount: Any, height: int, width: int, room: Any,
     return amount
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _change(where: int, amount: int, sent: Any) -> None:
     sent[NOW, where] += amount
     sent[LEAST, where] = min(sent[LEAST, where], sent[NOW, where])
     sent[MOST, where] = max(sent[MOST, where], sent[NOW, where])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_settled(height: int, width: int, work: Any) -> bool:
     """Whether nothing limits a cell but the sums of its row and column; then its bounds are exact already."""
     needs, takes, room = work.need, work.take, work.room
@@ -225,7 +226,7 @@ def _is_settled(height: int, width: int, work: Any) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _send(height: int, width: int, work: Any) -> bool:
     """Find a solution; whether there is one."""
     need, take, room, sent, flow = work.need, work.take, work.room, work.sent, work.sent[NOW]
@@ -249,7 +250,7 @@ def _send(height: int, width: int, work: Any) -> bool:
     return not take[:width].any()
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _strong_components(height: int, width: int, room: Any, flow: Any, nodes: Any) -> None:
     """Number the strong components of the residual graph (Tarjan 1972, without recursion)."""
     before, queue, cursor, order = nodes[BEFORE], nodes[QUEUE], nodes[CURSOR], nodes[ORDER]
@@ -292,7 +293,7 @@ def _strong_components(height: int, width: int, room: Any, flow: Any, nodes: Any
             node = last
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _solve(height: int, width: int, cells: Any, work: Any) -> bool:
     """Narrow the cells of a problem as far as its sums can; whether it has a solution."""
     work.tally[1] += 4 * height * width
@@ -324,7 +325,7 @@ def _solve(height: int, width: int, cells: Any, work: Any) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _load(group: int, groups: Any, cells: Any, work: Any, limit: int) -> Any:
     """Set up the problem of a group, after its sums; its height and width, 0 and 0 if that is more than `limit`."""
     starts, values, low, high = cells
@@ -357,7 +358,7 @@ def _load(group: int, groups: Any, cells: Any, work: Any, limit: int) -> Any:
     return height, width
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sweep(
     groups: Any, cells: Any, work: Any, limit: int, budget: int,
     listed: Any, begin: int, following: Any, count: int, waiting: Any,

@@ -8,15 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from reissue.kernels import kernel
 from reissue.kernels.correlated_groups import partners
 
-CALLED = {"correlated_groups": "ad26d1074614"}
-"""Digests of the kernels that are called here, see `reissue.kernels`."""
 
-
-@njit(cache=True, nogil=True)
+@kernel
 def linked(member: Any, starts: Any, groups: Any, group_starts: Any, signature: Any) -> Any:
     """For each member the size of the smallest set that a correlation links him to, and to how many he is linked.
 
@@ -38,7 +35,7 @@ def linked(member: Any, starts: Any, groups: Any, group_starts: Any, signature: 
     return smallest, several
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def published_values(member: Any, starts: Any, values: Any, value_starts: Any, value: Any, left: Any) -> int:
     """Take every member's value from what his groups publish, in `left`; how many are not published there, or too few.
 
@@ -60,7 +57,7 @@ def published_values(member: Any, starts: Any, values: Any, value_starts: Any, v
     return missing
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def by_compromised(
     member: Any, starts: Any, values: Any, counts: Any, value_starts: Any, value: Any, compromised: Any, ruled_out: Any
 ) -> None:
@@ -81,7 +78,7 @@ def by_compromised(
                     ruled_out[member[place], word] |= bit
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def by_correlation(
     member: Any,
     starts: Any,
@@ -122,7 +119,7 @@ def by_correlation(
                 )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rule_out(
     group: int,
     other: int,
@@ -156,7 +153,7 @@ def _rule_out(
                 ruled_out[who, word] |= before[who, word] & ~has[word]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _is_in(who: int, group: int, groups: Any, group_starts: Any) -> bool:
     """Whether somebody is a member of a group; the groups of each are ascending."""
     low, high = group_starts[who], group_starts[who + 1]

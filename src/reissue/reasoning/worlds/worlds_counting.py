@@ -22,10 +22,10 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from reissue.arrays.elimination import OutOfTime
 from reissue.arrays.types import Ints
+from reissue.kernels import kernel
 from reissue.reasoning.worlds.worlds_equations import Equations, need_time
 from reissue.reasoning.worlds.worlds_model import Model, PersonState
 from reissue.reasoning.worlds.worlds_order import order_of_unknowns, promise
@@ -197,7 +197,7 @@ def _slots(equations: Equations, order: list[int], deadline: float | None) -> tu
     return word, shift, len(taken)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _range(keys: Any, at: int, slots: Any, least: int, most: int) -> tuple[int, int]:
     """How many people an entry can put into the state so that every equation can still be met."""
     for slot in range(slots.shape[0]):
@@ -207,7 +207,7 @@ def _range(keys: Any, at: int, slots: Any, least: int, most: int) -> tuple[int, 
     return least, most
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _advance(keys: Any, slots: Any, low: int, high: int, room: int) -> Any:
     """The next table, and the steps to it from the entries of this one: where they begin, the least, the goals.
 
@@ -286,7 +286,7 @@ def _evaluated(model: Model, equations: Equations, tables: _Tables, deadline: fl
     return total, marginals
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _factorials(most: int, prime: int) -> Any:
     """The factorials of the numbers from 0 to `most`, which is below the prime, modulo it, and their inverses."""
     factorials = np.ones(most + 1, np.int64)
@@ -305,7 +305,7 @@ def _factorials(most: int, prime: int) -> Any:
     return factorials, inverses
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sums(table_starts: Any, firsts: Any, lows: Any, steps: Any, weights: Any, prime: int) -> Any:
     """Modulo a prime: the weight of all ways through the tables, and at each table that weight times its numbers."""
     tables = table_starts.size - 2

@@ -12,11 +12,11 @@ from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numba import njit
 
 from reissue.arrays.elimination import OutOfTime, passed
 from reissue.arrays.runs import owners, starts_of
 from reissue.arrays.types import Ints
+from reissue.kernels import kernel
 
 if TYPE_CHECKING:
     from reissue.reasoning.worlds.worlds_model import Model
@@ -107,7 +107,7 @@ class Equations:
         return (of[start:stop] for start, stop in pairwise(self.of_starts.tolist()))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tighten(targets: Any, arrays: Any, low: Any, high: Any, queue: Any, waiting: Any, count: int, work: Any) -> Any:
     """Narrow bounds until every equation agrees with them; the equation that cannot be met, `AGREED`, or `CUT`.
 

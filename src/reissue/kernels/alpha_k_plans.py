@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reissue.kernels import kernel
+from reissue.kernels import inner
 
 Ints = npt.NDArray[np.int64]
 Nodes = npt.NDArray[np.int32]
@@ -85,7 +85,7 @@ class Work(NamedTuple):
     goal: Nodes
 
 
-@kernel
+@inner
 def lookup(state: Any, goal: Any) -> Any:
     """The slot in which the group of this vector is, or would be."""
     mask = state.slots.size - 1
@@ -105,7 +105,7 @@ def lookup(state: Any, goal: Any) -> Any:
     return at
 
 
-@kernel
+@inner
 def common(table: Any, work: Any, low: Any, high: Any, vector: Any) -> None:
     """The lowest nodes above the rows that stay with these parcels, none higher than `vector`, as the goal."""
     for attribute in range(vector.size):
@@ -127,7 +127,7 @@ def common(table: Any, work: Any, low: Any, high: Any, vector: Any) -> None:
             work.goal[attribute] = table.path[first, depth]
 
 
-@kernel
+@inner
 def _weigh(table: Any, work: Any, low: Any, high: Any, held: Any, seen: Any, count: Any) -> Any:
     """Count the rows of parcels and, into `held`, those of each set; returns also how many sets have been seen."""
     size = 0
@@ -138,7 +138,7 @@ def _weigh(table: Any, work: Any, low: Any, high: Any, held: Any, seen: Any, cou
     return size, count
 
 
-@kernel
+@inner
 def _count(table: Any, cell: Any, amount: Any, held: Any, seen: Any, count: Any) -> Any:
     kind = table.kind[cell]
     for at in range(table.set_start[kind], table.set_start[kind + 1]):
@@ -149,7 +149,7 @@ def _count(table: Any, cell: Any, amount: Any, held: Any, seen: Any, count: Any)
     return count
 
 
-@kernel
+@inner
 def _cleared(held: Any, seen: Any, count: Any) -> Any:
     """The largest count, after which all are zero again."""
     top = 0
@@ -159,7 +159,7 @@ def _cleared(held: Any, seen: Any, count: Any) -> Any:
     return top
 
 
-@kernel
+@inner
 def _joins(table: Any, state: Any, work: Any, low: Any, high: Any) -> Any:
     """The group at the goal, if it and these parcels together are as required; NOWHERE else."""
     group = state.slots[lookup(state, work.goal)]
@@ -175,7 +175,7 @@ def _joins(table: Any, state: Any, work: Any, low: Any, high: Any) -> Any:
     return group if size >= table.smallest and top <= table.allowed[size] else NOWHERE
 
 
-@kernel
+@inner
 def _given(table: Any, work: Any, child: Any, need: Any, cap: Any, gently: bool) -> Any:
     """Let rows of a child go back, as far as it stays as required; returns how many are still needed.
 
@@ -219,7 +219,7 @@ def _given(table: Any, work: Any, child: Any, need: Any, cap: Any, gently: bool)
     return need
 
 
-@kernel
+@inner
 def _settled(table: Any, work: Any, children: Any, going: Any, dropped: Any, items: Any) -> Any:
     """How many rows go down when the first `dropped` of the children that could go are kept back; 0 if none can.
 
@@ -258,7 +258,7 @@ def _settled(table: Any, work: Any, children: Any, going: Any, dropped: Any, ite
     return total - target if need <= 0 else 0
 
 
-@kernel
+@inner
 def _rank(work: Any, going: Any) -> None:
     """Sort the children that could go by their sizes, those of the same size by their numbers (Shell's sort)."""
     ranked = work.item[RANKED]
@@ -279,7 +279,7 @@ def _rank(work: Any, going: Any) -> None:
         work.item[CHILD, ranked[rank]] = rank
 
 
-@kernel
+@inner
 def plan(table: Any, state: Any, work: Any, group: Any, attribute: Any, items: Any, again: bool) -> Any:
     """Specialise the group's rows on an attribute one level down, or (beyond the last) to their own classes.
 

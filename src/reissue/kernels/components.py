@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 
 
-@kernel
+@inner
 def _root(parent: Any, node: Any) -> Any:
     while parent[node] != node:
         parent[node] = parent[parent[node]]

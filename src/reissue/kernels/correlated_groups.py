@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 
 BY_COMPROMISED, BY_CORRELATION = 0, 1
 """Why somebody lost a value: all who have it in a group are known, or a correlated set cannot have it."""
@@ -123,7 +123,7 @@ def correlated(
     return pairs[:, :count].copy(), keys[:count].copy()
 
 
-@kernel
+@inner
 def _mixed(number: Any) -> Any:
     """A number of which every bit depends on every bit of another."""
     number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -201,7 +201,7 @@ def common_values(begin: int, words: int, member: Any, starts: Any, values: Any,
     return group
 
 
-@kernel
+@inner
 def _count(word: Any) -> int:
     """How many bits are set."""
     count = 0
@@ -211,7 +211,7 @@ def _count(word: Any) -> int:
     return count
 
 
-@kernel
+@inner
 def _with_room(log: Any, count: int) -> Any:
     """The log, twice as long if it is full."""
     if count < log.shape[0]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reissue.kernels import kernel, warm_up
+from reissue.kernels import inner, kernel, warm_up
 from reissue.kernels.halving import Lines
 
 Order = npt.NDArray[np.int32]
@@ -156,13 +156,13 @@ def _spread(grid: Any, start: Any, width: int, bits: int) -> Any:
     return spread
 
 
-@kernel
+@inner
 def _turned(digit: Any, by: int, width: int, mask: Any) -> Any:
     """Move the bits of a digit of `width` bits round to the left, by up to `width` places."""
     return ((digit << np.uint64(by)) | (digit >> np.uint64(width - by))) & mask
 
 
-@kernel
+@inner
 def _step(digit: Any, corner: Any, axis: int, width: int, mask: Any) -> Any:
     """Which of the 2^width cells of a cube the curve is in, and how it passes through that cell.
 
@@ -187,7 +187,7 @@ def _step(digit: Any, corner: Any, axis: int, width: int, mask: Any) -> Any:
     return visit, corner, (axis + turn) % width
 
 
-@kernel
+@inner
 def _steps(width: int) -> Any:
     """All steps as a table, by state (axis and corner) and digit: the visit in the low bits, the next state above."""
     mask = np.uint64((1 << width) - 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 
 
 @kernel
@@ -56,7 +56,7 @@ def smallest_apart(
     return smallest
 
 
-@kernel
+@inner
 def _capacity(entries: int) -> int:
     """A power of two that leaves half of the table free."""
     capacity = 2

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reissue.kernels import kernel
+from reissue.kernels import inner
 
 
 class Rules(NamedTuple):
@@ -59,7 +59,7 @@ def by_itself() -> Held:
     return Held(np.zeros(0, dtype=np.int64), none, none)
 
 
-@kernel
+@inner
 def count_values(
     cells: Any, index: Any, low: int, high: int, starts: Any, values: Any, amounts: Any, enough: int, counts: Any,
     seen: Any,
@@ -91,7 +91,7 @@ def count_values(
     return distinct
 
 
-@kernel
+@inner
 def has_different(
     cells: Any, index: Any, low: int, high: int, starts: Any, values: Any, amounts: Any, enough: int, counts: Any,
     seen: Any,
@@ -103,7 +103,7 @@ def has_different(
     return distinct >= enough
 
 
-@kernel
+@inner
 def satisfied(
     cells: Any, index: Any, low: int, high: int, size: int, held: Any, rules: Any, counts: Any, seen: Any
 ) -> bool:
@@ -118,7 +118,7 @@ def satisfied(
     return verdict
 
 
-@kernel
+@inner
 def _holds(size: int, distinct: int, rules: Any, counts: Any, seen: Any) -> bool:
     """Whether values that occur as counted keep to the rules about how often they occur, and which they are."""
     if rules.share > 1.0:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 
 
 @kernel
@@ -39,7 +39,7 @@ def order_by_group(group: Any, starts: Any, order: Any) -> None:
         place[which] += 1
 
 
-@kernel
+@inner
 def _sort(codes: Any) -> None:
     """Sort codes in place: small groups by insertion, large ones by counting where codes are few."""
     if codes.size > 48:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 
 INSERTION = 24
 """Up to so many rows are sorted by insertion."""
@@ -55,7 +55,7 @@ class Parts(NamedTuple):
     """The column after its last."""
 
 
-@kernel
+@inner
 def _sort(cells: Any, attribute: int, low: int, high: int, ordered: Any, counts: Any, keys: Any) -> None:
     """List the rows from `low` to `high` by their code, rows with equal codes as they stand."""
     size = high - low
@@ -108,7 +108,7 @@ def list_rows(cells: Any, starts: Any, lists: Any) -> None:
             _sort(cells, attribute, starts[run], starts[run + 1], lists[attribute], counts, keys)
 
 
-@kernel
+@inner
 def _widen(codes: Any, first: Any, size: int, least: Any, most: Any) -> None:
     """Widen the boxes of the halves by a block of rows.
 
@@ -131,7 +131,7 @@ def _widen(codes: Any, first: Any, size: int, least: Any, most: Any) -> None:
             most[a, 0, b], most[a, 1, b] = most_one, most_other
 
 
-@kernel
+@inner
 def _measure(
     cells: Any, lists: Any, base: int, values: int, height: int, low: int, middle: int, high: int,
     codes: Any, first: Any, least: Any, most: Any,
@@ -170,7 +170,7 @@ def _measure(
     _widen(codes, first, size, least, most)
 
 
-@kernel
+@inner
 def _best(lines: Any, least: Any, most: Any) -> Any:
     """The attribute whose halves have the smallest perimeters in sum; the first of several."""
     best = 0
@@ -188,7 +188,7 @@ def _best(lines: Any, least: Any, most: Any) -> Any:
     return best
 
 
-@kernel
+@inner
 def _part(
     lists: Any,
     base: int,

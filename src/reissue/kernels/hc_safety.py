@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 
 
 class Table(NamedTuple):
@@ -91,7 +91,7 @@ def was_in(row: int, group: int, starts: Any, past: Any) -> Any:
     return low < starts[row + 1] and past[low] == group
 
 
-@kernel
+@inner
 def drawn(state: Any, below: int) -> Any:
     """A random number from 0 to `below` - 1."""
     number = state[0]

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 from reissue.kernels.group_rules import has_different, satisfied
 from reissue.kernels.past import without_channel
 
@@ -45,7 +45,7 @@ class Attributes(NamedTuple):
     children: npt.NDArray[np.int32]
 
 
-@kernel
+@inner
 def _rows(cells: Any, low: int, high: int, together: bool) -> int:
     """How many rows the cells from `low` to `high` stand for: one each, or `together` so many as their last column."""
     if not together:
@@ -57,7 +57,7 @@ def _rows(cells: Any, low: int, high: int, together: bool) -> int:
     return size
 
 
-@kernel
+@inner
 def _allowed(
     cells: Any, index: Any, low: int, high: int, size: int, held: Any, rules: Any, past: Any, counts: Any, seen: Any
 ) -> bool:
@@ -67,7 +67,7 @@ def _allowed(
     return past.release.size == 0 or without_channel(index, low, high, past)
 
 
-@kernel
+@inner
 def _common_node(attributes: Any, attribute: int, least: int, most: int) -> Any:
     """The nearest common ancestor of two leaves: nodes are intervals of leaves, so it covers all between."""
     base = attributes.node_start[attribute]
@@ -77,7 +77,7 @@ def _common_node(attributes: Any, attribute: int, least: int, most: int) -> Any:
     return node
 
 
-@kernel
+@inner
 def extent(attributes: Any, attribute: int, least: int, most: int) -> Any:
     """How much of the attribute's domain the codes from `least` to `most` take up, 0 to 1."""
     if attributes.is_tree[attribute]:
@@ -87,14 +87,14 @@ def extent(attributes: Any, attribute: int, least: int, most: int) -> Any:
     return (attributes.position[start + most] - attributes.position[start + least]) * attributes.scale[attribute]
 
 
-@kernel
+@inner
 def _swap(cells: Any, index: Any, one: int, other: int) -> None:
     for column in range(cells.shape[1]):
         cells[one, column], cells[other, column] = cells[other, column], cells[one, column]
     index[one], index[other] = index[other], index[one]
 
 
-@kernel
+@inner
 def _cut(cells: Any, index: Any, low: int, high: int, attribute: int, code: int) -> int:
     """Move the rows with at most this code to the front; return where the others begin."""
     left = low
@@ -111,7 +111,7 @@ def _cut(cells: Any, index: Any, low: int, high: int, attribute: int, code: int)
         right -= 1
 
 
-@kernel
+@inner
 def _arrange(
     cells: Any, index: Any, low: int, attribute: int, offset: int, part_of: Any, bounds: Any, parts: int
 ) -> None:
@@ -128,7 +128,7 @@ def _arrange(
             place[home] += 1
 
 
-@kernel
+@inner
 def _median(
     cells: Any, low: int, high: int, size: int, together: bool, attribute: int, least: int, most: int, counts: Any
 ) -> Any:
@@ -169,7 +169,7 @@ def _median(
         previous = code
 
 
-@kernel
+@inner
 def _descend(
     cells: Any, index: Any, low: int, high: int, held: Any, attribute: int, least: int, most: int, relaxed: bool,
     attributes: Any, rules: Any, past: Any, part_of: Any, bounds: Any, counts: Any, seen: Any,
@@ -247,7 +247,7 @@ def _descend(
         return parts
 
 
-@kernel
+@inner
 def _measure(
     cells: Any, low: int, high: int, attributes: Any, least: Any, most: Any, extents: Any, marks: Any, stamp: int
 ) -> None:
@@ -283,7 +283,7 @@ def _measure(
         extents[attribute] = (found - 1) * attributes.scale[attribute]
 
 
-@kernel
+@inner
 def _halve(
     cells: Any, index: Any, low: int, high: int, size: int, held: Any, attribute: int, least: int, most: int,
     relaxed: bool, rules: Any, past: Any, scratch: Any, bounds: Any, counts: Any, seen: Any,

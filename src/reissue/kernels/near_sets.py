@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 
 
 @kernel
@@ -52,7 +52,7 @@ def near_pairs(
     return found[:number]
 
 
-@kernel
+@inner
 def _combine(places: Any, counts: Any, one: Any, one_end: Any, other: Any, other_end: Any, sign: Any,
              to_places: Any, to_counts: Any) -> int:  # fmt: skip
     """The entries of one vector plus `sign` times another; returns how many there are."""
@@ -75,7 +75,7 @@ def _combine(places: Any, counts: Any, one: Any, one_end: Any, other: Any, other
     return number
 
 
-@kernel
+@inner
 def _divisor(counts: Any) -> int:
     """The greatest common divisor, negative if the first count is: dividing by it makes vectors comparable."""
     common = 0

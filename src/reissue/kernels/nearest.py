@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 from reissue.kernels.median_cuts import extent as distance
 
 LEAF = 4
@@ -37,13 +37,13 @@ class Boxes(NamedTuple):
     """What its rows have in the columns published as they are, by number; -1 for a node with several."""
 
 
-@kernel
+@inner
 def _has(sets: Any, box: int, place: int) -> Any:
     word, bit = place >> 6, np.uint64(place & 63)
     return (sets[box, word] >> bit) & np.uint64(1) != np.uint64(0)
 
 
-@kernel
+@inner
 def _extent(attributes: Any, attribute: int, least: int, most: int) -> Any:
     """How much of the domain is lost: missing numbers lie beyond it, and together with others they lose all of it."""
     return min(distance(attributes, attribute, least, most), 1.0)
@@ -74,7 +74,7 @@ def fill(cells: Any, owner: Any, attributes: Any, boxes: Any, stratum: Any) -> N
             boxes.loss[box] = _loss(attributes, boxes, box)
 
 
-@kernel
+@inner
 def _loss(attributes: Any, boxes: Any, box: int) -> Any:
     total = 0.0
     for attribute in range(boxes.low.shape[1]):
@@ -164,7 +164,7 @@ def plant(attributes: Any, boxes: Any, order: Any, ranges: Any, nodes: Any) -> N
         ranges[2 * node + 2] = middle_place, end
 
 
-@kernel
+@inner
 def _bound(cells: Any, row: int, stratum: int, attributes: Any, nodes: Any, node: int) -> Any:
     """What the record costs at least in any box below a node; infinity where none is of its stratum."""
     if nodes.stratum[node] >= 0 and nodes.stratum[node] != stratum:
@@ -186,7 +186,7 @@ def _bound(cells: Any, row: int, stratum: int, attributes: Any, nodes: Any, node
     return nodes.loss[node] + (nodes.size[node] + 1) * gap
 
 
-@kernel
+@inner
 def _cost(cells: Any, row: int, attributes: Any, boxes: Any, box: int) -> Any:
     """How much information loss rises when the record is put into the box: for itself and for all who are there."""
     gap = 0.0

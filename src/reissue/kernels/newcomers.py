@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 
 ITSELF, COMPONENT = -1, -2
 """Which classes were put together: the newcomer's alone, or all that hang together. Otherwise those compatible with
@@ -155,7 +155,7 @@ def newcomer_sets(
                 extra[their_values[entry]] = 0
 
 
-@kernel
+@inner
 def _consider(
     one: int, reason: int, values: Any, counts: Any, starts: Any, extra: Any, distinct: Any, why: Any, amounts: Any
 ) -> None:

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 
 
 class Past(NamedTuple):
@@ -54,7 +54,7 @@ def no_past() -> Past:
     return Past(none, none, none, none, none, none, none, none, none, 0)
 
 
-@kernel
+@inner
 def _tied(held: Any, others: Any, more: Any, people: int, needed: int) -> bool:
     """Whether people of a part must have values that are fewer than needed.
 

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 
 LANES: Final = 64
 """How many queries one pass answers: as many bytes as a cache line has."""
@@ -212,7 +212,7 @@ def node_shares(starts: Ints, lines: Small, table: Bytes, shares: Floats) -> Non
 # one function the compiler gives up on vector instructions, which makes it eight times slower.
 
 
-@kernel
+@inner
 def _keep_ranged(code: int, attribute: int, begin: Small, width: Small, match: Bytes) -> None:
     """Strike out the queries whose range does not hold a code."""
     for lane in range(LANES):
@@ -220,14 +220,14 @@ def _keep_ranged(code: int, attribute: int, begin: Small, width: Small, match: B
         match[lane] &= np.uint8(np.uint32(code - begin[attribute, lane]) < width[attribute, lane])
 
 
-@kernel
+@inner
 def _keep_listed(line: int, table: Bytes, match: Bytes) -> None:
     """Strike out the queries that do not admit the code of a line."""
     for lane in range(LANES):
         match[lane] &= table[line, lane]
 
 
-@kernel
+@inner
 def _count_admitted(lines: Small, first: int, end: int, table: Bytes, count: npt.NDArray[np.int32]) -> None:
     """How many of the lines from `first` up to `end` each query of the batch admits."""
     count[:] = 0
@@ -237,7 +237,7 @@ def _count_admitted(lines: Small, first: int, end: int, table: Bytes, count: npt
             count[lane] += table[line, lane]
 
 
-@kernel
+@inner
 def _weigh_interval(low: float, high: float, lower: Floats, upper: Floats, weight: Floats) -> None:
     """Multiply each weight by the share of [low, high] within the query's range; a point is in or out."""
     length = high - low

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 from reissue.kernels.hc_safety import drawn, new_table, one_of, shared, was_in
 
 NEAR = 12
@@ -120,7 +120,7 @@ def mend(number: int, grid: Any, n: int, cells: Any, lines: Any, starts: Any, pa
     return shared(here, values, values, n, starts, past, table) < 0
 
 
-@kernel
+@inner
 def _listed(rows: Any, base: int, values: int, cells: Any, taken: Any, passed: Any) -> Any:
     """A pool of some rows."""
     width = cells.shape[1]
@@ -146,7 +146,7 @@ def _listed(rows: Any, base: int, values: int, cells: Any, taken: Any, passed: A
     return Pool(lists, begin, heads, taken, passed)
 
 
-@kernel
+@inner
 def _sort(rows: Any, low: int, high: int, cells: Any, attribute: int, spare: Any) -> None:
     """Bring some rows into the order of an attribute, those with equal codes as they stand.
 
@@ -177,7 +177,7 @@ def _sort(rows: Any, low: int, high: int, cells: Any, attribute: int, spare: Any
         length *= 2
 
 
-@kernel
+@inner
 def _first(pool: Any, attribute: int, value: int, base: int, token: Any) -> Any:
     """The first row of a value along an attribute that has no group and was not taken for the candidate; -1: none."""
     end = pool.begin[value + 1]
@@ -193,7 +193,7 @@ def _first(pool: Any, attribute: int, value: int, base: int, token: Any) -> Any:
     return -1
 
 
-@kernel
+@inner
 def _candidate(pool: Any, attribute: int, base: int, values: int, members: Any) -> int:
     """createQIG: the first row of each value that has any; how many there are."""
     count = 0
@@ -205,7 +205,7 @@ def _candidate(pool: Any, attribute: int, base: int, values: int, members: Any) 
     return count
 
 
-@kernel
+@inner
 def _safe_candidate(
     pool: Any, attribute: int, base: int, values: int, sets: int, n: int, members: Any, starts: Any, past: Any,
     table: Any, state: Any,
@@ -236,7 +236,7 @@ def _safe_candidate(
     return False
 
 
-@kernel
+@inner
 def _copy(source: Any, target: Any, count: int) -> None:
     """The first numbers, one by one: slices would take long to compile."""
     for at in range(count):
@@ -256,7 +256,7 @@ class Made(NamedTuple):
     """How often a group has each value."""
 
 
-@kernel
+@inner
 def _place(made: Any, members: Any, count: int, sets: int, base: int, near: int, taken: Any) -> int:
     """Make a group of these rows, under the first number that is free from `near` on; that number."""
     number = near
@@ -272,7 +272,7 @@ def _place(made: Any, members: Any, count: int, sets: int, base: int, near: int,
     return number
 
 
-@kernel
+@inner
 def _dissolve(made: Any, number: int, base: int, members: Any, filled: int) -> int:
     """Add the rows of a group to those there are, and have no such group; how many there are then."""
     row = made.first[number]
@@ -284,7 +284,7 @@ def _dissolve(made: Any, number: int, base: int, members: Any, filled: int) -> i
     return filled
 
 
-@kernel
+@inner
 def _regrouped(
     rows: Any, base: int, values: int, n: int, cells: Any, lines: Any, starts: Any, past: Any, made: Any, taken: Any,
     passed: Any, table: Any, state: Any, left: Any,
@@ -321,13 +321,13 @@ def _regrouped(
     return remaining
 
 
-@kernel
+@inner
 def _fewest_sets(values: int, n: int) -> int:
     """How often a group should have each value: once, or twice where a single known tuple would be too many."""
     return 1 if n < values else 2
 
 
-@kernel
+@inner
 def _narrowest_merger(
     members: Any, values: int, base: int, n: int, best: float, cells: Any, lines: Any, starts: Any, past: Any,
     made: Any, table: Any, merged: Any,
@@ -355,7 +355,7 @@ def _narrowest_merger(
     return found, best
 
 
-@kernel
+@inner
 def _finish(
     rows: Any, base: int, values: int, n: int, cells: Any, lines: Any, starts: Any, past: Any, made: Any, taken: Any,
     passed: Any, table: Any, state: Any,
@@ -407,7 +407,7 @@ def _finish(
         _place(made, chosen, count, sets, base, near, taken)
 
 
-@kernel
+@inner
 def _made(grid: Any, base: int) -> Any:
     """The groups of a grid."""
     height, values = grid.shape
@@ -422,7 +422,7 @@ def _made(grid: Any, base: int) -> Any:
     return Made(of, first, after, np.ones(height, np.int64))
 
 
-@kernel
+@inner
 def _grown(made: Any, more: int) -> Any:
     """With room for more groups."""
     first, sets = np.full(made.first.size + more, -1, np.int64), np.zeros(made.sets.size + more, np.int64)
@@ -431,7 +431,7 @@ def _grown(made: Any, more: int) -> Any:
     return Made(made.of, first, made.next, sets)
 
 
-@kernel
+@inner
 def _with_room(wanted: Any) -> Any:
     """The same, and as many places more."""
     longer = np.empty((wanted.shape[0], 2 * wanted.shape[1]), np.int64)

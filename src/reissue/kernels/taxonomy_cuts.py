@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 from reissue.kernels.alpha_k_plans import (
     AMOUNT,
     BACK,
@@ -40,7 +40,7 @@ def enter(state: Any) -> None:
         state.slots[lookup(state, state.vector[group])] = group
 
 
-@kernel
+@inner
 def _enqueue(table: Any, state: Any, group: Any) -> None:
     if state.queue[group] != IDLE:
         return
@@ -51,7 +51,7 @@ def _enqueue(table: Any, state: Any, group: Any) -> None:
     state.bucket[total] = group
 
 
-@kernel
+@inner
 def _add(state: Any, group: Any, cell: Any, amount: Any) -> None:
     parcel = state.tally[1]
     state.tally[1] = state.link[parcel]
@@ -62,7 +62,7 @@ def _add(state: Any, group: Any, cell: Any, amount: Any) -> None:
     state.head[group] = parcel
 
 
-@kernel
+@inner
 def _send(table: Any, state: Any, work: Any, low: Any, high: Any, vector: Any, target: Any) -> None:
     """Move what these parcels do not give back to a group: the target, or that of the lowest nodes above them."""
     if target == NOWHERE:
@@ -82,7 +82,7 @@ def _send(table: Any, state: Any, work: Any, low: Any, high: Any, vector: Any, t
     state.tally[3] += 1
 
 
-@kernel
+@inner
 def _taken(state: Any, work: Any, group: Any) -> Any:
     """Take all parcels of a group into `work`, one for each cell; returns how many."""
     items = np.int64(0)
@@ -106,7 +106,7 @@ def _taken(state: Any, work: Any, group: Any) -> Any:
     return items
 
 
-@kernel
+@inner
 def _specialise(table: Any, state: Any, work: Any, group: Any, again: bool) -> Any:
     """Move rows of a group further down as long as any can go; returns whether there was room for it."""
     items = _taken(state, work, group)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 
 EXTREMES = 4096
 """In problems with more rows times columns the least and largest flow of each cell is not computed."""
@@ -86,7 +86,7 @@ class Work(NamedTuple):
     """Notes on what is sent."""
 
 
-@kernel
+@inner
 def _narrow(
     cell: int, one: int, least: Any, most: Any, low: Any, high: Any, touched: Any, is_touched: Any, tally: Any
 ) -> int:
@@ -105,7 +105,7 @@ def _narrow(
     return 1
 
 
-@kernel
+@inner
 def _rows_and_columns(group: int, groups: Any, cells: Any, work: Any) -> int:
     """Narrow the cells of a group by the sums of their rows and columns: 1 if anything changed, -1 if impossible."""
     starts, values, low, high = cells
@@ -151,7 +151,7 @@ def _rows_and_columns(group: int, groups: Any, cells: Any, work: Any) -> int:
     return changed
 
 
-@kernel
+@inner
 def _reached(node: int, at: int, height: int, width: int, room: Any, flow: Any) -> int:
     """The node that a node reaches as its neighbour number `at`, -1 if it does not.
 
@@ -162,7 +162,7 @@ def _reached(node: int, at: int, height: int, width: int, room: Any, flow: Any) 
     return at if flow[at * width + node - height] > 0 else -1
 
 
-@kernel
+@inner
 def _search(start: int, goal: int, height: int, width: int, room: Any, flow: Any, take: Any, work: Any) -> int:
     """Look for a way to another node by others (if that is -1, to a column that takes more); its end, -1 if none."""
     tally, stamp, before, queue = work.tally, work.nodes[STAMP], work.nodes[BEFORE], work.nodes[QUEUE]
@@ -189,7 +189,7 @@ def _search(start: int, goal: int, height: int, width: int, room: Any, flow: Any
     return -1
 
 
-@kernel
+@inner
 def _push(start: int, end: int, amount: Any, height: int, width: int, room: Any, sent: Any, before: Any) -> Any:
     """Send at most `amount` along the way that was found; returns how much."""
     node = end
@@ -207,14 +207,14 @@ def _push(start: int, end: int, amount: Any, height: int, width: int, room: Any,
     return amount
 
 
-@kernel
+@inner
 def _change(where: int, amount: int, sent: Any) -> None:
     sent[NOW, where] += amount
     sent[LEAST, where] = min(sent[LEAST, where], sent[NOW, where])
     sent[MOST, where] = max(sent[MOST, where], sent[NOW, where])
 
 
-@kernel
+@inner
 def _is_settled(height: int, width: int, work: Any) -> bool:
     """Whether nothing limits a cell but the sums of its row and column; then its bounds are exact already."""
     needs, takes, room = work.need, work.take, work.room
@@ -226,7 +226,7 @@ def _is_settled(height: int, width: int, work: Any) -> bool:
     return True
 
 
-@kernel
+@inner
 def _send(height: int, width: int, work: Any) -> bool:
     """Find a solution; whether there is one."""
     need, take, room, sent, flow = work.need, work.take, work.room, work.sent, work.sent[NOW]
@@ -250,7 +250,7 @@ def _send(height: int, width: int, work: Any) -> bool:
     return not take[:width].any()
 
 
-@kernel
+@inner
 def _strong_components(height: int, width: int, room: Any, flow: Any, nodes: Any) -> None:
     """Number the strong components of the residual graph (Tarjan 1972, without recursion)."""
     before, queue, cursor, order = nodes[BEFORE], nodes[QUEUE], nodes[CURSOR], nodes[ORDER]
@@ -293,7 +293,7 @@ def _strong_components(height: int, width: int, room: Any, flow: Any, nodes: Any
             node = last
 
 
-@kernel
+@inner
 def _solve(height: int, width: int, cells: Any, work: Any) -> bool:
     """Narrow the cells of a problem as far as its sums can; whether it has a solution."""
     work.tally[1] += 4 * height * width
@@ -325,7 +325,7 @@ def _solve(height: int, width: int, cells: Any, work: Any) -> bool:
     return True
 
 
-@kernel
+@inner
 def _load(group: int, groups: Any, cells: Any, work: Any, limit: int) -> Any:
     """Set up the problem of a group, after its sums; its height and width, 0 and 0 if that is more than `limit`."""
     starts, values, low, high = cells

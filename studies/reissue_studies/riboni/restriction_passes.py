@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 from reissue.kernels.correlated_groups import partners
 
 
@@ -119,7 +119,7 @@ def by_correlation(
                 )
 
 
-@kernel
+@inner
 def _rule_out(
     group: int,
     other: int,
@@ -153,7 +153,7 @@ def _rule_out(
                 ruled_out[who, word] |= before[who, word] & ~has[word]
 
 
-@kernel
+@inner
 def _is_in(who: int, group: int, groups: Any, group_starts: Any) -> bool:
     """Whether somebody is a member of a group; the groups of each are ascending."""
     low, high = group_starts[who], group_starts[who + 1]

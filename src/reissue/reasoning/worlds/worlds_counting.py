@@ -25,7 +25,7 @@ import numpy as np
 
 from reissue.arrays.elimination import OutOfTime
 from reissue.arrays.types import Ints
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 from reissue.reasoning.worlds.worlds_equations import Equations, need_time
 from reissue.reasoning.worlds.worlds_model import Model, PersonState
 from reissue.reasoning.worlds.worlds_order import order_of_unknowns, promise
@@ -197,7 +197,7 @@ def _slots(equations: Equations, order: list[int], deadline: float | None) -> tu
     return word, shift, len(taken)
 
 
-@kernel
+@inner
 def _range(keys: Any, at: int, slots: Any, least: int, most: int) -> tuple[int, int]:
     """How many people an entry can put into the state so that every equation can still be met."""
     for slot in range(slots.shape[0]):

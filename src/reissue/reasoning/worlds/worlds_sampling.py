@@ -26,7 +26,7 @@ import numpy as np
 from reissue.arrays.elimination import OutOfTime, passed
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Floats, Ints
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 from reissue.reasoning.worlds.worlds_equations import CUT, WORK, Equations, tighten
 from reissue.reasoning.worlds.worlds_model import Model
 from reissue.reasoning.worlds.worlds_order import order_of_unknowns
@@ -240,7 +240,7 @@ def _draw(
             tally[1] += 1
 
 
-@kernel
+@inner
 def _turn(equation: int, arrays: Any, guide: Any, rng: Any, world: Any, queue: Any, score: Any, work: Any) -> Any:
     """Give one person of a class a state; how many equations that touches, listed in `queue`, 0 if there is no way."""
     starts, terms, of_starts, of = arrays
@@ -286,7 +286,7 @@ def _turn(equation: int, arrays: Any, guide: Any, rng: Any, world: Any, queue: A
     return count
 
 
-@kernel
+@inner
 def _add(logarithm: float, taken: Any, targets: Any, arrays: Any, sums: Any, weights: Any) -> None:
     """Add a world to the sums. All weights are relative to the largest."""
     of_starts, of = arrays[2], arrays[3]

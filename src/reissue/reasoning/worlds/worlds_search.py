@@ -23,7 +23,7 @@ from reissue.arrays.elimination import OutOfTime, passed
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError, ParameterError
-from reissue.kernels import kernel
+from reissue.kernels import inner, kernel
 from reissue.reasoning.worlds.worlds_equations import CUT, WORK, Equations, tighten
 from reissue.reasoning.worlds.worlds_model import Model, PersonState, parts
 
@@ -218,7 +218,7 @@ class _LevelSearch:
         return status
 
 
-@kernel
+@inner
 def _choose(targets: Any, arrays: Any, low: Any, high: Any, blame: Any, worth: Any, seed: Any) -> Any:
     """The unknown to give a number next, -1 if all have one.
 
@@ -245,7 +245,7 @@ def _choose(targets: Any, arrays: Any, low: Any, high: Any, blame: Any, worth: A
     return chosen
 
 
-@kernel
+@inner
 def _narrow(
     targets: Any,
     arrays: Any,
@@ -279,7 +279,7 @@ def _narrow(
     return False
 
 
-@kernel
+@inner
 def _met(targets: Any, arrays: Any, numbers: Any) -> Any:
     """Whether numbers for all unknowns solve the equations: propagation that was cut off does not tell."""
     starts, terms = arrays[0], arrays[1]

@@ -25,8 +25,3 @@ def inner(function: Function) -> Function:
     from reissue.kernels.compiling import compiled
 
     return compiled(function, from_python=False)
-
-
-def warm_up(call: Callable[[], object], *kernel: object) -> None:
-    """Make a small first call of a kernel."""
-    call()

@@ -27,7 +27,7 @@ def descend(
         node[row] = at
 
 
-@njit(cache=True)
+@kernel
 def most_frequent(
     nodes: npt.NDArray[np.int64],
     starts: npt.NDArray[np.int64],

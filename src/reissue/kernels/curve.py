@@ -7,13 +7,12 @@ a random order afterwards, so that no choice between them says anything.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from reissue.kernels import inner, kernel, warm_up
+from reissue.kernels import inner, kernel
 from reissue.kernels.halving import Lines
 
 Order = npt.NDArray[np.int32]
@@ -45,7 +44,6 @@ def canonical_order(columns: Sequence[npt.NDArray[np.integer]]) -> Order:
 
 def shuffle_runs(order: Order, starts: npt.NDArray[np.int64], rng: np.random.Generator) -> None:
     """Bring each run of an order, from `starts[i]` to `starts[i + 1]`, into a random order of its own."""
-    _compiled()
     _shuffle(order, starts, rng.random(order.size))
 
 
@@ -63,7 +61,6 @@ def near_order(cells: Cells, value: npt.NDArray[np.integer], lines: Lines, rng: 
     else:
         bits = min(KEY // width, 32)
         spread = _spread(_grid(lines, bits), lines.start, width, bits)
-        warm_up(lambda: _curve_keys(cells[:1], lines.start, spread, width, bits))
         keys = _curve_keys(cells, lines.start, spread, width, bits)
         order = _sorted(keys, width * bits, order)
         along = keys[order]
@@ -87,16 +84,7 @@ def _grid(lines: Lines, bits: int) -> npt.NDArray[np.uint64]:
     return grid
 
 
-@cache
-def _compiled() -> None:
-    """Compile what every order needs, at its first use."""
-    none = np.zeros(0, dtype=np.int32)
-    warm_up(lambda: _radix(np.zeros(0, dtype=np.uint64), 1, none))
-    warm_up(lambda: _shuffle(none, np.zeros(1, dtype=np.int64), np.zeros(0)))
-
-
 def _sorted(keys: npt.NDArray[np.uint64], bits: int, order: Order) -> Order:
-    _compiled()
     ordered: Order = _radix(keys, bits, order)
     return ordered
 

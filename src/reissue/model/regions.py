@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from reissue.arrays.dense import distinct
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError, count_of, listed
 from reissue.kernels import boxes as kernels
-from reissue.kernels import warm_up
 from reissue.model.attributes import EVERYTHING, Attribute, Intervals, Line, Patterns, Sets, anything, line_of, unpacked
 
 __all__ = ["EVERYTHING", "Attribute", "Intervals", "Patterns", "Regions", "Sets"]
@@ -120,7 +118,6 @@ class Regions:
             _stacked([line.other_low for line in lines], other.boxes),
             _stacked([line.other_high for line in lines], other.boxes),
         )
-        _warm_up()
         levels = max(0, int(np.ceil(np.log2(other.boxes / LEAF))))
         nodes = 2 ** (levels + 1) - 1
         order = np.arange(other.boxes)
@@ -148,19 +145,6 @@ class Regions:
         if mine is None or theirs is None:
             raise InternalError("an attribute that neither side has was compared")
         return mine, theirs
-
-
-@cache
-def _warm_up() -> None:
-    """Compile the passes on one box, so that it is announced if that must be done."""
-    box, nodes = np.zeros((1, 1), dtype=np.int64), np.array([[0, 1]])
-    place = np.zeros(1, dtype=np.int64)
-
-    def run() -> None:
-        kernels.plant(box, box, place, nodes, box.copy(), box.copy())
-        kernels.search(box, box, box, box, 0, place, nodes, box, box, place.copy(), place.copy())
-
-    warm_up(run)
 
 
 def _stacked(columns: list[Ints], rows: int) -> Ints:

@@ -22,7 +22,7 @@ from reissue.arrays.dense import in_order
 from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints, Words
 from reissue.errors import InternalError
-from reissue.kernels import grouped, warm_up
+from reissue.kernels import grouped
 from reissue.model.grouping import Grouping
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.snapshot import Column, Labels, Leaves, Numbers, Snapshot, enum_of
@@ -58,7 +58,6 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
 
     With `classes` the outsider's view says who has the same quasi-identifiers.
     """
-    _warm_up(snapshot)
     regions = _several(lambda column: _region(column, grouping, snapshot), snapshot.quasi, len(snapshot))
     columns = [made for region in regions for made in region]
     columns += [_constant(column, grouping) for column in snapshot.as_is]
@@ -114,7 +113,6 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classe
 
     Xiao & Tao, Anatomy (VLDB 2006). With `classes` the outsider's view says who has the same quasi-identifiers.
     """
-    _warm_up(snapshot)
     row_rank, distinct = _row_rank(snapshot)
     first_row, _ = _extents(grouping, row_rank.astype(np.uint32))
 
@@ -146,20 +144,6 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classe
     tables = {"quasi": quasi, "sensitive": sensitive}
     view = renumbered.view(snapshot.people, number, None, _classes(snapshot) if classes else None)
     return Recoded(tables, (renumbered.grouping.group + 1).astype(np.uint32), view)
-
-
-def _warm_up(snapshot: Snapshot) -> None:
-    """Run every compiled pass on nothing, so that compiling is announced if it must be done."""
-    nobody = Grouping(np.empty(0, dtype=np.int32), 0)
-
-    def run() -> None:
-        for column in (*snapshot.quasi, *snapshot.as_is, snapshot.values):
-            nothing = column.codes[:0]
-            grouped.extents(nobody.group, nothing, nothing.copy(), nothing.copy())
-            grouped.code_sets(nobody.group, nothing, np.empty((0, 1), dtype=np.uint64))
-        GroupCounts.of(snapshot.values.codes[:0], nobody).view(snapshot.people[:0], 0)
-
-    warm_up(run)
 
 
 def _classes(snapshot: Snapshot) -> Ints:

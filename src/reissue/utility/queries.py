@@ -27,7 +27,6 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from typing import Any, Literal
 
@@ -39,7 +38,6 @@ from reissue.arrays.cores import cores
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError
 from reissue.kernels import query_counts as kernels
-from reissue.kernels import warm_up
 from reissue.model.grouping import Grouping
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.showing import with_changed
@@ -120,7 +118,6 @@ def query_error(
     check_lengths([*quasi, values], grouping)
     queries = Queries(quasi, values, workload)
     answer = _answerer(queries, quasi, grouping, form, counterfeit, extents)
-    warm_up(partial(answer, queries.draw(0), only=0))
     found: list[Answers] = []
     answered = redrawn = 0
     with closing(_in_threads(queries, answer)) as answers:

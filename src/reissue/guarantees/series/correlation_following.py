@@ -22,7 +22,6 @@ from reissue.errors import InternalError, ParameterError, count_of
 from reissue.guarantees.base import Followed, Measure
 from reissue.guarantees.series.weak_m_invariance import WeakMInvariant
 from reissue.guarantees.single.m_uniqueness import need_one_value_each
-from reissue.kernels import warm_up
 from reissue.kernels.group_overlaps import smallest_apart
 from reissue.model.memory import Memory, Prefixed, Remembered
 from reissue.model.published import Published, PublishedGroups
@@ -122,8 +121,6 @@ class _Step:
         if again:
             raise _gone_and_back(release.number, again)
         starts, groups = histories.of(members)
-        nothing, one = np.zeros(0, dtype=np.int64), np.zeros(1, dtype=np.int64)
-        warm_up(lambda: smallest_apart(one, one, groups[:0], nothing, nothing, nothing, _NONE), "smallest_apart")
         smallest = smallest_apart(release.member_starts, starts, groups, numbered.kind, grown.first, grown.kind, _NONE)
         place = np.repeat(numbered.place, release.sizes)
         after = histories.advance(release.number, members[order], place[order], release.group_count)

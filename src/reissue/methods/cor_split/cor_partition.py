@@ -114,7 +114,6 @@ def _partitioned(
     arranged: _Arranged, degree: Ints, seed: Words, cells: Cells, lines: Lines, starts: Ints, past: Groups
 ) -> tuple[Ints, Ints]:
     """The group of each place, numbered from the first of its bucket, and the counterfeits: bucket, value, group."""
-    from reissue.kernels import warm_up
     from reissue.kernels.safe_partition import Buckets, partition
 
     group = np.empty(arranged.order.size, dtype=np.int64)
@@ -125,7 +124,6 @@ def _partitioned(
         wanted[0] = which[wanted[0]]
         return wanted
 
-    warm_up(lambda: some(np.empty(0, dtype=np.int64)), cells.dtype)
     workers = cores()
     largest_first = np.argsort(-arranged.values * arranged.height, kind="stable")
     hands = 1 if workers == 1 or arranged.order.size < PARALLEL_FROM else 4 * workers

@@ -37,7 +37,6 @@ import polars as pl
 from reissue.arrays.dense import ascending, distinct
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, InternalError, Refused, count_of
-from reissue.kernels import warm_up
 from reissue.methods.base import Method, Takes, nothing_for_protected_sets
 from reissue.methods.hd_composition.cells import CutTree, codes_of, dense, grow, prune
 from reissue.methods.hd_composition.cohorts import (
@@ -284,7 +283,6 @@ class _Round:
         if ROLES in self.memory:
             lived_in = distinct(self._kept.container)
         codes = codes_of(quasi)
-        warm_up(lambda: cells.locate(codes[:, :0]), "descend")
         least: list[tuple[Bools, int]] = [(self.present, max(self.method.container, self.method.known + 2))]
         if self.method.known:
             least.append((~self.present, self.method.known + 1))

@@ -16,7 +16,6 @@ from reissue.arrays.dense import in_order
 from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, count_of
-from reissue.kernels import warm_up
 from reissue.kernels.cell_cuts import most_frequent
 from reissue.methods.hd_composition.cells import LEAF, CutTree
 from reissue.reasoning.permanence.scarcity import odds_if_present
@@ -94,8 +93,6 @@ def _most_frequent(cells: CutTree, cell: Ints, code: Ints) -> Ints:
     starts = starts_of(np.bincount(place, minlength=cells.leaves.size))
     along = code[in_order(place, cells.leaves.size)]
     often = np.zeros(int(code.max()) + 1, dtype=np.int64)
-    none = along[:0]
-    warm_up(lambda: most_frequent(none, none, none, none, none, none), "most_frequent")
     most_frequent(np.concatenate(cells.levels), starts[first], starts[last], along, often, most)
     return most
 

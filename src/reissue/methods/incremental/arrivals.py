@@ -61,7 +61,6 @@ class KernelRows:
     def nearest(self, rows: Ints, boxes: Any) -> Ints:
         """For each row the box that it costs the least information loss in; -1 where there is none of its stratum."""
         from reissue.kernels import nearest as kernels
-        from reissue.kernels import warm_up
 
         count = boxes.size.size
         if not count or not rows.size:
@@ -88,11 +87,7 @@ class KernelRows:
             for start in range(*part):
                 search(start * SEARCHED_TOGETHER, (start + 1) * SEARCHED_TOGETHER)
 
-        def begin() -> None:
-            kernels.plant(*tree)
-            search(0, 0)
-
-        warm_up(begin, "nearest", self.cells.dtype)
+        kernels.plant(*tree)
         at_once(search_all, spans(-(-kinds.size // SEARCHED_TOGETHER)))
         near = np.empty(rows.size, dtype=np.int64)
         near[order_of_rows] = found[np.cumsum(fresh) - 1]

@@ -126,7 +126,6 @@ def _buckets(runs: Ints, starts: Ints) -> Parts:
 
 def _halved(cells: Cells, runs: Ints, buckets: Parts, lines: Lines) -> npt.NDArray[np.int32]:
     """The rows of each run in the order of the columns that their bucket is cut into."""
-    from reissue.kernels import warm_up
     from reissue.kernels.halving import Parts, halve, list_rows
 
     rows, width = cells.shape
@@ -146,11 +145,6 @@ def _halved(cells: Cells, runs: Ints, buckets: Parts, lines: Lines) -> npt.NDArr
         count = halve(cells, lists, lines, parts, limit, side, rest)
         return Parts(*(numbers[:count] for numbers in rest))
 
-    def compiled() -> None:
-        arrange(0, 0)
-        cut(_chosen(buckets, slice(0)), 1)
-
-    warm_up(compiled, "halve", cells.dtype)
     workers = cores()
     if workers == 1 or rows < PARALLEL_FROM:
         arrange(0, runs.size - 1)

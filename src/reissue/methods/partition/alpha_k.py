@@ -214,7 +214,6 @@ def _parcels(snapshot: Snapshot, cells: CellCounts, bounds: AlphaKBounds) -> tup
     """How many rows of which cell are in which group."""
     from reissue.kernels import alpha_k_plans as parts
     from reissue.kernels import taxonomy_cuts as kernel
-    from reissue.kernels import warm_up
 
     lineages = Lineages.of(snapshot.quasi)
     table = parts.Table(
@@ -233,8 +232,6 @@ def _parcels(snapshot: Snapshot, cells: CellCounts, bounds: AlphaKBounds) -> tup
     )
     state = _begin(cells, lineages)
     work = _room(cells, lineages)
-    nothing = state._replace(bucket=state.bucket[:0])
-    warm_up(lambda: kernel.run(table, nothing, work, False), "alpha_k")
     again = False
     while True:
         while not kernel.run(table, state, work, again):

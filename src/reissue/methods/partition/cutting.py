@@ -73,7 +73,6 @@ def cut(
     most `near` rows, by default a few times the smallest size, are cut where the loss is least, others where they are
     widest. The kernel runs on all cores: a few coarse cuts first, then the segments they leave in parallel.
     """
-    from reissue.kernels import warm_up
     from reissue.kernels.group_rules import by_itself
     from reissue.kernels.median_cuts import split
     from reissue.kernels.past import no_past
@@ -93,13 +92,6 @@ def cut(
         count = split(*here, attributes, rules, past, relaxed, near, limit, ends)
         return ends[:count] + low
 
-    one, nobody = np.ones(1, dtype=np.int64), np.empty(2, dtype=np.int64)
-
-    def begin() -> None:
-        first = cells[:1].copy(), index[:1].copy(), values, one
-        split(*first, attributes, rules, past, relaxed, near, people, nobody)
-
-    warm_up(begin, "split", cells.dtype)
     workers = cores()
     rows = cells.shape[0]
     if workers == 1 or rows < PARALLEL_FROM:

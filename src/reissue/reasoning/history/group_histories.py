@@ -30,7 +30,6 @@ from reissue.arrays.dense import ascending, places
 from reissue.arrays.runs import runs, starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
-from reissue.kernels import warm_up
 from reissue.kernels.copied_runs import copy_runs
 from reissue.model.memory import Memory, Prefixed, Remembered, Stored, Writers
 from reissue.reasoning.history.past_parts import Part, Parts, Ranges
@@ -271,6 +270,5 @@ def _copied(pool: Groups, first: Ints, starts: Ints, *, spare: int = 0) -> Group
     """Lists of a pool, from `first` on, one after the other where `starts` says, with so many places after each."""
     copied, lists = np.empty(int(starts[-1]), dtype=np.uint32), pool.view()
     lists.flags.writeable = False  # as one that was read from a file is: the kernel is compiled for one kind of pool
-    warm_up(lambda: copy_runs(lists, first[:0], starts[:1], 0, copied[:0]), "copy_runs")
     copy_runs(lists, first, starts, spare, copied)
     return copied

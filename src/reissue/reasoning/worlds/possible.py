@@ -31,7 +31,7 @@ from reissue.arrays.elimination import passed
 from reissue.arrays.runs import entries_of, owners, starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
-from reissue.kernels import transport, warm_up
+from reissue.kernels import transport
 from reissue.reasoning.history.trajectories import Trajectories
 
 Progress = Callable[[str], None]
@@ -291,7 +291,6 @@ class _Narrowing:
         self.contradictory = family.contradictory
         self.complete = True
         self.rounds = 0
-        warm_up(lambda: self._sweep(0, np.zeros(0, dtype=np.int64), 0, 0))
 
     def _first_cells(self) -> transport.Cells:
         """The values of one group of each class, one that has few; the other groups will cross out theirs."""

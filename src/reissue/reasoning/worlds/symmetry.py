@@ -16,7 +16,7 @@ import numpy as np
 from reissue.arrays.dense import numbered
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Floats, Ints
-from reissue.kernels import components, warm_up
+from reissue.kernels import components
 from reissue.model.published import Published
 
 
@@ -60,9 +60,7 @@ class Symmetry:
 def symmetry(published: Published) -> Symmetry:
     """Find the parts of a series whose members are known, and the classes of values in each."""
     where = published.index
-    none = np.zeros(0, dtype=np.int64)
     parent, last = np.arange(where.position.size), np.full(where.people.size, -1, dtype=np.int64)
-    warm_up(lambda: (components.connect(none, none, none.copy(), none.copy()), components.number(none.copy())))
     components.connect(where.member, where.member_groups, last, parent)
     parts = components.number(parent)
 

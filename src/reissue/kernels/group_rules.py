@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.kernels import inner
+from reissue.kernels.sorting import sort
 
 
 class Rules(NamedTuple):
@@ -143,7 +144,7 @@ def _holds(size: int, distinct: int, rules: Any, counts: Any, seen: Any) -> bool
         largest_first = np.empty(distinct, np.int64)
         for position in range(distinct):
             largest_first[position] = -counts[seen[position]]
-        largest_first.sort()
+        sort(largest_first)
         for which in range(rules.recursive_l.size):
             rest = 0
             for position in range(rules.recursive_l[which] - 1, distinct):

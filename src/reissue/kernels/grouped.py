@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from reissue.kernels import inner, kernel
+from reissue.kernels.sorting import sort
 
 
 @kernel
@@ -43,17 +44,25 @@ def order_by_group(group: Any, starts: Any, order: Any) -> None:
 def _sort(codes: Any) -> None:
     """Sort codes in place: small groups by insertion, large ones by counting where codes are few."""
     if codes.size > 48:
-        largest = codes.max()
+        largest = np.int64(0)
+        for code in codes:
+            largest = max(largest, np.int64(code))
         if largest > 4 * codes.size:
-            codes.sort()
+            numbers = np.empty(codes.size, np.int64)
+            for here in range(codes.size):
+                numbers[here] = codes[here]
+            sort(numbers)
+            for here in range(codes.size):
+                codes[here] = numbers[here]
             return
         counts = np.zeros(largest + 1, np.int64)
         for code in codes:
             counts[code] += 1
         here = 0
-        for code in range(largest + 1):
-            codes[here : here + counts[code]] = code
-            here += counts[code]
+        for number in range(largest + 1):
+            for _ in range(counts[number]):
+                codes[here] = number
+                here += 1
         return
     for here in range(1, codes.size):
         code = codes[here]

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.kernels import inner, kernel
+from reissue.kernels.sorting import sort
 
 INSERTION = 24
 """Up to so many rows are sorted by insertion."""
@@ -87,7 +88,7 @@ def _sort(cells: Any, attribute: int, low: int, high: int, ordered: Any, counts:
         return
     for row in range(low, high):
         keys[row - low] = (np.int64(cells[row, attribute]) << 31) | row
-    keys[:size].sort()
+    sort(keys[:size])
     for place in range(size):
         ordered[low + place] = keys[place] & 0x7FFFFFFF
 

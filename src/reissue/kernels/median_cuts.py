@@ -18,6 +18,7 @@ import numpy.typing as npt
 from reissue.kernels import inner, kernel
 from reissue.kernels.group_rules import has_different, satisfied
 from reissue.kernels.past import without_channel
+from reissue.kernels.sorting import sort
 
 
 class Attributes(NamedTuple):
@@ -154,7 +155,7 @@ def _median(
     for row in range(low, high):
         rows = np.int64(cells[row, column]) if together else 1
         codes[row - low] = np.int64(cells[row, attribute]) << 32 | rows
-    codes.sort()
+    sort(codes)
     here = 0
     previous = least
     while True:

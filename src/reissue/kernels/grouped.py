@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from reissue.kernels import inner, kernel
 from reissue.kernels.sorting import sort
+
+Codes = TypeVar("Codes", bound=np.integer)
+
+
+def unwritten(codes: npt.NDArray[Codes]) -> npt.NDArray[Codes]:
+    """The codes, not to be written to: those that must not be and the others are then of one type for a kernel."""
+    seen = codes.view()
+    seen.flags.writeable = False
+    return seen
 
 
 @kernel

@@ -147,7 +147,7 @@ def _measure(
     width = cells.shape[1]
     least[:] = LARGEST
     most[:] = SMALLEST
-    size = 0
+    size: Any = np.int64(0)  # a plain 0 is a type of its own, for which all that it is handed to would be compiled too
     for value in range(values):
         start = base + value * height
         begin = start + low

@@ -47,12 +47,12 @@ class Attributes(NamedTuple):
 
 
 @inner
-def _rows(cells: Any, low: int, high: int, together: bool) -> int:
+def _rows(cells: Any, low: int, high: int, together: bool) -> Any:
     """How many rows the cells from `low` to `high` stand for: one each, or `together` so many as their last column."""
     if not together:
         return high - low
     column = cells.shape[1] - 1
-    size = 0
+    size: Any = 0
     for cell in range(low, high):
         size += cells[cell, column]
     return size
@@ -63,6 +63,10 @@ def _allowed(
     cells: Any, index: Any, low: int, high: int, size: int, held: Any, rules: Any, past: Any, counts: Any, seen: Any
 ) -> bool:
     """Whether the rows from `low` to `high`, so many, may be a group."""
+    if past is None:
+        return size >= rules.smallest and has_different(
+            cells, index, low, high, held.starts, held.values, held.counts, rules.distinct, counts, seen
+        )
     if not satisfied(cells, index, low, high, size, held, rules, counts, seen):
         return False
     return past.release.size == 0 or without_channel(index, low, high, past)
@@ -318,7 +322,7 @@ def _halve(
         good = True
         for part in range(2):
             begin, end = bounds[part], bounds[part + 1]
-            if rules.plain and past.release.size == 0:
+            if past is None:
                 # Most rules are like this. What is handed over counts: arrays are claimed and freed at every call.
                 good = has_different(
                     cells, index, begin, end, held.starts, held.values, held.counts, rules.distinct, counts, seen
@@ -335,8 +339,8 @@ def _halve(
 
 @kernel
 def split(
-    cells: Any, index: Any, held: Any, given: Any, attributes: Any, rules: Any, past: Any, relaxed: bool, near: int,
-    limit: int, ends: Any,
+    cells: Any, index: Any, held: Any, given: Any, attributes: Any, trees: Any, rules: Any, past: Any, relaxed: bool,
+    near: int, limit: int, ends: Any,
 ) -> int:  # fmt: skip
     """Cut segments of cells, which end where `given` says, as long as any cut is allowed.
 
@@ -344,6 +348,9 @@ def split(
     most `limit` rows are left as they are, for a later call. `ends` receives where the
     segments end, in the order of cells. Returns how many there are. Relaxed cuts are tried only where no strict
     one is allowed, so that a relaxed grouping refines the strict one.
+
+    `trees` is None if no attribute has a hierarchy; `past` is None if there is none and the rules are plain. What only
+    runs when they are not is then not even compiled, which takes half of the time.
     """
     width = cells.shape[1] - 1
     widest = 1
@@ -398,12 +405,15 @@ def split(
                     wanted[attribute] = -1.0
                 if least[attribute] == most[attribute] and phase < 2:
                     continue
-                if attributes.is_tree[attribute] and least[attribute] < most[attribute]:
-                    parts = _descend(
-                        cells, index, low, high, held, attribute, least[attribute], most[attribute], phase == 2,
-                        attributes, rules, past, part_of, bounds, counts, seen,
-                    )  # fmt: skip
-                else:
+                parts = 0
+                if trees is not None:  # and nothing else in this line, or the compiler does not see it
+                    apart = least[attribute] < most[attribute]
+                    if apart and attributes.is_tree[attribute]:
+                        parts = _descend(
+                            cells, index, low, high, held, attribute, least[attribute], most[attribute], phase == 2,
+                            attributes, rules, past, part_of, bounds, counts, seen,
+                        )  # fmt: skip
+                if not parts:
                     parts = _halve(
                         cells, index, low, high, size, held, attribute, least[attribute], most[attribute], phase == 2,
                         rules, past, scratch, bounds, counts, seen,

@@ -1,6 +1,6 @@
 """Sorting whole numbers inside kernels.
 
-numba's own `sort` takes a second to compile for each type of number and each process. This is one function for one type.
+numba's own `sort` takes a second to compile for each type of number. This is one function for one type.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class GroupCounts:
         in_order, distinct = np.empty_like(codes), np.empty_like(codes)
         counts = np.empty(codes.size, dtype=np.int64)
         run_starts = np.empty(starts.size, dtype=np.int64)
-        grouped.values_by_group(grouping.group, codes, starts, in_order)
+        grouped.values_by_group(grouping.group, grouped.unwritten(codes), starts, in_order)
         runs = grouped.count_runs(in_order, starts, distinct, counts, run_starts)
         return cls(grouping, starts, in_order, distinct[:runs].copy(), counts[:runs].copy(), run_starts)
 

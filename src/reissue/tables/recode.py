@@ -213,7 +213,7 @@ class _GroupColumn:
 def _extents(grouping: Grouping, codes: npt.NDArray[np.unsignedinteger]) -> tuple[Ints, Ints]:
     least = np.full(grouping.count, codes.max(initial=0), dtype=codes.dtype)
     most = np.zeros(grouping.count, dtype=codes.dtype)
-    grouped.extents(grouping.group, codes, least, most)
+    grouped.extents(grouping.group, grouped.unwritten(codes), least, most)
     return least.astype(np.int64), most.astype(np.int64)
 
 
@@ -260,7 +260,7 @@ def _label_sets(
 ) -> tuple[npt.NDArray[np.integer], tuple[str, ...]]:
     words = (len(levels.labels) + 63) // 64
     sets = np.zeros((grouping.count, words), dtype=np.uint64)
-    grouped.code_sets(grouping.group, codes, sets)
+    grouped.code_sets(grouping.group, grouped.unwritten(codes), sets)
     # Few labels are one number, which is compared in a fraction of the time; the order of sets does not matter.
     rows = sets.view(np.dtype((np.void, 8 * words))).ravel() if words > 1 else sets.ravel()
     _, first, which = np.unique(rows, return_index=True, return_inverse=True)

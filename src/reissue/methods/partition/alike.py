@@ -93,12 +93,12 @@ def _without_gaps(numbers: Places, possible: int) -> tuple[Places, int]:
 def _held(cell: Places, sizes: Ints, codes: Codes, used: Ints) -> Held:
     """The values of each cell, each once, and how often."""
     from reissue.kernels.group_rules import Held
-    from reissue.kernels.grouped import count_runs, values_by_group
+    from reissue.kernels.grouped import count_runs, unwritten, values_by_group
 
     starts = starts_of(sizes)
     in_order, distinct = np.empty_like(codes), np.empty_like(codes)
     counts, run_starts = np.empty(codes.size, dtype=np.int64), np.empty(starts.size, dtype=np.int64)
-    values_by_group(cell, codes, starts, in_order)
+    values_by_group(cell, unwritten(codes), starts, in_order)
     runs = count_runs(in_order, starts, distinct, counts, run_starts)
     values = places_among(used)[distinct[:runs]].astype(np.int32)
     return Held(run_starts, values, counts[:runs].astype(np.int32))

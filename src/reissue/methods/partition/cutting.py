@@ -77,7 +77,9 @@ def cut(
     from reissue.kernels.median_cuts import split
     from reissue.kernels.past import no_past
 
-    past = no_past() if past is None else past
+    if past is None and not rules.plain:
+        past = no_past()
+    trees = True if attributes.is_tree.any() else None
     near = NEAR * rules.smallest if near is None else near
     # No part has fewer rows than the rules ask for, but a cell may be a part of its own.
     fewest = max(rules.smallest, 1) if held is None else 1
@@ -89,7 +91,7 @@ def cut(
         high = int(given[-1])
         ends = np.empty((high - low) // fewest + given.size + 1, dtype=np.int64)
         here = cells[low:high], index[low:high], values, given - low
-        count = split(*here, attributes, rules, past, relaxed, near, limit, ends)
+        count = split(*here, attributes, trees, rules, past, relaxed, near, limit, ends)
         return ends[:count] + low
 
     workers = cores()

@@ -39,9 +39,9 @@ PROFILE := quick
 tests: $(VENV)/.ready kernels
 	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=$(PROFILE)
 
-# Once for all processes of the tests; nothing happens where no kernel changed.
+# Once for all processes of the tests; little happens where no kernel changed.
 kernels: $(VENV)/.ready
-	$(BIN)/python tests/compile_kernels.py .pytest_cache/numba/all
+	$(BIN)/reissue warm-up
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff check .

@@ -41,7 +41,7 @@ Messages name columns, parameters and counts. They quote values of the private t
 def page() -> str:
     """The whole page."""
     commands = [_real(command.callback) for command in app.registered_commands if command.callback is not None]
-    overview = [f"| [`reissue {c.__name__}`](#reissue-{c.__name__}) | {_summary(c)} |" for c in commands]
+    overview = [f"| [`reissue {_name(c)}`](#reissue-{_name(c)}) | {_summary(c)} |" for c in commands]
     parts = [INTRODUCTION, "\n".join(["| command | what it does |", "|---|---|", *overview]) + "\n"]
     return "\n".join([*parts, *map(_section, commands)])
 
@@ -51,14 +51,19 @@ def _real(command: Callable[..., Any]) -> Callable[..., Any]:
     return study if command.__name__ == study.__name__ else command
 
 
+def _name(command: Callable[..., Any]) -> str:
+    """A command as it is typed."""
+    return command.__name__.replace("_", "-")
+
+
 def _section(command: Callable[..., Any]) -> str:
     parameters = list(_parameters(command))
     arguments = [entry for entry in parameters if isinstance(entry[1], ArgumentInfo)]
     options = [entry for entry in parameters if isinstance(entry[1], OptionInfo)]
     words = [info.metavar if required else f"[{info.metavar}]" for _, info, _, required, _ in arguments]
     text, examples = _divided(command)
-    lines = [f"## reissue {command.__name__}", "", text, ""]
-    lines += [f"    reissue {command.__name__} {' '.join(['[OPTIONS]', *map(str, words)])}", ""]
+    lines = [f"## reissue {_name(command)}", "", text, ""]
+    lines += [f"    reissue {_name(command)} {' '.join(['[OPTIONS]', *map(str, words)])}", ""]
     if arguments:
         lines += ["| argument | meaning |", "|---|---|"]
         lines += [f"| `{info.metavar}` | {_cell(info.help)} |" for _, info, *_ in arguments] + [""]

@@ -12,14 +12,6 @@ from tempfile import TemporaryDirectory
 
 sys.path.insert(0, str(Path(__file__).parent))  # for what lies beside this file
 
-from compile_kernels import take
-
-# Processes that compile at the same time can spoil numba's cache for each other, so each worker has its own.
-if worker := os.environ.get("PYTEST_XDIST_WORKER"):
-    CACHES = Path(__file__).parents[1] / ".pytest_cache" / "numba"
-    take(CACHES / "all", CACHES / worker)
-    os.environ["NUMBA_CACHE_DIR"] = str(CACHES / worker)
-
 import polars as pl
 import profiles  # noqa: F401
 import pytest

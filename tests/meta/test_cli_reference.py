@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from reissue.cli import app
 
 DOCS = Path(__file__).parents[2] / "docs"
-COMMANDS = [info.callback.__name__ for info in app.registered_commands if info.callback is not None]
+COMMANDS = [info.callback.__name__.replace("_", "-") for info in app.registered_commands if info.callback is not None]
 
 
 @pytest.fixture(scope="module")

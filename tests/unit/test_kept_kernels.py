@@ -15,7 +15,7 @@ import pytest
 
 import reissue as ri
 from reissue.errors import StorageError
-from reissue.kernels import keeping
+from reissue.kernels import announcing, keeping
 
 CALLED = """
 from reissue.kernels import inner
@@ -256,7 +256,7 @@ def test_one_that_somebody_else_owns_counts_for_nothing(tmp_path: Path, monkeypa
 STRANGER = """
 import json, os, sys, tempfile
 from pathlib import Path
-from reissue.kernels import keeping
+from reissue.kernels import announcing, keeping
 
 package, shared, strange = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 if os.geteuid() == 0:
@@ -322,3 +322,56 @@ def test_a_private_folder_that_somebody_else_made_first() -> None:
         assert found["write"] != str(own)
         assert str(own) not in found["read"]  # type: ignore[operator]
         assert found["mode"] == 0o700
+
+
+# What people are told
+
+
+def test_one_line_without_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(announcing, "_said", False)
+    for number in (1, 2, 3):
+        announcing.begin("split", number, 3)
+    announcing.end()
+    shown = capsys.readouterr()
+    assert (shown.out, shown.err.count("\n")) == ("", 1)
+    assert shown.err.startswith("reissue: compiling kernels, once for this installation")
+
+
+def test_a_line_that_changes_and_goes_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    announcing.begin("split", 1, 3)
+    announcing.begin("halve", 2, 3)
+    announcing.end()
+    shown = capsys.readouterr().err
+    assert "\n" not in shown
+    assert "split (1 of 3)" in shown and "halve (2 of 3)" in shown
+    assert shown.endswith("\r\x1b[K")
+
+
+def test_whoever_asks_is_told_instead(capsys: pytest.CaptureFixture[str]) -> None:
+    heard: list[str | None] = []
+    with announcing.told(heard.append):
+        announcing.begin("split", 4, 3)
+        announcing.end()
+    assert heard == ["compiling kernels, once for this installation: split (3 of 3)", None]
+    assert capsys.readouterr().err == ""
+
+
+def test_a_kernel_says_how_many_it_needs(toys: Toys) -> None:
+    """As many as are compiled: the kernel and all that it calls."""
+    program = """
+from reissue.kernels import announcing
+heard = []
+with announcing.told(heard.append):
+    from toys.calling import count
+    count(1)
+print(heard)
+"""
+    path = os.pathsep.join([str(toys.package.parent), str(Path(ri.__file__).parents[1])])
+    about = {**os.environ, keeping.VARIABLE: str(toys.kept), "PYTHONPATH": path}
+    ran = subprocess.run([sys.executable, "-c", program], env=about, check=True, capture_output=True, text=True)
+    text = "compiling kernels, once for this installation: "
+    assert eval(ran.stdout) == [f"{text}count (1 of 2)", f"{text}further (2 of 2)", None]
+    assert ran.stderr == ""

@@ -26,6 +26,7 @@ from reissue.cli.publish import publish
 from reissue.cli.show import show
 from reissue.cli.study import HANDED_OVER, study
 from reissue.cli.utility import utility
+from reissue.cli.warm_up import warm_up
 from reissue.errors import InternalError, ReissueError, StorageError
 
 app = typer.Typer(
@@ -37,7 +38,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 refused (not to be published like this, audit not passed), 2 wrong usage or data.",
 )
 
-for command in (init, publish, audit, log, show, utility, export, adopt, amend, forget, key, datasets, demo):
+for command in (init, publish, audit, log, show, utility, export, adopt, amend, forget, key, datasets, demo, warm_up):
     app.command()(command)
 app.command(context_settings=HANDED_OVER)(study)
 

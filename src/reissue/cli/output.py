@@ -8,12 +8,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reissue.errors import InternalError, Refused, ReissueError
+from reissue.kernels.announcing import told
 
 if TYPE_CHECKING:
     import polars as pl
@@ -130,7 +132,21 @@ def _bar(description: str, total: int | None) -> Iterator[tuple[Progress, TaskID
     screen = console(errors=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        yield bar, bar.add_task(description, total=total)
+        task = bar.add_task(description, total=total)
+        if not screen.is_terminal:
+            yield bar, task
+            return
+        with told(partial(_compiling, bar, task)):
+            yield bar, task
+
+
+def _compiling(bar: Progress, task: TaskID, text: str | None) -> None:
+    """Say for a while what is compiled, then again what is done."""
+    (shown,) = (one for one in bar.tasks if one.id == task)
+    before = shown.fields.setdefault("before", shown.description)
+    if text is None:
+        shown.fields.clear()
+    bar.update(task, description=before if text is None else text)
 
 
 def report_error(error: ReissueError, *, as_json: bool) -> int:

@@ -162,6 +162,12 @@ def write(name: str, body: bytes) -> None:
                 old.unlink()
 
 
+def size() -> int:
+    """How many bytes are kept where new ones go."""
+    folder = places().write
+    return sum(file.stat().st_size for file in folder.glob(f"*{SUFFIX}")) if folder else 0
+
+
 @cache
 def _say_once(text: str) -> None:
     sys.stderr.write(text)

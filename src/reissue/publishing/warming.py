@@ -146,7 +146,8 @@ def _attacks() -> None:
     """Worlds too many to be counted, equal people whom only a projection finds, releases with regions alone."""
     crossed = [[(list("abcd"), list("xxyz")), (list("efgh"), list("xyyz"))], [(list("abef"), list("xxyy"))]]
     Worlds(entries=1, draws=50).run(Published.from_groups(crossed))
-    one_group = Vectors.summed(*np.zeros((2, 1), dtype=np.int64), np.ones(1, dtype=np.int64), 1, 1)
+    nobody, once = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
+    one_group = Vectors.summed(nobody, nobody, once, 1, 1)
     equal_pairs(one_group, one_group, time.monotonic() + PATIENT)
     illness = ["flu", "gout", "flu", "gout", "flu", "flu"]
     tables = [

@@ -202,7 +202,7 @@ def test_demo_shows_the_leak_and_leaves_a_chart(run: Run, tmp_path: Path) -> Non
 def test_every_command_has_help_with_an_example_and_json(run: Run) -> None:
     from reissue.cli import app
 
-    names = [command.callback.__name__ for command in app.registered_commands if command.callback]
+    names = [command.callback.__name__.replace("_", "-") for command in app.registered_commands if command.callback]
     assert {"init", "publish", "log", "show", "utility", "export", "demo", "datasets"} <= set(names)
     for name in names:
         text = run(name, "--help").out

@@ -32,7 +32,9 @@ def published_view(releases: Iterable[Kept], schema: Schema, classes: Container[
     name = schema.sensitive
     shown = at_once(lambda kept: _Shown.of(kept, name), releases)
     values = _values([distinct for one in shown for distinct, _ in one.values], schema)
-    place = values.to_frame().with_row_index("code")
+    # As narrow as the codes of a snapshot, for which the kernel that counts them is compiled already.
+    narrow = pl.UInt8 if values.len() <= 1 << 8 else pl.UInt16 if values.len() <= 1 << 16 else pl.UInt32
+    place = values.to_frame().with_row_index("code").cast({"code": narrow})
 
     def built(at: int) -> PublishedGroups:
         one, (release, rows, made, facts) = shown[at], releases[at]
@@ -72,12 +74,12 @@ class _Shown:
             values.append(_distinct(made[sensitive]))
         return cls(people, group, values)
 
-    def codes(self, place: pl.DataFrame) -> npt.NDArray[np.uint32]:
+    def codes(self, place: pl.DataFrame) -> npt.NDArray[np.unsignedinteger]:
         """The code of each value, given the `code` of every `value` there is."""
         return np.concatenate([_places(distinct, place, "code")[at] for distinct, at in self.values])
 
 
-def _places(column: pl.Series, distinct: pl.DataFrame, name: str) -> npt.NDArray[np.uint32]:
+def _places(column: pl.Series, distinct: pl.DataFrame, name: str) -> npt.NDArray[np.unsignedinteger]:
     """What a table of distinct values says, under a name, of each value of a column."""
     rows = column.alias("value").to_frame()
     return rows.join(distinct, on="value", how="left", nulls_equal=True, maintain_order="left")[name].to_numpy()

@@ -170,7 +170,10 @@ NEEDED = {
     "methods.incremental": set(),
     "guarantees": {"base", "single"},
     "guarantees.single": {"k_anonymity"},
-    "kernels": {"group_rules", "grouped", "median_cuts", "past"},
+    "kernels": {
+        *{"announcing", "compiling", "fingerprint", "keeping"},
+        *{"group_rules", "grouped", "median_cuts", "past", "sorting"},
+    },
     "attacks": {"base", "sentences"},
     "auditing": {"limits"},
     "reasoning": set(),

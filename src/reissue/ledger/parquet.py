@@ -137,7 +137,9 @@ def _write(frame: pl.LazyFrame, path: Path, *, public: bool = False, keep_types:
         with new_file(path, PUBLIC_FILE if public else PRIVATE_FILE) as file:
             # Statistics let readers skip row groups; nobody asks private tables for less than all.
             compression: Literal["zstd", "lz4"] = "zstd" if public else "lz4"
-            frame.sink_parquet(file, compression=compression, statistics=public, row_group_size=ROWS_IN_A_GROUP)
+            frame.sink_parquet(
+                file, compression=compression, statistics=public, row_group_size=ROWS_IN_A_GROUP, engine="in-memory"
+            )
             if public:
                 file.flush()
                 _hide_writer(file, keep_types=keep_types)

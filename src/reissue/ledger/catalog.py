@@ -69,6 +69,22 @@ events = sa.Table(
     sa.Column("detail", sa.Text, nullable=False),
 )
 
+# What is asked at every publication. Made once: putting a question together takes longer than the answer.
+RELEASES = sa.select(releases).order_by(releases.c.number)
+ONE_RELEASE = sa.select(releases).where(releases.c.number == sa.bindparam("release"))
+LAST_RELEASE = sa.select(releases).order_by(releases.c.number.desc()).limit(1)
+STAGED_RELEASES = sa.select(releases.c.number, releases.c.staged)
+POLICIES = sa.select(policies).order_by(policies.c.version)
+LAST_POLICY = sa.select(policies).order_by(policies.c.version.desc()).limit(1)
+TABLES = sa.select(blobs.c.name, blobs.c.sha256).where(blobs.c.release_number == sa.bindparam("release"))
+TABLE_FILES = sa.select(blobs.c.sha256).distinct()  # most releases refer to tables that they kept
+PEOPLE_FILES = sa.select(people.c.sha256)
+PEOPLE = sa.select(people.c.first_number, people.c.sha256).order_by(people.c.first_number)
+EVENTS = sa.select(events).order_by(events.c.number)
+LAST_EVENT = sa.select(sa.func.max(events.c.number))
+NEW_PEOPLE = people.delete().where(people.c.first_number >= sa.bindparam("first")), people.insert()
+OTHER_PEOPLE = people.update().where(people.c.first_number == sa.bindparam("first"))
+
 # Written out, because a migration must do in ten years what it does today, whatever became of the tables
 # above. Numbered from 1; only ever appended to.
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
@@ -129,7 +145,8 @@ def last_record(connection: sa.Connection) -> str | None:
     """The release.json of the last release; None before the first, or where the catalog is of no known version."""
     if not 0 < version(connection) <= len(MIGRATIONS):
         return None
-    return connection.scalar(sa.select(releases.c.record).order_by(releases.c.number.desc()).limit(1))
+    last = connection.execute(LAST_RELEASE).first()
+    return None if last is None else str(last.record)
 
 
 def apply_migration(connection: sa.Connection, number: int) -> None:

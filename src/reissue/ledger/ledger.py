@@ -167,8 +167,7 @@ class Ledger:
 
     def policies(self) -> list[PolicyVersion]:
         """Every version of the policy, the first one first."""
-        columns = catalog.policies.c
-        rows = self._database.read(rows_of(sa.select(catalog.policies).order_by(columns.version)))
+        rows = self._database.read(rows_of(catalog.POLICIES))
         return [_policy_version(row) for row in rows]
 
     def amend(self, toml: str, reason: str) -> PolicyVersion:
@@ -203,13 +202,12 @@ class Ledger:
 
     def releases(self) -> list[Record]:
         """Every release, the first one first."""
-        rows = self._database.read(rows_of(sa.select(catalog.releases).order_by(catalog.releases.c.number)))
+        rows = self._database.read(rows_of(catalog.RELEASES))
         return [self._record(row) for row in rows]
 
     def last(self) -> Record | None:
         """The last release, without reading of the others; None before the first."""
-        latest = sa.select(catalog.releases).order_by(catalog.releases.c.number.desc()).limit(1)
-        rows = self._database.read(rows_of(latest))
+        rows = self._database.read(rows_of(catalog.LAST_RELEASE))
         return self._record(rows[0]) if rows else None
 
     def commit(self, entry: Entry, *, parent: int) -> Record:
@@ -280,7 +278,7 @@ class Ledger:
             )
 
     def _release_row(self, number: int) -> ReleaseRow:
-        rows = self._database.read(rows_of(sa.select(catalog.releases).where(catalog.releases.c.number == number)))
+        rows = self._database.read(rows_of(catalog.ONE_RELEASE, release=number))
         if not rows:
             last, _ = self._database.read(last_release)
             raise ParameterError(
@@ -346,7 +344,7 @@ class Ledger:
 
     def events(self) -> list[Event]:
         """What happened to the series besides its releases, the oldest first."""
-        rows = self._database.read(rows_of(sa.select(catalog.events).order_by(catalog.events.c.number)))
+        rows = self._database.read(rows_of(catalog.EVENTS))
         return [Event(utc_time(row.time), row.kind, row.detail) for row in rows]
 
     def verify(self) -> list[Discrepancy]:

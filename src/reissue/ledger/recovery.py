@@ -43,15 +43,9 @@ class Known:
     @classmethod
     def read(cls, connection: sa.Connection) -> Known:
         """Read it from the catalog."""
-        versions = catalog.policies.c
-        policy = connection.scalar(sa.select(versions.staged).order_by(versions.version.desc()).limit(1))
-        return cls(_releases(connection), policy or "", referenced_blobs(connection))
-
-
-def _releases(connection: sa.Connection) -> dict[str, str]:
-    columns = catalog.releases.c
-    rows = connection.execute(sa.select(columns.number, columns.staged))
-    return {release_name(number): staged for number, staged in rows}
+        policy = connection.execute(catalog.LAST_POLICY).first()
+        releases = {release_name(number): staged for number, staged in connection.execute(catalog.STAGED_RELEASES)}
+        return cls(releases, "" if policy is None else policy.staged, referenced_blobs(connection))
 
 
 def sound(layout: Layout, database: Database, shown: str) -> Known:

@@ -60,37 +60,33 @@ class Before(NamedTuple):
     people: list[IdFile]
 
 
-def rows_of(query: sa.Select[Any]) -> Callable[[sa.Connection], Sequence[sa.Row[Any]]]:
-    """A function that runs a query and gives all its rows."""
-    return lambda connection: connection.execute(query).all()
+def rows_of(query: sa.Select[Any], **values: object) -> Callable[[sa.Connection], Sequence[sa.Row[Any]]]:
+    """A function that runs a query with some values and gives all its rows."""
+    return lambda connection: connection.execute(query, values).all()
 
 
 def add_event(connection: sa.Connection, kind: str, detail: str) -> None:
     """Record an event in the transaction of the connection."""
-    last = connection.scalar(sa.select(sa.func.max(catalog.events.c.number))) or 0
+    last = connection.scalar(catalog.LAST_EVENT) or 0
     values = {"number": last + 1, "time": utc_text(now()), "kind": kind, "detail": detail}
-    connection.execute(catalog.events.insert().values(values))
+    connection.execute(catalog.events.insert(), values)
 
 
 def current_people(connection: sa.Connection) -> list[IdFile]:
     """The files that hold people's ids, in the order of the numbers."""
-    columns = catalog.people.c
-    rows = connection.execute(sa.select(columns.first_number, columns.sha256).order_by(columns.first_number))
-    return [IdFile(row.first_number, row.sha256) for row in rows]
+    return [IdFile(first, sha256) for first, sha256 in connection.execute(catalog.PEOPLE)]
 
 
 def add_people(connection: sa.Connection, part: IdFile) -> None:
     """Make a blob the last part of the table of ids, in place of those that begin with it or later."""
-    columns = catalog.people.c
-    connection.execute(catalog.people.delete().where(columns.first_number >= part.first))
-    connection.execute(catalog.people.insert().values(first_number=part.first, sha256=part.sha256))
+    superseded, added = catalog.NEW_PEOPLE
+    connection.execute(superseded, {"first": part.first})
+    connection.execute(added, {"first_number": part.first, "sha256": part.sha256})
 
 
 def blobs_of(connection: sa.Connection, number: int) -> dict[str, Blob]:
     """The file of each private table of a release, by the name of the table."""
-    columns = catalog.blobs.c
-    rows = connection.execute(sa.select(columns.name, columns.sha256).where(columns.release_number == number))
-    return {row.name: Blob.parse(row.sha256) for row in rows}
+    return {name: Blob.parse(sha256) for name, sha256 in connection.execute(catalog.TABLES, {"release": number})}
 
 
 def kept_blobs(connection: sa.Connection, number: int, names: set[str]) -> dict[str, Blob]:
@@ -106,35 +102,30 @@ def kept_blobs(connection: sa.Connection, number: int, names: set[str]) -> dict[
 
 def referenced_blobs(connection: sa.Connection) -> set[str]:
     """The SHA-256 of every private file that is still needed."""
-    # Distinct, because most releases refer to tables that they kept.
-    tables = connection.scalars(sa.select(catalog.blobs.c.sha256).distinct())
-    return {*(Blob.parse(table).sha256 for table in tables), *connection.scalars(sa.select(catalog.people.c.sha256))}
+    tables = connection.scalars(catalog.TABLE_FILES)
+    return {*(Blob.parse(table).sha256 for table in tables), *connection.scalars(catalog.PEOPLE_FILES)}
 
 
 def last_release(connection: sa.Connection) -> tuple[int, str | None]:
     """The number and chain value of the last release; 0 and None before the first."""
-    row = connection.execute(
-        sa.select(catalog.releases.c.number, catalog.releases.c.chain)
-        .order_by(catalog.releases.c.number.desc())
-        .limit(1)
-    ).first()
+    row = connection.execute(catalog.LAST_RELEASE).first()
     return (0, None) if row is None else (row.number, row.chain)
 
 
 def last_policy_row(connection: sa.Connection) -> sa.Row[Any]:
     """The policy's current version."""
-    return connection.execute(sa.select(catalog.policies).order_by(catalog.policies.c.version.desc()).limit(1)).one()
+    return connection.execute(catalog.LAST_POLICY).one()
 
 
 def last_policy(connection: sa.Connection) -> int:
     """The number of the policy's current version."""
-    return connection.scalar(sa.select(sa.func.max(catalog.policies.c.version))) or 0
+    return connection.scalar(catalog.LAST_POLICY) or 0
 
 
 def add_policy(connection: sa.Connection, number: int, toml: str, reason: str, staged: str) -> None:
     """Record a version of the policy."""
     values = {"version": number, "toml": toml, "reason": reason, "time": utc_text(now()), "staged": staged}
-    connection.execute(catalog.policies.insert().values(values))
+    connection.execute(catalog.policies.insert(), values)
 
 
 def check_parent(connection: sa.Connection, parent: int, policy: int) -> str | None:
@@ -172,7 +163,7 @@ def add_release(connection: sa.Connection, entry: Entry, parent: int, staged: St
         "seed": entry.seed,
         "staged": staged.folder,
     }
-    connection.execute(catalog.releases.insert().values(release))
+    connection.execute(catalog.releases.insert(), release)
     tables = [{"release_number": parent + 1, "name": name, "sha256": str(blob)} for name, blob in staged.tables.items()]
     if tables:
         connection.execute(catalog.blobs.insert(), tables)
@@ -192,7 +183,6 @@ def amend_policy(connection: sa.Connection, toml: str, reason: str, staged: str)
 
 def replace_people(connection: sa.Connection, parts: Sequence[IdFile], erased: int) -> None:
     """Replace parts of the table of ids by parts with fewer ids, and record how many were erased."""
-    columns = catalog.people.c
     for part in parts:
-        connection.execute(catalog.people.update().where(columns.first_number == part.first).values(sha256=part.sha256))
+        connection.execute(catalog.OTHER_PEOPLE, {"first": part.first, "sha256": part.sha256})
     add_event(connection, "forgot", count_of(erased, "id"))

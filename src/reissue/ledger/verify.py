@@ -99,8 +99,8 @@ def _findings(layout: Layout, database: Database, shown: str) -> Iterator[Discre
 def _expected(connection: sa.Connection, shown: str) -> _Expected:
     problems = integrity_problems(connection)
     catalog.check_version(catalog.version(connection), shown)
-    releases = connection.execute(sa.select(catalog.releases).order_by(catalog.releases.c.number)).all()
-    policies = connection.execute(sa.select(catalog.policies).order_by(catalog.policies.c.version)).all()
+    releases = connection.execute(catalog.RELEASES).all()
+    policies = connection.execute(catalog.POLICIES).all()
     if not policies:
         raise SeriesDamaged(f"The catalog of the series in '{shown}' holds no policy.")
     return _Expected(

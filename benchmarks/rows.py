@@ -28,8 +28,8 @@ import reissue as ri
 
 Unit = Literal["floors", "seconds", "CPU seconds"]
 
-KERNELS = "NUMBA_CACHE_DIR"
-"""The variable that says where compiled kernels are kept."""
+KERNELS = ("REISSUE_KERNELS", "NUMBA_CACHE_DIR")
+"""The variables that say where compiled kernels are kept; the second is that of earlier versions."""
 
 
 @dataclass(frozen=True)
@@ -120,13 +120,13 @@ class Command:
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
         if self.compiles:
             kernels.mkdir()
-            environment[KERNELS] = str(kernels)
+            environment |= dict.fromkeys(KERNELS, str(kernels))
         small = [sys.executable, "-I", "-S", str(Path(__file__).parent / "process.py")]
         child = subprocess.run([*small, *ours], env=environment, capture_output=True, text=True)
         if child.returncode:
             raise SystemExit(f"A command failed: {' '.join(self.arguments(folder))}\n{child.stderr}")
         if self.compiles and not any(path.is_file() for path in kernels.rglob("*")):
-            raise SystemExit(f"No kernel was compiled into the empty folder that {KERNELS} names.")
+            raise SystemExit(f"No kernel was compiled into the empty folder that {KERNELS[0]} names.")
         took = json.loads(child.stdout)
         self.peaks.append(took["peak"])
         return Spent(took["wall"], took["cpu"])

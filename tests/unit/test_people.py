@@ -29,8 +29,10 @@ def test_numbers_against_a_dictionary(data: st.DataObject, whole: bool) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(everyone)), max_size=5), label="cuts"))
     later = data.draw(st.lists(st.integers(0, 60), max_size=3), label="came after the history was read")
 
+    gap = data.draw(st.sampled_from([1, -1, 3, 1000, 2**57]), label="gap")
+
     def spelt(ids: list[int | None]) -> pl.Series:
-        series = pl.Series("id", ids, dtype=pl.Int64)
+        series = pl.Series("id", ids, dtype=pl.Int64) * gap - 5
         return series if whole else "person number " + series.cast(pl.String)
 
     kept = [None if person in forgotten else person for person in everyone]

@@ -54,65 +54,58 @@ def stage_release(
     public = layout.staged_release(folder.name)
     new_folder(public, PUBLIC_FOLDER)
     small = {name: frame for name, frame in entry.written.items() if frame.width and frame.estimated_size() <= SMALL}
-    large = {name: frame for name, frame in entry.written.items() if name not in small}
-    # Compressing keeps one core busy and the disk waits for syncs; the two kinds of files do not meet.
-    with ThreadPoolExecutor(1, "reissue-private-files") as pool:
-        private = pool.submit(_write_private, folder, large, small, people)
-        files = {
-            f"{name}{PARQUET}": write_public(frame, public / f"{name}{PARQUET}") for name, frame in entry.public.items()
-        }
-        blobs = private.result()
+    jobs: dict[Key, Callable[[Path], FileFacts]] = {
+        **{(PUBLIC, name): partial(write_public, frame) for name, frame in entry.public.items()},
+        **{(TABLE, name): partial(write_private, frame) for name, frame in entry.written.items() if name not in small},
+        **({(PACK, ""): partial(write_pack, small)} if small else {}),
+        **({(PEOPLE, ""): partial(write_private, people)} if people is not None else {}),
+    }
+    written = _write_all(jobs, folder, public)
+    files = {f"{name}{PARQUET}": facts for (kind, name), facts in written.items() if kind == PUBLIC}
     record, chain = release_json(number, entry.time, entry.manifest, files, previous)
     write_text(public / RECORD, record, PUBLIC_FILE)
     for changed in (public, folder, layout.staging):
         sync_folder(changed)
-    adopt_blobs(layout, folder, blobs.files)
-    return Staged(folder.name, record, chain, {**kept, **blobs.tables}, blobs.people)
+    adopt_blobs(layout, folder, written)
+    tables = {name: Blob(facts.sha256) for (kind, name), facts in written.items() if kind == TABLE}
+    if small:
+        tables |= dict.fromkeys(small, Blob(written[PACK, ""].sha256, packed=True))
+    part = None if people is None else IdFile(people[NUMBER][0], written[PEOPLE, ""].sha256)
+    return Staged(folder.name, record, chain, {**kept, **tables}, part)
 
 
 def stage_people(layout: Layout, parts: Sequence[pl.DataFrame]) -> list[IdFile]:
     """Write parts of the table of ids as blobs."""
     folder = new_staging_folder(layout)
-    blobs = _Blobs(folder)
-    found = [IdFile(part[NUMBER][0], blobs.add(partial(write_private, part))) for part in parts]
-    adopt_blobs(layout, folder, blobs.files)
-    return found
+    jobs = {(PEOPLE, str(part[NUMBER][0])): partial(write_private, part) for part in parts}
+    written = _write_all(jobs, folder, layout.public)
+    adopt_blobs(layout, folder, written)
+    return [IdFile(int(first), facts.sha256) for (_, first), facts in written.items()]
 
 
-class _Blobs:
-    """Private files that are written to a folder in staging/, each with its SHA-256."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.files: list[str] = []
-        """The SHA-256 of each file; its name is its place in the list."""
-        self.tables: dict[str, Blob] = {}
-        self.people: IdFile | None = None
-
-    def add(self, write: Callable[[Path], FileFacts]) -> str:
-        """Write one more file; gives its SHA-256."""
-        self.files.append(write(self._folder / f"{len(self.files)}{PARQUET}").sha256)
-        return self.files[-1]
+Key = tuple[str, str]
+"""What a file is and the name of its table: a private table may well be called "people"."""
+PUBLIC, TABLE, PACK, PEOPLE = "public", "table", "pack", "people"
 
 
-def _write_private(
-    folder: Path, large: Mapping[str, pl.DataFrame], small: Mapping[str, pl.DataFrame], people: pl.DataFrame | None
-) -> _Blobs:
-    blobs = _Blobs(folder)
-    for name, frame in large.items():
-        blobs.tables[name] = Blob(blobs.add(partial(write_private, frame)))
-    if small:
-        pack = Blob(blobs.add(partial(write_pack, small)), packed=True)
-        blobs.tables |= dict.fromkeys(small, pack)
-    if people is not None:
-        blobs.people = IdFile(people[NUMBER][0], blobs.add(partial(write_private, people)))
-    return blobs
+def _write_all(jobs: Mapping[Key, Callable[[Path], FileFacts]], folder: Path, public: Path) -> dict[Key, FileFacts]:
+    """Write files, two at a time: compressing keeps a core busy, and the disk waits for syncs."""
+    with ThreadPoolExecutor(2, "reissue-files") as pool:
+        running = {key: pool.submit(job, _place(key, folder, public)) for key, job in jobs.items()}
+        return {key: job.result() for key, job in running.items()}
 
 
-def adopt_blobs(layout: Layout, folder: Path, files: Sequence[str]) -> None:
+def _place(key: Key, folder: Path, public: Path) -> Path:
+    """Where a file is written: under its name in the public folder, or in the folder of work under way."""
+    kind, name = key
+    return public / f"{name}{PARQUET}" if kind == PUBLIC else folder / f"{kind}-{name}{PARQUET}"
+
+
+def adopt_blobs(layout: Layout, folder: Path, written: Mapping[Key, FileFacts]) -> None:
     """Give staged private files their names in blobs/; one that is there already has the same bytes."""
-    for place, sha256 in enumerate(files):
-        (folder / f"{place}{PARQUET}").replace(layout.blob(sha256))
+    for key, facts in written.items():
+        if key[0] != PUBLIC:
+            _place(key, folder, layout.public).replace(layout.blob(facts.sha256))
     sync_folder(layout.blobs)
 
 

@@ -118,6 +118,8 @@ class Command:
         kernels = folder / "kernels"
         paths = [str(Path(ri.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+        # As installed, where modules lie compiled to bytecode: the round to warm up writes it where it is missing.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         if self.compiles:
             kernels.mkdir()
             environment |= dict.fromkeys(KERNELS, str(kernels))

@@ -31,6 +31,44 @@ def test_tables_are_as_recorded(name: str, tmp_path: Path) -> None:
     assert found == RECORDED[name]
 
 
+WORTH_IT = {
+    "methods.cor_split.cor_partition": "PARALLEL_FROM",
+    "methods.incremental.arrivals": "BOXED_TOGETHER",
+    "methods.incremental.classes": "SEVERAL_CORES",
+    "methods.invariance.splitting": "PARALLEL_FROM",
+    "methods.partition.cutting": "PARALLEL_FROM",
+    "model.snapshot": "SEVERAL_CORES",
+    "tables.coding": "MANY",
+    "tables.recode": "MANY",
+    "tables.views": None,
+}
+"""Who works on several parts at once, and what says from how many rows on that is worth it."""
+ONE_OF_EACH = {case.policy.method.name: name for name, case in recorded_tables.CASES.items()}
+
+
+def test_all_who_work_in_threads_are_known() -> None:
+    source = Path(ri.__file__).parent
+    users = {
+        path.relative_to(source).with_suffix("").as_posix().replace("/", ".")
+        for path in source.rglob("*.py")
+        if "from reissue.arrays.cores import" in path.read_text() and path.parent.name != "arrays"
+    }
+    assert users == {*WORTH_IT, "utility.queries"}  # whose batches are the same for any number of threads
+
+
+@pytest.mark.parametrize("cores", [1, 2, 5])
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_the_number_of_cores_does_not_show(
+    method: str, cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, least in WORTH_IT.items():
+        if least is not None:
+            monkeypatch.setattr(f"reissue.{module}.{least}", 1)
+    monkeypatch.setattr(pl, "thread_pool_size", lambda: cores)
+    name = ONE_OF_EACH[method]
+    assert recorded_tables.computed(name, tmp_path / "series") == RECORDED[name]
+
+
 def test_how_ids_are_kept_does_not_show(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("ab" * 32 + "\n")
     name = "MInvariance generalised"

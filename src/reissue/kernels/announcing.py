@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 
 TEXT = "compiling kernels, once for this installation"
 Told = Callable[[str | None], None]
@@ -41,6 +42,12 @@ def begin(kernel: str, number: int, needed: int) -> None:
         if not _said:
             sys.stderr.write(f"reissue: {TEXT}; `reissue warm-up` does it ahead\n")
         _said = True
+
+
+@cache
+def say_once(text: str) -> None:
+    """Tell something that people should know, once."""
+    sys.stderr.write(f"reissue: {text}\n")
 
 
 def end() -> None:

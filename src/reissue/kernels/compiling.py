@@ -15,6 +15,7 @@ from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
+import numba
 from numba import njit
 from numba.core import bytecode, config, event, sigutils
 from numba.core.caching import _Cache
@@ -39,6 +40,16 @@ UNREADABLE = (pickle.UnpicklingError, ImportError, AttributeError, LookupError, 
 # the same, as parts of its sorting are. It counts from 1 in every process, so that two of different processes can have
 # one name; loaded into a third, one is called for the other (numba's issue 10486). Numbers drawn at random never meet.
 bytecode.FunctionIdentity._unique_ids = iter(partial(secrets.randbits, 62), -1)
+
+
+def _numbered_at_random() -> bool:
+    """Whether numba takes the numbers of functions from where they are put here; another version of it may not."""
+    one, other = (bytecode.FunctionIdentity.from_function(_numbered_at_random) for _ in range(2))
+    return abs(one.unique_id - other.unique_id) > 1
+
+
+KEEPS = _numbered_at_random()
+"""Whether what is compiled can be kept at all. If not, every process compiles for itself."""
 
 
 class Inner(CPUDispatcher):  # type: ignore[misc]
@@ -86,7 +97,7 @@ class Kept(_Cache):  # type: ignore[misc]
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """What was kept for arguments of some types."""
         target_context.refresh()
-        body = keeping.read(self.named(sig, target_context.codegen()))
+        body = keeping.read(self.named(sig, target_context.codegen())) if KEEPS else None
         if body is None:
             return None
         try:
@@ -98,7 +109,10 @@ class Kept(_Cache):  # type: ignore[misc]
         """Keep what was compiled for arguments of some types."""
         if data.lifted or data.library.has_dynamic_globals:
             raise InternalError(f"{name_of(self.kernel.py_func)} cannot be kept, as it uses what only this process has")
-        keeping.write(self.named(sig, data.codegen), dumps(data._reduce()))
+        if KEEPS:
+            keeping.write(self.named(sig, data.codegen), dumps(data._reduce()))
+        else:
+            announcing.say_once(f"what is compiled is not kept: numba {numba.__version__} is not known well enough")
 
     @property
     def cache_path(self) -> str | None:

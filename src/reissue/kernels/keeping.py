@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reissue.errors import StorageError
+from reissue.kernels.announcing import say_once
 
 VARIABLE = "REISSUE_KERNELS"
 """The variable that names a folder for compiled kernels."""
@@ -154,7 +155,7 @@ def write(name: str, body: bytes) -> None:
                 Path(file.name).unlink(missing_ok=True)
                 raise
     except OSError as error:
-        _say_once(f"reissue: what was compiled cannot be kept in {folder}: {error.strerror}\n")
+        say_once(f"what was compiled cannot be kept in {folder}: {error.strerror}")
         return
     for old in folder.glob(f"{kernel}-*{SUFFIX}"):
         if old.name.rsplit("-", 2)[:2] != [kernel, made_of]:
@@ -166,11 +167,6 @@ def size() -> int:
     """How many bytes are kept where new ones go."""
     folder = places().write
     return sum(file.stat().st_size for file in folder.glob(f"*{SUFFIX}")) if folder else 0
-
-
-@cache
-def _say_once(text: str) -> None:
-    sys.stderr.write(text)
 
 
 def _of_user(own: str) -> Iterator[Path]:

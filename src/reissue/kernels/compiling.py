@@ -45,7 +45,7 @@ bytecode.FunctionIdentity._unique_ids = iter(partial(secrets.randbits, 62), -1)
 def _numbered_at_random() -> bool:
     """Whether numba takes the numbers of functions from where they are put here; another version of it may not."""
     one, other = (bytecode.FunctionIdentity.from_function(_numbered_at_random) for _ in range(2))
-    return abs(one.unique_id - other.unique_id) > 1
+    return bool(abs(one.unique_id - other.unique_id) > 1)
 
 
 KEEPS = _numbered_at_random()

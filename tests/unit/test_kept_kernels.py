@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import pytest
 
 import reissue as ri
-from reissue.errors import StorageError
 from reissue.kernels import announcing, keeping
+from reissue.kernels.compiling import Compilation
 
 CALLED = """
 from reissue.kernels import inner
@@ -215,23 +217,36 @@ def test_in_a_folder_that_is_named(tmp_path: Path) -> None:
     places = keeping.choose(tmp_path, str(named))
     assert places.write is not None
     assert places.write.parent == named
-    assert stat.S_IMODE(places.write.stat().st_mode) == 0o700
+    assert stat.S_IMODE(places.write.stat().st_mode) == 0o755
+
+
+def elsewhere(places: keeping.Places, named: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is not trusted is left alone, and that is said."""
+    assert named not in [parent for folder in places.read for parent in folder.path.parents]
+    assert places.write is None or named not in places.write.parents
+    assert f"nothing is loaded from {named}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
-def test_not_in_a_named_folder_that_others_can_write(tmp_path: Path, mode: int) -> None:
-    keeping.choose(tmp_path, str(tmp_path / "named")).write.chmod(mode)  # type: ignore[union-attr]
-    with pytest.raises(StorageError, match="Somebody else can write"):
-        keeping.choose(tmp_path, str(tmp_path / "named"))
+def test_not_in_a_named_folder_that_others_can_write(
+    tmp_path: Path, mode: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    named = tmp_path / "named"
+    keeping.choose(tmp_path, str(named)).write.chmod(mode)  # type: ignore[union-attr]
+    elsewhere(keeping.choose(tmp_path, str(named)), named, capsys)
 
 
-def test_not_through_a_link(tmp_path: Path) -> None:
+def test_not_through_a_link(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     own = keeping.choose(tmp_path, str(tmp_path / "named")).write
     assert own is not None
     own.rename(tmp_path / "elsewhere")
     own.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(StorageError, match="Somebody else can write"):
-        keeping.choose(tmp_path, str(tmp_path / "named"))
+    elsewhere(keeping.choose(tmp_path, str(tmp_path / "named")), tmp_path / "named", capsys)
+
+
+def test_not_in_a_named_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "named").write_text("")
+    elsewhere(keeping.choose(tmp_path, str(tmp_path / "named")), tmp_path / "named", capsys)
 
 
 def test_a_folder_of_the_installation_is_no_more_open_than_the_installation(tmp_path: Path) -> None:
@@ -243,14 +258,15 @@ def test_a_folder_of_the_installation_is_no_more_open_than_the_installation(tmp_
     assert keeping.Folder(own, tmp_path).trusted(), "who can write here can change the installation itself"
 
 
-def test_one_that_somebody_else_owns_counts_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_somebody_else_owns_counts_for_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert keeping.Folder(tmp_path).trusted()
     monkeypatch.setattr(keeping, "ROOT", -1)
     somebody = os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: somebody)
     assert not keeping.Folder(tmp_path).trusted()
-    with pytest.raises(StorageError, match="Somebody else can write"):
-        keeping.choose(tmp_path, str(tmp_path))
+    elsewhere(keeping.choose(tmp_path, str(tmp_path)), tmp_path, capsys)
 
 
 STRANGER = """
@@ -375,3 +391,19 @@ print(heard)
     text = "compiling kernels, once for this installation: "
     assert eval(ran.stdout) == [f"{text}count (1 of 2)", f"{text}further (2 of 2)", None]
     assert ran.stderr == ""
+
+
+def test_ctrl_c_waits_until_a_kernel_is_compiled() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    one = SimpleNamespace(data={"dispatcher": SimpleNamespace(_cache=None)})
+    watcher = Compilation()
+    watcher.on_start(one)
+    watcher.on_start(one)
+    signal.raise_signal(signal.SIGINT)
+    watcher.on_end(one)
+    with pytest.raises(KeyboardInterrupt):
+        watcher.on_end(one)
+    assert signal.getsignal(signal.SIGINT) is before
+    watcher.on_start(one)
+    watcher.on_end(one)
+    assert signal.getsignal(signal.SIGINT) is before

@@ -19,8 +19,8 @@ def warm_up(
     """Compile all kernels ahead, so that nobody waits for them later.
 
     Kernels are compiled when they are first needed, once for an installation. This does it at once, by publishing small
-    series in every way there is, and takes a minute or two. What is compiled is kept in the installation where that can
-    be written, else in a folder of yours; REISSUE_KERNELS names another one.
+    series in every way there is, and takes two minutes of a processor or more. What is compiled is kept in the
+    installation where that can be written, else in a folder of yours; REISSUE_KERNELS names another one.
 
     Examples:
 

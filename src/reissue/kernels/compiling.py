@@ -10,6 +10,8 @@ from __future__ import annotations
 import gc
 import pickle
 import secrets
+import signal
+import threading
 from collections import Counter
 from collections.abc import Callable
 from functools import cached_property, partial
@@ -139,6 +141,9 @@ class Compilation(event.Listener):  # type: ignore[misc]
         self.count: Counter[str] = Counter()
         """How many versions of each kernel were compiled."""
         self.collecting = False
+        self.interrupted = False
+        self.handler: Any = None
+        """What Ctrl-C did before."""
 
     def on_start(self, event: event.Event) -> None:
         """A function is going to be compiled, perhaps for another one."""
@@ -149,6 +154,7 @@ class Compilation(event.Listener):  # type: ignore[misc]
             # The compiler makes many objects and leaves little to collect; looking for it takes a fifth of the time.
             self.collecting = gc.isenabled()
             gc.disable()
+            self._put_off_interrupts()
         if isinstance(one._cache, Kept) and isinstance(self.running[0]._cache, Kept):
             self.done += 1
             self.count[name_of(one.py_func)] += 1
@@ -161,6 +167,24 @@ class Compilation(event.Listener):  # type: ignore[misc]
             if self.collecting:
                 gc.enable()
             announcing.end()
+            self._interrupt_now()
+
+    def _put_off_interrupts(self) -> None:
+        """In the middle of compiling Ctrl-C would be lost, or leave the compiler with something half done."""
+        if threading.current_thread() is not threading.main_thread():
+            return  # interrupts reach the main thread, which is not compiling
+        self.interrupted, self.handler = False, signal.getsignal(signal.SIGINT)
+        if callable(self.handler):
+            signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, number: int, frame: object) -> None:
+        self.interrupted = True
+
+    def _interrupt_now(self) -> None:
+        if signal.getsignal(signal.SIGINT) == self._note:
+            signal.signal(signal.SIGINT, self.handler)
+            if self.interrupted:
+                signal.raise_signal(signal.SIGINT)
 
 
 COMPILATION = Compilation()

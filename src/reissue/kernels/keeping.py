@@ -23,7 +23,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from reissue.errors import StorageError
 from reissue.kernels.announcing import say_once
 
 VARIABLE = "REISSUE_KERNELS"
@@ -31,6 +30,8 @@ VARIABLE = "REISSUE_KERNELS"
 PACKAGE = Path(__file__).parents[1]
 SUFFIX = ".compiled"
 ROOT = 0
+READ_BY_ALL = 0o755
+"""The mode of a folder that was named: whoever named it may have done so for everybody."""
 DIGEST = hashlib.sha256().digest_size
 OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
@@ -95,10 +96,11 @@ def choose(package: Path, named: str | None) -> Places:
     own = f"{sys.implementation.cache_tag}-{hashlib.sha256(os.fsencode(package)).hexdigest()[:12]}"
     if named:
         first = Folder(Path(named) / own)
-        if _made(first.path) and not first.trusted():
-            raise StorageError(
-                f"Somebody else can write into the folder that {VARIABLE} names, so nothing is loaded from it.",
-                hint="name one that only you can write to.",
+        _made(first.path, READ_BY_ALL)
+        if not first.trusted():
+            say_once(
+                f"nothing is loaded from {first.path}, nor kept there: it cannot be made or read, or others than you "
+                f"and root own it or can write to it. Name another folder in {VARIABLE}."
             )
     else:
         first = Folder(package / "kernels" / "__pycache__" / f"compiled-{sys.implementation.cache_tag}", package)

@@ -38,8 +38,8 @@ WORTH_IT = {
     "methods.invariance.splitting": "PARALLEL_FROM",
     "methods.partition.cutting": "PARALLEL_FROM",
     "model.snapshot": "SEVERAL_CORES",
-    "tables.coding": "MANY",
-    "tables.recode": "MANY",
+    "tables.coding": "COLUMNS_FROM",
+    "tables.recode": "COLUMNS_FROM",
     "tables.views": None,
 }
 """Who works on several parts at once, and what says from how many rows on that is worth it."""

@@ -90,5 +90,5 @@ def test_only_what_a_method_needs(monkeypatch: pytest.MonkeyPatch) -> None:
     warm_up(["EEquivalence", "Mask"], lambda what, done, total: told.append((what, done, total)))
     assert ran == ["EEquivalence", "Mask"]
     assert told == [("EEquivalence, anatomised", 0, 2), ("Mask, generalised", 1, 2)]
-    with pytest.raises(ParameterError, match="no method 'Mondrain'"):
+    with pytest.raises(ParameterError, match="no method called 'Mondrain'; near it: 'Mondrian'"):
         warm_up(["Mondrain"])

@@ -69,7 +69,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> type[FakeAttack]:
     home = ModuleType("reissue.attacks.fake")
     vars(home)["Fake"] = FakeAttack
     monkeypatch.setitem(sys.modules, home.__name__, home)
-    monkeypatch.setitem(attacks._HOMES, "Fake", "fake")
+    monkeypatch.setitem(attacks.ATTACKS._homes, "Fake", "reissue.attacks.fake:Fake")  # type: ignore[index]
     for name, value in {"status": "within", "error": None, "views": [], "knowledge": [], "limits": []}.items():
         monkeypatch.setattr(FakeAttack, name, value)
     return FakeAttack

@@ -14,7 +14,9 @@ from typing import TypeVar
 import polars as pl
 
 PARALLEL_FROM = 20_000
-"""Fewer rows are not worth a second thread."""
+"""Fewer rows are not worth a second thread for kernels, which let go of the interpreter for long."""
+COLUMNS_FROM = 50_000
+"""Fewer rows are not worth one for each column, where the interpreter has more to do."""
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")

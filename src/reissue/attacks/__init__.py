@@ -16,9 +16,8 @@ used. What several of them need to tell what they found is in `figures` (how lik
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits
 from reissue.attacks.sentences import Witness
@@ -66,24 +65,9 @@ _BY_HAND = {"Mechanism": "mechanism.mechanism"}
 """Attacks that need more than a name: no policy file and no audit can ask for them."""
 
 
-class _Known(Mapping[str, type[Attack]]):
-    """The attacks by name, each loaded when it is asked for."""
-
-    def __getitem__(self, name: str) -> type[Attack]:
-        module = import_module(f"reissue.attacks.{_HOMES[name]}")
-        return cast("type[Attack]", getattr(module, name))
-
-    def __contains__(self, name: object) -> bool:
-        return name in _HOMES
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(_HOMES)
-
-    def __len__(self) -> int:
-        return len(_HOMES)
-
-
-ATTACKS: Mapping[str, type[Attack]] = _Known()
+ATTACKS: plugins.Loaded[Attack] = plugins.Loaded(
+    {name: f"reissue.attacks.{home}:{name}" for name, home in _HOMES.items()}
+)
 """The attacks by their names in a policy file."""
 
 

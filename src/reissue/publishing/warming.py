@@ -14,11 +14,13 @@ import polars as pl
 
 from reissue.attacks import Worlds
 from reissue.auditing.running import audit
-from reissue.errors import ParameterError
+from reissue.errors import ParameterError, listed
 from reissue.foreign import read_releases
 from reissue.guarantees import EntropyDiverse, LDiverse, RecursiveDiverse, ShareDiverse, TClose
 from reissue.methods import METHODS, build
+from reissue.methods.base import Method
 from reissue.model.hierarchy import Hierarchy
+from reissue.model.plugins import kind_of
 from reissue.model.published import Published
 from reissue.model.schema import Categorical, Numeric, Schema
 from reissue.publishing.policy import Policy
@@ -127,9 +129,13 @@ def crowds() -> Iterator[pl.DataFrame]:
 
 def warm_up(methods: Sequence[str] = (), progress: Progress = lambda what, done, total: None) -> None:
     """Compile what these methods need, or all there is, and keep it."""
-    unknown = sorted({*methods} - {*METHODS})
-    if unknown:
-        raise ParameterError(f"There is no method '{unknown[0]}'.", hint=f"there are {', '.join(METHODS)}.")
+    for name in methods:
+        kind_of("method", name, known=METHODS, base=Method)
+        if name not in METHODS:
+            raise ParameterError(
+                f"The method '{name}' is of another package: what it needs is compiled when it is first used.",
+                hint=f"choose from {listed(list(METHODS))}, or leave the method out.",
+            )
     jobs: list[tuple[str, Callable[[], object]]] = [
         (f"{one.method}, {one.form}{', hierarchies' * one.trees}{', many values' * one.wide}", one.run)
         for one in small_series()

@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 import numpy as np
 import polars as pl
 
-from reissue.arrays.cores import at_once
+from reissue.arrays.cores import COLUMNS_FROM, at_once
 from reissue.errors import PolicyError, TableError, count_of, listed
 from reissue.model.domain import KEY, PERSON, Domain, Seen, in_order
 from reissue.model.hierarchy import MISSING, Hierarchy
@@ -25,9 +25,6 @@ from reissue.tables.identities import pseudonym, pseudonyms
 from reissue.tables.labels import find_labels
 from reissue.tables.people import KnownPeople
 from reissue.tables.plain import plain_numbers, plain_text, type_of
-
-MANY = 50_000
-"""Columns of fewer rows are coded one by one."""
 
 Result = TypeVar("Result")
 
@@ -195,7 +192,7 @@ class Coder:
     ) -> tuple[Result, dict[str, Column | None]]:
         """What the first job gives, and all columns that are there, at once; problems in the order of one by one."""
         there = {name: kind for name, kind in kinds.items() if name in frame.columns}
-        if frame.height < MANY:
+        if frame.height < COLUMNS_FROM:
             return first(), {name: self.column(frame[name], kind) for name, kind in there.items()}
         coders = [Coder(self.seen, self.show_values) for _ in there]
         jobs: list[Callable[[], Column | Result | None]] = [

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.arrays.cores import at_once
+from reissue.arrays.cores import COLUMNS_FROM, at_once
 from reissue.arrays.dense import in_order
 from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints, Words
@@ -30,9 +30,6 @@ from reissue.tables.counting import GroupCounts, mixed
 
 DENSE = 1 << 22
 """Combinations of codes are ranked by a table of so many places, or four for each row; beyond, by sorting."""
-
-MANY = 50_000
-"""Of tables with fewer rows, parts are made one after the other."""
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -92,7 +89,7 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
 
 def _several(work: Callable[[Part], Result], parts: Sequence[Part], rows: int) -> list[Result]:
     """The results of all parts; of a large table at once."""
-    return at_once(work, parts) if rows >= MANY else [work(part) for part in parts]
+    return at_once(work, parts) if rows >= COLUMNS_FROM else [work(part) for part in parts]
 
 
 def _counted(snapshot: Snapshot, grouping: Grouping) -> GroupCounts:

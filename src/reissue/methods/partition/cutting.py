@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reissue.arrays.cores import at_once, cores
+from reissue.arrays.cores import PARALLEL_FROM, at_once, cores
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
 from reissue.methods.partition.axes import axis, ordered, places
@@ -19,8 +19,6 @@ from reissue.model.snapshot import Labels, Leaves, Levels, Numbers, Snapshot, st
 
 NEAR = 4
 """So many times the smallest size are few rows: the best cut is looked for."""
-PARALLEL_FROM = 20_000
-"""Tables with fewer rows are not worth a second thread."""
 TOLERANCE = 1e-12
 """For figures that are sums of floats; far below the tolerance of the checkers, so never laxer."""
 

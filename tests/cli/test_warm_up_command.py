@@ -17,4 +17,4 @@ def test_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert {*run("warm-up", "--method", "Mask", "--json").data} == {"compiled", "folder", "bytes"}
     wrong = run("warm-up", "--method", "Mondrain")
     assert (wrong.code, wrong.out) == (2, "")
-    assert "there are Mondrian, Mask" in wrong.err
+    assert "near it: 'Mondrian'" in wrong.err

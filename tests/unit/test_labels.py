@@ -83,5 +83,5 @@ def test_columns_at_once_say_and_give_the_same(monkeypatch: pytest.MonkeyPatch) 
         ], str(error.value)
 
     one_by_one = both()
-    monkeypatch.setattr(coding, "MANY", 1)
+    monkeypatch.setattr(coding, "COLUMNS_FROM", 1)
     assert both() == one_by_one

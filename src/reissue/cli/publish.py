@@ -107,9 +107,9 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
         ("rows in a group", _sizes(summary)),
     ]
     rows += [(name.replace("_", " "), summary["changes"][name]) for name in CHANGES]
-    if "folder" in summary:
-        rows.append(("public files", summary["folder"]))
     print_table(title, ("", ""), rows, left=(0, 1))
+    if "folder" in summary:  # beneath the table, where no column cuts a long path off
+        say(summary["folder"], heading="public files ")
     for guarantee, explanation in summary["guarantees"].items():
         say(f"{guarantee}: {explanation}", heading="kept ", style="green")
     if "gate" in summary:

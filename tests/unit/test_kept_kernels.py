@@ -346,7 +346,7 @@ def test_a_private_folder_that_somebody_else_made_first() -> None:
 def test_one_line_without_a_terminal(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(announcing, "_said", False)
     for number in (1, 2, 3):
-        announcing.begin("split", number, 3)
+        announcing.begin("split", number, 3, number)
     announcing.end()
     shown = capsys.readouterr()
     assert (shown.out, shown.err.count("\n")) == ("", 1)
@@ -357,21 +357,24 @@ def test_a_line_that_changes_and_goes_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    announcing.begin("split", 1, 3)
-    announcing.begin("halve", 2, 3)
+    monkeypatch.setenv("COLUMNS", "50")
+    announcing.begin("split", 1, 3, 1)
+    announcing.begin("halve", 2, 3, 2)
+    announcing.begin("a kernel with a name that is longer than all lines", 3, 3, 3)
     announcing.end()
     shown = capsys.readouterr().err
     assert "\n" not in shown
-    assert "split (1 of 3)" in shown and "halve (2 of 3)" in shown
+    assert "split (1 of 3, 1 so far)" in shown and "halve (2 of 3, 2 so far)" in shown
+    assert max(len(line) for line in shown.split("\r\x1b[K")) < 50
     assert shown.endswith("\r\x1b[K")
 
 
 def test_whoever_asks_is_told_instead(capsys: pytest.CaptureFixture[str]) -> None:
     heard: list[str | None] = []
     with announcing.told(heard.append):
-        announcing.begin("split", 4, 3)
+        announcing.begin("split", 4, 3, 7)
         announcing.end()
-    assert heard == ["compiling kernels, once for this installation: split (3 of 3)", None]
+    assert heard == ["compiling once: split (3 of 3, 7 so far)", None]
     assert capsys.readouterr().err == ""
 
 
@@ -388,8 +391,12 @@ print(heard)
     path = os.pathsep.join([str(toys.package.parent), str(Path(ri.__file__).parents[1])])
     about = {**os.environ, keeping.VARIABLE: str(toys.kept), "PYTHONPATH": path}
     ran = subprocess.run([sys.executable, "-c", program], env=about, check=True, capture_output=True, text=True)
-    text = "compiling kernels, once for this installation: "
-    assert eval(ran.stdout) == [f"{text}count (1 of 2)", f"{text}further (2 of 2)", None]
+    once = "compiling once: "
+    assert eval(ran.stdout) == [
+        f"{once}calling, count (1 of 2, 1 so far)",
+        f"{once}called, further (2 of 2, 2 so far)",
+        None,
+    ]
     assert ran.stderr == ""
 
 

@@ -10,8 +10,11 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from shutil import get_terminal_size
 
 TEXT = "compiling kernels, once for this installation"
+SHORT = "compiling once"
+"""The same where a line has to change and must not be long."""
 Told = Callable[[str | None], None]
 """Is called with a text while something is compiled, and with None when that is done."""
 
@@ -29,13 +32,14 @@ def told(listener: Told) -> Iterator[None]:
         _listeners.remove(listener)
 
 
-def begin(kernel: str, number: int, needed: int) -> None:
-    """A kernel is going to be compiled: the how-manieth of those that are needed now."""
-    text = f"{TEXT}: {kernel} ({min(number, needed)} of {needed})"
+def begin(kernel: str, number: int, needed: int, so_far: int) -> None:
+    """A kernel is going to be compiled: the how-manieth of those that are needed now, and of all so far."""
+    text = f"{SHORT}: {kernel} ({min(number, needed)} of {needed}, {so_far} so far)"
     if _listeners:
         _listeners[-1](text)
     elif sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[Kreissue: {text}")
+        line = f"reissue: {text}"[: get_terminal_size().columns - 1]  # a line that breaks could not be taken back
+        sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
     else:
         global _said

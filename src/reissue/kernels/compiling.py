@@ -24,11 +24,12 @@ from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 from reissue.errors import InternalError
 from reissue.kernels import announcing, keeping
-from reissue.kernels.fingerprint import digest, made_of, maker, name_of, signature
+from reissue.kernels.fingerprint import digest, in_words, made_of, maker, name_of, signature
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -54,6 +55,10 @@ KEEPS = _numbered_at_random()
 """Whether what is compiled can be kept at all. If not, every process compiles for itself."""
 
 
+READY_WITH_LITTLE = ("0.68.",)
+"""The versions of numba of which it is known that what was compiled runs without all that it was compiled by."""
+
+
 class Inner(CPUDispatcher):  # type: ignore[misc]
     """A function that only kernels call."""
 
@@ -73,6 +78,18 @@ def compiled(function: Function, *, from_python: bool = True) -> Function:
     one._cache = Kept(one)
     KERNELS.append(one)
     return one  # type: ignore[no-any-return]
+
+
+def _make_ready(target_context: Any) -> None:
+    """Make numba ready to run what was kept.
+
+    It would load all that it can compile, which takes longer than what is run. What was compiled needs no more than
+    numba's memory; another version of numba might need more, and is not asked to do without.
+    """
+    if numba.__version__.startswith(READY_WITH_LITTLE):
+        rtsys.initialize(target_context)
+    else:
+        target_context.refresh()
 
 
 class Kept(_Cache):  # type: ignore[misc]
@@ -98,7 +115,7 @@ class Kept(_Cache):  # type: ignore[misc]
 
     def load_overload(self, sig: Any, target_context: Any) -> CompileResult | None:
         """What was kept for arguments of some types."""
-        target_context.refresh()
+        _make_ready(target_context)
         body = keeping.read(self.named(sig, target_context.codegen())) if KEEPS else None
         if body is None:
             return None
@@ -158,7 +175,8 @@ class Compilation(event.Listener):  # type: ignore[misc]
         if isinstance(one._cache, Kept) and isinstance(self.running[0]._cache, Kept):
             self.done += 1
             self.count[name_of(one.py_func)] += 1
-            announcing.begin(one.py_func.__name__, self.done, len(self.running[0]._cache.needs))
+            needed, so_far = len(self.running[0]._cache.needs), self.count.total()
+            announcing.begin(in_words(one.py_func), self.done, needed, so_far)
 
     def on_end(self, event: event.Event) -> None:
         """It was compiled, or could not be."""

@@ -50,6 +50,12 @@ def name_of(function: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 
+def in_words(function: Callable[..., Any]) -> str:
+    """A kernel's name as people are told it: where it is, then what it does."""
+    module = function.__module__.rpartition(".")[2]
+    return f"{module}, {function.__name__.strip('_')}".replace("_", " ")
+
+
 def made_of(kernel: Dispatcher) -> dict[str, str]:
     """What the kernel and all kernels behind it consist of, by their names."""
     found: dict[str, str] = {}

@@ -101,6 +101,21 @@ class Step:
         )
 
 
+class _Met(NamedTuple):
+    """Those published in a release, met with those of the release before."""
+
+    place: Ints
+    """Where each one stands among those before; -1 for who does not."""
+    stays: Bools
+    """Whose stays go on."""
+    over: Bools
+    """Of those before, whose stays do not."""
+    came: Ints
+    """The release in which each one's present stay began."""
+    again: Bools
+    """Whether each one had an earlier stay; as yet only of stays that go on."""
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Stays(Stored):
     """Everyone's stays, up to one release. Parts about those who are gone are read when they are asked for."""
@@ -194,34 +209,42 @@ class Stays(Stored):
     def advance(self, number: int, people: Ints, signature: Ints) -> tuple[Stays, Step]:
         """Go on to a release in which these people were published, each with a signature of this id."""
         people, signature = self._checked(number, people, signature)
-        place = self.places(people)
-        stays = np.append(self.signature, -1)[place] == signature  # nowhere is the last place
-        over = np.ones(self.person.size, dtype=np.bool_)
-        over[place.compress(stays)] = False
-        ended = np.flatnonzero(over)
+        met = self._met(number, people, signature)
+        ended, enters = np.flatnonzero(met.over), np.flatnonzero(~met.stays)
         left = Rows(self.person[ended], self.signature[ended], self.came[ended], self.again[ended])
 
-        enters = np.flatnonzero(~stays)
         entered = Entered(people[enters], signature[enters])
         before = self._ever.holds(entered.person)
         returned = Returned(
             entered.person[before],
             entered.signature[before],
-            self._stays_before(number, entered.person[before], place[enters][before]),
+            self._stays_before(number, entered.person[before], met.place[enters][before]),
         )
-        step = Step(number, people.compress(stays), left, entered, returned)
+        step = Step(number, people.compress(met.stays), left, entered, returned)
         unchanged = self._unchanged - {RELEASE}
         if not left.person.size and not entered.person.size:
             return replace(self, number=number, _unchanged=unchanged), step
 
-        came = np.append(self.came, number)[place]
-        came[enters] = number
-        again = np.append(self.again, False)[place]
-        again[enters] = before
+        met.again[enters] = before
         unchanged -= {LIVING} if before.all() else {LIVING, EVER}
         ever = self._ever.joined(entered.person[~before])
         gone = self._gone.joined(number, _Over(left, np.full(left.person.size, number)))
-        return Stays(number, self.signatures, people, signature, came, again, ever, gone, unchanged), step
+        return Stays(number, self.signatures, people, signature, met.came, met.again, ever, gone, unchanged), step
+
+    def _met(self, number: int, people: Ints, signature: Ints) -> _Met:
+        from reissue.kernels.going_on import meet  # compiled code, which the rest does without
+        from reissue.kernels.grouped import unwritten
+
+        met = _Met(
+            np.empty(people.size, dtype=np.int64),
+            np.empty(people.size, dtype=np.bool_),
+            np.empty(self.person.size, dtype=np.bool_),
+            np.empty(people.size, dtype=np.int64),
+            np.empty(people.size, dtype=np.bool_),
+        )
+        living = map(unwritten, (self.person, self.signature, self.came, self.again))
+        meet(*living, number, unwritten(people), unwritten(signature), *met)
+        return met
 
     def _checked(self, number: int, people: Ints, signature: Ints) -> tuple[Ints, Ints]:
         if number <= self.number:

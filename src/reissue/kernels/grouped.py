@@ -10,7 +10,7 @@ import numpy.typing as npt
 from reissue.kernels import inner, kernel
 from reissue.kernels.sorting import sort
 
-Codes = TypeVar("Codes", bound=np.integer)
+Codes = TypeVar("Codes", bound=np.generic)
 
 
 def unwritten(codes: npt.NDArray[Codes]) -> npt.NDArray[Codes]:

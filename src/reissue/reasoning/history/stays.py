@@ -242,8 +242,16 @@ class Stays(Stored):
             np.empty(people.size, dtype=np.int64),
             np.empty(people.size, dtype=np.bool_),
         )
-        living = map(unwritten, (self.person, self.signature, self.came, self.again))
-        meet(*living, number, unwritten(people), unwritten(signature), *met)
+        meet(
+            unwritten(self.person),
+            unwritten(self.signature),
+            unwritten(self.came),
+            unwritten(self.again),
+            number,
+            unwritten(people),
+            unwritten(signature),
+            *met,
+        )
         return met
 
     def _checked(self, number: int, people: Ints, signature: Ints) -> tuple[Ints, Ints]:

@@ -20,6 +20,7 @@ import vl_convert
 from hypothesis import settings
 
 import reissue as ri
+from reissue.ledger.anchor import STATE
 from reissue.publishing.drafting import Progress
 from reissue.publishing.rehearsal import Rehearsal
 
@@ -34,6 +35,14 @@ if os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > 4 << 30:
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Tests of real data sets run where these are."""
     real_data.require(item)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what is kept of the user, such as the anchors of series, out of their own folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(STATE, str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

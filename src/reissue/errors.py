@@ -10,7 +10,8 @@
     │   └── SeriesError           the folder of a series
     │       ├── NotASeries        there is no series there
     │       ├── SeriesLocked      another process is writing to it
-    │       ├── SeriesDamaged     its files and its catalog disagree
+    │       ├── SeriesDamaged     its files and its catalog disagree; exits with 3
+    │       │   └── NotContinued  it does not go on from what is known of it outside
     │       ├── PolicyChanged     the policy given is not the one the series runs under
     │       └── StorageError      the disk is full, read-only or failing (also an OSError)
     ├── Refused                   sound input that must not be published like this; exits with 1
@@ -45,6 +46,10 @@ class ReissueError(Exception):
         if self.hint:
             lines.append(f"Next step: {self.hint}")
         return "\n".join(lines)
+
+
+class ReissueWarning(UserWarning):
+    """Something that people should know, although nothing went wrong."""
 
 
 class UserError(ReissueError):
@@ -85,6 +90,10 @@ class SeriesLocked(SeriesError):
 
 class SeriesDamaged(SeriesError):
     """The files of a series and its catalog disagree."""
+
+
+class NotContinued(SeriesDamaged):
+    """The series does not go on from what is known of it outside: an older copy, or a changed one."""
 
 
 class PolicyChanged(SeriesError):

@@ -21,9 +21,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
+import sqlalchemy as sa
 
-from reissue.ledger import Entry, Ledger, Record, staging
+from reissue.ledger import Entry, Ledger, Record, chain, staging
 from reissue.ledger import people_parts as people
+from reissue.ledger.sqlite import Database
 from reissue.model.memory import KEPT
 
 staging.SMALL = 200
@@ -60,29 +62,80 @@ def entry(number: int, *, rows: int = 40, people: bool = True, policy_version: i
 
 def series(folder: Path, releases: int = 2) -> Path:
     """A series with a few releases."""
-    with Ledger.create(folder, POLICY) as ledger:
+    with created(folder) as ledger:
         for number in range(1, releases + 1):
             ledger.commit(entry(number), parent=number - 1)
     return folder
 
 
 def create(folder: Path) -> None:
-    Ledger.create(folder, POLICY).close()
+    created(folder).close()
+
+
+def anchor_of(folder: Path) -> str:
+    """Where the head of a series of the story is kept: beside its folder."""
+    return f"{folder}.anchor"
+
+
+def created(folder: Path, *adopted: Entry) -> Ledger:
+    """A new series."""
+    return Ledger.create(folder, POLICY, adopted, anchor=anchor_of(folder))
+
+
+def opened(folder: Path, *, check: bool = True) -> Ledger:
+    """A series that is there."""
+    return Ledger.open(folder, anchor=anchor_of(folder), check=check)
+
+
+def copied(base: Path, folder: Path) -> Path:
+    """A series and its anchor once more: what happened to one does not happen to the other."""
+    shutil.copytree(base, folder, symlinks=True)
+    if (anchor := Path(anchor_of(base))).exists():
+        shutil.copy(anchor, anchor_of(folder))
+    return folder
+
+
+def reseal(folder: Path) -> None:
+    """Write another chain from beginning to end, as somebody could who changed rows and can write to the folder."""
+
+    def anew(connection: sa.Connection) -> None:
+        for table in ("seals", "links"):
+            connection.execute(sa.text(f"DELETE FROM {table}"))
+        chain.append_all(connection, chain.CREATED)
+
+    Database(folder / "private" / "catalog.sqlite", str(folder)).write(anew)
+    Path(anchor_of(folder)).unlink()
+
+
+def unchain(folder: Path) -> None:
+    """Let a series be as it was before there were chains."""
+    connection = sqlite3.connect(folder / "private" / "catalog.sqlite")
+    for statement in ("DROP TABLE seals", "DROP TABLE links", "DELETE FROM migrations WHERE number > 3"):
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+    Path(anchor_of(folder)).unlink()
+
+
+def finish(folder: Path) -> None:
+    """Do what the next writer does first: finish what was left, and sweep."""
+    with opened(folder, check=False) as ledger, ledger.writing():
+        pass
 
 
 def commit(folder: Path) -> None:
-    with Ledger.open(folder) as ledger:
+    with opened(folder) as ledger:
         ledger.commit(entry(3), parent=2)
 
 
 def amend(folder: Path) -> None:
-    with Ledger.open(folder) as ledger:
-        ledger.amend(AMENDED, "the diagnosis is published from now on")
+    with opened(folder) as ledger:
+        ledger.amend(AMENDED, "the diagnosis is published from now on", anchor=anchor_of(folder))
 
 
 def forget(folder: Path) -> None:
     """Of two parts of the table of ids."""
-    with Ledger.open(folder) as ledger:
+    with opened(folder) as ledger:
         ledger.forget([3, 5, 47])
 
 
@@ -116,16 +169,22 @@ def facts(record: Record) -> tuple[object, ...]:
     return (*public, record.policy_version, record.summary, record.seed)
 
 
-def state(folder: Path) -> dict[str, object]:
-    """Everything that a series says, except the times at which its events happened."""
+def state(folder: Path, *, finished: bool = True) -> dict[str, object]:
+    """Everything that a series says, except the times at which its events happened.
+
+    Unless it is `finished`, without what lies elsewhere until a writer comes.
+    """
     with Ledger.open(folder) as ledger:
         releases = ledger.releases()
-        return {
+        policy = folder / "policy.toml"  # which waits, too, when a series was just created
+        lies = {
             "public": files_under(folder / "public"),
-            "policy.toml": (folder / "policy.toml").read_text(),
+            "policy.toml": policy.read_text() if policy.exists() else None,
+            "paths": [release.path.relative_to(folder.resolve()).as_posix() for release in releases],
+        }
+        return (lies if finished else {}) | {
             "policies": [(policy.version, policy.toml, policy.reason) for policy in ledger.policies()],
             "releases": [facts(release) for release in releases],
-            "paths": [release.path.relative_to(folder.resolve()).as_posix() for release in releases],
             "tables": [
                 ledger.table(release.number, name).to_dict(as_series=False)
                 for release in releases
@@ -273,7 +332,7 @@ def kill_at_operations(job: str, base: Path, work: Path, every: int) -> None:
     def ended(turn: int) -> int:
         folder = work / str(turn)
         if base.exists():
-            shutil.copytree(base, folder)
+            copied(base, folder)
         child = os.fork()
         if child == 0:
             with accidents(lambda number, _: number == turn, die) as seen:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sqlite3
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from ledger_story import entry, files_under, state
+from ledger_story import copied, entry, files_under, finish, opened, reseal, state
 from sqlalchemy.dialects import postgresql
 
 from reissue.errors import SeriesDamaged, SeriesError, StorageError
@@ -21,7 +20,7 @@ from reissue.ledger.sqlite import Database
 
 @pytest.fixture
 def clinic(base: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(base, tmp_path / "clinic"))
+    return copied(base, tmp_path / "clinic")
 
 
 def test_the_migrations_make_the_tables_that_are_used(tmp_path: Path) -> None:
@@ -73,6 +72,7 @@ def rewritten(clinic: Path, number: object) -> None:
     connection.execute("UPDATE releases SET record = ?, chain = ? WHERE number = 2", (text, chain))
     connection.commit()
     connection.close()
+    reseal(clinic)
 
 
 def test_a_release_of_a_newer_format(clinic: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_newer_release_is_refused_before_the_catalog_is_brought_up_to_date(
     grown = (*catalog.MIGRATIONS, ("CREATE TABLE notes (number INTEGER NOT NULL PRIMARY KEY)",))
     monkeypatch.setattr(catalog, "MIGRATIONS", grown)
     with pytest.raises(SeriesError, match="newer version"):
-        Ledger.open(clinic)
+        opened(clinic)
     assert files_under(clinic) == before
 
 
@@ -101,7 +101,7 @@ def test_a_newer_release_is_refused_before_the_catalog_is_brought_up_to_date(
 def test_releases_of_the_first_format(clinic: Path, number: object) -> None:
     rewritten(clinic, number)
     assert verify(clinic) == []
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         assert "format" not in ledger.releases()[1].manifest
         ledger.commit(entry(3), parent=2)
         assert ledger.verify() == []
@@ -118,9 +118,12 @@ def test_an_older_catalog_is_brought_up_to_date(clinic: Path, monkeypatch: pytes
     before = state(clinic)
     grown = (*catalog.MIGRATIONS, ("CREATE TABLE notes (number INTEGER NOT NULL PRIMARY KEY)",))
     monkeypatch.setattr(catalog, "MIGRATIONS", grown)
-    with Ledger.open(clinic) as ledger:
-        assert ledger._database.read(catalog.version) == len(grown)
+    with opened(clinic) as ledger:
+        assert ledger._database.read(catalog.version) == len(grown) - 1  # readers never write
         ledger.commit(entry(3), parent=2)
+        assert ledger._database.read(catalog.version) == len(grown)
+        assert [link.kind for link in ledger.links()] == ["created", "released", "released", "migrated", "released"]
+        assert ledger.verify() == []
     assert state(clinic)["releases"][:2] == before["releases"]
 
 
@@ -129,12 +132,12 @@ def test_a_migration_and_its_record_are_one(clinic: Path, monkeypatch: pytest.Mo
     with monkeypatch.context() as patch:
         patch.setattr(catalog, "MIGRATIONS", (*catalog.MIGRATIONS, broken))
         with pytest.raises(StorageError, match="already exists"):
-            Ledger.open(clinic)
+            finish(clinic)
     connection = sqlite3.connect(clinic / "private" / "catalog.sqlite")
     tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     connection.close()
     assert "notes" not in tables
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         assert ledger._database.read(catalog.version) == len(catalog.MIGRATIONS)
 
 
@@ -142,12 +145,12 @@ def test_a_migration_and_its_record_are_one(clinic: Path, monkeypatch: pytest.Mo
 def test_a_catalog_that_is_none(clinic: Path, content: bytes) -> None:
     (clinic / "private" / "catalog.sqlite").write_bytes(content)
     with pytest.raises(SeriesDamaged, match="catalog") as error:
-        Ledger.open(clinic)
+        opened(clinic)
     assert "backup" in str(error.value)
 
 
 def test_private_values_stay_out_of_database_errors(clinic: Path) -> None:
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         values = {"number": 1, "time": "SECRET", "kind": "SECRET", "detail": "SECRET"}
         with pytest.raises(SeriesError) as error:
             ledger._database.write(lambda connection: connection.execute(catalog.events.insert().values(values)))

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import resource
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from ledger_process import run, run_mounted
-from ledger_story import JOBS, POLICY, accidents, chosen, entry, files_under, full_disk, series, state
+from ledger_story import (
+    JOBS,
+    POLICY,
+    accidents,
+    chosen,
+    copied,
+    created,
+    entry,
+    files_under,
+    finish,
+    full_disk,
+    opened,
+    series,
+    state,
+)
 from profiles import sized
 
 from reissue.errors import StorageError
-from reissue.ledger import Ledger, verify
+from reissue.ledger import verify
 
 ONCE: Callable[[int, int], bool] = lambda number, turn: number == turn  # noqa: E731
 FROM_THEN_ON: Callable[[int, int], bool] = lambda number, turn: number >= turn  # noqa: E731
@@ -29,21 +42,25 @@ def remains_of(folder: Path) -> Remains:
     )
 
 
+def leftovers(folder: Path) -> bool:
+    return any((folder / "private" / "staging").iterdir())
+
+
 @pytest.mark.parametrize("happens", [ONCE, FROM_THEN_ON], ids=["once", "from then on"])
 @pytest.mark.parametrize("job", ["commit", "amend", "forget", "merge"])
 def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], base: Path, quick_path: Path) -> None:
     finished = quick_path / "finished"
-    shutil.copytree(base, finished)
+    copied(base, finished)
     before = state(finished)
     JOBS[job](finished)
     after = state(finished)
     outcomes: dict[Remains, bool] = {}
-    counted = Path(shutil.copytree(base, quick_path / "counted"))
+    counted = copied(base, quick_path / "counted")
     with accidents(lambda number, _: False, full_disk) as operations:
         JOBS[job](counted)
     for turn in [*chosen(operations, sized(8, 1)), len(operations) + 1]:
         folder = quick_path / str(turn)
-        shutil.copytree(base, folder)
+        copied(base, folder)
         message = ""
         with accidents(lambda number, _, turn=turn: happens(number, turn), full_disk) as seen:
             try:
@@ -54,8 +71,10 @@ def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], ba
             assert len(seen) < turn and message == ""
             break
         where = f"operation {turn} ({seen[turn - 1]}): {message}"
-        # SQLite does not report what fails at closing time, and where nothing comes after it nothing else can.
+        # SQLite does not report what fails at closing time, and where nothing comes after it nothing else can. What is
+        # left to do after the commit may be done without a transaction.
         unsaid = seen[turn - 1] == "sqlite closed" and (happens is ONCE or turn == len(seen))
+        unsaid = unsaid or (not leftovers(folder) and state(folder) == after)
         assert message or unsaid, f"{where}: swallowed"
         assert "canary" not in message
         undone = any(words in message for words in ("was not committed", "was not recorded", "Nothing was forgotten"))
@@ -65,11 +84,12 @@ def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], ba
             assert waste == [], f"{where}: space was not freed"
         remains = remains_of(folder)
         if remains not in outcomes:  # most failures leave the very same bytes
+            finish(folder)
             found = state(folder)
             assert found in (before, after), where
             outcomes[remains] = found == after
             assert verify(folder) == [], where
-            with Ledger.open(folder) as ledger:
+            with opened(folder) as ledger:
                 last = len(ledger.releases())
                 ledger.commit(entry(last + 1, policy_version=ledger.policy.version), parent=last)
             assert verify(folder) == [], where
@@ -82,20 +102,21 @@ def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], ba
 @pytest.mark.parametrize("happens", [ONCE, FROM_THEN_ON], ids=["once", "from then on"])
 def test_creation(happens: Callable[[int, int], bool], quick_path: Path) -> None:
     with accidents(lambda number, _: False, full_disk) as operations:
-        Ledger.create(quick_path / "counted", POLICY).close()
+        created(quick_path / "counted").close()
     for turn in [*chosen(operations, sized(8, 1)), len(operations) + 1]:
         folder = quick_path / str(turn)
         failed = False
         with accidents(lambda number, _, turn=turn: happens(number, turn), full_disk) as seen:
             try:
-                Ledger.create(folder, POLICY).close()
+                created(folder).close()
             except StorageError:
                 failed = True
         if turn > len(operations):
             assert len(seen) < turn and not failed
             break
         if not (folder / "private").exists():
-            Ledger.create(folder, POLICY).close()
+            created(folder).close()
+        finish(folder)
         assert state(folder)["policy.toml"] == POLICY
         assert verify(folder) == []
         assert sorted(path.name for path in folder.iterdir()) == ["policy.toml", "private", "public"]
@@ -104,7 +125,7 @@ def test_creation(happens: Callable[[int, int], bool], quick_path: Path) -> None
 FILL = """
 import os, sys
 from pathlib import Path
-from ledger_story import entry, series, state
+from ledger_story import entry, opened, series, state
 from reissue.errors import StorageError
 from reissue.ledger import Ledger, verify
 
@@ -123,7 +144,7 @@ for spare in (0, 4096, 20_000, 100_000, 400_000, 900_000):
     with filler.open("r+b") as file:
         file.truncate(max(filler.stat().st_size - spare, 0))
     try:
-        with Ledger.open(folder) as ledger:
+        with opened(folder) as ledger:
             ledger.commit(big, parent=2)
     except StorageError as error:
         refused += 1
@@ -138,7 +159,7 @@ for spare in (0, 4096, 20_000, 100_000, 400_000, 900_000):
     assert not any((folder / "private/staging").iterdir())
     assert verify(folder) == []
 assert refused == 6, refused
-with Ledger.open(folder) as ledger:
+with opened(folder) as ledger:
     ledger.commit(entry(3), parent=2)
 assert verify(folder) == []
 """
@@ -152,14 +173,14 @@ def test_a_disk_that_really_is_full(tmp_path: Path) -> None:
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from ledger_story import entry, state
+from ledger_story import entry, opened, state
 from reissue.errors import StorageError
 from reissue.ledger import Ledger
 
 folder = Path(sys.argv[1])
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
 try:
-    with Ledger.open(folder) as ledger:
+    with opened(folder) as ledger:
         ledger.commit(entry(3, rows=200_000), parent=2)
 except StorageError as error:
     print(error)
@@ -175,6 +196,6 @@ def test_a_limit_on_file_sizes(limit: int, tmp_path: Path) -> None:
     assert done.stdout, "the commit should have been refused"
     assert state(folder) == before
     assert verify(folder) == []
-    with Ledger.open(folder) as ledger:
+    with opened(folder) as ledger:
         ledger.commit(entry(3, rows=200_000), parent=2)
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import ledger_story
 import pytest
-from ledger_story import JOBS, POLICY, chosen, entry, files_under, state
+from ledger_story import JOBS, chosen, copied, created, entry, files_under, finish, opened, state
 from profiles import sized
 
-from reissue.errors import NotASeries
-from reissue.ledger import Ledger, verify
+from reissue.errors import NotASeries, ReissueWarning
+from reissue.ledger import verify
 from reissue.ledger.sqlite import Database
 from reissue.ledger.transactions import current_people, referenced_blobs
 
@@ -49,7 +49,7 @@ def without_index(files: dict[str, bytes]) -> dict[str, bytes]:
 @pytest.mark.parametrize("job", ["commit", "amend", "forget", "merge"])
 def test_as_it_was_or_complete(job: str, base: Path, quick_path: Path) -> None:
     finished = quick_path / "finished"
-    shutil.copytree(base, finished)
+    copied(base, finished)
     before = state(finished)
     JOBS[job](finished)
     after = state(finished)
@@ -62,15 +62,22 @@ def test_as_it_was_or_complete(job: str, base: Path, quick_path: Path) -> None:
         public = files_under(folder / "public")
         assert public in (before["public"], after["public"]), where
         assert verify(folder) == [], where
-        assert without_index(files_under(folder)) == without_index(left), f"{where}: verify changed something"
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            read = state(folder, finished=False)
+        assert without_index(files_under(folder)) == without_index(left), f"{where}: a reader changed something"
+        staged = any((folder / "private" / "staging").iterdir())
+        assert [one.category for one in said] == [ReissueWarning] * staged, where
 
+        finish(folder)
         found = state(folder)
+        assert {**found, **read} == found, f"{where}: read as something else before it was finished"
         assert found in (before, after), where
         assert public == before["public"] or found == after, where
         outcomes[turn] = found == after
         assert leftovers(folder) == [], where
 
-        with Ledger.open(folder) as ledger:
+        with opened(folder) as ledger:
             last = len(ledger.releases())
             ledger.commit(entry(last + 1, policy_version=ledger.policy.version), parent=last)
             assert len(ledger.releases()) == last + 1, where
@@ -84,18 +91,18 @@ def test_as_it_was_or_complete(job: str, base: Path, quick_path: Path) -> None:
 
 def test_creation(quick_path: Path) -> None:
     finished = quick_path / "finished"
-    Ledger.create(finished, POLICY).close()
+    created(finished).close()
     complete = state(finished)
     operations, folders = killed_everywhere("create", quick_path / "nothing", quick_path / "work")
     outcomes = []
     for turn, folder in folders.items():
         where = f"killed at operation {turn} ({operations[turn - 1]})"
         try:
-            Ledger.open(folder).close()
+            finish(folder)
             outcomes.append(True)
         except NotASeries:
             outcomes.append(False)
-            Ledger.create(folder, POLICY).close()
+            created(folder).close()
         assert state(folder) == complete, where
         assert sorted(path.name for path in folder.iterdir()) == ["policy.toml", "private", "public"], where
         assert sorted(path.name for path in (folder / "private").iterdir()) == [

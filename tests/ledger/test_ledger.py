@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from ledger_story import AMENDED, KEPT_TABLE, POLICY, entry, facts, files_under, series, state
+from ledger_story import AMENDED, KEPT_TABLE, POLICY, copied, created, entry, facts, files_under, opened, series, state
 from polars.testing import assert_frame_equal
 
 from reissue.errors import (
@@ -28,11 +28,11 @@ from reissue.model.memory import KEPT, Prefixed
 
 @pytest.fixture
 def clinic(base: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(base, tmp_path / "clinic"))
+    return copied(base, tmp_path / "clinic")
 
 
 def test_what_was_committed_is_read_back(clinic: Path) -> None:
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         first, second = ledger.releases()
         assert [first.number, second.number] == [1, 2]
         assert second.time == datetime(2026, 1, 3, tzinfo=UTC)
@@ -79,7 +79,7 @@ def test_private_digests_stay_private(clinic: Path) -> None:
 
 
 def test_nothing_stays_open_or_behind(clinic: Path) -> None:
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         ledger.commit(entry(3), parent=2)
         ledger.people()
         assert sorted(path.name for path in (clinic / "private").iterdir()) == [
@@ -94,11 +94,11 @@ def test_nothing_stays_open_or_behind(clinic: Path) -> None:
 
 def test_a_draft_from_the_past_is_refused(clinic: Path) -> None:
     before = state(clinic)
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         for parent in (0, 1, 3):
             with pytest.raises(StaleDraft, match="2 releases"):
                 ledger.commit(entry(3), parent=parent)
-        ledger.amend(AMENDED, "more is published")
+        ledger.amend(AMENDED, "more is published", anchor=ledger.anchor_file)
         with pytest.raises(StaleDraft, match="version 1 of the policy"):
             ledger.commit(entry(3), parent=2)
         ledger.commit(entry(3, policy_version=2), parent=2)
@@ -107,14 +107,14 @@ def test_a_draft_from_the_past_is_refused(clinic: Path) -> None:
 
 
 def test_nobody_new_keeps_the_table_of_ids(clinic: Path) -> None:
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         ids = ledger.people()
         ledger.commit(entry(3, people=False), parent=2)
         assert_frame_equal(ledger.people(), ids)
 
 
 def test_a_new_series_has_nobody(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path / "clinic", POLICY) as ledger:
+    with created(tmp_path / "clinic") as ledger:
         assert ledger.releases() == []
         assert ledger.people().height == 0
         assert ledger.people().columns == ["number", "id"]
@@ -123,17 +123,17 @@ def test_a_new_series_has_nobody(tmp_path: Path) -> None:
 
 
 def test_policies_are_versions(clinic: Path) -> None:
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         assert ledger.policy.toml == POLICY
         assert not ledger.policy_file_differs()
         (clinic / "policy.toml").write_text(AMENDED)
         assert ledger.policy_file_differs()
-        amended = ledger.amend(AMENDED, "the diagnosis is published from now on")
+        amended = ledger.amend(AMENDED, "the diagnosis is published from now on", anchor=ledger.anchor_file)
         assert (amended.version, amended.toml) == (2, AMENDED)
         assert not ledger.policy_file_differs()
         (clinic / "policy.toml").unlink()
         assert ledger.policy_file_differs()
-        ledger.amend(POLICY, "back again")
+        ledger.amend(POLICY, "back again", anchor=ledger.anchor_file)
         assert (clinic / "policy.toml").read_text() == POLICY
         assert [policy.version for policy in ledger.policies()] == [1, 2, 3]
         assert [event.kind for event in ledger.events()] == ["created", "amended", "amended"]
@@ -141,12 +141,12 @@ def test_policies_are_versions(clinic: Path) -> None:
 
 @pytest.mark.parametrize("reason", ["", "  \n"])
 def test_an_amendment_needs_a_reason(clinic: Path, reason: str) -> None:
-    with Ledger.open(clinic) as ledger, pytest.raises(ParameterError, match="The 'reason' parameter of amend"):
-        ledger.amend(AMENDED, reason)
+    with opened(clinic) as ledger, pytest.raises(ParameterError, match="The 'reason' parameter of amend"):
+        ledger.amend(AMENDED, reason, anchor=None)
 
 
 def test_forgetting(clinic: Path) -> None:
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         kept = ledger.people()
         assert ledger.forget([3, 5, 3]) == 2
         people = ledger.people()
@@ -166,7 +166,7 @@ def test_forgetting(clinic: Path) -> None:
 
 
 def test_unknown_releases_and_tables(clinic: Path) -> None:
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         for number in (0, 3):
             with pytest.raises(ParameterError, match=f"no release {number} .* 2 releases"):
                 ledger.table(number, "snapshot")
@@ -181,7 +181,7 @@ def test_unknown_releases_and_tables(clinic: Path) -> None:
 
 def test_a_missing_file_is_named(clinic: Path) -> None:
     (clinic / "public" / "0001" / "table.parquet").unlink()
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         with pytest.raises(SeriesDamaged, match=r"public/0001/table\.parquet .* is missing"):
             ledger.public_table(1, "table")
         for blob in (clinic / "private" / "blobs").iterdir():
@@ -196,8 +196,8 @@ def test_a_damaged_file_is_named(clinic: Path) -> None:
     path = clinic / "public" / "0001" / "table.parquet"
     path.write_bytes(path.read_bytes()[:-20])
     with (
-        Ledger.open(clinic) as ledger,
-        pytest.raises(SeriesDamaged, match=r"public/0001/table\.parquet cannot be read"),
+        opened(clinic) as ledger,
+        pytest.raises(SeriesDamaged, match=r"public/0001/table\.parquet is not as it was written"),
     ):
         ledger.public_table(1, "table")
 
@@ -229,7 +229,7 @@ def test_entries_that_cannot_be(changes: dict[str, object], message: str) -> Non
 @pytest.mark.parametrize("changes", [{"manifest": {"a": float("nan")}}, {"summary": {"a": object()}}])
 def test_facts_must_be_json(clinic: Path, changes: dict[str, object]) -> None:
     before = files_under(clinic)
-    with Ledger.open(clinic) as ledger, pytest.raises(InternalError, match="JSON"):
+    with opened(clinic) as ledger, pytest.raises(InternalError, match="JSON"):
         ledger.commit(broken(**changes), parent=2)
     assert {name: content for name, content in files_under(clinic).items() if "sqlite" not in name} == {
         name: content for name, content in before.items() if "sqlite" not in name
@@ -238,7 +238,7 @@ def test_facts_must_be_json(clinic: Path, changes: dict[str, object]) -> None:
 
 def test_times_are_written_in_utc(clinic: Path) -> None:
     moment = datetime(2026, 3, 1, 0, 30, 15, 999, tzinfo=timezone(timedelta(hours=2)))
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         record = ledger.commit(replace(entry(3), time=moment), parent=2)
     assert record.time == datetime(2026, 2, 28, 22, 30, 15, tzinfo=UTC)
     assert '"time": "2026-02-28T22:30:15Z"' in (record.path / "release.json").read_text()
@@ -246,9 +246,9 @@ def test_times_are_written_in_utc(clinic: Path) -> None:
 
 def test_a_folder_that_is_no_series(tmp_path: Path) -> None:
     with pytest.raises(NotASeries, match="no such folder"):
-        Ledger.open(tmp_path / "absent")
+        opened(tmp_path / "absent")
     with pytest.raises(NotASeries, match=r"no file private/catalog\.sqlite") as error:
-        Ledger.open(tmp_path)
+        opened(tmp_path)
     assert "reissue publish" in str(error.value)
     assert "ri.open(folder, policy)" in str(error.value)
     with pytest.raises(NotASeries):
@@ -260,12 +260,14 @@ def test_creation_only_in_an_empty_place(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "notes.txt").write_text("mine")
     with pytest.raises(SeriesError, match="holds 1 file or folder, but no series"):
-        Ledger.create(folder, POLICY)
+        created(folder)
     assert files_under(folder) == {"notes.txt": b"mine"}
     with pytest.raises(SeriesError, match="is a file"):
         Ledger.create(folder / "notes.txt", POLICY)
     (folder / "notes.txt").unlink()
-    Ledger.create(folder, POLICY).close()
+    created(folder).close()
+    with pytest.raises(SeriesError, match=r"There is a file .*clinic\.anchor' already"):
+        created(folder)
     with pytest.raises(SeriesError, match=r"a series in .* already"):
         Ledger.create(folder, POLICY)
 
@@ -273,10 +275,10 @@ def test_creation_only_in_an_empty_place(tmp_path: Path) -> None:
 def test_creation_beside_the_same_policy(tmp_path: Path) -> None:
     (tmp_path / "policy.toml").write_text("another = 1\n")
     with pytest.raises(SeriesError, match="but no series"):
-        Ledger.create(tmp_path, POLICY)
+        created(tmp_path)
     assert (tmp_path / "policy.toml").read_text() == "another = 1\n"
     (tmp_path / "policy.toml").write_text(POLICY)
-    Ledger.create(tmp_path, POLICY).close()
+    created(tmp_path).close()
     assert verify(tmp_path) == []
 
 
@@ -297,7 +299,7 @@ def test_creation_in_the_current_folder_and_below_new_ones(tmp_path: Path, monke
 @pytest.mark.parametrize("name", ["a b", "a[1]", "50%", "what?", "a#b", "x=1", "ä"])
 def test_folders_with_odd_names(tmp_path: Path, name: str) -> None:
     folder = series(tmp_path / name, releases=1)
-    with Ledger.open(folder) as ledger:
+    with opened(folder) as ledger:
         assert ledger.table(1, "snapshot").height == 40
         assert ledger.public_table(1, "table").height == 40
     assert verify(folder) == []
@@ -305,13 +307,13 @@ def test_folders_with_odd_names(tmp_path: Path, name: str) -> None:
 
 def test_empty_folders_that_a_backup_left_out(clinic: Path, tmp_path: Path) -> None:
     (clinic / "private" / "staging").rmdir()
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         ledger.commit(entry(3), parent=2)
     fresh = tmp_path / "fresh"
-    Ledger.create(fresh, POLICY).close()
+    created(fresh).close()
     for empty in ("public", "private/staging", "private/blobs"):
         (fresh / empty).rmdir()
-    with Ledger.open(fresh) as ledger:
+    with opened(fresh) as ledger:
         ledger.commit(entry(1), parent=0)
     assert verify(clinic) == verify(fresh) == []
 
@@ -319,15 +321,15 @@ def test_empty_folders_that_a_backup_left_out(clinic: Path, tmp_path: Path) -> N
 def test_public_ahead_of_the_catalog(clinic: Path, tmp_path: Path) -> None:
     backup = tmp_path / "backup"
     shutil.copytree(clinic / "private", backup)
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         ledger.commit(entry(3), parent=2)
     blobs = files_under(clinic / "private" / "blobs")
     shutil.copy(backup / "catalog.sqlite", clinic / "private" / "catalog.sqlite")
     before = files_under(clinic)
     with pytest.raises(SeriesDamaged, match="'public/0003'") as error:
-        Ledger.open(clinic)
+        opened(clinic)
     assert "backup" in str(error.value)
-    with Ledger.open(clinic, check=False) as ledger:
+    with opened(clinic, check=False) as ledger:
         assert [release.number for release in ledger.releases()] == [1, 2]
         with pytest.raises(SeriesDamaged):
             ledger.commit(entry(3), parent=2)
@@ -341,7 +343,7 @@ def test_public_ahead_of_the_catalog(clinic: Path, tmp_path: Path) -> None:
 
 
 def test_reprs_show_no_secrets(clinic: Path) -> None:
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         shown = repr([ledger, ledger.releases(), ledger.policies(), ledger.events(), entry(1)])
     for secret in ("canary", "seed-", "waiting", "patient"):
         assert secret not in shown
@@ -349,7 +351,7 @@ def test_reprs_show_no_secrets(clinic: Path) -> None:
 
 def test_kept_tables_are_neither_read_nor_written(clinic: Path) -> None:
     blobs = clinic / "private" / "blobs"
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         written = {path: path.stat().st_mtime_ns for path in blobs.iterdir()}
         kept = next(path for path in written if "kept/cell" in pl.read_parquet(path).columns)
         content = kept.read_bytes()
@@ -377,12 +379,12 @@ def test_kept_tables_are_neither_read_nor_written(clinic: Path) -> None:
 
 
 def test_nothing_to_keep_before_the_first_release(tmp_path: Path) -> None:
-    with Ledger.create(tmp_path / "clinic", POLICY) as ledger, pytest.raises(InternalError, match="cannot be kept"):
+    with created(tmp_path / "clinic") as ledger, pytest.raises(InternalError, match="cannot be kept"):
         ledger.commit(replace(entry(1), private={"kept": KEPT}), parent=0)
 
 
 def test_tables_are_read_when_they_are_asked_for(clinic: Path) -> None:
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         tables = ledger.tables(2)
         for path in (clinic / "private" / "blobs").iterdir():
             path.unlink()
@@ -397,9 +399,9 @@ def test_tables_are_read_when_they_are_asked_for(clinic: Path) -> None:
 
 
 def test_the_last_release(clinic: Path, tmp_path: Path) -> None:
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         last = ledger.last()
         assert last is not None
         assert (facts(last), last.path, last.mark) == [(facts(r), r.path, r.mark) for r in ledger.releases()][-1]
-    with Ledger.create(tmp_path / "new", POLICY) as ledger:
+    with created(tmp_path / "new") as ledger:
         assert ledger.last() is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -12,11 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from ledger_process import run_unprivileged
-from ledger_story import POLICY, entry, state
+from ledger_story import copied, created, entry, finish, opened, state, unchain
 from polars.testing import assert_frame_equal
 from profiles import examples
 
-from reissue.errors import InternalError, SeriesDamaged
+from reissue.errors import InternalError, SeriesDamaged, SeriesError
 from reissue.ledger import Ledger, catalog, verify
 from reissue.ledger import people_parts as people
 from reissue.ledger.people_parts import first_to_merge
@@ -25,7 +24,7 @@ from reissue.ledger.transactions import current_people
 
 @pytest.fixture
 def clinic(base: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(base, tmp_path / "clinic"))
+    return copied(base, tmp_path / "clinic")
 
 
 def arrivals(first: int, ids: list[str | int]) -> pl.DataFrame:
@@ -53,7 +52,7 @@ def test_a_long_story_of_coming_and_forgetting(
     whole = data.draw(st.booleans(), label="whole numbers")
     expected: list[str | int | None] = []
     released = 0
-    with pytest.MonkeyPatch.context() as patch, Ledger.create(folder, POLICY) as ledger:
+    with pytest.MonkeyPatch.context() as patch, created(folder) as ledger:
         patch.setattr(people, "MANY", many)
         patch.setattr(people, "LARGE", large)
         for _ in range(data.draw(st.integers(1, 10), label="steps")):
@@ -82,7 +81,7 @@ def test_a_long_story_of_coming_and_forgetting(
 
 
 def test_new_people_go_on_from_those_known(clinic: Path) -> None:
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         for first in (0, 79, 81):
             with pytest.raises(InternalError, match="not numbered on"):
                 ledger.commit(replace(entry(3), people=arrivals(first, ["a", "b"])), parent=2)
@@ -127,10 +126,11 @@ def test_nobody_is_written_often_and_files_stay_few(arrive: int) -> None:
 def test_a_table_of_ids_from_before_there_were_parts(tmp_path: Path) -> None:
     """As the first version of the catalog left it: one row, one file, whoever came with which release."""
     folder = tmp_path / "clinic"
-    with Ledger.create(folder, POLICY) as ledger:
+    with created(folder) as ledger:
         ledger.commit(entry(1), parent=0)
         ledger.forget([3])
         before = ledger.people()
+    unchain(folder)
     connection = sqlite3.connect(folder / "private" / "catalog.sqlite")
     connection.execute("ALTER TABLE people RENAME COLUMN first_number TO place")
     connection.execute("UPDATE people SET place = 1")
@@ -138,7 +138,10 @@ def test_a_table_of_ids_from_before_there_were_parts(tmp_path: Path) -> None:
     connection.commit()
     connection.close()
     assert verify(folder) == []
-    with Ledger.open(folder) as ledger:
+    with pytest.raises(SeriesError, match="an old version"):
+        opened(folder)
+    finish(folder)
+    with opened(folder) as ledger:
         assert ledger._database.read(catalog.version) == len(catalog.MIGRATIONS)
         assert_frame_equal(ledger.people(), before)
         assert ledger.next_number() == 40
@@ -152,13 +155,15 @@ def test_a_table_of_ids_from_before_there_were_parts(tmp_path: Path) -> None:
 
 def test_an_old_series_without_releases(tmp_path: Path) -> None:
     folder = tmp_path / "clinic"
-    Ledger.create(folder, POLICY).close()
+    created(folder).close()
+    unchain(folder)
     connection = sqlite3.connect(folder / "private" / "catalog.sqlite")
     connection.execute("ALTER TABLE people RENAME COLUMN first_number TO place")
     connection.execute("DELETE FROM migrations WHERE number > 1")
     connection.commit()
     connection.close()
-    with Ledger.open(folder) as ledger:
+    finish(folder)
+    with opened(folder) as ledger:
         assert ledger.next_number() == 0
         ledger.commit(entry(1), parent=0)
         assert parts(ledger) == [(0, 40)]
@@ -166,7 +171,7 @@ def test_an_old_series_without_releases(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("use", [Ledger.people, Ledger.next_number], ids=["people", "next_number"])
 def test_a_part_that_a_writer_replaces_meanwhile(clinic: Path, monkeypatch: pytest.MonkeyPatch, use: object) -> None:
-    with Ledger.open(clinic) as reader, Ledger.open(clinic) as writer:
+    with opened(clinic) as reader, opened(clinic) as writer:
         plain = reader._database.read
         replaced = []
 
@@ -185,7 +190,7 @@ def test_a_part_that_a_writer_replaces_meanwhile(clinic: Path, monkeypatch: pyte
 
 @pytest.mark.parametrize("damage", ["missing", "cut"])
 def test_a_part_that_cannot_be_read_is_named(clinic: Path, damage: str) -> None:
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         (_, second) = ledger._database.read(current_people)
         path = ledger._layout.blob(second.sha256)
         if damage == "missing":
@@ -200,12 +205,12 @@ def test_a_part_that_cannot_be_read_is_named(clinic: Path, damage: str) -> None:
 FORBIDDEN = """
 import sys
 from pathlib import Path
-from ledger_story import state
+from ledger_story import opened, state
 from reissue.errors import SeriesDamaged
 from reissue.ledger import Ledger
 
 clinic, name = Path(sys.argv[1]), sys.argv[2]
-with Ledger.open(clinic) as ledger:
+with opened(clinic) as ledger:
     for use in (ledger.people, ledger.next_number, lambda: ledger.forget([50]), lambda: state(clinic)):
         try:
             use()
@@ -217,7 +222,7 @@ with Ledger.open(clinic) as ledger:
 
 
 def test_a_part_that_may_not_be_read_is_named(clinic: Path) -> None:
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         (_, second) = ledger._database.read(current_people)
         path = ledger._layout.blob(second.sha256)
     path.chmod(0)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from ledger_story import POLICY, entry, files_under
+from ledger_story import POLICY, created, entry, files_under
 
-from reissue.ledger import Ledger
 from reissue.ledger import people_parts as people
 
 
@@ -27,11 +26,11 @@ def test_private_is_private_whatever_the_umask(tmp_path: Path, umask: int) -> No
 
     before = os.umask(umask)
     try:
-        with Ledger.create(folder, POLICY) as ledger, pytest.MonkeyPatch.context() as patch:
+        with created(folder) as ledger, pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, "replace", note)
             ledger.commit(entry(1), parent=0)
             ledger.forget([1])
-            ledger.amend(POLICY, "again")
+            ledger.amend(POLICY, "again", anchor=ledger.anchor_file)
     finally:
         os.umask(before)
     assert stat.S_IMODE((folder / "private").stat().st_mode) == 0o700
@@ -61,7 +60,7 @@ def files_that_hold(text: str, folder: Path) -> list[str]:
 def test_every_id_lives_in_one_private_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "clinic"
     monkeypatch.setattr(people, "MANY", 3)
-    with Ledger.create(folder, POLICY) as ledger:
+    with created(folder) as ledger:
         parts = []
         for number in range(1, 9):
             ledger.commit(entry(number), parent=number - 1)

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import signal
 from pathlib import Path
 
 import pytest
 from ledger_process import run, run_mounted, run_unprivileged
-from ledger_story import accidents, entry, fail_with, state
+from ledger_story import accidents, copied, entry, fail_with, finish, opened, state
 
 from reissue.errors import StorageError
-from reissue.ledger import Ledger, verify
+from reissue.ledger import verify
 
 READ = """
 import sys
 from pathlib import Path
-from ledger_story import AMENDED, entry, files_under
+from ledger_story import AMENDED, entry, files_under, opened
 from reissue.errors import StorageError
 from reissue.ledger import Ledger, verify
 
 folder = Path(sys.argv[1])
 releases = int(sys.argv[2])
 before = files_under(folder)
-with Ledger.open(folder) as ledger:
+with opened(folder) as ledger:
     assert len(ledger.releases()) == releases, ledger.releases()
     for release in ledger.releases():
         assert ledger.table(release.number, "snapshot").height == 40
@@ -35,7 +34,7 @@ with Ledger.open(folder) as ledger:
     assert not ledger.policy_file_differs()
     for change in (
         lambda: ledger.commit(entry(releases + 1), parent=releases),
-        lambda: ledger.amend(AMENDED, "why"),
+        lambda: ledger.amend(AMENDED, "why", anchor=ledger.anchor_file),
         lambda: ledger.forget([1]),
     ):
         try:
@@ -69,7 +68,7 @@ READ_ONLY = 'mount --bind "$folder" "$folder"; mount -o remount,ro,bind "$folder
 
 @pytest.fixture
 def clinic(base: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(base, tmp_path / "clinic"))
+    return copied(base, tmp_path / "clinic")
 
 
 def kill_at(folder: Path, operation: str) -> None:
@@ -97,7 +96,8 @@ def test_a_log_without_its_index(clinic: Path) -> None:
     done = run_mounted(READ_ONLY, READ, clinic, 3)
     assert "has an unfinished log" in done.stderr
     assert "copy the whole folder" in done.stderr
-    assert len(Ledger.open(clinic).releases()) == 3  # where it may be written to, all is there
+    finish(clinic)
+    assert len(opened(clinic).releases()) == 3  # where it may be written to, all is there
     assert verify(clinic) == []
 
 
@@ -117,7 +117,7 @@ def test_permissions(clinic: Path) -> None:
 def test_errors_while_writing(clinic: Path, code: int) -> None:
     """The folder looked writable, and was not."""
     before = state(clinic)
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         for operation in ("open", "mkdir", "sink_parquet", "fsync"):
             with (
                 accidents(lambda _, name, operation=operation: name == operation, fail_with(code)),
@@ -131,26 +131,23 @@ def test_errors_while_writing(clinic: Path, code: int) -> None:
 
 def test_public_and_private_on_different_file_systems(clinic: Path) -> None:
     code = """
-import sys
+import subprocess, sys
 from pathlib import Path
-from ledger_story import entry
+from ledger_story import created, entry, opened
 from reissue.errors import SeriesError
-from reissue.ledger import Ledger, verify
 
 folder = Path(sys.argv[1])
 try:
-    with Ledger.create(folder / "clinic", "") as ledger:
-        (folder / "clinic/public").rmdir()
-        (folder / "clinic/public").symlink_to(sys.argv[2])
+    created(folder / "clinic").close()
+    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(folder / "clinic/public")], check=True)
+    with opened(folder / "clinic") as ledger:
         ledger.commit(entry(1), parent=0)
 except SeriesError as error:
     assert "different file systems" in str(error)
 else:
     raise AssertionError("committed what cannot be moved")
 """
-    elsewhere = clinic / "elsewhere"
-    elsewhere.mkdir()
     target = clinic / "mounted"
     target.mkdir()
-    done = run_mounted('mount -t tmpfs tmpfs "$folder"', code, target, elsewhere)
+    done = run_mounted('mount -t tmpfs tmpfs "$folder"', code, target)
     assert done.returncode == 0, done.stderr

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from ledger_story import AMENDED, POLICY, entry
+from ledger_story import AMENDED, anchor_of, copied, created, entry, opened
 
-from reissue.ledger import Ledger
 from reissue.ledger.sqlite import Database
 
 
@@ -57,17 +55,19 @@ def names(folder: Path | int) -> dict[str, int]:
 
 JOBS = {
     "commit": lambda ledger: ledger.commit(entry(3), parent=2),
-    "amend": lambda ledger: ledger.amend(AMENDED, "why"),
+    "amend": lambda ledger: ledger.amend(AMENDED, "why", anchor=ledger.anchor_file),
     "forget": lambda ledger: ledger.forget([1]),
 }
 
 
 def at_risk(base: Path, clinic: Path, job: str, left_out: int | None = None) -> tuple[list[Path], int]:
     """What a power cut at the wrong moment of a job would lose, and how often it syncs."""
-    shutil.copytree(base, clinic)
+    copied(base, clinic)
     private = clinic / "private"
     old = {path: path.stat().st_ino for path in private.rglob("*")}
-    watched = {folder: names(folder) for folder in (clinic, clinic / "public", private / "blobs", private / "staging")}
+    anchor = Path(anchor_of(clinic))
+    folders = (clinic, clinic / "public", private / "blobs", private / "staging", anchor.parent)
+    watched = {folder: names(folder) for folder in folders}
     lost: list[Path] = []
     files: list[Path] = []
     plain = Database.write
@@ -75,6 +75,8 @@ def at_risk(base: Path, clinic: Path, job: str, left_out: int | None = None) -> 
         medium = Medium(patched, left_out)
 
         def write(database: Database, change: Callable[..., object]) -> object:
+            if files:  # sweeping, which comes after
+                return plain(database, change)
             there = [path for path in private.rglob("*") if "sqlite" not in path.name]
             new = [path for path in there if old.get(path) != path.stat().st_ino]  # also in place of one like it
             files.extend(path for path in new if path.is_file())
@@ -84,11 +86,12 @@ def at_risk(base: Path, clinic: Path, job: str, left_out: int | None = None) -> 
             return plain(database, change)
 
         patched.setattr(Database, "write", write)
-        with Ledger.open(clinic) as ledger:
+        with opened(clinic) as ledger:
             JOBS[job](ledger)
     assert files
     # Whatever folder has other names in it now than before has been synced with them.
     lost += [folder for folder, before in watched.items() if names(folder) != before and medium.differs(folder)]
+    lost += [anchor] * medium.lacks(anchor)
     return lost, medium.syncs
 
 
@@ -115,6 +118,6 @@ def test_creation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         plain(source, target)
 
     monkeypatch.setattr(os, "replace", replace)
-    Ledger.create(clinic, POLICY).close()
+    created(clinic).close()
     for folder in (clinic, clinic.parent, tmp_path):
         assert not medium.lacks(folder), folder

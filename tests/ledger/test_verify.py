@@ -11,16 +11,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
-from ledger_story import entry, files_under
+from ledger_story import copied, entry, files_under, opened, reseal
 from profiles import examples
 
-from reissue.ledger import Discrepancy, Ledger, verify
+from reissue.ledger import Discrepancy, verify
 from reissue.ledger.record import chain_value
 
 
 @pytest.fixture
 def clinic(base: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(base, tmp_path / "clinic"))
+    return copied(base, tmp_path / "clinic")
 
 
 def named(folder: Path) -> set[str]:
@@ -33,7 +33,7 @@ def test_nothing_is_changed_by_looking(clinic: Path) -> None:
     assert verify(clinic) == []
     assert files_under(clinic) == before
     assert {path: path.stat().st_mtime_ns for path in clinic.rglob("*")} == times
-    with Ledger.open(clinic) as ledger:
+    with opened(clinic) as ledger:
         assert ledger.verify() == []
 
 
@@ -108,7 +108,10 @@ def test_private_must_be_private(clinic: Path) -> None:
 
 
 def test_a_history_rewritten_with_care(clinic: Path) -> None:
-    """Somebody changes a public table, its hash, its chain and the catalog's copy: the next link betrays it."""
+    """Somebody changes a public table, its hash, its chain and the catalog's copy: the next link betrays it.
+
+    And the seal of the row; were all seals written anew, only the anchor.
+    """
     folder = clinic / "public" / "0001"
     record = json.loads((folder / "release.json").read_text())
     record["rows"] = 39
@@ -120,9 +123,13 @@ def test_a_history_rewritten_with_care(clinic: Path) -> None:
     connection.execute("UPDATE releases SET record = ?, chain = ? WHERE number = 1", (text, chain))
     connection.commit()
     connection.close()
+    betrayed = Discrepancy("public/0002/release.json", "its chain does not fit its content and the release before it")
     assert verify(clinic) == [
-        Discrepancy("public/0002/release.json", "its chain does not fit its content and the release before it")
+        Discrepancy("private/catalog.sqlite", "release 1: it is not as it was written"),
+        betrayed,
     ]
+    reseal(clinic)
+    assert verify(clinic) == [betrayed]
 
 
 def test_a_release_missing_from_the_catalog(clinic: Path) -> None:
@@ -162,7 +169,7 @@ def test_pages_of_the_catalog(clinic: Path) -> None:
 
 
 def test_an_unfinished_move_is_no_damage(clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patch, Ledger.open(clinic) as ledger:
+    with monkeypatch.context() as patch, opened(clinic) as ledger:
         plain = os.replace
 
         def replace(source: Path, target: Path) -> None:

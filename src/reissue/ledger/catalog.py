@@ -128,7 +128,26 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     # Small private tables share a file. Nothing changes in the catalog of a series, but versions that would look for a
     # file of their own must not read it.
     (),
+    # Every row is sealed, and every change a link of a chain; see `chain`.
+    (
+        """CREATE TABLE links (
+            number INTEGER NOT NULL PRIMARY KEY,
+            kind TEXT NOT NULL,
+            time TEXT NOT NULL,
+            head TEXT NOT NULL
+        )""",
+        """CREATE TABLE seals (
+            link INTEGER NOT NULL REFERENCES links (number),
+            part TEXT NOT NULL,
+            salt TEXT NOT NULL,
+            seal TEXT NOT NULL,
+            PRIMARY KEY (link, part)
+        )""",
+    ),
 )
+
+SEALED = 4
+"""From this migration on everything is sealed."""
 
 READABLE = 2
 """From this migration on a catalog can be read as it is. It is brought up to date where it may be written to."""

@@ -22,7 +22,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from reissue.errors import NotASeries, SeriesError, SeriesLocked, count_of
-from reissue.ledger import catalog
+from reissue.ledger import catalog, chain
 from reissue.ledger.durable import (
     PRIVATE_FILE,
     PRIVATE_FOLDER,
@@ -132,6 +132,7 @@ def _build(layout: Layout, shown: str, policy_toml: str, adopted: Sequence[Entry
 def _first_rows(connection: sa.Connection, policy_toml: str, staged: str) -> None:
     add_policy(connection, 1, policy_toml, "created", staged)
     add_event(connection, "created", "policy version 1")
+    chain.append_all(connection, chain.CREATED)
 
 
 def _adopt(layout: Layout, database: Database, shown: str, adopted: Sequence[Entry]) -> None:
@@ -147,9 +148,19 @@ def _adopt(layout: Layout, database: Database, shown: str, adopted: Sequence[Ent
 
 
 def migrate(database: Database) -> None:
-    """Bring a catalog up to date, one migration and its record at a time."""
-    for number in range(database.read(catalog.version) + 1, len(catalog.MIGRATIONS) + 1):
+    """Bring a catalog up to date, one migration and its record at a time, and seal what it then is."""
+
+    def last(connection: sa.Connection) -> None:
+        catalog.apply_migration(connection, len(catalog.MIGRATIONS))
+        # A catalog that holds nothing yet is sealed with its first rows.
+        if connection.execute(catalog.LAST_POLICY).first() is not None:
+            chain.append_all(connection, chain.MIGRATED if chain.every(connection) else chain.BEGAN)
+
+    missing = range(database.read(catalog.version) + 1, len(catalog.MIGRATIONS) + 1)
+    for number in missing[:-1]:
         database.write(partial(catalog.apply_migration, number=number))
+    if missing:
+        database.write(last)
 
 
 def refuse_unless_series(layout: Layout, shown: str) -> None:

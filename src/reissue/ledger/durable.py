@@ -108,6 +108,16 @@ def move(source: Path, target: Path) -> None:
     sync_folder(target.parent)
 
 
+def is_own_folder(path: Path) -> bool:
+    """Whether a path is a folder, itself or on the way no link."""
+    return path.is_dir() and not path.is_symlink() and not path.parent.is_symlink()
+
+
+def is_own_file(path: Path) -> bool:
+    """The same of a file."""
+    return path.is_file() and not path.is_symlink() and not path.parent.is_symlink()
+
+
 def remove_file(path: Path) -> None:
     """Remove a file, if it is there, for good."""
     path.unlink(missing_ok=True)
@@ -115,11 +125,8 @@ def remove_file(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder and everything in it, or a single file."""
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink()
+    """Remove a folder and everything in it; links in it are removed, not followed."""
+    shutil.rmtree(path)
 
 
 def sha256_of(path: Path) -> str:

@@ -17,11 +17,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from reissue.errors import SeriesDamaged
+
 RECORD = "release.json"
 POLICY = "policy.toml"
 PARQUET = ".parquet"
 
 _BLOB = re.compile(r"[0-9a-f]{64}\.parquet")
+_STAGED = re.compile(r"[0-9a-f]{16}")
+_RELEASE = re.compile(r"[0-9]{4,}")
 _PACK = "pack:"
 
 
@@ -89,15 +93,24 @@ class Layout:
 
     def staged_release(self, staged: str) -> Path:
         """Where the public files of a release wait for their move."""
-        return self.staging / staged / "public"
+        return self._staged(staged) / "public"
 
     def staged_policy(self, staged: str) -> Path:
         """Where the text of an amended policy waits for its move."""
-        return self.staging / staged / POLICY
+        return self._staged(staged) / POLICY
+
+    def _staged(self, name: str) -> Path:
+        """A folder of work under way. Its name may come from the catalog: then it must not lead anywhere else."""
+        if not is_staged_name(name):
+            raise _foreign("a folder of work under way")
+        return self.staging / name
 
     def blob(self, sha256: str) -> Path:
         """The file of a private table."""
-        return self.blobs / f"{sha256}{PARQUET}"
+        name = f"{sha256}{PARQUET}"
+        if not is_blob_name(name):
+            raise _foreign("a private table")
+        return self.blobs / name
 
     def relative(self, path: Path) -> str:
         """The path as messages show it, from the folder of the series."""
@@ -107,6 +120,23 @@ class Layout:
 def release_name(number: int) -> str:
     """`0001`: the folder name of a release."""
     return f"{number:04d}"
+
+
+def _foreign(what: str) -> SeriesDamaged:
+    return SeriesDamaged(
+        f"The catalog names {what} in a way that is not the ledger's own.",
+        hint="run `reissue verify` to see what has changed, then restore the series from a backup.",
+    )
+
+
+def is_staged_name(name: str) -> bool:
+    """Whether a name is one that the ledger gives to folders of work under way."""
+    return _STAGED.fullmatch(name) is not None
+
+
+def is_release_name(name: str) -> bool:
+    """Whether a name is that of the folder of a release."""
+    return _RELEASE.fullmatch(name) is not None and name == release_name(int(name))
 
 
 def is_blob_name(name: str) -> bool:

@@ -4,12 +4,15 @@ A commit goes through four steps, and a process that dies in any of them leaves 
 or complete:
 
 1. every file is written to `private/staging` and synced; private tables get their names in `private/blobs`;
-2. one catalog transaction says that the release has happened;
-3. one rename moves the public files to `public/`;
-4. what is no longer needed is swept.
+2. one catalog transaction says that the release has happened, and appends a link to the chain;
+3. the head of the chain is kept outside, in the anchor;
+4. one rename moves the public files to `public/`;
+5. what is no longer needed is swept.
 
 Dying before the end of 2 leaves files that nobody refers to, which the next writer sweeps. Dying after
-it leaves a release whose move the next one to open the series finishes; until then it is read where it lies.
+it leaves a release whose move the next writer finishes; until then it is read where it lies. Readers never write.
+Whoever begins to write sees first that the catalog is whole (`chain`) and goes on from the anchor; every private table
+is compared with its SHA-256 when it is read. Nothing is believed that was not checked.
 
 `forget` removes an id from the only file that holds it. It does not overwrite the medium: copies in
 backups, in file system snapshots and in blocks that the disk has not reused are beyond its reach.
@@ -19,30 +22,34 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import polars as pl
 import sqlalchemy as sa
 
 from reissue.errors import (
+    InternalError,
     ParameterError,
+    ReissueWarning,
     SeriesDamaged,
     SeriesError,
-    SeriesLocked,
     StorageError,
     count_of,
     listed,
 )
-from reissue.ledger import catalog
+from reissue.ledger import catalog, chain
+from reissue.ledger.anchor import Anchor, refuse_restored, refuse_taken
 from reissue.ledger.creation import create_series, migrate, refuse_unless_series
-from reissue.ledger.durable import PRIVATE_FILE, storage, sync_folder, write_text
-from reissue.ledger.layout import PARQUET, Layout
+from reissue.ledger.durable import PRIVATE_FILE, is_own_file, storage, sync_folder, write_text
+from reissue.ledger.layout import PARQUET, RECORD, Layout, release_name
 from reissue.ledger.lock import WriterLock
+from reissue.ledger.outcome import refuse_missing, saying
 from reissue.ledger.people_parts import StoredIds
 from reissue.ledger.record import (
     ID,
@@ -57,9 +64,9 @@ from reissue.ledger.record import (
     format_of,
     utc_time,
 )
-from reissue.ledger.recovery import leftovers, policy_on_disk, recover, sound
+from reissue.ledger.recovery import policy_on_disk, recover, refuse_links, sound, unfinished
 from reissue.ledger.sqlite import Database
-from reissue.ledger.staging import new_staging_folder, stage_people, stage_release
+from reissue.ledger.staging import new_staging_folder, stage_people, stage_release, staged_files
 from reissue.ledger.stored_tables import TableFiles, Tables
 from reissue.ledger.transactions import (
     ReleaseRow,
@@ -75,16 +82,25 @@ from reissue.ledger.transactions import (
 from reissue.ledger.verify import Discrepancy, check_folder, verify
 
 T = TypeVar("T")
-Change = Callable[[sa.Connection], T]
+
+
+class Prepared(NamedTuple, Generic[T]):
+    """A change that is ready to be made."""
+
+    change: Callable[[sa.Connection], T]
+    files: list[Path]
+    """The files that it refers to; all must be there when it becomes final."""
 
 
 class Ledger:
     """The releases, policies and private tables of one series. Use `create` or `open`."""
 
-    def __init__(self, root: Path, shown: str, *, read_only: bool) -> None:
+    def __init__(self, root: Path, shown: str, *, read_only: bool, anchor: str | None = None) -> None:
         self._layout = Layout.of(root)
         self._shown = shown
         self._read_only = read_only
+        self.anchor_file = anchor
+        """Where the policy has the anchor kept; None for the state folder of the user."""
         self._database = Database(self._layout.catalog, shown, read_only=read_only)
         self._lock = WriterLock(self._layout.lock, shown)
         self._files = TableFiles(self._layout, shown)
@@ -94,20 +110,33 @@ class Ledger:
         return f"Ledger('{self._shown}')"
 
     @classmethod
-    def create(cls, folder: str | os.PathLike[str], policy_toml: str, adopted: Sequence[Entry] = ()) -> Ledger:
+    def create(
+        cls,
+        folder: str | os.PathLike[str],
+        policy_toml: str,
+        adopted: Sequence[Entry] = (),
+        *,
+        anchor: str | None = None,
+    ) -> Ledger:
         """Make a new series in a folder that is absent or empty, and open it.
 
-        `adopted` are releases made elsewhere, which it begins with: it has all of them, or there is no series.
+        `adopted` are releases made elsewhere, which it begins with: it has all of them, or there is no series. `anchor`
+        is the file that the policy has its head kept in.
         """
         shown = os.fspath(folder)
+        refuse_taken(anchor)
         create_series(Path(folder).resolve(), shown, policy_toml, adopted)
-        return cls.open(folder)
+        ledger = cls.open(folder, anchor=anchor, check=False)
+        with ledger.writing():  # finishes the moves of what was adopted, and keeps the first head
+            ledger._keep_outside()
+        return ledger
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str], *, check: bool = True) -> Ledger:
-        """Open the series in a folder, and finish what a dead writer left unfinished.
+    def open(cls, folder: str | os.PathLike[str], *, anchor: str | None = None, check: bool = True) -> Ledger:
+        """Open the series in a folder; nothing is written, whatever a dead writer left unfinished.
 
-        With `check=False` nothing is finished, swept or compared with public/: for looking at a damaged series.
+        With `check=False` nothing is compared with public/, and a catalog may be too old to be read: for looking at a
+        damaged series, and for writing.
         """
         shown = os.fspath(folder)
         root = Path(folder).resolve()
@@ -116,13 +145,10 @@ class Ledger:
             refuse_unless_series(layout, shown)
             places = (layout.private, layout.public, layout.catalog)
             writable = all(os.access(place, os.W_OK) for place in places if place.exists())
-            ledger = cls(root, shown, read_only=not writable)
-            with ledger.reading():
-                ledger._bring_up_to_date()
-                if check and leftovers(layout, sound(layout, ledger._database, shown)) and writable:
-                    # Reading needs none of this: whoever is writing, or writes next, does it or says why not.
-                    with suppress(SeriesLocked, StorageError), ledger.writing(), storage("Tidying up failed"):
-                        recover(layout, ledger._database, shown)
+            ledger = cls(root, shown, read_only=not writable, anchor=anchor)
+            ledger._refuse_unreadable(old=not check)
+            if check and (said := unfinished(layout, sound(layout, ledger._database, shown))):
+                warnings.warn(said, ReissueWarning, stacklevel=2)
         return ledger
 
     def close(self) -> None:
@@ -139,24 +165,66 @@ class Ledger:
         self.close()
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Be the one writer of the series within the block; blocks of the same ledger may be nested."""
+    def writing(self, *, settling: bool = False) -> Iterator[None]:
+        """Be the one writer of the series within the block; blocks of the same ledger may be nested.
+
+        Raises SeriesDamaged if the catalog is not as it was written, and NotContinued if it does not go on from its
+        anchor; the latter not when `settling` which copy of the series goes on.
+        """
         if self._read_only:
             raise StorageError(
                 f"The series in '{self._shown}' cannot be written to: its folder is read-only.",
                 hint="check the permissions of the folder and how it is mounted, or copy it elsewhere.",
             )
         with storage(f"The series in '{self._shown}' could not be locked"):
-            self._lock.acquire()
+            first = self._lock.acquire()
         try:
-            with self.reading():
+            with self._database.writing():
+                if first:
+                    with storage(f"The series in '{self._shown}' could not be made ready to be written to"):
+                        self._begin(settling=settling)
                 yield
         finally:
             self._lock.release()
 
-    def reading(self) -> AbstractContextManager[None]:
-        """Ask the catalog over one connection within the block; every question still sees what is there by then."""
-        return self._database.together()
+    def _begin(self, *, settling: bool) -> None:
+        """See that the series is whole and goes on from its anchor; then bring it into order."""
+        refuse_links(self._layout)
+        links = self._database.read(partial(chain.require_whole, shown=self._shown))
+        self._bring_up_to_date()
+        if not links:
+            links = self._database.read(chain.every)
+        release, _ = self._database.read(last_release)
+        self._series = links[0].head
+        if not settling:
+            refuse_restored(links, self._shown)
+            if said := self._anchor().check(links, release, self._shown):
+                warnings.warn(said, ReissueWarning, stacklevel=4)
+        recover(self._layout, self._database, self._shown)
+
+    def _anchor(self) -> Anchor:
+        return Anchor.of(self._series, self.anchor_file)
+
+    def _keep_outside(self) -> None:
+        """Write the anchor, for the holder of the lock. In the state folder of the user that need not succeed."""
+        link, (release, _) = self._database.read(lambda one: (chain.last(one), last_release(one)))
+        if link is None:
+            raise InternalError("there is no chain to keep the head of")
+        anchor = self._anchor()
+        try:
+            anchor.write(self._series, link, release)
+        except StorageError as error:
+            if anchor.asked:
+                raise
+            warnings.warn(f"{error.what} An older copy would not be noticed.", ReissueWarning, stacklevel=4)
+
+    def head(self) -> chain.Link | None:
+        """The last link of the chain; None for a series of an older version that nothing was written to since."""
+        return self._database.read(chain.last)
+
+    def links(self) -> list[chain.Link]:
+        """All links of the chain, the first one first."""
+        return self._database.read(chain.every)
 
     # Policies
 
@@ -170,26 +238,35 @@ class Ledger:
         rows = self._database.read(rows_of(catalog.POLICIES))
         return [_policy_version(row) for row in rows]
 
-    def amend(self, toml: str, reason: str) -> PolicyVersion:
-        """Record a new version of the policy and rewrite policy.toml."""
+    def amend(self, toml: str, reason: str, *, anchor: str | None) -> PolicyVersion:
+        """Record a new version of the policy and rewrite policy.toml; `anchor` is the file it names for the head."""
         if not reason.strip():
             raise ParameterError(
                 "The 'reason' parameter of amend must say why the policy changes. Got an empty text instead."
             )
         layout = self._layout
+        if anchor != self.anchor_file:
+            refuse_taken(anchor)
 
-        def prepare() -> Change[None]:
+        def prepare() -> Prepared[None]:
             folder = new_staging_folder(layout)
-            write_text(layout.staged_policy(folder.name), toml, PRIVATE_FILE)
+            text = layout.staged_policy(folder.name)
+            write_text(text, toml, PRIVATE_FILE)
             sync_folder(folder)
             sync_folder(layout.staging)
-            return partial(amend_policy, toml=toml, reason=reason, staged=folder.name)
+            return Prepared(partial(amend_policy, toml=toml, reason=reason, staged=folder.name), [text])
 
-        self._change(
-            prepare,
-            failure="The new policy was not recorded",
-            unfinished="The new policy is recorded, but policy.toml could not be rewritten yet",
-        )
+        with self.writing():  # goes on from the anchor there was
+            self.anchor_file, before = anchor, self.anchor_file
+            try:
+                self._change(
+                    prepare,
+                    failure="The new policy was not recorded",
+                    unfinished="The new policy is recorded, but what belongs to it could not be finished yet",
+                )
+            except BaseException:
+                self.anchor_file = before
+                raise
         return self.policy
 
     def policy_file_differs(self) -> bool:
@@ -221,22 +298,30 @@ class Ledger:
 
         newcomers: Callable[[], None] = lambda: None  # noqa: E731
 
-        def prepare() -> Change[ReleaseRow]:
+        def prepare() -> Prepared[ReleaseRow]:
             nonlocal newcomers
             before = self._database.read(partial(before_release, entry=entry, parent=parent))
             people = None if entry.people is None else self._ids.with_new(entry.people, before.people)
             staged = stage_release(self._layout, entry, number, before.chain, kept=before.kept, people=people)
             if people is not None and staged.people is not None:
                 newcomers = partial(self._ids.added, before.people, staged.people, people)
-            return partial(add_release, entry=entry, parent=parent, staged=staged, summary=summary)
+            change = partial(add_release, entry=entry, parent=parent, staged=staged, summary=summary)
+            return Prepared(change, staged_files(self._layout, staged))
 
         row = self._change(
             prepare,
             failure=f"Release {number} was not committed",
-            unfinished=f"Release {number} is committed, but its files could not be moved to public/ yet",
+            unfinished=f"Release {number} is committed, but what belongs to it could not be finished yet",
         )
         newcomers()
-        return self._record(row)
+        record = self._record(row)
+        lost = [name for name in [RECORD, *record.files] if not is_own_file(self._layout.release(number) / name)]
+        if lost:
+            raise SeriesDamaged(
+                f"Release {number} is committed, but {listed(lost)} is not in public/{release_name(number)}.",
+                hint="somebody moved or removed files meanwhile. Do not publish it again: the release counts as out.",
+            )
+        return record
 
     def table(self, number: int, name: str) -> pl.DataFrame:
         """A private table of a release."""
@@ -263,7 +348,7 @@ class Ledger:
             raise ParameterError(
                 f"Release {number} has no public table of this name.", hint=f"it has {listed(sorted(known))}."
             )
-        return self._files.read(*(folder / file for folder in self._places(row)))
+        return self._files.read(known[file], *(folder / file for folder in self._places(row)))
 
     def check_public(self, number: int) -> None:
         """Raise SeriesDamaged unless the public files of a release are as they were committed."""
@@ -274,7 +359,7 @@ class Ledger:
             raise SeriesDamaged(
                 f"The public files of release {number} are not as they were committed.",
                 problems=[str(finding) for finding in found],
-                hint="run `reissue log --verify` to see what else has changed, then restore the files from a backup.",
+                hint="run `reissue verify` to see what else has changed, then restore the files from a backup.",
             )
 
     def _release_row(self, number: int) -> ReleaseRow:
@@ -328,12 +413,14 @@ class Ledger:
         """
         erased = 0
 
-        def prepare() -> Change[None]:
+        def prepare() -> Prepared[None]:
             nonlocal erased
             parts, erased = self._ids.without(numbers)
             if not erased:
-                return lambda connection: None
-            return partial(replace_people, parts=stage_people(self._layout, parts), erased=erased)
+                return Prepared(lambda connection: None, [])
+            files = stage_people(self._layout, parts)
+            change = partial(replace_people, parts=files, erased=erased)
+            return Prepared(change, [self._layout.blob(file.sha256) for file in files])
 
         self._change(
             prepare,
@@ -353,55 +440,74 @@ class Ledger:
 
     # How every change is made
 
-    def _change(self, prepare: Callable[[], Change[T]], *, failure: str, unfinished: str) -> T:
+    def _change(self, prepare: Callable[[], Prepared[T]], *, failure: str, unfinished: str) -> T:
         """Prepare files, commit one transaction, then put everything in its place; gives what the transaction gave.
 
         `prepare` writes files that nothing refers to and gives the transaction. Until that has committed the series is
         as it was; afterwards the change has happened, and what could not be finished is finished by whoever comes next.
+        Every error says which of the two it is.
         """
         with self.writing():
-            with storage(failure):
-                recover(self._layout, self._database, self._shown)
-            try:
-                with storage(failure):
-                    change = prepare()
-            except BaseException:
-                self._tidy()
-                raise
-            try:
-                result = self._database.write(change)
-            except BaseException:
-                # As long as the log of a failed transaction lies there with somebody else's connection
-                # on it, a crash could still bring the transaction back to life, and with it its files.
-                self._database.let_go()
-                if not self._database.has_log:
-                    self._tidy()
-                raise
-            with storage(unfinished, hint="do not repeat it: opening the series finishes what is left to do."):
-                recover(self._layout, self._database, self._shown)
+            with saying(failure, unless=unfinished):
+                result = self._commit(*self._prepared(prepare, failure), unfinished)
+            done = "do not repeat it: the next writer finishes what is left to do."
+            with saying(unfinished), storage(unfinished, hint=done):
+                try:
+                    self._keep_outside()
+                finally:
+                    recover(self._layout, self._database, self._shown)
             return result
+
+    def _prepared(self, prepare: Callable[[], Prepared[T]], failure: str) -> Prepared[T]:
+        try:
+            with storage(failure):
+                return prepare()
+        except BaseException:
+            self._tidy()
+            raise
+
+    def _commit(self, change: Callable[[sa.Connection], T], files: Sequence[Path], unfinished: str) -> T:
+        before = self._database.read(chain.last)
+
+        def last_look(connection: sa.Connection) -> T:
+            result = change(connection)
+            self._lock.require()
+            refuse_missing(self._layout, files)
+            return result
+
+        try:
+            return self._database.write(last_look)
+        except BaseException as error:
+            # As long as the log of a failed transaction lies there with somebody else's connection
+            # on it, a crash could still bring the transaction back to life, and with it its files.
+            self._database.let_go()
+            if self._database.read(chain.last) != before:  # it failed at its very end, when it had happened
+                raise StorageError(
+                    f"{unfinished}.", hint="do not repeat it: the next writer goes on from it."
+                ) from error
+            if not self._database.has_log:
+                self._tidy()
+            raise
 
     def _tidy(self) -> None:
         """After a failure: free the space now if possible, else the next writer does."""
         with suppress(SeriesError, OSError):
             recover(self._layout, self._database, self._shown)
 
-    def _bring_up_to_date(self) -> None:
+    def _refuse_unreadable(self, *, old: bool) -> None:
         found, record = self._database.read(lambda one: (catalog.version(one), catalog.last_record(one)))
         catalog.check_version(found, self._shown)
         # Of the last release only: a version that does not know its format never wrote one after it.
         with suppress(json.JSONDecodeError):  # what is wrong with a record that is none, verify says
             check_format(format_of(json.loads(record or "{}")), self._shown)
-        if found == len(catalog.MIGRATIONS):
-            return
-        if self._read_only:
-            if found >= catalog.READABLE:
-                return
+        if found < catalog.READABLE and not old:
             raise SeriesError(
-                f"The series in '{self._shown}' was written by an older version of Reissue and is read-only.",
-                hint="open it once where it may be written to; that brings its catalog up to date.",
+                f"The series in '{self._shown}' was written by an old version of Reissue and cannot be read as it is.",
+                hint="bring it up to date with `reissue resume <series> --reason <why>`.",
             )
-        with self.writing():
+
+    def _bring_up_to_date(self) -> None:
+        if self._database.read(catalog.version) < len(catalog.MIGRATIONS):
             migrate(self._database)
 
 

@@ -2,7 +2,8 @@
 
 It is a `flock` on `private/lock`: the kernel lets go of it when the process that holds it dies, however
 it dies, and it keeps out a second ledger of the same process too. The file itself stays for ever and says
-nothing; removing it would let two writers in.
+nothing. Should it be removed or replaced, another writer could come in; so whoever holds it looks again, before a
+change becomes final, whether the file that is locked is still the one in its place.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class WriterLock:
         """Whether this ledger is the writer."""
         return self._descriptor is not None
 
-    def acquire(self) -> None:
-        """Become the writer or raise SeriesLocked; does not wait for another writer."""
+    def acquire(self) -> bool:
+        """Become the writer or raise SeriesLocked; does not wait for another writer. Whether it was not yet."""
         if not self._thread.acquire(blocking=False):
             raise self._locked()
         try:
@@ -50,6 +51,15 @@ class WriterLock:
         except BaseException:
             self._thread.release()
             raise
+        return self._depth == 1
+
+    def require(self) -> None:
+        """Raise SeriesLocked unless the file that is locked is still in its place."""
+        if self._descriptor is None or not self._in_place(self._descriptor):
+            raise SeriesLocked(
+                f"The lock of the series in '{self._shown}' was removed or replaced, so somebody else may be writing.",
+                hint="find out who removed private/lock, then try again; nothing should ever remove it.",
+            )
 
     def release(self) -> None:
         """Undo one `acquire`; the last one frees the lock."""
@@ -60,13 +70,17 @@ class WriterLock:
 
     def _take(self) -> int:
         # O_RDWR, because network file systems grant an exclusive lock only on a writable descriptor.
-        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        descriptor = os.open(self._path, flags, PRIVATE_FILE)
         deadline = time.monotonic() + _PATIENCE
         try:
             while True:
                 try:
                     fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    return descriptor
+                    if self._in_place(descriptor):
+                        return descriptor
+                    replaced, descriptor = descriptor, os.open(self._path, flags, PRIVATE_FILE)
+                    os.close(replaced)
                 except OSError as error:
                     if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                         raise StorageError(
@@ -79,6 +93,14 @@ class WriterLock:
         except BaseException:
             os.close(descriptor)
             raise
+
+    def _in_place(self, descriptor: int) -> bool:
+        """Whether an open file is the one that the path leads to."""
+        try:
+            there = self._path.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(os.fstat(descriptor), there)
 
     def _drop(self) -> None:
         if self._descriptor is not None:

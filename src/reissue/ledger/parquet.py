@@ -8,8 +8,9 @@ Parquet does for all strings that repeat; it has those that occur, in alphabetic
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -98,37 +99,32 @@ def unpacked(pack: pl.DataFrame, name: str, shown: str) -> pl.DataFrame:
     return pl.DataFrame({column.removeprefix(prefix): pack[column][0] for column in kinds})
 
 
-def read(path: Path, shown: str, columns: list[str] | None = None) -> pl.DataFrame:
-    """Read a file back, or some of its columns; `shown` is its name in messages.
+def read(path: Path, sha256: str, shown: str, columns: list[str] | None = None) -> pl.DataFrame:
+    """Read a file back, or some of its columns, unless its bytes are others than those with this SHA-256.
 
-    A missing file stays a FileNotFoundError.
+    `shown` is its name in messages. A missing file stays a FileNotFoundError.
     """
+    # The very bytes that were looked at are read: a file could change in between.
+    data = path.read_bytes()
+    if hashlib.sha256(data).hexdigest() != sha256:
+        raise _changed(shown)
     try:
-        return pl.read_parquet(path, columns=columns, glob=False, hive_partitioning=False)
-    except pl.exceptions.PolarsError:
+        return pl.read_parquet(data, columns=columns)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raise _unreadable(shown) from None
 
 
-def rows_in(path: Path, shown: str) -> int:
-    """The number of rows, from the footer; errors as with `read`."""
-    try:
-        return int(pl.scan_parquet(path, glob=False, hive_partitioning=False).select(pl.len()).collect().item())
-    except pl.exceptions.PolarsError:
-        raise _unreadable(shown) from None
-
-
-def read_column(paths: Sequence[Path], name: str) -> pl.Series | None:
-    """One column of many files, which are read at the same time; None if any cannot be read."""
-    try:
-        return pl.read_parquet(list(paths), columns=[name], glob=False, hive_partitioning=False)[name]
-    except (OSError, pl.exceptions.PolarsError):
-        return None
+def _changed(shown: str) -> SeriesDamaged:
+    return SeriesDamaged(
+        f"The file {shown} is not as it was written: its SHA-256 is another.",
+        hint="run `reissue verify` to see what else has changed, then restore the series from a backup.",
+    )
 
 
 def _unreadable(shown: str) -> SeriesDamaged:
     return SeriesDamaged(
         f"The file {shown} cannot be read as Parquet, or does not hold what it should.",
-        hint="run `reissue log --verify` to see what else has changed, then restore the file from a backup.",
+        hint="run `reissue verify` to see what else has changed, then restore the series from a backup.",
     )
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise, takewhile
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -98,8 +97,8 @@ class StoredIds:
         if same < len(before):
             ids = ids.head(before[same].first)
         if parts[same:]:
-            read = self.files.read_column([self._path(part) for part in parts[same:]], ID)
-            ids = _joined(ids, read) if same else read
+            read = [self._part(part)[ID] for part in parts[same:]]
+            ids = _joined([ids, *read] if same else read)
         self._read_before = (parts, ids)
         return ids
 
@@ -109,7 +108,7 @@ class StoredIds:
         before, ids = self._read_before
         if before == parts and ids.dtype == people.schema[ID]:
             kept = [one for one in parts if one.first < part.first]
-            self._read_before = ([*kept, part], _joined(ids.head(part.first), people[ID]))
+            self._read_before = ([*kept, part], _joined([ids.head(part.first), people[ID]]))
 
     def let_go(self) -> None:
         """Keep no ids in memory any longer."""
@@ -121,19 +120,18 @@ class StoredIds:
             return 0
         last = parts[-1]
         if last.sha256 not in self._sizes:
-            self._sizes[last.sha256] = self.files.rows_in(self._path(last))
+            self._part(last)
         return last.first + self._sizes[last.sha256]
 
     def _part(self, part: IdFile) -> pl.DataFrame:
-        return self.files.read(self._path(part))
+        found = self.files.blob(part.sha256)
+        self._sizes[part.sha256] = found.height
+        return found
 
-    def _path(self, part: IdFile) -> Path:
-        return self.files.layout.blob(part.sha256)
 
-
-def _joined(ids: pl.Series, more: pl.Series) -> pl.Series:
+def _joined(parts: Sequence[pl.Series]) -> pl.Series:
     """One after the other; in one piece, unless that takes long, because each piece is looked into by itself."""
-    return pl.concat([ids, more], rechunk=ids.len() + more.len() <= LARGE)
+    return pl.concat(parts, rechunk=sum(part.len() for part in parts) <= LARGE)
 
 
 def first_to_merge(sizes: Sequence[int]) -> int:

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from reissue.errors import SeriesDamaged, listed
+from reissue.errors import SeriesDamaged, StorageError, listed
 from reissue.ledger import catalog
 from reissue.ledger.durable import (
     PRIVATE_FOLDER,
     PUBLIC_FOLDER,
+    is_own_file,
+    is_own_folder,
     move,
     names_in,
     new_folder,
@@ -24,7 +26,7 @@ from reissue.ledger.durable import (
     remove_tree,
     sync_folder,
 )
-from reissue.ledger.layout import Layout, is_blob_name, release_name
+from reissue.ledger.layout import Layout, is_blob_name, is_release_name, is_staged_name, release_name
 from reissue.ledger.sqlite import Database
 from reissue.ledger.transactions import referenced_blobs
 
@@ -51,7 +53,7 @@ class Known:
 def sound(layout: Layout, database: Database, shown: str) -> Known:
     """What the catalog knows; SeriesDamaged is raised if public/ holds releases that it does not know."""
     # First the folder, then the catalog: a writer that commits in between cannot make us see a ghost.
-    present = [name for name in names_in(layout.public) if name.isdecimal()]
+    present = [name for name in names_in(layout.public) if is_release_name(name)]
     known = database.read(Known.read)
     ahead = [f"public/{name}" for name in present if name not in known.releases]
     if ahead:
@@ -67,23 +69,66 @@ def sound(layout: Layout, database: Database, shown: str) -> Known:
     return known
 
 
-def leftovers(layout: Layout, known: Known) -> bool:
-    """Whether a writer has something to finish or to sweep."""
-    return bool(names_in(layout.staging) or _superfluous(names_in(layout.blobs), known.blobs))
+def unfinished(layout: Layout, known: Known) -> str | None:
+    """What a reader says of work that a writer has not finished, if there is any; a reader finishes nothing."""
+    present = set(names_in(layout.public))
+    waiting = [name for name in known.releases if name not in present]
+    if waiting:
+        return (
+            f"The files of {listed(waiting)} are not in public/ yet: whoever made the release has not finished or was "
+            "stopped. They are read where they lie; the next publication, or `reissue resume`, moves them."
+        )
+    if any(map(is_staged_name, names_in(layout.staging))):
+        return "A publication is under way or was stopped; this is the series as it was before."
+    return None
 
 
 def recover(layout: Layout, database: Database, shown: str) -> None:
-    """Finish the moves that a dead writer left, then sweep. Only for the holder of the lock."""
+    """Finish the moves that a dead writer left, then sweep. Only for the holder of the lock.
+
+    Nothing is followed or touched that is not of the ledger's own making, and nothing is removed because a row is
+    missing: whoever calls this has seen that the catalog is whole.
+    """
+
+    def work(known: Known) -> None:
+        _finish_moves(layout, known)
+        _sweep(layout, known)
+
+    refuse_links(layout)
     known = sound(layout, database, shown)
     _restore_empty_folders(layout, known)
-    _finish_moves(layout, known)
-    _sweep(layout, known)
+    if not _leftovers(layout, known):
+        return
+    try:
+        # In a transaction, as the one in which a release becomes final: should two hold a lock, because somebody
+        # removed its file, one of them still cannot sweep what the other is about to commit.
+        database.write(lambda connection: work(Known.read(connection)))
+    except StorageError:
+        # A full disk has no room for a transaction, and sweeping is what makes room.
+        work(known)
+
+
+def _leftovers(layout: Layout, known: Known) -> bool:
+    """Whether there is something to finish or to sweep."""
+    return any(map(is_staged_name, names_in(layout.staging))) or bool(_superfluous(names_in(layout.blobs), known.blobs))
+
+
+def refuse_links(layout: Layout) -> None:
+    """Raise SeriesDamaged if a folder of the series is a link, which would lead the ledger elsewhere."""
+    places = (layout.private, layout.staging, layout.blobs, layout.public, layout.catalog)
+    linked = [layout.relative(place) for place in places if place.is_symlink()]
+    if linked:
+        raise SeriesDamaged(
+            f"In the folder of the series {listed(linked)} leads elsewhere, by a link.",
+            hint="put the folder itself there; only the folder of the whole series may be a link.",
+        )
 
 
 def policy_on_disk(layout: Layout, staged: str) -> bytes | None:
     """What policy.toml says, or will say when its move is finished; None when it is missing."""
-    for path in (layout.staged_policy(staged), layout.policy):
-        if path.is_file():
+    waiting = [layout.staged_policy(staged)] if is_staged_name(staged) else []
+    for path in (*waiting, layout.policy):
+        if is_own_file(path):
             return path.read_bytes()
     return None
 
@@ -103,17 +148,17 @@ def _finish_moves(layout: Layout, known: Known) -> None:
     """Move committed files from staging/ to their place."""
     present = set(names_in(layout.public))
     for name, staged in known.releases.items():
-        if name not in present and (source := layout.staged_release(staged)).is_dir():
+        if name not in present and is_own_folder(source := layout.staged_release(staged)):
             move(source, layout.public / name)
-    amended = layout.staged_policy(known.policy)
-    if known.policy and amended.is_file():
+    if known.policy and is_own_file(amended := layout.staged_policy(known.policy)):
         move(amended, layout.policy)
 
 
 def _sweep(layout: Layout, known: Known) -> None:
     """Remove what no release refers to: abandoned staging folders and superseded or orphaned blobs."""
-    for name in names_in(layout.staging):
-        remove_tree(layout.staging / name)  # should a power cut bring it back, the next writer sweeps it again
+    for name in filter(is_staged_name, names_in(layout.staging)):
+        if is_own_folder(folder := layout.staging / name):
+            remove_tree(folder)  # should a power cut bring it back, the next writer sweeps it again
     for name in _superfluous(names_in(layout.blobs), known.blobs):
         remove_file(layout.blobs / name)
 

@@ -22,7 +22,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from sqlalchemy.pool import NullPool
 
-from reissue.errors import SeriesDamaged, SeriesError, SeriesLocked, StorageError
+from reissue.errors import InternalError, SeriesDamaged, SeriesError, SeriesLocked, StorageError
 
 T = TypeVar("T")
 
@@ -33,6 +33,7 @@ _PRAGMAS = (
     "PRAGMA synchronous = FULL",  # a commit is on the medium when it returns
     "PRAGMA fullfsync = ON",  # macOS
     "PRAGMA foreign_keys = ON",
+    "PRAGMA secure_delete = ON",  # what is erased is overwritten
 )
 _CHECKS = ("PRAGMA integrity_check", "PRAGMA foreign_key_check")
 
@@ -58,7 +59,7 @@ class Database:
     def read(self, query: Callable[[sa.Connection], T]) -> T:
         """Run a query in one read transaction. It may be run more than once."""
         with self._explained():
-            if self._read_only:
+            if not self._shared.wanted:
                 return self._read_undisturbed(query)
             try:
                 return self._run(query, "BEGIN")
@@ -77,8 +78,11 @@ class Database:
             return self._run(change, "BEGIN IMMEDIATE")
 
     @contextmanager
-    def together(self) -> Iterator[None]:
-        """Let all calls of this thread in the block share one connection; each is a transaction of its own as ever."""
+    def writing(self) -> Iterator[None]:
+        """Let all calls of this thread in the block share one connection; each is a transaction of its own as ever.
+
+        Outside of such a block everything is read without touching anything.
+        """
         self._shared.enter()
         try:
             yield
@@ -175,7 +179,7 @@ class Database:
 
     def _explain(self, error: BaseException | None) -> SeriesError:
         primary = _primary_code(error)
-        if primary in _DAMAGED:
+        if primary in _DAMAGED or _no_text(error):
             return SeriesDamaged(
                 f"The catalog of the series in '{self._shown}' is damaged.",
                 hint="restore private/ from a backup; `reissue log --verify` shows what is still sound.",
@@ -195,6 +199,11 @@ def _primary_code(error: BaseException | None) -> int | None:
     return None if code is None else code & 0xFF
 
 
+def _no_text(error: BaseException | None) -> bool:
+    """Whether the driver found bytes where a text should be."""
+    return isinstance(error, sqlite3.OperationalError) and "Could not decode" in str(error)
+
+
 def integrity_problems(connection: sa.Connection) -> list[str]:
     """What SQLite finds wrong with its own file."""
     found = [str(row[0]) for row in connection.exec_driver_sql(_CHECKS[0]) if row[0] != "ok"]
@@ -202,6 +211,24 @@ def integrity_problems(connection: sa.Connection) -> list[str]:
     if dangling:
         found.append(f"{dangling} rows refer to rows that are not there")
     return found
+
+
+class Text(bytes):
+    """A text of the database as it lies there; a bit that flipped may have made it no text at all."""
+
+
+@contextmanager
+def texts_as_bytes(connection: sa.Connection) -> Iterator[sqlite3.Connection]:
+    """The connection behind, in the same transaction, which gives texts as bytes: any text can be read like that."""
+    raw = connection.connection.driver_connection
+    if not isinstance(raw, sqlite3.Connection):
+        raise InternalError("the catalog is not SQLite")
+    before = raw.text_factory
+    raw.text_factory = Text
+    try:
+        yield raw
+    finally:
+        raw.text_factory = before
 
 
 _asked = threading.local()

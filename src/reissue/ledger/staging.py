@@ -71,7 +71,14 @@ def stage_release(
     if small:
         tables |= dict.fromkeys(small, Blob(written[PACK, ""].sha256, packed=True))
     part = None if people is None else IdFile(people[NUMBER][0], written[PEOPLE, ""].sha256)
-    return Staged(folder.name, record, chain, {**kept, **tables}, part)
+    return Staged(folder.name, record, chain, tuple(files), {**kept, **tables}, part)
+
+
+def staged_files(layout: Layout, staged: Staged) -> list[Path]:
+    """The files of a release that are in the folder of work under way, or have their names already."""
+    public = layout.staged_release(staged.folder)
+    named = {blob.sha256 for blob in staged.tables.values()} | ({staged.people.sha256} if staged.people else set())
+    return [public / RECORD, *(public / name for name in staged.files), *map(layout.blob, sorted(named))]
 
 
 def stage_people(layout: Layout, parts: Sequence[pl.DataFrame]) -> list[IdFile]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import polars as pl
 
 from reissue.errors import SeriesDamaged
 from reissue.ledger.durable import storage
 from reissue.ledger.layout import Blob, Layout
-from reissue.ledger.parquet import read, read_column, rows_in, unpacked
-
-T = TypeVar("T")
+from reissue.ledger.parquet import read, unpacked
 
 
 @dataclass(frozen=True, repr=False)
@@ -25,36 +22,22 @@ class TableFiles:
     shown: str
     """The folder of the series in messages."""
 
-    def read(self, *places: Path) -> pl.DataFrame:
-        """A table, from the first place where it is."""
-        return self._explained(read, places)
+    def blob(self, sha256: str, columns: list[str] | None = None) -> pl.DataFrame:
+        """A private table, or some of its columns."""
+        return self.read(sha256, self.layout.blob(sha256), columns=columns)
 
-    def read_columns(self, path: Path, columns: list[str]) -> pl.DataFrame:
-        """Some columns of a table."""
-        return self._explained(lambda place, shown: read(place, shown, columns), [path])
-
-    def rows_in(self, path: Path) -> int:
-        """How many rows a table has, from the footer of its file."""
-        return self._explained(rows_in, [path])
-
-    def read_column(self, paths: Sequence[Path], name: str) -> pl.Series:
-        """One column of many tables, one after the other."""
-        found = read_column(paths, name)
-        if found is None:  # one by one, to say which cannot be read
-            found = pl.concat([self.read(path)[name] for path in paths])
-        return found
-
-    def _explained(self, work: Callable[[Path, str], T], places: Sequence[Path]) -> T:
+    def read(self, sha256: str, *places: Path, columns: list[str] | None = None) -> pl.DataFrame:
+        """The table with this SHA-256, from the first place where it is."""
         shown = self.layout.relative(places[0])
         with storage(f"The file {shown} could not be read"):
             for place in places:
                 try:
-                    return work(place, shown)
-                except FileNotFoundError:
+                    return read(place, sha256, shown, columns)
+                except (FileNotFoundError, NotADirectoryError):
                     continue
         raise SeriesDamaged(
             f"The file {shown} of the series in '{self.shown}' is missing.",
-            hint="run `reissue log --verify` to see what else is missing, then restore it from a backup.",
+            hint="run `reissue verify` to see what else is missing, then restore the series from a backup.",
         )
 
 
@@ -69,19 +52,19 @@ class Tables(Mapping[str, pl.DataFrame]):
 
     def __getitem__(self, name: str) -> pl.DataFrame:
         blob = self._blobs[name]
-        path = self._files.layout.blob(blob.sha256)
         if not blob.packed:
-            return self._files.read(path)
+            return self._files.blob(blob.sha256)
         if blob.sha256 not in self._packs:
-            self._packs[blob.sha256] = self._files.read(path)
-        return unpacked(self._packs[blob.sha256], name, self._files.layout.relative(path))
+            self._packs[blob.sha256] = self._files.blob(blob.sha256)
+        layout = self._files.layout
+        return unpacked(self._packs[blob.sha256], name, layout.relative(layout.blob(blob.sha256)))
 
     def columns(self, name: str, columns: list[str]) -> pl.DataFrame:
         """Some columns of a table; of a large one nothing else is read."""
         blob = self._blobs[name]
         if blob.packed:
             return self[name].select(columns)
-        return self._files.read_columns(self._files.layout.blob(blob.sha256), columns)
+        return self._files.blob(blob.sha256, columns)
 
     def __contains__(self, name: object) -> bool:
         return name in self._blobs

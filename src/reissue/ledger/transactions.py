@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import sqlalchemy as sa
 
 from reissue.errors import InternalError, StaleDraft, count_of
-from reissue.ledger import catalog
+from reissue.ledger import catalog, chain
 from reissue.ledger.layout import Blob
 from reissue.ledger.record import Entry, now, utc_text
 
@@ -31,6 +31,8 @@ class Staged:
     record: str
     """The text of release.json."""
     chain: str
+    files: tuple[str, ...]
+    """The names of the public files."""
     tables: dict[str, Blob]
     """The file of each private table."""
     people: IdFile | None
@@ -65,11 +67,12 @@ def rows_of(query: sa.Select[Any], **values: object) -> Callable[[sa.Connection]
     return lambda connection: connection.execute(query, values).all()
 
 
-def add_event(connection: sa.Connection, kind: str, detail: str) -> None:
-    """Record an event in the transaction of the connection."""
+def add_event(connection: sa.Connection, kind: str, detail: str) -> str:
+    """Record an event in the transaction of the connection; gives the part that is to be sealed."""
     last = connection.scalar(catalog.LAST_EVENT) or 0
     values = {"number": last + 1, "time": utc_text(now()), "kind": kind, "detail": detail}
     connection.execute(catalog.events.insert(), values)
+    return chain.event_part(last + 1)
 
 
 def current_people(connection: sa.Connection) -> list[IdFile]:
@@ -167,10 +170,13 @@ def add_release(connection: sa.Connection, entry: Entry, parent: int, staged: St
     tables = [{"release_number": parent + 1, "name": name, "sha256": str(blob)} for name, blob in staged.tables.items()]
     if tables:
         connection.execute(catalog.blobs.insert(), tables)
+    sealed = [chain.release_part(parent + 1), chain.tables_part(parent + 1)]
     if staged.people is not None:
         add_people(connection, staged.people)
+        sealed.append(chain.PEOPLE)
     if entry.event is not None:
-        add_event(connection, *entry.event)
+        sealed.append(add_event(connection, *entry.event))
+    chain.append(connection, chain.RELEASED, sealed)
     return SimpleNamespace(**release)
 
 
@@ -178,11 +184,13 @@ def amend_policy(connection: sa.Connection, toml: str, reason: str, staged: str)
     """Record a new version of the policy and the event."""
     number = last_policy(connection) + 1
     add_policy(connection, number, toml, reason, staged)
-    add_event(connection, "amended", f"policy version {number}")
+    event = add_event(connection, "amended", f"policy version {number}")
+    chain.append(connection, chain.AMENDED, [chain.policy_part(number), event])
 
 
 def replace_people(connection: sa.Connection, parts: Sequence[IdFile], erased: int) -> None:
     """Replace parts of the table of ids by parts with fewer ids, and record how many were erased."""
     for part in parts:
         connection.execute(catalog.OTHER_PEOPLE, {"first": part.first, "sha256": part.sha256})
-    add_event(connection, "forgot", count_of(erased, "id"))
+    event = add_event(connection, "forgot", count_of(erased, "id"))
+    chain.append(connection, chain.FORGOT, [chain.PEOPLE, event])

@@ -19,9 +19,10 @@ import sqlalchemy as sa
 
 from reissue.errors import InternalError, SeriesDamaged
 from reissue.ledger import catalog
+from reissue.ledger.chain import Break, breaks
 from reissue.ledger.creation import refuse_unless_series
 from reissue.ledger.durable import names_in, sha256_of, storage
-from reissue.ledger.layout import RECORD, Layout, is_blob_name, release_name
+from reissue.ledger.layout import RECORD, Layout, is_blob_name, is_staged_name, release_name
 from reissue.ledger.record import canonical, chain_value, check_format, format_of
 from reissue.ledger.recovery import policy_on_disk
 from reissue.ledger.sqlite import Database, integrity_problems
@@ -54,6 +55,8 @@ class _Expected:
     policy_staged: str
     problems: list[str]
     """What the database finds wrong with itself."""
+    breaks: list[Break]
+    """What is not as it was sealed."""
 
 
 def verify(folder: str | os.PathLike[str]) -> list[Discrepancy]:
@@ -81,6 +84,8 @@ def _findings(layout: Layout, database: Database, shown: str) -> Iterator[Discre
         records = expected.records
         for problem in expected.problems:
             yield Discrepancy(own_name, f"the database is damaged: {problem}")
+        for one in expected.breaks:
+            yield Discrepancy(own_name, str(one))
         for gap in sorted(set(range(1, max(records, default=0))) - set(records)):
             yield Discrepancy(own_name, f"release {gap} is missing from it")
     yield from _check_releases(layout, records, expected, shown)
@@ -111,6 +116,7 @@ def _expected(connection: sa.Connection, shown: str) -> _Expected:
         policy=policies[-1].toml.encode(),
         policy_staged=policies[-1].staged,
         problems=problems,
+        breaks=breaks(connection),
     )
 
 
@@ -159,8 +165,8 @@ def check_folder(
 ) -> Iterator[Discrepancy]:
     """What is wrong with the public files of one release."""
     public = layout.release(number)
-    waiting = layout.staged_release(staged)
-    folder = waiting if staged and not public.is_dir() and waiting.is_dir() else public
+    waiting = layout.staged_release(staged) if is_staged_name(staged) else public
+    folder = waiting if not public.is_dir() and waiting.is_dir() else public
     found = list(_check_files(folder, layout.relative(public), record, files))
     if found and folder == waiting and public.is_dir():  # its move was finished while we looked
         found = list(_check_files(public, layout.relative(public), record, files))

@@ -34,7 +34,7 @@ from reissue.publishing import archive
 from reissue.publishing.adoptable import GROUP as GROUP_NUMBER
 from reissue.publishing.adoptable import Given, check_members, given_tables, given_view
 from reissue.publishing.inspection import without_people
-from reissue.publishing.policy import Policy, key_of, with_absolute_key
+from reissue.publishing.policy import Policy, key_of, with_absolute_paths
 from reissue.publishing.series import Series
 from reissue.tables.coding import KnownBefore, code_table
 from reissue.tables.frames import Library
@@ -68,7 +68,7 @@ def adopt(
     such a column rows with the same cells are one. Who was in them stands in the policy's person column, if the
     tables have it (it is not kept with what was published), or in the table `members`: person, release, group.
     """
-    policy = with_absolute_key(Policy.read(policy) if isinstance(policy, str | Path) else policy)
+    policy = with_absolute_paths(Policy.read(policy) if isinstance(policy, str | Path) else policy)
     method = _adopting(policy)
     given = _given(releases, members, group, policy.schema)
     check_members(given)
@@ -78,7 +78,7 @@ def adopt(
     entries = [past.entry(number, policy) for number in range(1, len(given) + 1)]
     entries[-1] = _with_memory(entries[-1], memory, checks, lost, past.next_number)
     entries[-1] = replace(entries[-1], summary={**entries[-1].summary, archive.FORMATS: archive.formats(policy)})
-    return Series(Path(folder), Ledger.create(folder, policy.to_toml(), entries), frames)
+    return Series(Path(folder), Ledger.create(folder, policy.to_toml(), entries, anchor=policy.anchor), frames)
 
 
 def _adopting(policy: Policy) -> Adopting:

@@ -53,11 +53,10 @@ class PastReleases:
 
         Of those numbered in `classes` it also says who has the same quasi-identifiers.
         """
-        with self.ledger.reading():
-            kept = [
-                (one, *archive.shown_rows(self.ledger, one.number, schema.sensitive, whole=one.number in classes))
-                for one in self.releases
-            ]
+        kept = [
+            (one, *archive.shown_rows(self.ledger, one.number, schema.sensitive, whole=one.number in classes))
+            for one in self.releases
+        ]
         return published_view([*kept, *([] if draft is None else [_as_kept(draft)])], schema, classes)
 
     def minimal(self) -> dict[int, Minimal]:

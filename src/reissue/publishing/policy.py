@@ -3,6 +3,7 @@
 series = "protected"            # or "unprotected": a static method may publish again
 form = "generalised"            # or "anatomised"
 disclose = []                   # ["counterfeits"]: publish how many counterfeits each group has
+anchor = "/elsewhere/clinic.anchor"     # optional: where the head of the history is kept, outside the series' folder
 
 [people]
 ids = "plain"                   # or "hashed", with key_file = "/somewhere/else/clinic.key"
@@ -100,9 +101,16 @@ class Policy:
     gate: Gate | None = None
     """The attacks that every release must withstand, together with those before; None: the method's promises are
     checked, and no more."""
+    anchor: str | None = None
+    """The file, best on another disk, in which the head of the history is kept; None: in the user's state folder. A
+    series that does not go on from it, as an older copy does not, is refused."""
 
     def __post_init__(self) -> None:
         problems = []
+        if isinstance(self.anchor, Path):
+            object.__setattr__(self, "anchor", str(self.anchor))
+        if self.anchor is not None and (not isinstance(self.anchor, str) or not self.anchor.strip()):
+            problems.append("'anchor' must be the path of a file")
         if not isinstance(self.disclose, list | tuple) or any(word not in DISCLOSURES for word in self.disclose):
             problems.append(f"'disclose' must be a list; what it can hold is {listed(DISCLOSURES)}")
         else:
@@ -182,6 +190,7 @@ class Policy:
             "series": self.series,
             "form": self.form,
             **({"disclose": list(self.disclose)} if self.disclose else {}),
+            **({} if self.anchor is None else {"anchor": self.anchor}),
             "people": people,
             "schema": schema,
             "method": {"name": self.method.name, **_plain(self.method.parameters)},
@@ -227,15 +236,21 @@ class _Reader:
         self.problems: list[str] = []
 
     def policy(self, data: Mapping[str, Any]) -> Policy:
-        self._known("the policy", data, ("series", "form", "disclose", "people", "schema", "method", "gate"))
+        self._known("the policy", data, ("series", "form", "disclose", "anchor", "people", "schema", "method", "gate"))
         schema = self._schema(self._table("schema", data.get("schema")))
         method = self._method(self._table("method", data.get("method")))
         people = self._try("[people]", lambda: self._ids(self._table("people", data.get("people", {}))))
         gate = self._gate(self._table("gate", data["gate"])) if "gate" in data else None
         if self.problems or schema is None or method is None or people is None:
             raise PolicyError("The policy cannot be used.", problems=self.problems)
-        given = {name: data[name] for name in ("series", "form", "disclose") if name in data}
+        given = {name: data[name] for name in ("series", "form", "disclose", "anchor") if name in data}
+        if isinstance(anchor := given.get("anchor"), str):
+            given["anchor"] = self._path(anchor)
         return Policy(schema, method, people=people, gate=gate, **given)
+
+    def _path(self, path: str) -> str:
+        """A path in the policy. The series keeps its policy elsewhere, so it must not depend on where this one lay."""
+        return path if self.folder is None or path.startswith("~") else str((self.folder / path).resolve())
 
     def _schema(self, data: Mapping[str, Any]) -> Schema | None:
         names = ("person", "quasi", "sensitive", "as_is", "drop", "permanent", "protect")
@@ -286,10 +301,7 @@ class _Reader:
 
     def _ids(self, entry: Mapping[str, Any]) -> Ids:
         key_file = entry.get("key_file")
-        if isinstance(key_file, str) and self.folder is not None and not key_file.startswith("~"):
-            # The series keeps its policy elsewhere, so the path must not depend on where this one lay.
-            return Ids(**{**entry, "key_file": str((self.folder / key_file).resolve())})
-        return Ids(**entry)
+        return Ids(**{**entry, "key_file": self._path(key_file)} if isinstance(key_file, str) else entry)
 
     def _method(self, data: Mapping[str, Any]) -> Method | None:
         if not isinstance(data.get("name"), str):
@@ -378,12 +390,15 @@ def _is_list_of_text(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(entry, str) for entry in value)
 
 
-def with_absolute_key(policy: Policy) -> Policy:
-    """The key must be found again from anywhere."""
-    key_file = policy.people.key_file
-    if key_file is None or key_file.startswith("~"):
-        return policy
-    return replace(policy, people=replace(policy.people, key_file=str(Path(key_file).resolve())))
+def with_absolute_paths(policy: Policy) -> Policy:
+    """The key and the anchor must be found again from anywhere."""
+
+    def absolute(path: str) -> str:
+        return path if path.startswith("~") else str(Path(path).resolve())
+
+    if (key_file := policy.people.key_file) is not None:
+        policy = replace(policy, people=replace(policy.people, key_file=absolute(key_file)))
+    return policy if policy.anchor is None else replace(policy, anchor=absolute(policy.anchor))
 
 
 def key_of(policy: Policy, folder: Path | None) -> bytes | None:

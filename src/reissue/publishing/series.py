@@ -27,7 +27,7 @@ from reissue.publishing.drafting import Progress, Submission, in_the_way, make_d
 from reissue.publishing.gate import Gate, written_reason
 from reissue.publishing.history import History
 from reissue.publishing.inspection import Drawn, PastReleases, Sight, Terms, at_gate, to_commit, with_reason
-from reissue.publishing.policy import Policy, key_of, with_absolute_key
+from reissue.publishing.policy import Policy, key_of, with_absolute_paths
 from reissue.publishing.private import Private
 from reissue.publishing.refusals import check_amendment, never_without
 from reissue.tables.coding import KnownBefore, check_key
@@ -57,7 +57,7 @@ def open(folder: str | Path, policy: Policy | str | Path | None = None, *, frame
     if isinstance(policy, str | Path):
         policy = Policy.read(policy)
     if policy is not None:
-        policy = with_absolute_key(policy)
+        policy = with_absolute_paths(policy)
     ledger = _open_or_create(folder, policy)
     try:
         series = Series(Path(folder), ledger, frames)
@@ -74,7 +74,7 @@ def _open_or_create(folder: str | Path, policy: Policy | None) -> Ledger:
         return Ledger.open(folder)
     with suppress(NotASeries):
         return Ledger.open(folder)
-    return Ledger.create(folder, policy.to_toml())
+    return Ledger.create(folder, policy.to_toml(), anchor=policy.anchor)
 
 
 def publish(
@@ -154,7 +154,7 @@ def draft(
 def _first_draft(
     given: Submission, policy: Policy, terms: Terms, progress: Progress, *, handed_out: bool = False
 ) -> Draft:
-    policy = with_absolute_key(policy)
+    policy = with_absolute_paths(policy)
     terms.check(policy.gate)
     nothing = History(known=KnownBefore(key=key_of(policy, None)))
     made = make_draft(given, policy, nothing, progress=progress)
@@ -180,6 +180,7 @@ class Series:
         """The versions of the policy that were parsed so far: a version never changes."""
         self._policy_version = ledger.policy
         self._policy = self._parsed(self._policy_version)
+        ledger.anchor_file = self._policy.anchor
 
     def __repr__(self) -> str:
         return f"Series('{self.folder}', {self._policy.method!r})"
@@ -430,13 +431,13 @@ class Series:
 
     def amend(self, policy: Policy | str | Path, reason: str) -> PolicyVersion:
         """Record a new version of the policy, with the reason for it; from now on it is the series' own."""
-        policy = with_absolute_key(Policy.read(policy) if isinstance(policy, str | Path) else policy)
+        policy = with_absolute_paths(Policy.read(policy) if isinstance(policy, str | Path) else policy)
         if self._ledger.releases():
             check_amendment(self._policy, policy)
         if not self._policy.differences(policy) and not self._ledger.policy_file_differs():
             raise ParameterError("The policy is the series' own already: there is nothing to record.")
         self._check_key(policy)
-        version = self._ledger.amend(policy.to_toml(), reason)
+        version = self._ledger.amend(policy.to_toml(), reason, anchor=policy.anchor)
         self._policy, self._policy_version = policy, version
         return version
 
@@ -449,17 +450,27 @@ class Series:
         return self._ledger.policies()
 
     def verify(self) -> list[Discrepancy]:
-        """Check every public file and every private table against its hash; an empty list is a clean bill.
+        """Check every file against its hash, every row of the catalog against its seal, and the anchor.
 
-        The catalog, which holds the hashes, is checked by SQLite's own means only.
+        An empty list is a clean bill.
         """
         return self._ledger.verify()
+
+    @property
+    def head(self) -> str | None:
+        """The head of the chain that stands for the whole history, as `reissue verify --expect` takes it.
+
+        None for a series of an older version, until something is written to it.
+        """
+        link = self._ledger.head()
+        return None if link is None else str(link)
 
     def _current_policy(self) -> Policy:
         """The policy, read again if somebody else amended it meanwhile."""
         current = self._ledger.policy
         if current.version != self._policy_version.version:
             self._policy_version, self._policy = current, self._parsed(current)
+            self._ledger.anchor_file = self._policy.anchor
         return self._policy
 
     def _parsed(self, version: PolicyVersion) -> Policy:

@@ -15,7 +15,16 @@ from profiles import seeds
 from worlds import components, possible, worlds
 
 import reissue as ri
-from reissue.errors import Infeasible, NotASeries, ParameterError, SeriesError, StorageError, TableError, Unprotected
+from reissue.errors import (
+    Infeasible,
+    NotASeries,
+    ParameterError,
+    ReissueWarning,
+    SeriesError,
+    StorageError,
+    TableError,
+    Unprotected,
+)
 from reissue.foreign.reading import read_releases
 from reissue.ledger import Ledger, creation
 from reissue.publishing.adoption import adopt
@@ -576,9 +585,12 @@ def test_dying_before_files_are_moved_is_finished_by_the_next(folder: Path, monk
         with pytest.raises(KeyboardInterrupt):
             adopt(folder, POLICY, view(FIRST, SECOND))
     assert not list((folder / "public").iterdir())
-    with ri.open(folder) as series:
+    with pytest.warns(ReissueWarning, match="not in public/ yet"), ri.open(folder) as series:
         assert series.verify() == []
         assert series.release(2).tables["sensitive"].height == 4
+        assert not list((folder / "public").iterdir())  # readers never write
+        with series.writing():
+            assert len(list((folder / "public").iterdir())) == 2
 
 
 def test_an_interrupted_adoption_is_told_how_to_go_on(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

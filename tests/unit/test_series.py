@@ -13,6 +13,8 @@ import polars as pl
 import pytest
 
 import reissue as ri
+from reissue.errors import NotContinued
+from reissue.ledger.anchor import STATE
 from reissue.publishing import archive
 from reissue.publishing.series import draft
 
@@ -364,9 +366,14 @@ def test_what_versions_before_remember_is_read(folder: Path, invariant: ri.Polic
     ((summary,),) = connection.execute("SELECT summary FROM releases")
     kept = {name: value for name, value in json.loads(summary).items() if name != "formats"}
     connection.execute("UPDATE releases SET summary = ?", (json.dumps(kept),))
+    for chain in ("DROP TABLE seals", "DROP TABLE links", "DELETE FROM migrations WHERE number > 3"):  # which they lack
+        connection.execute(chain)
     connection.commit()
     connection.close()
+    with ri.open(folder) as series, pytest.raises(NotContinued, match="knows that there was one"):
+        series.publish(patients)
     with pytest.MonkeyPatch.context() as later, ri.open(folder) as series:
+        later.setenv(STATE, str(folder / "of another user"))
         later.setattr(ri.MInvariance, "memory_format", 2)
         assert series.publish(patients).summary["formats"] == {"memory": 2, "m-invariance": 1}
 

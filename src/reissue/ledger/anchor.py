@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reissue.errors import NotContinued, SeriesError, StorageError
-from reissue.ledger.chain import RESTORED, RESUMED, Link
+from reissue.ledger.chain import ADOPTED, BEGAN, CREATED, RESTORED, RESUMED, Link
 from reissue.ledger.durable import PRIVATE_FILE, move, storage, write_text
 from reissue.ledger.record import canonical
 
@@ -75,9 +75,11 @@ class Anchor:
                 f"The file '{self.place}' is not the anchor of a series, or is damaged.", hint=_SETTLE
             ) from None
 
-    def write(self, series: str, last: Link, release: int) -> None:
-        """Keep the last head, in place of the one before."""
+    def write(self, series: str, last: Link, release: int, folder: Path) -> None:
+        """Keep the last head, in place of the one before. `folder` is where the series lies, by now."""
         body = {"format": FORMAT, "series": series, "link": last.number, "head": last.head, "release": release}
+        if not self.asked:  # found again by it, should the chain be gone
+            body["folder"] = str(folder)
         if self.place is None:
             raise _NOWHERE
         with storage(f"The anchor '{self.place}' could not be written"):
@@ -100,7 +102,7 @@ class Anchor:
                 raise
             return f"{error.what} An older copy of the series would not be noticed."
         if known is None:
-            if len(links) == 1:
+            if all(link.kind in (CREATED, ADOPTED, BEGAN) for link in links):
                 return None  # the chain has just begun: there was nothing to be kept
             if self.asked or self.place is None:
                 raise NotContinued(
@@ -147,6 +149,21 @@ def refuse_restored(links: Sequence[Link], shown: str) -> None:
             f"The series in '{shown}' was restored from a backup, and releases may be out that it does not know.",
             hint="say which are: `reissue resume <series> --out <number of the last one> --reason <why>`.",
         )
+
+
+def refuse_unchained(folder: Path, shown: str) -> None:
+    """Raise NotContinued for a series without a chain, as old versions made them, in a folder that had one with it."""
+    state = state_folder()
+    for place in sorted((state / "anchors").glob("*.json")) if state else ():
+        try:
+            body = json.loads(place.read_bytes())
+        except (OSError, ValueError):
+            continue  # said when that series is written to
+        if isinstance(body, dict) and body.get("folder") == str(folder):
+            raise NotContinued(
+                f"The series in '{shown}' has no chain, and the anchor '{place}' knows that there was one.",
+                hint=f"go on with the folder that was published from last. {_SETTLE}",
+            )
 
 
 def state_folder() -> Path | None:

@@ -28,8 +28,9 @@ from reissue.ledger import catalog
 from reissue.ledger.record import now, utc_text
 from reissue.ledger.sqlite import Text, texts_as_bytes
 
-CREATED, BEGAN, MIGRATED, RELEASED, AMENDED, FORGOT, RESTORED, RESUMED = (
+CREATED, ADOPTED, BEGAN, MIGRATED, RELEASED, AMENDED, FORGOT, RESTORED, RESUMED = (
     "created",
+    "adopted",
     "began",
     "migrated",
     "released",
@@ -139,30 +140,28 @@ def append_all(connection: sa.Connection, kind: str) -> Link:
 
 def last(connection: sa.Connection) -> Link | None:
     """The last link; None for a series that is older than chains."""
-    if not sa.inspect(connection).has_table("links"):
-        return None
     with texts_as_bytes(connection) as raw:
+        if not _began(raw):
+            return None
         row = raw.execute("SELECT number, kind, time, head FROM links ORDER BY number DESC LIMIT 1").fetchone()
     return None if row is None else _link(row)
 
 
 def every(connection: sa.Connection) -> list[Link]:
     """All links; none for a series that is older than chains."""
-    if not sa.inspect(connection).has_table("links"):
-        return []
     with texts_as_bytes(connection) as raw:
-        return [_link(row) for row in raw.execute(_LINKS)]
+        return [_link(row) for row in raw.execute(_LINKS)] if _began(raw) else []
 
 
 def breaks(connection: sa.Connection) -> list[Break]:
     """What is not as it was sealed, the first link first; nothing for a series that is older than chains."""
-    if not sa.inspect(connection).has_table("links"):
-        if catalog.version(connection) < catalog.SEALED:
-            return []
-        return [Break("the chain", "it is missing")]
-    if catalog.version(connection) < catalog.SEALED:
-        return [Break(in_words(SCHEMA), "it has a chain, and a version that had none")]
+    sealed = catalog.version(connection) >= catalog.SEALED
     with texts_as_bytes(connection) as raw:
+        if sealed != _began(raw):
+            problem = "it is missing" if sealed else "it is there, and the version of the catalog had none"
+            return [Break("the chain", problem)]
+        if not sealed:
+            return []
         links, seals = raw.execute(_LINKS).fetchall(), raw.execute(_SEALS).fetchall()
         present = _present(raw)
     return [*_broken_links(links, seals), *_broken_seals(seals, present)]
@@ -179,6 +178,11 @@ def require_whole(connection: sa.Connection, shown: str) -> list[Link]:
             "a backup with `reissue restore`.",
         )
     return every(connection)
+
+
+def _began(raw: sqlite3.Connection) -> bool:
+    """Whether there is a chain at all."""
+    return raw.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'links'").fetchone() is not None
 
 
 def _append(raw: sqlite3.Connection, kind: str, parts: dict[str, list[Row]]) -> Link:

@@ -142,8 +142,9 @@ def _adopt(layout: Layout, database: Database, shown: str, adopted: Sequence[Ent
         before = database.read(partial(before_release, entry=entry, parent=parent))
         people = None if entry.people is None else ids.with_new(entry.people, before.people)
         staged = stage_release(layout, entry, parent + 1, before.chain, kept=before.kept, people=people)
+        summary = canonical(entry.summary)
         database.write(
-            partial(add_release, entry=entry, parent=parent, staged=staged, summary=canonical(entry.summary))
+            partial(add_release, entry=entry, parent=parent, staged=staged, summary=summary, kind=chain.ADOPTED)
         )
 
 

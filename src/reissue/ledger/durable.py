@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from reissue.errors import StorageError
+from reissue.errors import ReissueError, StorageError
 
 PRIVATE_FILE = 0o600
 PRIVATE_FOLDER = 0o700
@@ -49,6 +49,18 @@ def storage_error(what: str, code: int | None, hint: str | None = None) -> Stora
         remedy = "check the disk or the network drive, then try again."
     why = os.strerror(code) if code else "the operating system refused"
     return StorageError(f"{what}: {why}.", hint=hint or remedy)
+
+
+@contextmanager
+def saying(outcome: str, *, unless: str | None = None) -> Iterator[None]:
+    """Let errors of ours in the block begin with the outcome, unless they say it already, or that it is another."""
+    try:
+        yield
+    except ReissueError as error:
+        if outcome not in error.what and (unless is None or unless not in error.what):
+            error.what = f"{outcome}. {error.what}"
+            error.args = (error.what,)
+        raise
 
 
 def sync(descriptor: int) -> None:

@@ -44,12 +44,11 @@ from reissue.errors import (
     listed,
 )
 from reissue.ledger import catalog, chain
-from reissue.ledger.anchor import Anchor, refuse_restored, refuse_taken
+from reissue.ledger.anchor import Anchor, refuse_restored, refuse_taken, refuse_unchained
 from reissue.ledger.creation import create_series, migrate, refuse_unless_series
-from reissue.ledger.durable import PRIVATE_FILE, is_own_file, storage, sync_folder, write_text
+from reissue.ledger.durable import PRIVATE_FILE, is_own_file, saying, storage, sync_folder, write_text
 from reissue.ledger.layout import PARQUET, RECORD, Layout, release_name
 from reissue.ledger.lock import WriterLock
-from reissue.ledger.outcome import refuse_missing, saying
 from reissue.ledger.people_parts import StoredIds
 from reissue.ledger.record import (
     ID,
@@ -64,7 +63,7 @@ from reissue.ledger.record import (
     format_of,
     utc_time,
 )
-from reissue.ledger.recovery import policy_on_disk, recover, refuse_links, sound, unfinished
+from reissue.ledger.recovery import policy_on_disk, recover, refuse_links, refuse_missing, sound, unfinished
 from reissue.ledger.sqlite import Database
 from reissue.ledger.staging import new_staging_folder, stage_people, stage_release, staged_files
 from reissue.ledger.stored_tables import TableFiles, Tables
@@ -127,7 +126,7 @@ class Ledger:
         refuse_taken(anchor)
         create_series(Path(folder).resolve(), shown, policy_toml, adopted)
         ledger = cls.open(folder, anchor=anchor, check=False)
-        with ledger.writing():  # finishes the moves of what was adopted, and keeps the first head
+        with ledger.writing(settling=True):  # finishes the moves of what was adopted, and keeps the first head
             ledger._keep_outside()
         return ledger
 
@@ -191,9 +190,10 @@ class Ledger:
         """See that the series is whole and goes on from its anchor; then bring it into order."""
         refuse_links(self._layout)
         links = self._database.read(partial(chain.require_whole, shown=self._shown))
+        if not links and not settling:
+            refuse_unchained(self._layout.root, self._shown)
         self._bring_up_to_date()
-        if not links:
-            links = self._database.read(chain.every)
+        links = links or self._database.read(chain.every)
         release, _ = self._database.read(last_release)
         self._series = links[0].head
         if not settling:
@@ -212,7 +212,7 @@ class Ledger:
             raise InternalError("there is no chain to keep the head of")
         anchor = self._anchor()
         try:
-            anchor.write(self._series, link, release)
+            anchor.write(self._series, link, release, self._layout.root)
         except StorageError as error:
             if anchor.asked:
                 raise

@@ -8,7 +8,9 @@ until then nothing is swept either, because it may be needed to repair the catal
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import sqlalchemy as sa
 
@@ -106,6 +108,16 @@ def recover(layout: Layout, database: Database, shown: str) -> None:
     except StorageError:
         # A full disk has no room for a transaction, and sweeping is what makes room.
         work(known)
+
+
+def refuse_missing(layout: Layout, files: Sequence[Path]) -> None:
+    """Raise SeriesDamaged if files are gone that a change refers to."""
+    missing = [layout.relative(path) for path in files if not path.is_file()]
+    if missing:
+        raise SeriesDamaged(
+            f"{listed(missing)} disappeared before the change was final.",
+            hint="find out who removes files of the series, then try again.",
+        )
 
 
 def _leftovers(layout: Layout, known: Known) -> bool:

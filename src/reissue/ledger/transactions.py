@@ -153,8 +153,10 @@ def before_release(connection: sa.Connection, entry: Entry, parent: int) -> Befo
     return Before(chain, kept_blobs(connection, parent, entry.kept), current_people(connection))
 
 
-def add_release(connection: sa.Connection, entry: Entry, parent: int, staged: Staged, summary: str) -> ReleaseRow:
-    """Record a release; the moment this commits, it has happened."""
+def add_release(
+    connection: sa.Connection, entry: Entry, parent: int, staged: Staged, summary: str, kind: str = chain.RELEASED
+) -> ReleaseRow:
+    """Record a release; the moment this commits, it has happened. `kind` is what the link of the chain is about."""
     check_parent(connection, parent, entry.policy_version)
     release = {
         "number": parent + 1,
@@ -176,7 +178,7 @@ def add_release(connection: sa.Connection, entry: Entry, parent: int, staged: St
         sealed.append(chain.PEOPLE)
     if entry.event is not None:
         sealed.append(add_event(connection, *entry.event))
-    chain.append(connection, chain.RELEASED, sealed)
+    chain.append(connection, kind, sealed)
     return SimpleNamespace(**release)
 
 

@@ -61,8 +61,12 @@ class Small:
         quasi = {"age": Numeric(), "place": Numeric(), "trade": trades if self.trees else Categorical()}
         several = "protected" if method.protects_series else "unprotected"
         schema = Schema("person", {**quasi, "sex": Categorical()}, "illness", **self.schema)
-        policy = Policy(schema, method, form=self.form, series=several)  # type: ignore[arg-type]
-        with TemporaryDirectory() as folder, open_series(Path(folder) / "series", policy) as series:
+        with TemporaryDirectory() as place:
+            self._publish(Path(place), Policy(schema, method, self.form, several, anchor=f"{place}/anchor"))  # type: ignore[arg-type]
+
+    def _publish(self, place: Path, policy: Policy) -> None:
+        method = policy.method
+        with open_series(place / "series", policy) as series:
             for table in crowds() if self.wide else months(self.grows):
                 registry = table.drop("illness") if method.takes.registry else None
                 series.publish(table, seed=1, registry=registry)

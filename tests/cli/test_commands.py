@@ -118,6 +118,27 @@ def test_values_are_quoted_only_when_asked_for(run: Run, files: Path, patients: 
     assert "plague" in run("publish", "clinic", "march.csv", "--show-values").err
 
 
+def test_a_given_seed_is_warned_about_beside_the_output(run: Run, files: Path) -> None:
+    warning = "Warning: a seed was given: whoever knows or guesses it can redo the random choices"
+    ran = run("publish", "clinic", "january.csv", "--policy", "policy.toml", "--json")
+    assert ran.err == ""
+    assert ran.data["randomness"] == {"generator": "ChaCha20", "seed_given": False}
+    assert "seed" not in run("log", "clinic").out
+    for dry in (["--dry-run"], []):
+        ran = run("publish", "clinic", "february.csv", "--seed", 4, "--json", *dry)
+        assert ran.code == 0
+        assert ran.err.startswith(warning)
+        assert ran.err.count("\n") == 1
+        assert ran.data["randomness"] == {"generator": "ChaCha20", "seed_given": True}
+        assert ran.data["notes"][0].startswith("a seed was given")
+    ran = run("publish", "clinic", "january.csv", "--seed", 2**256 - 1)
+    assert ran.code == 0
+    assert ran.err.startswith(warning)
+    assert "a seed was given" not in ran.out
+    assert "made with a given seed, as for a rehearsal or a test: 2, 3" in run("log", "clinic").out
+    assert run("publish", "clinic", "january.csv", "--seed", 2**256).code == 2
+
+
 def test_amend_records_a_reason(run: Run, files: Path) -> None:
     run("publish", "clinic", "january.csv", "--policy", "policy.toml")
     (files / "new.toml").write_text((files / "policy.toml").read_text().replace("k = 3", "k = 4"))

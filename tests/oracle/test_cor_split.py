@@ -273,7 +273,7 @@ def test_every_two_groups_are_safe_and_more_are_not(example: Counterexample) -> 
         assert not real(enumerate_worlds(together(fewer)).equal())
 
 
-FOUND = {"two releases": 3, "three releases": 132, "no linear combination": 1}
+FOUND = {"two releases": 3, "three releases": 352, "no linear combination": 1}
 """The first seed of each kind, which is tried before all others: the method may change, and the seed with it."""
 
 

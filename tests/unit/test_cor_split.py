@@ -14,7 +14,7 @@ import pytest
 
 import reissue as ri
 from reissue.errors import Infeasible, ParameterError, PolicyError, Unprotected
-from reissue.kernels.hc_safety import new_table, one_of, shared, was_in
+from reissue.kernels.hc_safety import Draws, new_table, one_of, shared, was_in
 from reissue.methods.cor_split import cor_partition
 from reissue.methods.cor_split.cor_split import GROUPS, RETIRED
 from reissue.methods.invariance import splitting
@@ -446,6 +446,64 @@ def test_threads_do_not_matter(chain: Any, monkeypatch: pytest.MonkeyPatch) -> N
     assert [alike(release) for release in other.groups()] != found[0]
 
 
+def test_words_that_are_drawn_later_follow_those_of_before() -> None:
+    rng = np.random.default_rng(2)
+    sizes = np.array([3, 900, 40, 2])
+    first = cor_partition._Draws.for_rows(sizes, rng)
+    assert (first.end - first.first).tolist() == [24, 4096, 320, 16]
+    asked = np.array([24, 5000, 0, 17])
+    short = first.short(asked)
+    assert short.tolist() == [1, 3]
+    longer = first.longer(short, asked[short], rng)
+    for bucket in short.tolist():
+        before, after = (draws.words[draws.first[bucket] : draws.end[bucket]] for draws in (first, longer))
+        assert after.size == 2 * asked[bucket]
+        assert (after[: before.size] == before).all()
+        assert np.unique(after).size == after.size
+    assert not longer.short(asked).size
+
+
+class WordsByNumber(cor_partition._Draws):
+    """Words that follow from the number of a bucket: the same ones, however many of them are asked for at once."""
+
+    at_first, rounds = 1, 0
+
+    @classmethod
+    def for_rows(cls, sizes: Any, rng: Any) -> Any:
+        return cls.so_many(np.full(sizes.size, cls.at_first))
+
+    @classmethod
+    def so_many(cls, counts: Any) -> Any:
+        words = [
+            np.random.default_rng(bucket).integers(2**64, size=n, dtype=np.uint64) for bucket, n in enumerate(counts)
+        ]
+        return cls(np.concatenate(words), np.cumsum(counts) - counts, np.cumsum(counts))
+
+    def longer(self, which: Any, asked: Any, rng: Any) -> Any:
+        type(self).rounds += which.size > 0
+        counts = self.end - self.first
+        counts[which] = 2 * asked
+        return self.so_many(counts)
+
+
+def test_running_out_of_words_changes_nothing(chain: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Buckets that had too few at first come out as if they had had enough."""
+    monkeypatch.setattr(cor_partition, "_Draws", WordsByNumber)
+    states = [evenly(160, "abcdef", first) for first in (0, 30, 55, 90)]
+    found, rounds = [], []
+    for words in (0, 1, 5, 100_000):
+        monkeypatch.setattr(WordsByNumber, "at_first", words)
+        monkeypatch.setattr(WordsByNumber, "rounds", 0)
+        series = chain(policy(ri.CorSplit(3, 3)))
+        for seed, state in enumerate(states):
+            series.publish(people(state), seed=seed)
+        found.append([alike(release) for release in series.groups()])
+        rounds.append(WordsByNumber.rounds)
+    assert found[0] == found[1] == found[2] == found[3]
+    assert rounds[0] > 1
+    assert rounds[3] == 0
+
+
 # Adoption
 
 ADOPTED = policy(ri.CorSplit(2, 2, L=3))
@@ -577,8 +635,12 @@ def test_shared_counts_as_figure_6_does() -> None:
         assert not table.keys.any()
         assert not table.counts.any()
         if unsafe:
-            at = one_of(members, count, found, starts, past, np.array([7, 0], dtype=np.uint64))
-            assert found in lists[members[at]]
+            there = [at for at in range(count) if found in lists[members[at]]]
+            words, used = rng.integers(2**64, size=3, dtype=np.uint64), np.zeros(1, dtype=np.int64)
+            chosen = [one_of(members, count, found, starts, past, Draws(words, used)) for _ in range(5)]
+            # As each word says, and the first of them when there are no words left.
+            assert chosen == [*(there[int(word) % len(there)] for word in words), there[0], there[0]]
+            assert used.tolist() == [5]
         for row in range(rows):
             for group in {*lists[row], 0, 3, 100}:
                 assert was_in(row, group, starts, past) == (group in lists[row])

@@ -56,6 +56,12 @@ def log(
         rows.append((record.number, when, summary["method"], summary["rows"], summary["groups"], *moved))
     columns = ("no.", "time (UTC)", "method", "rows", "groups", "came", "gone", "changed")
     print_table(f"Releases of {series}", columns, rows, left=(1, 2))
+    if seeded := [str(r.number) for r in releases if _seeded(r.summary)]:
+        say(
+            f"made with a given seed, as for a rehearsal or a test: {', '.join(seeded)}",
+            heading="note ",
+            style="yellow",
+        )
     besides = [(r.number, *_besides(r.summary)) for r in releases]
     if any(made or held for _, made, held, _ in besides):
         print_table(
@@ -81,6 +87,11 @@ def log(
         "What happened besides", ("time (UTC)", "what", "detail"),
         [(f"{event.time:%Y-%m-%d %H:%M}", event.kind, event.detail) for event in events], left=(0, 1, 2),
     )  # fmt: skip
+
+
+def _seeded(summary: Any) -> bool:
+    """Whether a release was made with a seed that was given; those made before this was recorded do not say so."""
+    return bool(summary.get("randomness", {}).get("seed_given"))
 
 
 def _besides(summary: Any) -> tuple[int, int, int]:

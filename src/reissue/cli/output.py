@@ -60,6 +60,13 @@ def say(text: str, *, heading: str = "", style: str = "bold") -> None:
     console().print(Text.assemble((heading, style), text), soft_wrap=True)
 
 
+def warn(text: str) -> None:
+    """Print a warning on standard error, so that what is on standard output stays what was asked for."""
+    from rich.text import Text
+
+    console(errors=True).print(Text.assemble(("Warning: ", "bold yellow"), text), soft_wrap=True)
+
+
 def print_json(data: object) -> None:
     """Print a result as JSON, alone on standard output."""
     sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, default=_plain) + "\n")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, SeriesFolder, ShowValues, print_json, print_rows, print_table, say, stages
+from reissue.cli.output import AsJson, SeriesFolder, ShowValues, print_json, print_rows, print_table, say, stages, warn
 
 if TYPE_CHECKING:
     from reissue.publishing.draft import Draft
@@ -35,7 +35,8 @@ def publish(
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be published; commit nothing.")] = False,
     seed: Annotated[
-        int | None, typer.Option(min=0, help="Make random choices repeatable. Not for real releases.")
+        int | None,
+        typer.Option(min=0, help="Make random choices repeatable, by anybody: for rehearsals and tests only."),
     ] = None,
     report: Annotated[
         Path | None,
@@ -64,11 +65,14 @@ def publish(
     """
     from reissue.errors import ParameterError
     from reissue.publishing.draft import Draft
+    from reissue.publishing.notes import SEED_GIVEN
     from reissue.publishing.series import preview
     from reissue.publishing.series import publish as publish_table
 
     if report is not None and report.exists() and not force:
         raise ParameterError(f"There is a file '{report}' already.", hint="name another one, or pass --force.")
+    if seed is not None:
+        warn(f"{SEED_GIVEN}.")
     with stages(6) as progress:
         made = (preview if dry_run else publish_table)(
             series,
@@ -90,6 +94,8 @@ def publish(
 
 
 def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
+    from reissue.publishing.notes import SEED_GIVEN
+
     if as_json:
         print_json({**summary, "committed": committed})
         return
@@ -115,7 +121,8 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
     if "gate" in summary:
         _show_gate(summary["gate"])
     for note in summary["notes"]:
-        say(note, heading="note ", style="yellow")
+        if note != SEED_GIVEN:  # which was a warning before anything was done
+            say(note, heading="note ", style="yellow")
 
 
 def _show_gate(gate: dict[str, Any]) -> None:

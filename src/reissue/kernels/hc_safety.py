@@ -91,24 +91,34 @@ def was_in(row: int, group: int, starts: Any, past: Any) -> Any:
     return low < starts[row + 1] and past[low] == group
 
 
+class Draws(NamedTuple):
+    """Random words, drawn beforehand, and how many of them were used."""
+
+    words: npt.NDArray[np.uint64]
+    used: npt.NDArray[np.int64]
+    """A single number. When it is larger than there are words, what was made of them does not count."""
+
+
 @inner
-def drawn(state: Any, below: int) -> Any:
-    """A random number from 0 to `below` - 1."""
-    number = state[0]
-    number ^= number << np.uint64(13)
-    number ^= number >> np.uint64(7)
-    number ^= number << np.uint64(17)
-    state[0] = number
-    return np.int64((number >> np.uint64(11)) % np.uint64(below))
+def drawn(draws: Any, below: int) -> Any:
+    """A random number from 0 to `below` - 1; 0 when there are no words left."""
+    at = draws.used[0]
+    draws.used[0] += 1
+    return np.int64(draws.words[at] % np.uint64(below)) if at < draws.words.size else np.int64(0)
 
 
 @kernel
-def one_of(members: Any, count: int, group: int, starts: Any, past: Any, state: Any) -> int:
-    """The place of a random member who was in an earlier group."""
-    chosen, seen = -1, 0
+def one_of(members: Any, count: int, group: int, starts: Any, past: Any, draws: Any) -> int:
+    """The place of a random member who was in an earlier group; -1 if nobody was."""
+    there = 0
+    for at in range(count):
+        there += was_in(members[at], group, starts, past)
+    if there == 0:
+        return -1
+    others = drawn(draws, there)
     for at in range(count):
         if was_in(members[at], group, starts, past):
-            seen += 1
-            if drawn(state, seen) == 0:
-                chosen = at
-    return chosen
+            if others == 0:
+                return at
+            others -= 1
+    return -1

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.kernels import inner, kernel
-from reissue.kernels.hc_safety import drawn, new_table, one_of, shared, was_in
+from reissue.kernels.hc_safety import Draws, drawn, new_table, one_of, shared, was_in
 
 NEAR = 12
 """So many groups on either side are asked for a tuple."""
@@ -47,8 +47,18 @@ class Buckets(NamedTuple):
     """How many rows each of them has."""
     degree: npt.NDArray[np.int64]
     """The n of its hc-safety."""
-    seed: npt.NDArray[np.uint64]
-    """Where its random choices begin."""
+    first: npt.NDArray[np.int64]
+    """The first of the random words that its choices are made with."""
+    end: npt.NDArray[np.int64]
+    """Where they end."""
+
+
+class State(NamedTuple):
+    """What goes on from candidate to candidate within a bucket."""
+
+    draws: Draws
+    last: npt.NDArray[np.int64]
+    """The number of the last candidate; a single number."""
 
 
 class Pool(NamedTuple):
@@ -214,8 +224,8 @@ def _safe_candidate(
 
     The candidate has so many `sets` of the first rows of each value.
     """
-    state[1] += np.uint64(1)
-    token = np.int64(state[1])
+    state.last[0] += 1
+    token = state.last[0]
     size = sets * values
     for at in range(size):
         row = _first(pool, attribute, at % values, base, token)
@@ -227,7 +237,7 @@ def _safe_candidate(
         group = shared(members, size, size, n, starts, past, table)
         if group < 0:
             return True
-        at = one_of(members, size, group, starts, past, state)
+        at = one_of(members, size, group, starts, past, state.draws)
         row = _first(pool, attribute, at % values, base, token)
         if row < 0:
             return False
@@ -291,7 +301,7 @@ def _regrouped(
 ) -> int:  # fmt: skip
     """Figure 5 without merging and counterfeits; the rows that found no safe group go to `left`, as many of each value.
 
-    Returns how many. `state` has the random state and the number of the last candidate.
+    Returns how many.
     """
     pool = _listed(rows, base, values, cells, taken, passed)
     sets = _fewest_sets(values, n)
@@ -310,7 +320,7 @@ def _regrouped(
             without -= sets
             continue
         # What cannot be placed here is put aside, so that the others may be.
-        _candidate(pool, drawn(state, pool.lists.shape[0]), base, values, members)
+        _candidate(pool, drawn(state.draws, pool.lists.shape[0]), base, values, members)
         for at in range(values):
             taken[members[at] - base] = True
             left[remaining] = members[at]
@@ -389,11 +399,11 @@ def _finish(
         sets -= 1
         if best == np.inf:
             # Counterfeits: in the place of more and more of a candidate's tuples (line 13), which stay in the pool.
-            count = _candidate(pool, drawn(state, pool.lists.shape[0]), base, values, chosen)
+            count = _candidate(pool, drawn(state.draws, pool.lists.shape[0]), base, values, chosen)
             every = count
             group = shared(chosen, count, values, n, starts, past, table)
             while group >= 0 and count > 1:
-                at = one_of(chosen, count, group, starts, past, state)
+                at = one_of(chosen, count, group, starts, past, state.draws)
                 count -= 1
                 chosen[at], chosen[count] = chosen[count], chosen[at]
                 group = shared(chosen, count, values, n, starts, past, table)
@@ -441,13 +451,15 @@ def _with_room(wanted: Any) -> Any:
 
 
 @kernel
-def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, group: Any) -> Any:
+def partition(buckets: Any, words: Any, cells: Any, lines: Any, starts: Any, past: Any, group: Any) -> Any:
     """Cor-Partition of every bucket: `group` becomes the group of each row, counted from 0 in each bucket.
 
     There are numbers for as many groups as a bucket came with and one for each of its rows, not all in use. Returns the
-    counterfeits that are wanted: the bucket, the value and the group of each.
+    counterfeits that are wanted, the bucket, the value and the group of each, and how many random words each bucket
+    asked for: one that asked for more than it has is to be partitioned again, with more.
     """
     wanted = np.empty((3, 256), np.int64)
+    asked = np.zeros(buckets.base.size, np.int64)
     count = 0
     table = new_table(1024)
     for bucket in range(buckets.base.size):
@@ -470,8 +482,8 @@ def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, grou
                 group[grid[number, value]] = number
         if left_unsafe == 0:
             continue
-        state = np.empty(2, np.uint64)
-        state[0], state[1] = buckets.seed[bucket] | np.uint64(1), np.uint64(0)
+        own = words[buckets.first[bucket] : buckets.end[bucket]]
+        state = State(Draws(own, asked[bucket : bucket + 1]), np.zeros(1, np.int64))
         made = _made(grid, base)
         taken, passed = np.ones(size, np.bool_), np.zeros(size, np.int64)
         left, rows = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -514,6 +526,8 @@ def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, grou
             _finish(
                 left[:remaining], base, values, n, cells, lines, starts, past, made, taken, passed, table, state
             )  # fmt: skip
+        if asked[bucket] > own.size:
+            continue
         # Whatever a group lacks of a value, a counterfeit brings.
         for row in range(size):
             group[base + row] = made.of[row]
@@ -533,4 +547,4 @@ def partition(buckets: Any, cells: Any, lines: Any, starts: Any, past: Any, grou
                         wanted = _with_room(wanted)
                     wanted[0, count], wanted[1, count], wanted[2, count] = bucket, value, number
                     count += 1
-    return wanted[:, :count]
+    return wanted[:, :count], asked

@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from reissue.arrays.randomness import GENERATOR
 from reissue.errors import count_of
 from reissue.guarantees import SeriesGuarantee, Verdict
 from reissue.model.domain import Domain, sort_of
@@ -101,6 +102,9 @@ class Draft:
     judged: DraftVerdicts
     """What is said about it: verdicts, notes, the seal on what was checked, what the gate said."""
     seed: str
+    """The seed of the method's randomness, whole: with it the same table gives the same release."""
+    seeded: bool
+    """Whether the seed was given, so that whoever knows or guesses it can redo the draws."""
     library: Library
 
     @property
@@ -135,6 +139,7 @@ class Draft:
             **({} if self.facts is None else {"elsewhere": len(self.grouping.elsewhere or ())}),
             "changes": self.delta.counts(),
             "guarantees": {verdict.guarantee: verdict.explanation for verdict in self._standing(not self.anew)},
+            "randomness": {"generator": GENERATOR, "seed_given": self.seeded},
             "notes": list(self.notes),
             **({} if self.passage is None else {"gate": self.passage.summary()}),
         }

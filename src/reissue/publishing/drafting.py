@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.dense import ascending
+from reissue.arrays.randomness import check_seed, generator, new_seed
 from reissue.arrays.types import Ints
-from reissue.errors import GuaranteeBroken, ParameterError, Unprotected
+from reissue.errors import GuaranteeBroken, Unprotected
 from reissue.guarantees import Guarantee, SeriesGuarantee, Verdict
 from reissue.methods.base import Method
 from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON
@@ -47,14 +48,13 @@ class Submission:
     extinct: Iterable[object] | Path | None = None
     """Those who have died or left for ever: their ids, or a file with the person column."""
     seed: int | None = None
-    """Makes the method's random choices repeatable; by default they come from the operating system."""
+    """Makes the method's random choices repeatable; by default the operating system draws one that nobody knows."""
     show_values: bool = False
     """Whether messages may quote values of the table."""
 
     def __post_init__(self) -> None:
-        seed = self.seed
-        if seed is not None and (not isinstance(seed, int) or isinstance(seed, bool) or seed < 0):
-            raise ParameterError(f"The 'seed' parameter must be a whole number of at least 0. Got {seed!r} instead.")
+        if self.seed is not None:
+            check_seed(self.seed)
 
 
 def make_draft(
@@ -76,9 +76,9 @@ def make_draft(
     goes_on = bool(history.number) and method.protects_series and not continues.anew
     check_feasible(eligible, guarantees, goes_on=goes_on)
     progress("Grouping people")
-    sequence = np.random.SeedSequence(given.seed)
+    seed = new_seed() if given.seed is None else given.seed
     before = History() if continues.anew else history
-    grouping, memory = method.group(eligible, delta_of_eligible, before.memory, np.random.default_rng(sequence))
+    grouping, memory = method.group(eligible, delta_of_eligible, before.memory, generator(seed))
     grouping = all_rows(grouping, snapshot, eligible)
     progress("Recoding")
     recode = generalise if policy.form == "generalised" else anatomise
@@ -111,6 +111,7 @@ def make_draft(
         continues,
         unregistered=registry is not None and registry.people is None,
         gone=_left_registry(history, snapshot),
+        seeded=given.seed is not None,
     )
     return Draft(
         continues=continues,
@@ -124,7 +125,8 @@ def make_draft(
         memory=memory,
         checks=checks,
         judged=DraftVerdicts(verdicts, notes),
-        seed=str(sequence.entropy),
+        seed=str(seed),
+        seeded=given.seed is not None,
         library=library,
     )
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from reissue.arrays.randomness import check_seed, generator, new_seed
 from reissue.arrays.runs import runs
 from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
@@ -424,10 +425,8 @@ class Drawn:
                 raise ParameterError(
                     f"The '{name}' parameter of audit must be a rate from 0 to 1. Got {rate!r} instead."
                 )
-        if self.seed is not None and (not isinstance(self.seed, int) or isinstance(self.seed, bool) or self.seed < 0):
-            raise ParameterError(
-                f"The 'seed' parameter of audit must be a whole number of at least 0. Got {self.seed!r} instead."
-            )
+        if self.seed is not None:
+            check_seed(self.seed, " of audit")
 
     def beside(
         self, knowledge: Knowledge | None, past: PastReleases, view: Published, schema: Schema, draft: Draft | None
@@ -447,7 +446,8 @@ class Drawn:
 
     def _chosen(self, rate: float, table: pl.DataFrame) -> tuple[list[Any], ...]:
         """The columns of some rows of a table, drawn at a rate."""
-        chosen = table.filter(np.random.default_rng(self.seed).random(table.height) < rate)
+        rng = generator(new_seed() if self.seed is None else self.seed)
+        chosen = table.filter(rng.random(table.height) < rate)
         return tuple(column.to_list() for column in chosen.get_columns())
 
 

@@ -18,6 +18,10 @@ MANY_GONE = 0.05
 MANY_MADE_UP = 0.05
 """From this share of counterfeits on, the publisher is told what to do about it."""
 
+SEED_GIVEN = (
+    "a seed was given: whoever knows or guesses it can redo the random choices; this is for rehearsals and tests only"
+)
+
 
 def notes_of(
     policy: Policy,
@@ -29,11 +33,12 @@ def notes_of(
     *,
     unregistered: bool = False,
     gone: tuple[int, int] = (0, 0),
+    seeded: bool = False,
 ) -> tuple[str, ...]:
     """What a draft costs, what looks like a mistake in the table or the policy, and what the method has to say."""
     method = policy.method
     counterfeits, held_back, changed = private.counterfeits, private.held_back, private.changed
-    notes = []
+    notes = [SEED_GIVEN] if seeded else []
     if delta.since and not continues.protected:
         betrayed = "expose people"
         if method.protects_series and continues.anew:

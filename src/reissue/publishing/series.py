@@ -219,8 +219,9 @@ class Series:
     ) -> Draft:
         """Compute the next release of this table without committing anything.
 
-        The draft is private: it holds the table. `seed` makes the method's random choices repeatable; by
-        default they come from the operating system, which is what you want for a real release. Where the policy has a
+        The draft is private: it holds the table. `seed` makes the method's random choices repeatable, by anybody who
+        knows or guesses it: it is for rehearsals and tests, the record says that it was given, and by default the
+        operating system draws one. Where the policy has a
         gate, GateClosed is raised for a draft that it does not let pass, unless `override` says why the release is to
         go out all the same; what the gate found is written to the HTML file `report`. With `gate=False` it is not
         asked.

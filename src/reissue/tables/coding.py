@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.cores import COLUMNS_FROM, at_once
+from reissue.arrays.randomness import generator, new_seed
 from reissue.errors import PolicyError, TableError, count_of, listed
 from reissue.model.domain import KEY, PERSON, Domain, Seen, in_order
 from reissue.model.hierarchy import MISSING, Hierarchy
@@ -334,9 +335,12 @@ class Coder:
 
 
 def numbered(numbers: People, ids: pl.Series, next_number: int) -> tuple[People, pl.Series]:
-    """Number the people at -1, in an order drawn at random: the order of rows may tell their values."""
+    """Number the people at -1, in an order drawn at random: the order of rows may tell their values.
+
+    No seed repeats it: nothing that is published depends on these numbers.
+    """
     new = np.flatnonzero(numbers < 0)
-    drawn = np.random.default_rng().permutation(new)
+    drawn = generator(new_seed()).permutation(new)
     numbers[drawn] = np.arange(next_number, next_number + new.size)
     # NumPy gathers numbers in a fraction of the time.
     return numbers, ids.gather(drawn) if ids.dtype != pl.Int64 else pl.Series(ids.name, ids.to_numpy()[drawn])

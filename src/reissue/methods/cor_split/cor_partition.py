@@ -41,13 +41,14 @@ from reissue.reasoning.history.group_histories import MADE_UP, GroupHistories, G
 
 if TYPE_CHECKING:
     from reissue.kernels.halving import Lines
-    from reissue.kernels.safe_partition import Buckets
 
 Degree = Callable[[int], int]
 """The n that a signature of so many values needs."""
 
 DONORS = 32
 """Of so many rows drawn from other buckets the nearest lends a counterfeit its cells."""
+WORDS, MOST_WORDS = 8, 4096
+"""So many random words are drawn at first for each row of a bucket, and for all of them together."""
 
 
 def cor_partition(settled: Settled, histories: GroupHistories, degree: Degree) -> tuple[Settled, Grouping]:
@@ -58,11 +59,10 @@ def cor_partition(settled: Settled, histories: GroupHistories, degree: Degree) -
     starts, past = histories.of(np.where(people < 0, MADE_UP - people, people))
     if not past.size:
         return settled, settled.grouped(parts.group, parts.groups)
-    seeds = settled.round.rng.integers(2**64, size=arranged.base.size, dtype=np.uint64)
     sizes, which = np.unique(arranged.values, return_inverse=True)
     degrees = np.array([degree(values) for values in sizes.tolist()], dtype=np.int64)[which]
     cells = parts.cells.take(arranged.order, axis=0)
-    group, wanted = _partitioned(arranged, degrees, seeds, cells, parts.lines, starts, past)
+    group, wanted = _partitioned(arranged, degrees, settled.round.rng, cells, parts.lines, starts, past)
     settled = _with_counterfeits(settled, parts, arranged, cells, group, wanted)
     of_rows = np.empty_like(group)
     of_rows[arranged.order] = group
@@ -111,34 +111,71 @@ class _Arranged(NamedTuple):
 
 
 def _partitioned(
-    arranged: _Arranged, degree: Ints, seed: Words, cells: Cells, lines: Lines, starts: Ints, past: Groups
+    arranged: _Arranged, degree: Ints, rng: np.random.Generator, cells: Cells, lines: Lines, starts: Ints, past: Groups
 ) -> tuple[Ints, Ints]:
     """The group of each place, numbered from the first of its bucket, and the counterfeits: bucket, value, group."""
     from reissue.kernels.safe_partition import Buckets, partition
 
+    sizes = arranged.values * arranged.height
     group = np.empty(arranged.order.size, dtype=np.int64)
-    every = Buckets(arranged.base, arranged.values, arranged.height, degree, seed)
+    asked = np.zeros_like(sizes)
+    draws = _Draws.for_rows(sizes, rng)
 
     def some(which: Ints) -> Ints:
-        wanted: Ints = partition(_chosen(every, which), cells, lines, starts, past, group)
+        columns = (arranged.base, arranged.values, arranged.height, degree, draws.first, draws.end)
+        chosen = Buckets(*(column[which] for column in columns))
+        wanted: Ints
+        wanted, asked[which] = partition(chosen, draws.words, cells, lines, starts, past, group)
         wanted[0] = which[wanted[0]]
         return wanted
 
     workers = cores()
-    largest_first = np.argsort(-arranged.values * arranged.height, kind="stable")
     hands = 1 if workers == 1 or arranged.order.size < PARALLEL_FROM else 4 * workers
+    todo, parts = np.argsort(-sizes, kind="stable"), list[Ints]()  # the largest first
     with ThreadPoolExecutor(min(hands, workers)) as pool:
-        parts = pool.map(some, [largest_first[hand::hands] for hand in range(hands)])
-        wanted = np.concatenate(list(parts), axis=1)
+        while todo.size:
+            parts += pool.map(some, [todo[hand::hands] for hand in range(min(hands, todo.size))])
+            todo = draws.short(asked)
+            draws = draws.longer(todo, asked[todo], rng)
     # What is drawn for them must not depend on how many hands there were.
+    wanted = np.concatenate(parts, axis=1)
     wanted = wanted[:, np.lexsort((wanted[1], wanted[2], wanted[0]))]
-    bucket = owners(arranged.values * arranged.height)
-    return group + arranged.first[bucket], wanted
+    return group + arranged.first[owners(sizes)], wanted
 
 
-def _chosen(buckets: Buckets, which: Ints) -> Buckets:
-    base, values, height, degree, seed = buckets
-    return type(buckets)(base[which], values[which], height[which], degree[which], seed[which])
+class _Draws(NamedTuple):
+    """Random words for every bucket, drawn beforehand: compiled loops on several cores cannot share a generator."""
+
+    words: Words
+    first: Ints
+    """For each bucket where its words begin."""
+    end: Ints
+
+    @classmethod
+    def for_rows(cls, sizes: Ints, rng: np.random.Generator) -> _Draws:
+        """Words for buckets of so many rows: large ones mostly need few, small ones several for each row."""
+        needed = np.minimum(WORDS * sizes, MOST_WORDS)
+        end = np.cumsum(needed)
+        words = rng.integers(2**64, size=int(needed.sum()), dtype=np.uint64)
+        return cls(words, end - needed, end)
+
+    def short(self, asked: Ints) -> Ints:
+        """The buckets that asked for more words than they have, in the order of their numbers."""
+        return np.flatnonzero(asked > self.end - self.first)
+
+    def longer(self, which: Ints, asked: Ints, rng: np.random.Generator) -> _Draws:
+        """More words for some buckets, twice as many as were asked for, and none for others.
+
+        A bucket keeps those it has: were they all drawn again, what takes many words would happen less often.
+        """
+        first, end = self.first.copy(), self.end.copy()
+        end[which] = np.cumsum(2 * asked)
+        first[which] = end[which] - 2 * asked
+        words = rng.integers(2**64, size=int(2 * asked.sum()), dtype=np.uint64)
+        for bucket in which.tolist():
+            own = self.words[self.first[bucket] : self.end[bucket]]
+            words[first[bucket] : first[bucket] + own.size] = own
+        return _Draws(words, first, end)
 
 
 def _with_counterfeits(

@@ -220,11 +220,10 @@ class Series:
         """Compute the next release of this table without committing anything.
 
         The draft is private: it holds the table. `seed` makes the method's random choices repeatable, by anybody who
-        knows or guesses it: it is for rehearsals and tests, the record says that it was given, and by default the
-        operating system draws one. Where the policy has a
-        gate, GateClosed is raised for a draft that it does not let pass, unless `override` says why the release is to
-        go out all the same; what the gate found is written to the HTML file `report`. With `gate=False` it is not
-        asked.
+        knows or guesses it: it is for rehearsals and tests only. By default the operating system draws one. Where the
+        policy has a gate, GateClosed is raised for a draft that it does not let pass, unless `override` says why the
+        release is to go out all the same; what the gate found is written to the HTML file `report`. With `gate=False`
+        it is not asked.
         Methods for permanent values take a `registry`, a table of everybody with their quasi-identifiers as they are
         now, in the table or not, and those who are `extinct`, dead or gone for ever: their ids, or the path of a file
         with the person column.

@@ -6,19 +6,28 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-thorough tests kernels lint types docs bench bench-record bench-history format clean
+.PHONY: help demo test test-thorough tests kernels lint types docs bench bench-record bench-history lock sbom \
+	format clean
 
 help:
 	@echo "make demo    publish a small hospital over several months and look at what it reveals"
 	@echo "make test    run all checks: ruff, mypy, tests (docs and examples included)"
 	@echo "make test-thorough    the same with many more random tables, streams, seeds and ways to fail"
+	@echo "make lock    choose the versions of all dependencies anew, where they have to change; UPGRADE=1 takes the newest"
+	@echo "make sbom    what a user installs with the library, as CycloneDX"
 	@echo "make lint | types | docs | bench | format | clean"
 
-$(VENV)/.ready: pyproject.toml studies/pyproject.toml
+# What is installed is what the files in requirements/ say, each file by its hash. Nothing is built from source: that would
+# fetch what no lock names. The project itself is built with what is there by then.
+LOCKED := --quiet --disable-pip-version-check --require-hashes --only-binary :all:
+OURSELVES := --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --editable . --editable studies
+
+$(VENV)/.ready: pyproject.toml studies/pyproject.toml requirements/installer.txt requirements/development.txt
 	$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(BIN)/python -m pip install --quiet --editable ".[pandas,duckdb,charts,excel]" --editable studies --group test
+	$(BIN)/python -m pip install $(LOCKED) --requirement requirements/installer.txt
+	$(BIN)/python -m pip install $(LOCKED) --requirement requirements/development.txt
+	$(BIN)/python -m pip install $(OURSELVES)
 	touch $@
 
 demo: $(VENV)/.ready
@@ -57,11 +66,14 @@ format: $(VENV)/.ready
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# The peers that are measured beside us want older libraries, so they get an environment of their own.
-$(VENV)-bench/.ready: pyproject.toml studies/pyproject.toml
+# The peers that are measured beside us want older libraries, so they get an environment of their own. One of them asks
+# for one old version of a library that only its commands use; we do not follow (requirements/bench-overrides.txt), which
+# pip would refuse: so it is told to look at nothing but the lock.
+$(VENV)-bench/.ready: pyproject.toml studies/pyproject.toml requirements/installer.txt requirements/bench.txt
 	$(PYTHON) -m venv $(VENV)-bench
-	$(VENV)-bench/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	$(VENV)-bench/bin/python -m pip install --quiet --editable ".[pandas]" --editable studies --group bench
+	$(VENV)-bench/bin/python -m pip install $(LOCKED) --requirement requirements/installer.txt
+	$(VENV)-bench/bin/python -m pip install $(LOCKED) --no-deps --requirement requirements/bench.txt
+	$(VENV)-bench/bin/python -m pip install $(OURSELVES)
 	touch $@
 
 # With ARX=path/to/libarx.jar the peers have ARX among them.
@@ -87,5 +99,31 @@ bench-history: $(VENV)/.ready
 	$(BIN)/python benchmarks/versions.py
 	$(BIN)/python benchmarks/chart.py
 
+# One lock for all Pythons and platforms: the same versions everywhere, with the hashes of all their files and no address.
+# What is locked stays as it is where it still fits; with UPGRADE=1 it does not. uv knows nothing of pip's settings, so it
+# is told which index pip uses.
+COMPILE = $(VENV)-lock/bin/uv pip compile --quiet --no-config --universal --python-version 3.11 --fork-strategy fewest \
+	--only-binary :all: --generate-hashes --custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
+
+$(VENV)-lock/.ready: requirements/installer.txt requirements/locking.txt
+	$(PYTHON) -m venv $(VENV)-lock
+	$(VENV)-lock/bin/python -m pip install $(LOCKED) --requirement requirements/installer.txt
+	$(VENV)-lock/bin/python -m pip install $(LOCKED) --requirement requirements/locking.txt
+	touch $@
+
+lock: export UV_DEFAULT_INDEX = $(or $(PIP_INDEX_URL),$(shell $(PYTHON) -m pip config get global.index-url 2>/dev/null))
+lock: $(VENV)-lock/.ready
+	$(COMPILE) --group installer --output-file requirements/installer.txt
+	$(COMPILE) --group lock --output-file requirements/locking.txt
+	$(COMPILE) pyproject.toml --all-extras --group build --group test --output-file requirements/development.txt
+	cp requirements/development.txt requirements/runtime.txt
+	$(COMPILE) pyproject.toml --all-extras --output-file requirements/runtime.txt
+	$(COMPILE) pyproject.toml --extra pandas --group build --group bench --override requirements/bench-overrides.txt \
+		--output-file requirements/bench.txt
+	$(VENV)-lock/bin/python tools/sbom.py
+
+sbom: $(VENV)-lock/.ready
+	$(VENV)-lock/bin/python tools/sbom.py
+
 clean:
-	rm -rf $(VENV) $(VENV)-bench build .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(VENV)-bench $(VENV)-lock build .mypy_cache .pytest_cache .ruff_cache

@@ -6,13 +6,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-thorough tests kernels lint types docs bench bench-record bench-history lock sbom \
+.PHONY: help demo test test-thorough test-pythons tests kernels lint types docs bench bench-record bench-history lock sbom \
 	format clean
 
 help:
 	@echo "make demo    publish a small hospital over several months and look at what it reveals"
 	@echo "make test    run all checks: ruff, mypy, tests (docs and examples included)"
 	@echo "make test-thorough    the same with many more random tables, streams, seeds and ways to fail"
+	@echo "make test-pythons     a short check on each of Python 3.11, 3.12 and 3.13 that is installed"
 	@echo "make lock    choose the versions of all dependencies anew, where they have to change; UPGRADE=1 takes the newest"
 	@echo "make sbom    what a user installs with the library, as CycloneDX"
 	@echo "make lint | types | docs | bench | format | clean"
@@ -47,6 +48,12 @@ PROFILE := quick
 
 tests: $(VENV)/.ready kernels
 	$(BIN)/python -m pytest -n auto --dist worksteal --hypothesis-profile=$(PROFILE)
+
+# Its own command, as it sets up an environment for each: `make test-pythons PYTHONS="3.12 3.13"`.
+PYTHONS := 3.11 3.12 3.13
+
+test-pythons:
+	$(PYTHON) tools/pythons.py $(PYTHONS)
 
 # Once for all processes of the tests; little happens where no kernel changed.
 kernels: $(VENV)/.ready

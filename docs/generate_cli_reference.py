@@ -32,9 +32,13 @@ an error is then JSON too.
 |---|---|
 | 0 | done |
 | 1 | refused: the input is sound, but must not be published like this |
-| 2 | wrong usage, a table or policy that does not fit, a folder that is damaged, full or locked |
+| 2 | wrong usage, a table or policy that does not fit, a folder that is full or locked |
+| 3 | the series is [damaged](../how-to/damage.md): its files and its record disagree |
+| 130 | stopped by Ctrl-C |
 
 Messages name columns, parameters and counts. They quote values of the private table only with `--show-values`.
+Control characters, line breaks and marks of direction in names and labels are shown escaped (`\\x1b`). What people should
+know although nothing went wrong is a line on standard error that begins with `note`.
 """
 
 

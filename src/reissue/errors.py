@@ -22,6 +22,8 @@
     │   └── GateClosed            an attack found more than the policy's gate lets pass, or could not rule it out
     └── InternalError             a mistake of ours; please report it
 
+    ReissueWarning                something that people should know, although nothing went wrong
+
 A message has up to four parts: what went wrong, where, why, and the next step. Parameter names, column
 names and counts may appear in it. A person's id or a cell value never does, unless the caller asked
 for values (`show_values=True`, `--show-values`). Exceptions never carry data in attributes either.
@@ -30,6 +32,7 @@ for values (`show_values=True`, `--show-values`). Exceptions never carry data in
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from unicodedata import category
 
 
 class ReissueError(Exception):
@@ -45,7 +48,7 @@ class ReissueError(Exception):
         lines = [self.what, *(f"  - {problem}" for problem in self.problems)]
         if self.hint:
             lines.append(f"Next step: {self.hint}")
-        return "\n".join(lines)
+        return "\n".join(map(printable, lines))
 
 
 class ReissueWarning(UserWarning):
@@ -141,3 +144,33 @@ def listed(names: Sequence[str], limit: int = 12) -> str:
     """Column or parameter names for a message, quoted, shortened when there are many."""
     shown = ", ".join(f"'{name}'" for name in names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def printable(text: str) -> str:
+    """A text as it may stand on a terminal or a page: what would steer or disguise it is shown escaped.
+
+    Names of files, columns and labels are other people's. ESC and its like can repaint a terminal, a line break can
+    forge a line, and what turns the direction of writing round can make one name look like another.
+    """
+    if text.isprintable():  # nearly always
+        return text
+    return "".join(char.encode("unicode_escape").decode() if steers(char) else char for char in text)
+
+
+def steers(char: str) -> bool:
+    """Whether a character is none that is seen: a control, a break of lines, a mark of direction, half a pair."""
+    return category(char) in _STEERING and char not in _JOINING
+
+
+_STEERING = ("Cc", "Cf", "Cs", "Zl", "Zp")
+_JOINING = ("\u200c", "\u200d")
+"""They shape letters in the scripts of Persia and India, and emoji."""
+
+
+def is_text(text: str) -> bool:
+    """Whether a text can be written as UTF-8: one with a lone surrogate, half of a pair, cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

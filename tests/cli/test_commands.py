@@ -85,7 +85,7 @@ def test_a_changed_byte_is_found_and_named(run: Run, files: Path) -> None:
     content[100] ^= 1
     table.write_bytes(content)
     ran = run("log", "clinic", "--verify")
-    assert ran.code == 2
+    assert ran.code == 3
     assert "public/0001/table.parquet" in ran.out
 
 

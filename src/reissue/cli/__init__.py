@@ -6,29 +6,26 @@ Modules of commands import the library inside their functions, so that `reissue 
 from __future__ import annotations
 
 import gc
-import os
 import sys
 
 import typer
 
-from reissue.cli import output
 from reissue.cli.adopt import adopt
 from reissue.cli.amend import amend
 from reissue.cli.audit import audit
 from reissue.cli.datasets import datasets
 from reissue.cli.demo import demo
+from reissue.cli.ending import run
 from reissue.cli.export import export
 from reissue.cli.forget import forget
 from reissue.cli.init import init
 from reissue.cli.key import key
 from reissue.cli.log import log
-from reissue.cli.output import report_error
 from reissue.cli.publish import publish
 from reissue.cli.show import show
 from reissue.cli.study import HANDED_OVER, study
 from reissue.cli.utility import utility
 from reissue.cli.warm_up import warm_up
-from reissue.errors import InternalError, ReissueError, StorageError
 
 app = typer.Typer(
     name="reissue",
@@ -36,7 +33,8 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    epilog="Exit codes: 0 done, 1 refused (not to be published like this, audit not passed), 2 wrong usage or data.",
+    epilog="Exit codes: 0 done, 1 refused (not to be published like this, audit not passed), 2 wrong usage or data, "
+    "3 the series is damaged.",
 )
 
 for command in (init, publish, audit, log, show, utility, export, adopt, amend, forget, key, datasets, demo, warm_up):
@@ -57,33 +55,13 @@ def options(
 
 
 def main() -> None:
-    """Run the command line; errors of ours end in a message and an exit code, not in a traceback."""
+    """Run the command line; whatever happens ends in a message and an exit code, not in a traceback."""
     # Nearly all objects are those of libraries and live to the end. To look for cycles among them again and again, and
     # once more at the end, took a fifth of the time of a command.
     gc.set_threshold(100_000, 20, 100)
     try:
-        _run()
+        code = run(app)
     finally:
         gc.freeze()
-
-
-def _run() -> None:
-    failure: ReissueError
-    try:
-        app()
-        return
-    except ReissueError as error:
-        failure = error
-    except BrokenPipeError:
-        os._exit(output.outcome)  # whoever reads, as `head` does, has seen enough
-    except OSError as error:
-        failure = StorageError(f"The system refused: {error.strerror}.", hint="check the folder and the disk.")
-    except Exception as error:
-        if os.environ.get("REISSUE_DEBUG"):
-            raise
-        # A traceback of another library can quote the table.
-        failure = InternalError(
-            f"Something failed that should not have ({type(error).__name__}).",
-            hint="report it; REISSUE_DEBUG=1 shows the traceback, which may quote the table.",
-        )
-    sys.exit(report_error(failure, as_json="--json" in sys.argv[1:]))
+    if code:
+        sys.exit(code)

@@ -131,7 +131,9 @@ def _told(series: Series, safe: Series, folder: Path) -> dict[str, Any]:
 def _print(told: dict[str, Any], folder: Path) -> None:
     import polars as pl
 
-    say("A small hospital publishes its patients every month; each release is 4-anonymous with 3 diagnoses a group.\n")
+    say(
+        "A small hospital publishes its patients every month; each release is 4-anonymous with 3 diagnoses a group.", ""
+    )
     print_rows("What the public sees of the first month (first rows)", pl.DataFrame(told["first_rows"]))
     naive = {
         "release": "release", "rows": "rows", "groups": "groups", "came": "came", "gone": "gone",
@@ -145,7 +147,7 @@ def _print(told: dict[str, Any], folder: Path) -> None:
         say(f"{story['patient']} was in", heading="How it happens. ")
         for group in story["groups"]:
             say(f"  release {group['release']}, group {group['group']}: {', '.join(group['diagnoses'])}")
-        say(f"Only {story['diagnosis']} is in all of them: that is the diagnosis.\n")
+        say(f"Only {story['diagnosis']} is in all of them: that is the diagnosis.", "")
     protected = {
         "release": "release", "counterfeits": "counterfeits",
         "protected_information_loss": "detail lost", "protected_exposed": "people exposed so far",

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, SeriesFolder, print_json, say
+from reissue.cli.output import AsJson, SeriesFolder, note, print_json, say
 
 
 def forget(
@@ -32,8 +32,8 @@ def forget(
         people = [str(typer.prompt("Id of the person", err=True, hide_input=True))]
         if not yes:
             with open_series(series) as opened:
-                for note in never_without(opened.policy.method):
-                    typer.echo(f"note {note}", err=True)
+                for warning in never_without(opened.policy.method):
+                    note(warning)
             typer.confirm("This cannot be undone. Forget this person?", abort=True, err=True)
     elif yes:
         people = [line.lstrip("\ufeff").rstrip("\r\n") for line in sys.stdin if line.strip()]
@@ -45,5 +45,5 @@ def forget(
         print_json({"forgotten": len(people), **({"notes": list(notes)} if notes else {})})
         return
     say(f"forgotten: {count_of(len(people), 'id')} gone, the history keeps numbers")
-    for note in notes:
-        say(note, heading="note ", style="yellow")
+    for told in notes:
+        say(told, heading="note ", style="yellow")

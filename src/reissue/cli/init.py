@@ -49,7 +49,7 @@ def init(
         [(g.column, g.role, g.kind or "-", g.why) for g in guesses], left=(0, 1, 2, 3),
     )  # fmt: skip
     say(
-        f"wrote {out}. These are guesses: read it and confirm or correct every line marked GUESS, then\n"
+        f"wrote {out}. These are guesses: read it and confirm or correct every line marked GUESS, then",
         f"  reissue publish <series folder> {table} --policy {out} --dry-run",
     )
 

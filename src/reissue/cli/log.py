@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, SeriesFolder, print_json, print_table, say, steps
+from reissue.cli.output import DAMAGED, AsJson, SeriesFolder, print_json, print_table, say, steps
 
 
 def log(
     series: SeriesFolder,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Check every file against its hash. Exit code 2 if any differs.")
+        bool, typer.Option("--verify", help="Check every file against its hash. Exit code 3 if any differs.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -121,4 +121,4 @@ def _verify(series: object, as_json: bool) -> None:
         what = f"every public file and every private table of {series} is as it was recorded"
         say(what, heading="intact ", style="green")
     if findings:
-        raise typer.Exit(2)
+        raise typer.Exit(DAMAGED)

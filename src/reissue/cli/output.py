@@ -1,9 +1,14 @@
-"""What all commands share: options, progress, tables, JSON, and how errors are told."""
+"""What all commands share: options, progress, tables, JSON, and how errors are told.
+
+Everything that a command prints goes through here, and nothing of it steers the terminal: names of files, columns and
+labels are other people's. `printable` shows what would; JSON has its own way to write it.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.errors import InternalError, Refused, ReissueError
+from reissue.errors import InternalError, Refused, ReissueError, SeriesDamaged, printable, steers
 from reissue.kernels.announcing import told
 
 if TYPE_CHECKING:
@@ -53,11 +58,20 @@ def console(*, errors: bool = False) -> Console:
     return Console(stderr=True, highlight=False) if errors else Patient(highlight=False)
 
 
-def say(text: str, *, heading: str = "", style: str = "bold") -> None:
-    """Print a line as it is, brackets and all, after a heading in a style of its own."""
+def say(*lines: str, heading: str = "", style: str = "bold", errors: bool = False) -> None:
+    """Print lines as they are, brackets and all, the first after a heading in a style of its own."""
     from rich.text import Text
 
-    console().print(Text.assemble((heading, style), text), soft_wrap=True)
+    first, *rest = map(printable, lines)
+    screen = console(errors=errors)
+    screen.print(Text.assemble((printable(heading), style), first), soft_wrap=True)
+    for line in rest:
+        screen.print(Text(line), soft_wrap=True)
+
+
+def note(text: str) -> None:
+    """Tell something that people should know on standard error, whatever the output is for."""
+    say(text, heading="note ", style="yellow", errors=True)
 
 
 def warn(text: str) -> None:
@@ -69,7 +83,21 @@ def warn(text: str) -> None:
 
 def print_json(data: object) -> None:
     """Print a result as JSON, alone on standard output."""
-    sys.stdout.write(json.dumps(data, indent=2, ensure_ascii=False, default=_plain) + "\n")
+    text = json.dumps(data, indent=2, ensure_ascii=False, default=_plain)
+    text = _UNSEEN.sub(lambda found: _escaped(found[0]), text)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:  # a terminal that cannot show all letters
+        text = json.dumps(json.loads(text), indent=2)
+    sys.stdout.write(text + "\n")
+
+
+_UNSEEN = re.compile(r"[^\x20-\x7e\n]")
+"""What may have to be escaped; line breaks are those between the entries."""
+
+
+def _escaped(char: str) -> str:
+    return json.dumps(char)[1:-1] if steers(char) else char
 
 
 def _plain(value: object) -> str:
@@ -83,11 +111,11 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(title), title_justify="left", title_style="bold")
+    table = Table(title=Text(printable(title)), title_justify="left", title_style="bold")
     for place, name in enumerate(columns):
-        table.add_column(Text(name), justify="left" if place in left else "right")
+        table.add_column(Text(printable(name)), justify="left" if place in left else "right")
     for row in rows:
-        table.add_row(*(Text(cell_text(cell)) for cell in row))
+        table.add_row(*(Text(printable(cell_text(cell))) for cell in row))
     console().print(table)
 
 
@@ -118,7 +146,7 @@ def stages(total: int) -> Iterator[Callable[[str], None]]:
 
         def begin(stage: str) -> None:
             nonlocal begun
-            bar.update(task, description=stage, advance=1 if begun else 0)
+            bar.update(task, description=printable(stage), advance=1 if begun else 0)
             begun = True
 
         yield begin
@@ -137,9 +165,10 @@ def _bar(description: str, total: int | None) -> Iterator[tuple[Progress, TaskID
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     screen = console(errors=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    # A name of a file in brackets is no style.
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task(description, total=total)
+        task = bar.add_task(printable(description), total=total)
         if not screen.is_terminal:
             yield bar, task
             return
@@ -156,25 +185,32 @@ def _compiling(bar: Progress, task: TaskID, text: str | None) -> None:
     bar.update(task, description=before if text is None else text)
 
 
+DAMAGED = 3
+"""The exit code where a series is damaged."""
+STOPPED = 130
+"""The exit code where somebody pressed Ctrl-C, as shells have it."""
+
+
 def report_error(error: ReissueError, *, as_json: bool) -> int:
     """Tell an error on standard error (as JSON on standard output if asked); return the exit code."""
-    code = 1 if isinstance(error, Refused) else 2
+    code = 1 if isinstance(error, Refused) else DAMAGED if isinstance(error, SeriesDamaged) else 2
+    headings = ((Refused, "Refused"), (SeriesDamaged, "Damaged"), (InternalError, "Internal error"))
+    heading = next((words for kind, words in headings if isinstance(error, kind)), "Error")
+    tell(error, type(error).__name__, heading, code, as_json=as_json)
+    return code
+
+
+def tell(error: ReissueError, kind: str, heading: str, code: int, *, as_json: bool) -> None:
+    """Why a command ends with this code."""
     if as_json:
         told: Mapping[str, Any] = {
-            "kind": type(error).__name__,
+            "kind": kind,
             "what": error.what,
             "problems": list(error.problems),
             "next_step": error.hint,
         }
         print_json({"error": told, "exit_code": code})
-        return code
-    from rich.text import Text
-
-    screen = console(errors=True)
-    heading = "Refused" if code == 1 else "Internal error" if isinstance(error, InternalError) else "Error"
-    screen.print(Text.assemble((f"{heading}: ", "bold red"), error.what), soft_wrap=True)
-    for problem in error.problems:
-        screen.print(Text(f"  - {problem}"), soft_wrap=True)
+        return
+    say(error.what, *(f"  - {problem}" for problem in error.problems), heading=f"{heading}: ", style="bold red", errors=True)
     if error.hint:
-        screen.print(Text.assemble(("Next step: ", "bold"), error.hint), soft_wrap=True)
-    return code
+        say(error.hint, heading="Next step: ", errors=True)

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from functools import cache
 from shutil import get_terminal_size
 
+from reissue.errors import printable
+
 TEXT = "compiling kernels, once for this installation"
 SHORT = "compiling once"
 """The same where a line has to change and must not be long."""
@@ -51,7 +53,7 @@ def begin(kernel: str, number: int, needed: int, so_far: int) -> None:
 @cache
 def say_once(text: str) -> None:
     """Tell something that people should know, once."""
-    sys.stderr.write(f"reissue: {text}\n")
+    sys.stderr.write(f"reissue: {printable(text)}\n")
 
 
 def end() -> None:

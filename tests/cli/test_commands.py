@@ -253,7 +253,7 @@ def test_forged_public_files_are_neither_shown_nor_exported(run: Run, files: Pat
         ("export", "clinic", "out", "--format", "parquet"),
     ):
         ran = run(*command)
-        assert ran.code == 2
+        assert ran.code == 3
         assert "not as they were committed" in ran.err
         assert "public/0001/table.parquet" in ran.err
     assert not (files / "out").exists()

@@ -1,12 +1,13 @@
 """The report as one page: no script, nothing loaded from elsewhere, sections in the order of ISO/IEC 27559.
 
-Everything that comes from a view, an attack or a policy is escaped where it enters the page.
+Everything that comes from a view, an attack or a policy is escaped where it enters the page: what a browser would take
+for a part of the page, and what would steer or disguise a text.
 """
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import TYPE_CHECKING
 
 from reissue.auditing import drawings
@@ -20,7 +21,7 @@ from reissue.auditing.words import (
     limits_in_words,
     not_covered,
 )
-from reissue.errors import MissingExtra, count_of
+from reissue.errors import MissingExtra, count_of, printable
 
 if TYPE_CHECKING:
     from reissue.auditing.report import AuditReport
@@ -64,6 +65,11 @@ img { max-width: 100%; height: auto; }
 @media (max-width: 40rem) { main { margin: 0; padding: 1.2rem; border: 0; } }
 """
 """How the page looks, on screen and on paper."""
+
+
+def escape(text: str) -> str:
+    """A text of others as it may stand in a page."""
+    return html.escape(printable(text))
 
 
 def page(report: AuditReport, naming: Naming) -> str:
@@ -194,7 +200,7 @@ def _charts(report: AuditReport) -> list[str]:
             if image is not None:
                 parts.append(f'<figure><img src="{image}" alt="{escape(caption)}"></figure>')
     except MissingExtra as missing:
-        parts.append(f"<p>{escape(str(missing))} The tables below hold the same figures.</p>")
+        parts.append(f"<p>{escape(' '.join(str(missing).splitlines()))} The tables below hold the same figures.</p>")
     return parts
 
 

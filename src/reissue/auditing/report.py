@@ -22,7 +22,7 @@ from reissue.auditing.limits import lacking, what_is_open
 from reissue.auditing.naming import Called, Naming
 from reissue.auditing.risks import Risks, risks_of
 from reissue.auditing.words import COUNTED, KINDS, STATUSES, adversary, joined, limits_in_short, limits_in_words
-from reissue.errors import StorageError, count_of
+from reissue.errors import StorageError, count_of, printable
 from reissue.model.knowledge import Knowledge
 from reissue.model.promise import Promise
 from reissue.model.published import Published
@@ -381,7 +381,7 @@ class AuditReport:
             lines += [f"  {attack}: {naming.told(one)}" for attack, one in self.unasked]
         lines += ["", *(f"{one.name}: {one.verdict}. {one.evidence}" for one in self.criteria)]
         lines += ["", *(f"Note: {note}" for note in self.notes)] if self.notes else []
-        return "\n".join(lines)
+        return "\n".join(map(printable, lines))
 
     @cached_property
     def _known(self) -> Ints:

@@ -37,7 +37,7 @@ def run(app: Callable[..., Any]) -> int:
     with _panics_unheard(), _warnings_as_notes():
         try:
             _check_arguments(sys.argv[1:])
-            code = app(standalone_mode=False)
+            code = app(standalone_mode=False, prog_name="reissue")
         except BaseException as error:  # noqa: BLE001  (panics of polars are not Exceptions)
             code = _answered(error, as_json=as_json)
         if code == STOPPED:

@@ -211,6 +211,12 @@ def tell(error: ReissueError, kind: str, heading: str, code: int, *, as_json: bo
         }
         print_json({"error": told, "exit_code": code})
         return
-    say(error.what, *(f"  - {problem}" for problem in error.problems), heading=f"{heading}: ", style="bold red", errors=True)
+    say(
+        error.what,
+        *(f"  - {problem}" for problem in error.problems),
+        heading=f"{heading}: ",
+        style="bold red",
+        errors=True,
+    )
     if error.hint:
         say(error.hint, heading="Next step: ", errors=True)

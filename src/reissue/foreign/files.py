@@ -5,11 +5,8 @@ CSV files are read as tools write them: cells between commas, semicolons, tabs o
 
 from __future__ import annotations
 
-import gzip
-import os
 import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +15,8 @@ from typing import Any
 import polars as pl
 
 from reissue.errors import MissingExtra, TableError, UserError
-from reissue.tables.frames import read_table
+from reissue.tables.frames import check_file, csv_content, read_table, understood
+from reissue.tables.room import check_room, excel_extent
 
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 EXCEL = (".xlsx", ".xls", ".xlsb")
@@ -87,7 +85,11 @@ def read_cells(table: object) -> pl.DataFrame:
         raise TableError(
             "A table has columns that are not cells.", problems=problems, hint="leave these columns out of the table."
         )
-    return frame.select(_text(column) for column in frame)
+    return understood(
+        lambda: frame.select(_text(column) for column in frame),
+        "A table has cells that cannot be written as text.",
+        "check that the file is whole.",
+    )
 
 
 def _text(column: pl.Series) -> pl.Series:
@@ -166,31 +168,28 @@ def _read_excel(path: Path) -> pl.DataFrame:
             "Reading Excel files needs the package 'fastexcel'.",
             hint="install reissue with its extra excel (from a clone: pip install '.[excel]'), or save as CSV.",
         )
-    if not path.is_file():
-        raise TableError(f"There is no file '{path}'.", hint="check where it lies.")
-    failure: TableError | None = None
-    try:
+    check_file(path)
+
+    def read() -> pl.DataFrame:
+        if (extent := excel_extent(path)) is not None:
+            check_room(path.name, extent)
         return pl.read_excel(path, engine="calamine", infer_schema_length=0)
-    except Exception:  # noqa: BLE001  (the engine may raise anything, and may quote cells)
-        failure = TableError(f"'{path.name}' cannot be read as an Excel table.", hint="save its sheet as CSV.")
-    raise failure
+
+    return understood(read, f"'{path.name}' cannot be read as an Excel table.", "save its sheet as CSV.")
 
 
 def read_separated(path: Path) -> pl.DataFrame:
     """Read a file whose first line has the names of the columns; every cell is text."""
-    if not path.is_file():
-        raise TableError(f"There is no file '{path}'.", hint="check where it lies.")
-    if not os.access(path, os.R_OK):
-        raise TableError(f"'{path}' may not be read.", hint="check the permissions of the file.")
-    # The reasons polars gives can quote cells, so its errors are dropped, not chained.
-    with suppress(pl.exceptions.PolarsError, OSError, EOFError, UnicodeDecodeError):
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-            header = file.readline().decode("utf-8-sig")
-        separator = separator_of(header)
-        return pl.read_csv(path, separator=separator, infer_schema=False, glob=False)
-    raise TableError(
+    check_file(path)
+
+    def read() -> pl.DataFrame:
+        content, separator = csv_content(path, separator_of)
+        return pl.read_csv(content, separator=separator, infer_schema=False, glob=False)
+
+    return understood(
+        read,
         f"'{path.name}' cannot be read as a CSV table.",
-        hint="check that it is complete and UTF-8, that its first line has the names of the columns, and that cells "
+        "check that it is complete and UTF-8, that its first line has the names of the columns, and that cells "
         "which hold the separator themselves are in double quotes.",
     )
 

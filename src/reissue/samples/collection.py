@@ -204,7 +204,7 @@ def _adult(content: bytes) -> pl.DataFrame:
     raw = pl.DataFrame()
     # The parser's message quotes cells, and a chained exception would carry it: what it cannot read stays
     # empty here, and is refused below.
-    with suppress(pl.exceptions.PolarsError):
+    with suppress(pl.exceptions.PolarsError, pl.exceptions.PanicException):
         raw = pl.read_csv(
             content,
             separator=";" if header else ",",

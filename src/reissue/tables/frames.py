@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable, Collection
-from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal, cast
 
 import polars as pl
 
-from reissue.errors import MissingExtra, TableError
+from reissue.errors import MissingExtra, TableError, UserError, is_text
+from reissue.tables.room import check_room, csv_extent, parquet_extent, unpacked
 
 Library = Literal["polars", "pandas", "pyarrow", "duckdb"]
 
@@ -61,7 +62,14 @@ def _converted(convert: Callable[[], pl.DataFrame], library: str) -> pl.DataFram
             f"Reading a {library} table needs the package '{error.name}'.",
             hint="install reissue with its extras pandas and duckdb (from a clone: pip install '.[pandas,duckdb]').",
         )
-    except Exception as error:  # noqa: BLE001  (any library may raise anything here)
+    except MemoryError:
+        raise
+    except UnicodeError:
+        failure = TableError(
+            f"The {library} table holds text that is not Unicode, such as half of a surrogate pair.",
+            hint="find where the text comes from, and decode it with the right encoding.",
+        )
+    except (Exception, pl.exceptions.PanicException) as error:  # noqa: BLE001  (any library may raise anything here)
         failure = TableError(
             f"The {library} table cannot be converted: {type(error).__name__}.",
             hint="check that every column holds values of one type.",
@@ -89,34 +97,73 @@ def to_library(frame: pl.DataFrame, library: Library) -> Any:
 
 
 def _read_file(path: Path, text: Collection[str]) -> pl.DataFrame:
-    if not path.exists():
-        raise TableError(f"There is no file '{path}'.")
+    check_file(path)
     name = path.name.lower()
     if not name.endswith(READABLE):
         raise TableError(f"'{path.name}' is not a kind of file this reads.", hint=f"use one of {', '.join(READABLE)}.")
-    if not os.access(path, os.R_OK):
-        raise TableError(f"'{path}' may not be read.", hint="check the permissions of the file.")
-    # The reasons polars gives can quote cells, so its errors are dropped, not chained.
-    with suppress(pl.exceptions.PolarsError, OSError, EOFError, UnicodeDecodeError):
-        return _read_parquet(path) if name.endswith(".parquet") else _read_csv(path, text)
-    raise TableError(
-        f"'{path.name}' cannot be read as a {'Parquet' if name.endswith('.parquet') else 'CSV'} table.",
-        hint="check that it is complete, UTF-8, and has a header line if it is CSV.",
+    parquet = name.endswith(".parquet")
+    return understood(
+        lambda: _read_parquet(path) if parquet else _read_csv(path, text),
+        f"'{path.name}' cannot be read as a {'Parquet' if parquet else 'CSV'} table.",
+        "check that it is complete, UTF-8, and has a header line if it is CSV.",
     )
 
 
+def check_file(path: Path) -> None:
+    """Refuse a file that is not there, may not be read, or has a name that cannot be written."""
+    if not is_text(str(path)):
+        raise TableError(f"The name of the file '{path}' is not UTF-8.", hint="rename it.")
+    if not path.exists():
+        raise TableError(f"There is no file '{path}'.", hint="check where it lies.")
+    if not path.is_file():
+        raise TableError(f"'{path}' is not a file.", hint="name a file.")
+    if not os.access(path, os.R_OK):
+        raise TableError(f"'{path}' may not be read.", hint="check the permissions of the file.")
+
+
+def understood(read: Callable[[], pl.DataFrame], what: str, hint: str) -> pl.DataFrame:
+    """What is read. The reasons that libraries give for a failure can quote cells, so they are dropped, not chained."""
+    try:
+        return read()
+    except (UserError, MemoryError):
+        raise
+    except (Exception, pl.exceptions.PanicException):  # noqa: BLE001  (of bytes that are not sound anything can come)
+        failure = TableError(what, hint=hint)
+    raise failure
+
+
 def _read_parquet(path: Path) -> pl.DataFrame:
-    return pl.read_parquet(path, glob=False, hive_partitioning=False)
+    if (extent := parquet_extent(path)) is not None:
+        check_room(path.name, extent)
+    table = pl.read_parquet(path, glob=False, hive_partitioning=False)
+    for column in table:
+        # polars takes texts for UTF-8 without looking, and may do anything with those that are not.
+        if column.dtype == pl.String:
+            column.cast(pl.Binary).cast(pl.String)
+        elif isinstance(column.dtype, pl.Categorical):
+            column.unique().cast(pl.String).cast(pl.Binary).cast(pl.String)
+    return table
+
+
+def csv_content(path: Path, separator_of: Callable[[str], str]) -> tuple[Path | bytes, str]:
+    """What polars can read of a CSV file, and what stands between its cells; unpacked if need be, if it fits."""
+    content: Path | bytes = path
+    if path.name.lower().endswith(".gz"):
+        with gzip.open(path, "rb") as packed:
+            content = unpacked(packed, path.name)
+    with path.open("rb") if isinstance(content, Path) else BytesIO(content) as file:
+        first = file.readline().decode("utf-8-sig")
+        separator = separator_of(first)
+        check_room(path.name, csv_extent(file, first.count(separator) + 1))
+    return content, separator
 
 
 def _read_csv(path: Path, text: Collection[str]) -> pl.DataFrame:
     """A CSV file, separated by commas or, where its first line has more of them, by semicolons."""
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
-        first_line = file.readline().decode("utf-8-sig")
-    separator = ";" if first_line.count(";") > first_line.count(",") else ","
-    header = pl.read_csv(path, n_rows=0, separator=separator, glob=False)
+    content, separator = csv_content(path, lambda first: ";" if first.count(";") > first.count(",") else ",")
+    header = pl.read_csv(content, n_rows=0, separator=separator, glob=False)
     overrides = {column: pl.String for column in header.columns if column in text}
-    table = pl.read_csv(path, schema_overrides=overrides, infer_schema_length=None, separator=separator, glob=False)
+    table = pl.read_csv(content, schema_overrides=overrides, infer_schema_length=None, separator=separator, glob=False)
     return table.with_columns(_dates(table[name]) for name in table.columns if name not in text)
 
 

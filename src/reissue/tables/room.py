@@ -1,0 +1,228 @@
+"""Whether a table fits into memory, asked before it is read.
+
+A small file can hold a large table: a Parquet file says a million times the same in a few bytes, and a compressed one
+says anything in few. So its size is worked out first: of Parquet from the footer, of CSV from its lines, of Excel from
+its cells. One that would not fit is refused with figures, instead of taking the machine down.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from reissue.errors import ParameterError, TableError, count_of
+from reissue.tables.thrift import Struct, structure
+
+VARIABLE = "REISSUE_MEMORY"
+"""The variable that says how much memory there is, instead of the system."""
+TIMES = 4
+"""So many times a table's size is needed to work on it: it is coded, grouped, recoded and written."""
+CELL = 16
+"""What a text takes in memory beside its letters, and more than a number takes."""
+UNNOTICED = 32 << 20
+"""A table below this size fits anywhere."""
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", re.I)
+_PIECE = 1 << 22
+
+
+class Extent(NamedTuple):
+    """How large a table will be in memory."""
+
+    rows: int
+    columns: int
+    size: int
+    """In bytes."""
+
+
+def check_room(name: str, extent: Extent) -> None:
+    """Refuse a table that would not fit into memory."""
+    needed = TIMES * extent.size
+    if extent.size < UNNOTICED or needed <= (there := memory()):
+        return
+    raise TableError(
+        f"'{name}' is too large: as a table ({count_of(extent.rows, 'row')}, {count_of(extent.columns, 'column')}) it "
+        f"takes about {amount(extent.size)} of memory, and {TIMES} times as much to work on it, {amount(needed)}. There "
+        f"are {amount(there)}.",
+        hint=f"leave out columns and rows that are not needed, or use a machine with more memory. If you know better, "
+        f"say how much there is: {VARIABLE}={amount(needed).replace(' ', '')}",
+    )
+
+
+def memory() -> int:
+    """How many bytes this process can have: as the variable says or, without it, what is free now."""
+    given = os.environ.get(VARIABLE)
+    if not given:
+        return min(_limits())
+    found = _AMOUNT.fullmatch(given)
+    if found is None:
+        raise ParameterError(f"{VARIABLE} takes an amount of memory, such as 8GB. Got '{given}' instead.")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+def amount(size: int) -> str:
+    """`3.2 GB`: bytes as they stand in messages."""
+    for unit, bytes_each in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
+        if size >= bytes_each:
+            return f"{size / bytes_each:,.1f} {unit}"
+    return f"{max(size, 1) / 1000:,.0f} kB"
+
+
+def _limits() -> Iterator[int]:
+    """Every bound there is on this process' memory; where the system does not say what is free, all that it has."""
+    yield os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    with suppress(OSError, ValueError, IndexError):
+        yield _entry(Path("/proc/meminfo"), "MemAvailable:") * 1024
+    for limit, used, of_files, word in (
+        ("memory.max", "memory.current", "memory.stat", "inactive_file"),
+        ("memory.limit_in_bytes", "memory.usage_in_bytes", "memory.stat", "total_inactive_file"),
+    ):
+        for folder in _control_groups():
+            with suppress(OSError, ValueError, IndexError):  # "max" is no number, and no limit
+                most = int((folder / limit).read_text())
+                # What is kept of files is given up when memory is needed.
+                yield most - int((folder / used).read_text()) + _entry(folder / of_files, word)
+    soft, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if soft != resource.RLIM_INFINITY:
+        with suppress(OSError, ValueError, IndexError):
+            soft -= int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        yield soft
+
+
+def _entry(path: Path, name: str) -> int:
+    """The number behind a name in a file of the system."""
+    (line,) = (line for line in path.read_text().splitlines() if line.startswith(f"{name} "))
+    return int(line.split()[1])
+
+
+def _control_groups() -> Iterator[Path]:
+    """The folders of this process' control groups, each with all above it: the tightest limit counts."""
+    roots = {"": Path("/sys/fs/cgroup"), "memory": Path("/sys/fs/cgroup/memory")}
+    with suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            _, controllers, place = line.split(":", 2)
+            for name, root in roots.items():
+                if name in controllers.split(","):
+                    inner = root / place.lstrip("/")
+                    yield from (folder for folder in (inner, *inner.parents) if folder.is_relative_to(root))
+
+
+# Parquet
+
+_MAGIC = b"PAR1"
+_ROW_GROUPS, _ROWS, _COLUMNS, _META = 4, 3, 1, 3
+"""Fields of a footer: its row groups, its number of rows; of a row group: its columns; of a column: what is said of it."""
+_TYPE, _VALUES, _BYTES = 1, 5, 6
+"""Of a column's part in a row group: its type, how many values it has, and its bytes when they are unpacked."""
+_WIDTHS = {0: 1, 1: 4, 2: 8, 3: 16, 4: 4, 5: 8}
+"""What a value of each type takes; those of text, and of a length of their own, are not here."""
+
+
+def parquet_extent(path: Path) -> Extent | None:
+    """The extent of a Parquet file by its footer; None where that cannot be understood, and so not be read either."""
+    with path.open("rb") as file:
+        footer = structure(_footer(file))
+    if footer is None:
+        return None
+    size, columns = 0, 0
+    for group in _structs(footer.get(_ROW_GROUPS)):
+        parts = _structs(group.get(_COLUMNS))
+        columns = max(columns, len(parts))
+        for meta in (part.get(_META) for part in parts):
+            if isinstance(meta, dict):
+                size += _part(meta)
+    return Extent(_whole(footer.get(_ROWS)), columns, size)
+
+
+def _part(meta: Struct) -> int:
+    values, unpacked = _whole(meta.get(_VALUES)), _whole(meta.get(_BYTES))
+    width = _WIDTHS.get(_whole(meta.get(_TYPE)))
+    return values * CELL + unpacked if width is None else values * width
+
+
+def _footer(file: BinaryIO) -> bytes:
+    end = file.seek(0, os.SEEK_END)
+    if end < 12:
+        return b""
+    file.seek(end - 8)
+    tail = file.read(8)
+    length = int.from_bytes(tail[:4], "little")
+    if tail[4:] != _MAGIC or length > end - 12:
+        return b""
+    file.seek(end - 8 - length)
+    return file.read(length)
+
+
+def _structs(value: object) -> list[Struct]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _whole(value: object) -> int:
+    return max(value, 0) if isinstance(value, int) else 0
+
+
+# Text between separators
+
+
+def csv_extent(file: BinaryIO, columns: int) -> Extent:
+    """The extent of a CSV file with so many columns, from where the file stands to its end."""
+    rows, letters = 0, 0
+    while piece := file.read(_PIECE):
+        rows += piece.count(b"\n")
+        letters += len(piece)
+    return Extent(rows, columns, (rows + 1) * columns * CELL + letters)
+
+
+def unpacked(file: BinaryIO, name: str) -> bytes:
+    """A compressed file's content, as long as it is not larger than what fits."""
+    pieces, rows, size = [], 0, 0
+    while piece := file.read(_PIECE):
+        rows, size = rows + piece.count(b"\n"), size + len(piece)
+        pieces.append(piece)
+        check_room(name, Extent(rows, 1, size))
+    return b"".join(pieces)
+
+
+# Excel
+
+_CELL = re.compile(rb"<(?:\w+:)?(?:c|row)\s(?:[^>]*\s)?r=\"([A-Z]{0,3})(\d{1,7})\"")
+_LETTERS = 26
+
+
+def excel_extent(path: Path) -> Extent | None:
+    """The extent of an Excel file, an archive of sheets; None where it is none.
+
+    A sheet is read as all cells from the first to the last, and the last may be anywhere.
+    """
+    if not zipfile.is_zipfile(path):
+        return None
+    size, rows, columns = 0, 0, 0
+    with zipfile.ZipFile(path) as archive:
+        for member in archive.infolist():
+            size += member.file_size
+            check_room(path.name, Extent(rows, columns, size))
+            if member.filename.startswith("xl/worksheets/") and member.filename.endswith(".xml"):
+                with archive.open(member) as sheet:
+                    for column, row in _cells(sheet):
+                        columns, rows = max(columns, column), max(rows, row)
+    return Extent(rows, columns, rows * columns * 2 * CELL + size)
+
+
+def _cells(sheet: BinaryIO | zipfile.ZipExtFile) -> Iterator[tuple[int, int]]:
+    """The column and the row of each cell; of a row alone, column 0."""
+    rest = b""
+    while piece := sheet.read(_PIECE):
+        text = rest + piece
+        for letters, digits in _CELL.findall(text):
+            column = 0
+            for letter in letters:
+                column = column * _LETTERS + letter - ord("A") + 1
+            yield column, int(digits)
+        rest = text[text.rfind(b"<") :]

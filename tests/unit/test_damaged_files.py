@@ -1,0 +1,134 @@
+"""Files that are not sound: each is read or refused with a message, whatever polars makes of it; no cell is quoted."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import traceback
+from collections.abc import Callable
+from datetime import date
+from pathlib import Path
+
+import polars as pl
+import pytest
+from profiles import sized
+
+import reissue as ri
+from reissue.errors import ReissueError, TableError
+from reissue.publishing.series import draft
+from reissue.tables.frames import read_table
+
+CELL = "QUOTEDCELL"
+ROWS = range(120)
+TABLE = pl.DataFrame(
+    {
+        "patient": [f"{CELL}{n:03}" for n in ROWS],
+        "age": [20 + n % 60 for n in ROWS],
+        "sex": [f"{CELL}{'fm'[n % 2]}" for n in ROWS],
+        "since": [date(2000, 1, 1 + n % 28) for n in ROWS],
+        "weight": [n / 7 for n in ROWS],
+        "diagnosis": [f"{CELL}{'abc'[n % 3]}" for n in ROWS],
+    },
+    schema_overrides={"sex": pl.Categorical},
+)
+POLICY = ri.Policy(
+    ri.Schema(
+        person="patient",
+        quasi={"age": ri.Numeric(), "sex": ri.Categorical(), "since": ri.Numeric(), "weight": ri.Numeric()},
+        sensitive="diagnosis",
+    ),
+    ri.Mondrian(k=3),
+)
+
+
+def parquet(**options: object) -> bytes:
+    file = io.BytesIO()
+    TABLE.write_parquet(file, **options)  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+def arrow() -> bytes:
+    import pyarrow.parquet
+
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(TABLE.to_arrow(), file, use_dictionary=["diagnosis"])
+    return file.getvalue()
+
+
+KINDS: dict[str, tuple[str, Callable[[], bytes]]] = {
+    "zstd": (".parquet", lambda: parquet(compression="zstd")),
+    "plain": (".parquet", lambda: parquet(compression="uncompressed")),
+    "arrow": (".parquet", arrow),
+    "csv": (".csv", lambda: TABLE.write_csv().encode()),
+    "gzip": (".csv.gz", lambda: gzip.compress(TABLE.write_csv().encode(), mtime=0)),
+}
+
+
+def tried(read: Callable[[], object]) -> str:
+    try:
+        read()
+    except ReissueError as error:
+        told = "".join(traceback.format_exception(error))
+        assert CELL not in told, told
+        return "refused"
+    return "read"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_flipped_and_cut(kind: str, tmp_path: Path) -> None:
+    """A draft of the file, and an audit of it as a release made elsewhere."""
+    suffix, make = KINDS[kind]
+    whole, chosen = make(), random.Random(11)
+    path = tmp_path / f"table{suffix}"
+    ways: dict[str, Callable[[], object]] = {
+        "draft": lambda: draft(path, POLICY, seed=1),
+        "audit": lambda: ri.read_releases([path], sensitive="diagnosis", person="patient"),
+        "registry": lambda: ri.read_releases(
+            [TABLE.drop("patient")], sensitive="diagnosis", registry=path, person="patient", present="all"
+        ),
+    }
+    seen: set[str] = set()
+    for turn in range(sized(60, 2000)):
+        content = bytearray(whole)
+        if turn % 10 == 0:
+            content = content[: chosen.randrange(len(whole))]
+        else:
+            bit = chosen.randrange(8 * len(whole))
+            content[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(content)
+        seen |= {tried(way) for way in ways.values()}
+    assert "refused" in seen
+    path.write_bytes(whole)
+    assert [tried(way) for way in ways.values()] == ["read"] * 3
+
+
+@pytest.mark.parametrize("column", ["patient", "sex", "diagnosis"])
+def test_text_that_is_not_utf8(column: str, tmp_path: Path) -> None:
+    """polars believes a Parquet file that its texts are UTF-8, and panics when it comes to use them."""
+    path = tmp_path / "table.parquet"
+    cell = str(TABLE[column][1])
+    content = parquet(compression="uncompressed")
+    assert cell.encode() in content
+    path.write_bytes(content.replace(cell.encode(), cell.encode()[:-1] + b"\xff"))
+    for way in (lambda: read_table(path), lambda: ri.read_releases([path], sensitive="diagnosis")):
+        with pytest.raises(TableError):
+            way()
+
+
+def test_a_panic_of_a_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
+    def panics(*arguments: object, **options: object) -> object:
+        raise pl.exceptions.PanicException(CELL)
+
+    lazy = TABLE.lazy()
+    monkeypatch.setattr(pl.LazyFrame, "collect", panics)
+    with pytest.raises(TableError, match="cannot be converted") as caught:
+        read_table(lazy)
+    assert CELL not in "".join(traceback.format_exception(caught.value))
+
+
+def test_an_archive_that_is_no_excel(tmp_path: Path) -> None:
+    for name, content in (("a.xlsx", b"PK\x03\x04" + bytes(300)), ("b.xls", bytes(600)), ("c.xlsb", b"")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(TableError, match="The releases cannot be read"):
+            ri.read_releases([tmp_path / name], sensitive="diagnosis")

@@ -37,8 +37,8 @@ an error is then JSON too.
 | 130 | stopped by Ctrl-C |
 
 Messages name columns, parameters and counts. They quote values of the private table only with `--show-values`.
-Control characters, line breaks and marks of direction in names and labels are shown escaped (`\\x1b`). What people should
-know although nothing went wrong is a line on standard error that begins with `note`.
+Control characters, line breaks and marks of direction in names and labels are shown escaped (`\\x1b`). What people
+should know although nothing went wrong is a line on standard error that begins with `note`.
 """
 
 

@@ -36,6 +36,7 @@ import pytest
 import reissue as ri
 from reissue.charts import Chart
 from reissue.cli import main
+from reissue.model import plugins
 
 ROOT = Path(__file__).parents[2]
 BESIDE = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
@@ -104,6 +105,7 @@ class _Run:
                 (self.folder / block.title).write_text(block.text, encoding="utf-8")
                 if block.title == "pyproject.toml":
                     self.install(block.text)
+                    monkeypatch.setattr(plugins, "installed", lambda: {self.folder.resolve()})
             if block.language == "python" and not block.title:
                 printed = self.python(block)
                 continue

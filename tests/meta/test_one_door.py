@@ -6,13 +6,13 @@ Everything about them is declared in their own file, and nothing here names them
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
+import own_environment
 import polars as pl
 import pytest
+from own_environment import Environment
 
 METHOD = '''
 from dataclasses import dataclass
@@ -147,32 +147,24 @@ seconds = 7
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that has the three files and says what they are, as an installed package does."""
-    folder = tmp_path_factory.mktemp("site")
-    for name, text in {"toy_method": METHOD, "toy_guarantee": GUARANTEE, "toy_attack": ATTACK}.items():
-        (folder / f"{name}.py").write_text(text)
-    facts = folder / "toys-1.0.dist-info"
-    facts.mkdir()
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: toys\nVersion: 1.0\n")
-    (facts / "entry_points.txt").write_text(ENTRY_POINTS)
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """An environment in which the three files are installed."""
+    environment = own_environment.make(tmp_path_factory.mktemp("environment"))
+    environment.install("toys", {"toy_method": METHOD, "toy_guarantee": GUARANTEE, "toy_attack": ATTACK}, ENTRY_POINTS)
+    return environment
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rows = range(30)
     table = {"patient": [f"p{n}" for n in rows], "age": [20 + n for n in rows], "diagnosis": ["flu", "cold"] * 15}
-    pl.DataFrame(table).write_csv(folder / "patients.csv")
-    return folder
+    path = tmp_path_factory.mktemp("table") / "patients.csv"
+    pl.DataFrame(table).write_csv(path)
+    return path
 
 
-def reissue(site: Path, *arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH", "")]))
-    code = "from reissue.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, "PYTHONPATH": path, "COLUMNS": "200"},
-        check=False,
-    )
+def reissue(environment: Environment, *arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return environment.run("-c", "from reissue.cli import main; main()", *arguments, cwd=cwd)
 
 
 def policy(folder: Path, method: str, attacks: list[str]) -> Path:
@@ -181,9 +173,9 @@ def policy(folder: Path, method: str, attacks: list[str]) -> Path:
     return path
 
 
-def test_policy_gate_report_and_command_line_know_them(installed: Path, tmp_path: Path) -> None:
+def test_policy_gate_report_and_command_line_know_them(installed: Environment, patients: Path, tmp_path: Path) -> None:
     rules = policy(tmp_path, 'name = "InThrees"\nsize = 3', ["Worlds", "Peek"])
-    done = reissue(installed, "publish", "clinic", installed / "patients.csv", "--policy", rules, cwd=tmp_path)
+    done = reissue(installed, "publish", "clinic", patients, "--policy", rules, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "kept company (others = 2)" in done.stdout
     assert "Peek (within): Peeked for at most 7 seconds and saw nothing." in done.stdout
@@ -196,26 +188,28 @@ def test_policy_gate_report_and_command_line_know_them(installed: Path, tmp_path
     assert record["method"]["name"] == "InThrees"
 
 
-def test_what_proves_nothing_opens_no_gate(installed: Path, tmp_path: Path) -> None:
+def test_what_proves_nothing_opens_no_gate(installed: Environment, patients: Path, tmp_path: Path) -> None:
     rules = policy(tmp_path, 'name = "InThrees"', ["Peek"])
-    done = reissue(installed, "publish", "clinic", installed / "patients.csv", "--policy", rules, cwd=tmp_path)
+    done = reissue(installed, "publish", "clinic", patients, "--policy", rules, cwd=tmp_path)
     assert done.returncode != 0
     assert "the gate needs the attack 'Worlds' to prove what InThrees promises" in done.stderr
     assert not (tmp_path / "clinic").exists()
 
 
-def test_it_enters_nobodys_audit_by_itself(installed: Path, tmp_path: Path) -> None:
+def test_it_enters_nobodys_audit_by_itself(installed: Environment, patients: Path, tmp_path: Path) -> None:
     rules = policy(tmp_path, 'name = "InThrees"', ["Worlds"])
-    reissue(installed, "publish", "clinic", installed / "patients.csv", "--policy", rules, cwd=tmp_path)
+    reissue(installed, "publish", "clinic", patients, "--policy", rules, cwd=tmp_path)
     done = reissue(installed, "audit", "clinic", "--json", cwd=tmp_path)
     assert "Peek" not in done.stdout
     assert '"Worlds"' in done.stdout
 
 
-def test_mondrian_enforces_what_a_guarantee_asks_of_groups(installed: Path, tmp_path: Path) -> None:
+def test_mondrian_enforces_what_a_guarantee_asks_of_groups(
+    installed: Environment, patients: Path, tmp_path: Path
+) -> None:
     method = 'name = "Mondrian"\n[[method.constraints]]\nname = "company"\nothers = 4'
     rules = policy(tmp_path, method, ["Worlds"])
-    done = reissue(installed, "publish", "clinic", installed / "patients.csv", "--policy", rules, cwd=tmp_path)
+    done = reissue(installed, "publish", "clinic", patients, "--policy", rules, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "kept company (others = 4)" in done.stdout
     table = pl.read_parquet(tmp_path / "clinic" / "public" / "0001" / "table.parquet")

@@ -1,18 +1,25 @@
 """One door for built-ins and plug-ins: make a method or a guarantee from its name in a policy file.
 
 Other packages add their own under an entry point group (`reissue.methods`, `reissue.guarantees`), with the
-name in a policy file as the entry point's name.
+name in a policy file as the entry point's name. They count where packages are installed, and nowhere else: a policy
+names what is run, so a folder that somebody happens to be in, or a script lies in, must not say what that is.
 """
 
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, TypeVar, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from reissue.errors import ParameterError, listed
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -74,16 +81,21 @@ def kind_of(what: str, name: str, *, known: Mapping[str, type[T]], base: type) -
     if name in known:
         return known[name]
     # Looking through the installed packages takes time that a built-in name need not pay.
-    from importlib.metadata import entry_points
-
     group = f"reissue.{what}s"
-    points = entry_points(group=group)
-    if name not in points.names:
-        names = sorted({*known, *points.names})
+    points, elsewhere = _entry_points(group)
+    if name not in points:
+        if name in elsewhere:
+            raise ParameterError(
+                f"The {what} '{name}' is offered by something in '{elsewhere[name]}', where no packages are installed; it "
+                "was not run.",
+                hint="install the package that has it (`pip install <package>`) if you trust it.",
+            )
+        names = sorted({*known, *points})
         raise ParameterError(
             f"There is no {what} called '{name}'{_near(name, names)}.", hint=f"choose one of {listed(names)}."
         )
-    kind: Any = points[name].load()
+    with _installed_first():
+        kind: Any = points[name].load()
     if not (inspect.isclass(kind) and issubclass(kind, base)):
         raise ParameterError(
             f"The entry point '{name}' of the group '{group}' does not lead to a {what}.",
@@ -95,6 +107,53 @@ def kind_of(what: str, name: str, *, known: Mapping[str, type[T]], base: type) -
             hint="call the entry point as the class calls itself (`name`), so that a policy file means it.",
         )
     return cast("type[T]", kind)
+
+
+def _entry_points(group: str) -> tuple[dict[str, EntryPoint], dict[str, str]]:
+    """The entry points of installed packages, and for those that others only claim the folder they are in."""
+    from importlib.metadata import distributions
+
+    trusted = installed()
+    points: dict[str, EntryPoint] = {}
+    elsewhere: dict[str, str] = {}
+    for folder in dict.fromkeys(sys.path):
+        counts = Path(folder).resolve() in trusted
+        for package in distributions(path=[folder]):
+            for point in package.entry_points.select(group=group):
+                if counts:
+                    points.setdefault(point.name, point)
+                else:
+                    elsewhere.setdefault(point.name, str(Path(folder).resolve()))
+    return points, elsewhere
+
+
+@contextmanager
+def _installed_first() -> Iterator[None]:
+    """Look for modules where packages are installed before anywhere else: no file of the same name gets in between."""
+    trusted, before = installed(), sys.path
+    sys.path = sorted(before, key=lambda folder: Path(folder).resolve() not in trusted)
+    try:
+        yield
+    finally:
+        sys.path = before
+
+
+def installed() -> set[Path]:
+    """The folders that packages are installed in: those of the interpreter and, if it uses it, of the user.
+
+    Where Reissue itself is installed in another one, also that: who can write there can change Reissue.
+    """
+    import site
+    import sysconfig
+    from importlib.metadata import distributions
+
+    folders = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()]
+    if site.ENABLE_USER_SITE:
+        folders.append(site.getusersitepackages())
+    own = Path(__file__).parents[2]
+    if any(package.name == "reissue" for package in distributions(name="reissue", path=[str(own)])):
+        folders.append(str(own))
+    return {Path(folder).resolve() for folder in folders if folder}
 
 
 def _near(given: str, known: Iterable[str]) -> str:

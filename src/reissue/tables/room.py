@@ -47,12 +47,12 @@ def check_room(name: str, extent: Extent) -> None:
     needed = TIMES * extent.size
     if extent.size < UNNOTICED or needed <= (there := memory()):
         return
+    extents = f"{count_of(extent.rows, 'row')}, {count_of(extent.columns, 'column')}"
     raise TableError(
-        f"'{name}' is too large: as a table ({count_of(extent.rows, 'row')}, {count_of(extent.columns, 'column')}) it "
-        f"takes about {amount(extent.size)} of memory, and {TIMES} times as much to work on it, {amount(needed)}. There "
-        f"are {amount(there)}.",
-        hint=f"leave out columns and rows that are not needed, or use a machine with more memory. If you know better, "
-        f"say how much there is: {VARIABLE}={amount(needed).replace(' ', '')}",
+        f"'{name}' is too large: as a table ({extents}) it takes about {amount(extent.size)} of memory, and {TIMES} times "
+        f"as much to work on it, {amount(needed)}. There are {amount(there)}.",
+        hint="leave out columns and rows that are not needed, or use a machine with more memory. If you know better, "
+        f"say how much there is: {VARIABLE}={amount(needed).replace(' ', '').replace(',', '')}",
     )
 
 
@@ -118,7 +118,7 @@ def _control_groups() -> Iterator[Path]:
 
 _MAGIC = b"PAR1"
 _ROW_GROUPS, _ROWS, _COLUMNS, _META = 4, 3, 1, 3
-"""Fields of a footer: its row groups, its number of rows; of a row group: its columns; of a column: what is said of it."""
+"""Fields: of a footer its row groups and its rows, of a row group its columns, of a column what is said of it."""
 _TYPE, _VALUES, _BYTES = 1, 5, 6
 """Of a column's part in a row group: its type, how many values it has, and its bytes when they are unpacked."""
 _WIDTHS = {0: 1, 1: 4, 2: 8, 3: 16, 4: 4, 5: 8}

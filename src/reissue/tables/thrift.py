@@ -1,4 +1,4 @@
-"""Thrift's compact form, in which the footer of a Parquet file is written: fields by their numbers, each with its type."""
+"""Thrift's compact form, as in the footer of a Parquet file: fields by their numbers, each with its type."""
 
 from __future__ import annotations
 

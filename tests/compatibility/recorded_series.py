@@ -32,6 +32,7 @@ LONG = 120.0
 def copied(name: str, home: Path) -> Path:
     """A copy of a stored series in a folder that counts as the home folder, with modes that git does not keep."""
     shutil.copyfile(FOLDER / KEY, home / KEY)
+    (home / KEY).chmod(0o600)
     series = Path(shutil.copytree(FOLDER / name, home / name))
     for folder in (series / "private", series / "private" / "blobs"):
         folder.chmod(0o700)
@@ -41,7 +42,8 @@ def copied(name: str, home: Path) -> Path:
 def third(series: ri.Series, name: str) -> ri.Release:
     """Publish the third release, with a fixed seed."""
     override: Any = {"override": "Agreed at a meeting in March"} if name == "overridden" else {}
-    time = datetime(2024, 3, 1, 12, tzinfo=UTC)
+    # Releases that were adopted are of the day on which that was done.
+    time = max(datetime(2024, 3, 1, 12, tzinfo=UTC), series.releases[-1].time)
     return series.publish(**what_comes_next(name), seed=3, time=time, **override)
 
 

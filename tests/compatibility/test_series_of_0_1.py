@@ -102,6 +102,7 @@ def test_the_key_is_needed(home: Path) -> None:
     with ri.open(copied("hashed", home)) as series:
         assert series.private.pseudonym("P-0010") in series.private.members(2)["person"].to_list()
         (home / "hashed.key").write_text("ab" * 32 + "\n")
+        (home / "hashed.key").chmod(0o600)
         refused(series, "hashed", ri.errors.PolicyError)
 
 

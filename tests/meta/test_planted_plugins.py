@@ -44,8 +44,7 @@ STARTS = {
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> Environment:
-    made = own_environment.make(tmp_path_factory.mktemp("environment"))
-    return made
+    return own_environment.make(tmp_path_factory.mktemp("environment"))
 
 
 @pytest.fixture(scope="module")

@@ -181,9 +181,11 @@ def _of_user(own: str) -> Iterator[Path]:
 
 
 def _made(folder: Path, mode: int = 0o700) -> bool:
-    """Make a folder if need be; whether it is there."""
+    """Make a folder if need be; whether it is there. What is made above it is no more open, whatever the umask."""
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
+        for above in reversed(folder.parents):
+            if not above.exists():
+                above.mkdir(mode=mode, exist_ok=True)
         folder.mkdir(mode=mode, exist_ok=True)
     except OSError:
         return folder.is_dir()

@@ -86,8 +86,8 @@ def kind_of(what: str, name: str, *, known: Mapping[str, type[T]], base: type) -
     if name not in points:
         if name in elsewhere:
             raise ParameterError(
-                f"The {what} '{name}' is offered by something in '{elsewhere[name]}', where no packages are installed; it "
-                "was not run.",
+                f"The {what} '{name}' is offered by something in '{elsewhere[name]}', where no packages are installed; "
+                "it was not run.",
                 hint="install the package that has it (`pip install <package>`) if you trust it.",
             )
         names = sorted({*known, *points})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from reissue.errors import Infeasible, ParameterError, PolicyChanged, Refused, Unprotected, count_of
+from reissue.errors import Infeasible, ParameterError, PolicyChanged, Refused, SeriesError, Unprotected, count_of
 from reissue.guarantees import GroupGuarantee
 from reissue.methods import METHODS
 from reissue.methods.base import Method
@@ -37,6 +38,27 @@ def check_amendment(mine: Policy, theirs: Policy) -> None:
             f"A series cannot change {' or '.join(fixed)}: its history would no longer fit.",
             hint="start a new series in another folder.",
         )
+
+
+def release_time(given: datetime | None, last: tuple[int, datetime] | None) -> datetime:
+    """When a release happens: as given or, without that, now; refused before the last one, of this number and time."""
+    if given is not None and given.tzinfo is None:
+        raise ParameterError("The 'time' parameter of a release must have a time zone.")
+    time = given or datetime.now(UTC)
+    if last is None or time >= last[1]:
+        return time
+    number, before = last[0], f"{last[1]:%Y-%m-%d %H:%M:%S} UTC"
+    if given is not None:
+        raise ParameterError(
+            f"The 'time' parameter of a release must not be before the last release. Release {number} is of {before}.",
+            hint="give the time at which the release happens, or leave it out.",
+        )
+    raise SeriesError(
+        f"The clock of this machine says {time:%Y-%m-%d %H:%M:%S} UTC, and release {number} is of {before}: the clock "
+        "went back, or was ahead then. Nothing was published.",
+        hint="set the clock, and publish again. If it is right now, and was ahead when the last release was made, give "
+        "a time in Python that is not before that one: series.publish(table, time=...).",
+    )
 
 
 def check_protection(policy: Policy, history: History, protected: bool, obstacles: list[str]) -> None:

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, get_args
@@ -29,7 +29,7 @@ from reissue.publishing.history import History
 from reissue.publishing.inspection import Drawn, PastReleases, Sight, Terms, at_gate, to_commit, with_reason
 from reissue.publishing.policy import Policy, key_of, with_absolute_paths
 from reissue.publishing.private import Private
-from reissue.publishing.refusals import check_amendment, never_without
+from reissue.publishing.refusals import check_amendment, never_without, release_time
 from reissue.tables.coding import KnownBefore, check_key
 from reissue.tables.frames import Library, to_library
 from reissue.tables.identities import plain_id
@@ -266,12 +266,16 @@ class Series:
 
     def _commit(self, draft: Draft, reason: str | None, time: datetime | None) -> Release:
         """As the only writer, a draft that continues this very history."""
-        if time is not None and time.tzinfo is None:
-            raise ParameterError("The 'time' parameter of commit must have a time zone.")
+        when = self._time(time)
         # The policies are the same; a first draft may have been made before the series knew this one.
         draft = replace(draft, continues=replace(draft.continues, policy_version=self._policy_version.version))
-        entry = archive.entry(draft, time or datetime.now(UTC), reason)
+        entry = archive.entry(draft, when, reason)
         return self._release(self._ledger.commit(entry, parent=draft.parent), draft.library)
+
+    def _time(self, given: datetime | None) -> datetime:
+        """When a release happens: as given, or now; never before the last one."""
+        last = self._ledger.last()
+        return release_time(given, (last.number, last.time) if last else None)
 
     def _check_continues(self, draft: Draft) -> None:
         last = self._ledger.last()
@@ -302,13 +306,15 @@ class Series:
     ) -> Release:
         """Draft and commit the next release, as the only writer from beginning to end.
 
-        `override` is the written reason for publishing although the gate may be closed. See `draft` for the rest.
+        `override` is the written reason for publishing although the gate may be closed. `time` is when the release
+        happens, by default now; it must not be before the last one. See `draft` for the rest.
         """
         given = Submission(table, registry, extinct, seed, show_values)
         return self._publish(given, Terms(override=override, report=report), time, progress)
 
     def _publish(self, given: Submission, terms: Terms, time: datetime | None, progress: Progress) -> Release:
         with self.writing():
+            self._time(time)  # before anything is computed
             draft = self._draft(given, terms, progress)
             progress("Committing")
             return self._commit_own(draft, time, terms.override)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+import stat
 from numbers import Integral
 from pathlib import Path
 
@@ -17,6 +18,10 @@ import polars as pl
 from reissue.errors import ParameterError, PolicyError
 
 KEY_BYTES = 32
+MOST_BYTES = 1 << 10
+"""A file that is longer is no key, and not read to its end."""
+ROOT = 0
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def make_key(path: str | Path) -> None:
@@ -29,6 +34,7 @@ def make_key(path: str | Path) -> None:
     except OSError as error:
         raise PolicyError(f"The key file '{path}' cannot be written: {error.strerror}.") from error
     with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        os.fchmod(descriptor, 0o600)  # a umask takes away from what was asked for, perhaps too much
         file.write(secrets.token_hex(KEY_BYTES) + "\n")
 
 
@@ -41,18 +47,41 @@ def read_key(path: str | Path, *, outside: str | Path | None) -> bytes:
             hint="move it elsewhere and change key_file in the policy.",
         )
     try:
-        key = bytes.fromhex(path.read_text(encoding="ascii").strip())
+        text = _private_text(path)
     except OSError as error:
         raise PolicyError(
             f"The key file '{path}' cannot be read: {error.strerror}.",
             hint="restore it from a backup: a series cannot be continued with another key. For a new series, "
             "`reissue key <file>` makes one.",
         ) from error
+    try:
+        key = bytes.fromhex(text.decode("ascii").strip())
     except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
         raise PolicyError(f"The file '{path}' does not hold a key.", hint="make a key with: reissue key <file>")
     return key
+
+
+def _private_text(path: Path) -> bytes:
+    """The beginning of a file that is its user's alone, or root's; a link may lead to it."""
+    # Not to wait at a pipe that nobody writes to.
+    with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise PolicyError(f"'{path}' is not a file.", hint="make a key with: reissue key <file>")
+        if found.st_uid not in (os.geteuid(), ROOT):
+            raise PolicyError(
+                f"The key file '{path}' belongs to another user, who can read and replace it.",
+                hint="let it belong to you (chown), or to root.",
+            )
+        if found.st_mode & OTHERS:
+            raise PolicyError(
+                f"The key file '{path}' is open to others (its mode is {stat.S_IMODE(found.st_mode):04o}), so it "
+                "protects nothing.",
+                hint=f"close it with `chmod 600 {path}`. If others may have read it, make a new key and a new series.",
+            )
+        return file.read(MOST_BYTES)
 
 
 def plain_id(person: object) -> str | int:

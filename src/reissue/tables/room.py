@@ -49,8 +49,8 @@ def check_room(name: str, extent: Extent) -> None:
         return
     extents = f"{count_of(extent.rows, 'row')}, {count_of(extent.columns, 'column')}"
     raise TableError(
-        f"'{name}' is too large: as a table ({extents}) it takes about {amount(extent.size)} of memory, and {TIMES} times "
-        f"as much to work on it, {amount(needed)}. There are {amount(there)}.",
+        f"'{name}' is too large: as a table ({extents}) it takes about {amount(extent.size)} of memory, and {TIMES} "
+        f"times as much to work on it, {amount(needed)}. There are {amount(there)}.",
         hint="leave out columns and rows that are not needed, or use a machine with more memory. If you know better, "
         f"say how much there is: {VARIABLE}={amount(needed).replace(' ', '').replace(',', '')}",
     )

@@ -174,3 +174,13 @@ def is_text(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+NOT_TEXT = "text that is not Unicode, such as half of a surrogate pair"
+"""What `is_text` is not true of, in messages."""
+
+
+def check_text(parameter: str, text: object) -> None:
+    """Refuse a text, or the path of a file or folder, that cannot be written down: later nobody could say why."""
+    if not is_text(str(text)):
+        raise ParameterError(f"{parameter} holds {NOT_TEXT}: '{text}'.", hint="give it another name, or other words.")

@@ -22,7 +22,7 @@ from reissue.auditing.limits import lacking, what_is_open
 from reissue.auditing.naming import Called, Naming
 from reissue.auditing.risks import Risks, risks_of
 from reissue.auditing.words import COUNTED, KINDS, STATUSES, adversary, joined, limits_in_short, limits_in_words
-from reissue.errors import StorageError, count_of, printable
+from reissue.errors import StorageError, check_text, count_of, printable
 from reissue.model.knowledge import Knowledge
 from reissue.model.promise import Promise
 from reissue.model.published import Published
@@ -421,6 +421,7 @@ def _told(finding: Finding, naming: Naming) -> dict[str, Any]:
 def _write(path: str | Path, text: str) -> Path:
     """Write a report that nobody else on the machine can read."""
     path = Path(path)
+    check_text("The name of the report", path)
     try:
         path.touch(mode=0o600)
         path.chmod(0o600)

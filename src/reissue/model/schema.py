@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
-from reissue.errors import ParameterError, PolicyError, listed
+from reissue.errors import NOT_TEXT, ParameterError, PolicyError, is_text, listed
 from reissue.model.hierarchy import Hierarchy
 
 Missing = Literal["refuse", "value"]
@@ -73,6 +73,8 @@ class Categorical:
         # Labels are text; yes and no are written as they are in a column of them.
         labels = (str(value).lower() if isinstance(value, bool) else str(value) for value in self.values)
         object.__setattr__(self, "values", tuple(labels))
+        if not all(map(is_text, self.values)):
+            raise ParameterError(f"The 'values' parameter of Categorical holds {NOT_TEXT}.")
         _one_of("Categorical", "new", self.new, ("accept", "refuse"))
         _one_of("Categorical", "missing", self.missing, ("refuse", "value"))
         if len(set(self.values)) < len(self.values):
@@ -183,6 +185,9 @@ class Schema:
             problems.append(
                 f"columns to rename: {listed(odd)} (a name must not be empty or '*', or begin with '^' or '{RESERVED}')"
             )
+        unwritable = [text for text in (*columns, *self.permanent, *sum(self.protect, ())) if not is_text(str(text))]
+        if unwritable:
+            problems.append(f"{NOT_TEXT}: {listed(unwritable)}")
         for name, kind in self.quasi.items():
             if not isinstance(kind, Numeric | Categorical | Hierarchy):
                 problems.append(f"quasi-identifier '{name}' needs Numeric(), Categorical() or a Hierarchy")

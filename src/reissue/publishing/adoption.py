@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints
-from reissue.errors import GuaranteeBroken, ParameterError, TableError, count_of, listed
+from reissue.errors import GuaranteeBroken, ParameterError, TableError, check_text, count_of, listed
 from reissue.foreign.reading import Foreign
 from reissue.guarantees import SeriesGuarantee
 from reissue.ledger import Entry, Ledger
@@ -68,6 +68,7 @@ def adopt(
     such a column rows with the same cells are one. Who was in them stands in the policy's person column, if the
     tables have it (it is not kept with what was published), or in the table `members`: person, release, group.
     """
+    check_text("The folder of a series", Path(folder).absolute())
     policy = with_absolute_paths(Policy.read(policy) if isinstance(policy, str | Path) else policy)
     method = _adopting(policy)
     given = _given(releases, members, group, policy.schema)

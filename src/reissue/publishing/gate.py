@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from reissue.arrays.exact import probability_of
 from reissue.attacks import build, default_attacks
 from reissue.auditing.limits import ACCEPTABLE
-from reissue.errors import GateClosed, GuaranteeBroken, ParameterError
+from reissue.errors import GateClosed, GuaranteeBroken, ParameterError, check_text
 
 if TYPE_CHECKING:
     from reissue.auditing.report import AuditReport
@@ -184,6 +184,7 @@ def written_reason(override: str | None, gate: Gate | None) -> str | None:
         raise ParameterError(
             f"The 'override' parameter must say why the release goes out all the same. Got {got} instead."
         )
+    check_text("The 'override' parameter", override)
     return override.strip()
 
 

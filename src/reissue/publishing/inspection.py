@@ -14,7 +14,7 @@ import polars as pl
 from reissue.arrays.randomness import check_seed, generator, new_seed
 from reissue.arrays.runs import runs
 from reissue.arrays.types import Ints
-from reissue.errors import ParameterError, count_of
+from reissue.errors import ParameterError, check_text, count_of
 from reissue.guarantees import GroupGuarantee
 from reissue.methods.incremental import NO_LIST
 from reissue.model.domain import GROUP, PERSON
@@ -358,6 +358,8 @@ class Terms:
             )
         if self.report is not None and not self.asked:
             raise ParameterError("With gate=False the gate is not asked, so there is nothing to report.")
+        if self.report is not None:
+            check_text("The name of the report", self.report)
         written_reason(self.override, gate)
 
     def met(self, draft: Draft, past: PastReleases | None = None, *, progress: Progress = lambda stage: None) -> Draft:

@@ -39,7 +39,7 @@ accept = []                     # ["undecided", "sampled"]: what may pass withou
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import partial
@@ -49,7 +49,16 @@ from typing import Any, Literal, TypeVar
 import tomli_w
 
 from reissue import guarantees, methods
-from reissue.errors import HierarchyError, ParameterError, PolicyError, UserError, listed
+from reissue.errors import (
+    NOT_TEXT,
+    HierarchyError,
+    ParameterError,
+    PolicyError,
+    UserError,
+    check_text,
+    is_text,
+    listed,
+)
 from reissue.methods.base import Method
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.promise import Promise
@@ -74,6 +83,8 @@ class Ids:
     def __post_init__(self) -> None:
         if isinstance(self.key_file, Path):
             object.__setattr__(self, "key_file", str(self.key_file))
+        if self.key_file is not None:
+            check_text("The 'key_file' parameter", self.key_file)
         if self.ids not in ("plain", "hashed"):
             raise ParameterError(f"The 'ids' parameter must be 'plain' or 'hashed'. Got {self.ids!r} instead.")
         if (self.ids == "hashed") != (self.key_file is not None):
@@ -121,6 +132,8 @@ class Policy:
             problems.append(f"'form' must be 'generalised' or 'anatomised', not {self.form!r}")
         if self.series not in ("protected", "unprotected"):
             problems.append(f"'series' must be 'protected' or 'unprotected', not {self.series!r}")
+        if isinstance(self.method, Method) and not all(map(is_text, _texts(self.method.parameters))):
+            problems.append(f"a parameter of {self.method.name} holds {NOT_TEXT}")
         if isinstance(self.method, Method):
             problems += [*self._method_problems(), *self._gate_problems()]
         if problems:
@@ -207,8 +220,8 @@ class Policy:
         path = Path(path)
         try:
             text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror
+        except (OSError, UnicodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise PolicyError(
                 f"The policy file '{path}' cannot be read: {reason}.",
                 hint="reissue init <table> proposes a policy file.",
@@ -373,6 +386,18 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(entry) for entry in value]
     return value
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in nested lists and mappings."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, entry in value.items():
+            yield from (*_texts(name), *_texts(entry))
+    elif isinstance(value, list | tuple):
+        for entry in value:
+            yield from _texts(entry)
 
 
 def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

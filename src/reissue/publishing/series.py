@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, get_args
 
-from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, listed
+from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, check_text, listed
 from reissue.ledger import Discrepancy, Ledger, PolicyVersion, Record
 from reissue.model.published import Published
 from reissue.model.release import Release
@@ -54,6 +54,7 @@ def open(folder: str | Path, policy: Policy | str | Path | None = None, *, frame
         raise ParameterError(
             f"The 'frames' parameter of open must be one of {listed(get_args(Library))}. Got {frames!r} instead."
         )
+    check_text("The folder of a series", Path(folder).absolute())
     if isinstance(policy, str | Path):
         policy = Policy.read(policy)
     if policy is not None:
@@ -163,6 +164,7 @@ def _first_draft(
 
 def _has_releases(folder: str | Path) -> bool:
     """Whether there is a series in a folder that something was published in."""
+    check_text("The folder of a series", Path(folder).absolute())
     with suppress(NotASeries), Ledger.open(folder) as ledger:
         return ledger.last() is not None
     return False
@@ -437,6 +439,7 @@ class Series:
 
     def amend(self, policy: Policy | str | Path, reason: str) -> PolicyVersion:
         """Record a new version of the policy, with the reason for it; from now on it is the series' own."""
+        check_text("The 'reason' parameter of amend", reason)
         policy = with_absolute_paths(Policy.read(policy) if isinstance(policy, str | Path) else policy)
         if self._ledger.releases():
             check_amendment(self._policy, policy)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reissue.errors import ParameterError, PolicyError
+from reissue.errors import NOT_TEXT, ParameterError, PolicyError, check_text, is_text
 
 KEY_BYTES = 32
 MOST_BYTES = 1 << 10
@@ -27,6 +27,7 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 def make_key(path: str | Path) -> None:
     """Write a new random key to a file that only its owner can read; an existing file is never replaced."""
     path = Path(path)
+    check_text("The name of the key file", path)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
@@ -87,6 +88,8 @@ def _private_text(path: Path) -> bytes:
 def plain_id(person: object) -> str | int:
     """An id as tables have it: text or a whole number, whatever library the number came from."""
     if isinstance(person, str):
+        if not is_text(person):
+            raise ParameterError(f"An id holds {NOT_TEXT}.")
         return person
     if isinstance(person, Integral) and not isinstance(person, bool):
         return int(person)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from reissue.errors import ParameterError, TableError, count_of
+from reissue.errors import NOT_TEXT, ParameterError, TableError, count_of, is_text
 from reissue.model.domain import PERSON, Domain
 from reissue.model.schema import Schema
 from reissue.model.showing import appended, only
@@ -48,6 +48,8 @@ def read_registry(registry: object, extinct: Extinct, schema: Schema) -> Registr
     ids = [person.item() if isinstance(person, np.generic) else person for person in extinct]
     if not all(isinstance(person, str | int) and not isinstance(person, bool) for person in ids):
         raise ParameterError("The 'extinct' parameter must be a list of ids, text or whole numbers.")
+    if not all(is_text(person) for person in ids if isinstance(person, str)):
+        raise ParameterError(f"The 'extinct' parameter holds {NOT_TEXT}.")
     if len({type(person) for person in ids}) > 1:
         raise ParameterError("The 'extinct' parameter holds ids of several types.", hint="give all as text, or none.")
     return Registry(people, pl.Series(schema.person, ids))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from reissue.errors import HierarchyError, ParameterError, count_of, listed
+from reissue.errors import NOT_TEXT, HierarchyError, ParameterError, count_of, is_text, listed
 
 _SHOWN = 12
 ROOT = "*"
@@ -45,6 +45,9 @@ def graph_problems(root: str, children: Mapping[str, Sequence[str]]) -> list[str
         problems.append(f"the same label stands twice directly under {listed(twice)}")
     if any(not label.strip() for below in ([root], *children.values()) for label in below):
         problems.append("a label is empty")
+    unwritable = {label for below in ([root], *children.values()) for label in below if not is_text(label)}
+    if unwritable:
+        problems.append(f"labels with {NOT_TEXT}: {listed(sorted(unwritable))}")
     cycles, reached = _search(root, children)
     problems += shortened(cycles)
     lost = [label for label in children if label not in reached]

@@ -67,6 +67,8 @@ def _text(path: Path) -> str:
         raise HierarchyError(f"The hierarchy {path} does not exist.") from error
     except OSError as error:
         raise HierarchyError(f"The hierarchy {path} cannot be read: {error.strerror}.") from error
+    except UnicodeEncodeError as error:
+        raise HierarchyError(f"The hierarchy {path} cannot be read: its name is no text.", hint="rename it.") from error
     except UnicodeDecodeError as error:
         raise HierarchyError(
             f"The hierarchy {path} is not UTF-8 text (byte {error.start:,}).", hint="save the file as UTF-8."

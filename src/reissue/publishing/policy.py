@@ -63,6 +63,7 @@ from reissue.methods.base import Method
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.promise import Promise
 from reissue.model.schema import Categorical, Kind, Numeric, Schema
+from reissue.model.toml_text import Unwieldy, bounded, parsed
 from reissue.publishing.gate import Gate
 from reissue.tables.identities import read_key
 
@@ -219,7 +220,9 @@ class Policy:
         """Read a policy file; paths of hierarchies and of the key in it are relative to the file."""
         path = Path(path)
         try:
-            text = path.read_text(encoding="utf-8")
+            text = bounded(path).decode()
+        except Unwieldy as error:
+            raise PolicyError(f"The policy file '{path}' cannot be read: {error}.") from error
         except (OSError, UnicodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
             raise PolicyError(
@@ -235,9 +238,11 @@ class Policy:
     def from_toml(cls, text: str, *, folder: str | Path | None = None) -> Policy:
         """Read a policy from TOML text; paths in it are relative to `folder` or, without one, left as they are."""
         try:
-            data = tomllib.loads(text)
+            data = parsed(text)
         except tomllib.TOMLDecodeError as error:
             raise PolicyError(f"The policy is not valid TOML: {error}.") from error
+        except Unwieldy as error:
+            raise PolicyError(f"The policy cannot be read: {error}.") from error
         return _Reader(None if folder is None else Path(folder)).policy(data)
 
 

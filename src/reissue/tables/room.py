@@ -52,7 +52,7 @@ def check_room(name: str, extent: Extent) -> None:
         f"'{name}' is too large: as a table ({extents}) it takes about {amount(extent.size)} of memory, and {TIMES} "
         f"times as much to work on it, {amount(needed)}. There are {amount(there)}.",
         hint="leave out columns and rows that are not needed, or use a machine with more memory. If you know better, "
-        f"say how much there is: {VARIABLE}={amount(needed).replace(' ', '').replace(',', '')}",
+        f"say how much there is: {VARIABLE}={-(-needed // 10**6)}MB",
     )
 
 
@@ -118,7 +118,7 @@ def _control_groups() -> Iterator[Path]:
 
 _MAGIC = b"PAR1"
 _ROW_GROUPS, _ROWS, _COLUMNS, _META = 4, 3, 1, 3
-"""Fields: of a footer its row groups and its rows, of a row group its columns, of a column what is said of it."""
+"""Fields: of a footer its row groups, of both their rows, of a row group its columns, of a column what it is."""
 _TYPE, _VALUES, _BYTES = 1, 5, 6
 """Of a column's part in a row group: its type, how many values it has, and its bytes when they are unpacked."""
 _WIDTHS = {0: 1, 1: 4, 2: 8, 3: 16, 4: 4, 5: 8}
@@ -133,16 +133,16 @@ def parquet_extent(path: Path) -> Extent | None:
         return None
     size, columns = 0, 0
     for group in _structs(footer.get(_ROW_GROUPS)):
-        parts = _structs(group.get(_COLUMNS))
+        parts, rows = _structs(group.get(_COLUMNS)), _whole(group.get(_ROWS))
         columns = max(columns, len(parts))
         for meta in (part.get(_META) for part in parts):
             if isinstance(meta, dict):
-                size += _part(meta)
+                size += _part(meta, rows)
     return Extent(_whole(footer.get(_ROWS)), columns, size)
 
 
-def _part(meta: Struct) -> int:
-    values, unpacked = _whole(meta.get(_VALUES)), _whole(meta.get(_BYTES))
+def _part(meta: Struct, rows: int) -> int:
+    values, unpacked = max(_whole(meta.get(_VALUES)), rows), _whole(meta.get(_BYTES))
     width = _WIDTHS.get(_whole(meta.get(_TYPE)))
     return values * CELL + unpacked if width is None else values * width
 

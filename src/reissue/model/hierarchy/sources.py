@@ -17,6 +17,7 @@ import numpy.typing as npt
 from reissue.arrays.types import Words
 from reissue.errors import HierarchyError, ParameterError, count_of, listed
 from reissue.model.hierarchy.builders import Taxonomy, graph_problems, shortened, taxonomy_of_rows
+from reissue.model.toml_text import Unwieldy, bounded, parsed
 
 Ints = npt.NDArray[np.int32]
 Lists = tuple[tuple[int, ...], ...]
@@ -43,12 +44,12 @@ def read_taxonomy(path: Path, delimiter: str) -> Taxonomy:
         return taxonomy_of_rows(rows)
     doubled: list[str] = []
     try:
-        nested = tomllib.loads(text) if suffix == ".toml" else _json(text, doubled)
+        nested = parsed(text) if suffix == ".toml" else _json(text, doubled)
     except tomllib.TOMLDecodeError as error:
         raise HierarchyError(f"The hierarchy {path} is not sound TOML: {error}.") from error
     except json.JSONDecodeError as error:
         raise HierarchyError(f"The hierarchy {path} is not sound JSON: {error}.") from error
-    except RecursionError as error:
+    except (RecursionError, Unwieldy) as error:
         raise HierarchyError(f"The hierarchy {path} is nested too deeply to be read.") from error
     taxonomy = taxonomy_of_nested(nested)
     # JSON lets a later key silently replace an earlier one, and half a branch would be lost.
@@ -62,7 +63,11 @@ def read_taxonomy(path: Path, delimiter: str) -> Taxonomy:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return bounded(path).decode("utf-8-sig")
+    except Unwieldy as error:
+        raise HierarchyError(
+            f"The hierarchy {path} cannot be read: {error}.", hint="give groups of its labels a column of their own."
+        ) from error
     except FileNotFoundError as error:
         raise HierarchyError(f"The hierarchy {path} does not exist.") from error
     except OSError as error:

@@ -21,6 +21,7 @@ from reissue.arrays.types import Bools, Words
 from reissue.errors import HierarchyError, InternalError, ParameterError, count_of
 from reissue.model.hierarchy import builders
 from reissue.model.hierarchy import sources as reading
+from reissue.model.toml_text import DEEPEST
 
 MISSING = "(missing)"
 """The label of a missing value where a column's nulls count as a value of their own."""
@@ -116,7 +117,13 @@ class Hierarchy:
             raise HierarchyError("The hierarchy is not a taxonomy.", problems=problems)
         if missing == "value":
             children = {**children, root: [*children[root], MISSING]}
-        for name, value in reading.layout(root, children)._asdict().items():
+        laid_out = reading.layout(root, children)
+        if (deepest := int(laid_out.depth.max())) > DEEPEST:
+            raise HierarchyError(
+                f"The hierarchy has {deepest:,} levels; more than {DEEPEST} cannot be kept.",
+                hint="leave out levels that nobody generalises to.",
+            )
+        for name, value in laid_out._asdict().items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "missing", missing)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,13 +39,29 @@ class Chart:
 def load_altair() -> Any:
     """Altair, where it is installed."""
     try:
-        import altair
+        with _somewhere_at_home():
+            import altair
     except ImportError as error:
         raise MissingExtra(
             "Charts need the package 'altair'.",
             hint="install reissue with its extra charts (from a clone: pip install '.[charts]'), or go on without.",
         ) from error
     return altair
+
+
+@contextmanager
+def _somewhere_at_home() -> Iterator[None]:
+    """Altair asks for the home folder when it is loaded and fails where there is none, though it puts nothing there."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = os.devnull
+        try:
+            yield
+        finally:
+            del os.environ["HOME"]
+        return
+    yield
 
 
 def over_releases(data: pl.DataFrame, panels: dict[str, str], *, title: str) -> Chart:

@@ -22,7 +22,7 @@ def key(
     """
     from reissue.tables.identities import make_key
 
-    make_key(file.expanduser())
+    make_key(file)
     if as_json:
         print_json({"key_file": str(file)})
         return

@@ -26,7 +26,7 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 def make_key(path: str | Path) -> None:
     """Write a new random key to a file that only its owner can read; an existing file is never replaced."""
-    path = Path(path)
+    path = at_home(path)
     check_text("The name of the key file", path)
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -41,7 +41,7 @@ def make_key(path: str | Path) -> None:
 
 def read_key(path: str | Path, *, outside: str | Path | None) -> bytes:
     """The key in a file, which must not lie inside the folder of the series."""
-    path = Path(path).expanduser()
+    path = at_home(path)
     if outside is not None and path.resolve().is_relative_to(Path(outside).resolve()):
         raise PolicyError(
             f"The key file '{path}' lies inside the series' folder, where it protects nothing.",
@@ -62,6 +62,17 @@ def read_key(path: str | Path, *, outside: str | Path | None) -> bytes:
     if len(key) != KEY_BYTES:
         raise PolicyError(f"The file '{path}' does not hold a key.", hint="make a key with: reissue key <file>")
     return key
+
+
+def at_home(path: str | Path) -> Path:
+    """The path of a key file; `~` stands for the home folder."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise PolicyError(
+            f"The key file '{path}' lies in a home folder, and nobody knows where that is.",
+            hint="set HOME, or name the file by its whole path.",
+        ) from None
 
 
 def _private_text(path: Path) -> bytes:

@@ -89,6 +89,7 @@ WAYS: dict[str, Callable[[Path], object]] = {
     "a policy's file": lambda d: ri.Policy.read(d / HALF),
     "a hierarchy's file": lambda d: ri.Hierarchy.read(d / f"{HALF}.csv"),
     "a key's file": lambda d: policy(people=ri.Ids("hashed", key_file=str(d / HALF))),
+    "an anchor's file": lambda d: policy(anchor=str(d / HALF)),
     "a new key's file": lambda d: make_key(d / HALF),
     "a reason to amend": lambda d: ri.open(d / "old").amend(policy(4), HALF),
     "a reason to override": lambda d: ri.publish(d / "new", TABLE, policy(gate=GATE), override=HALF),

@@ -123,6 +123,8 @@ class Policy:
             object.__setattr__(self, "anchor", str(self.anchor))
         if self.anchor is not None and (not isinstance(self.anchor, str) or not self.anchor.strip()):
             problems.append("'anchor' must be the path of a file")
+        elif self.anchor is not None and not is_text(self.anchor):
+            problems.append(f"'anchor' holds {NOT_TEXT}")
         if not isinstance(self.disclose, list | tuple) or any(word not in DISCLOSURES for word in self.disclose):
             problems.append(f"'disclose' must be a list; what it can hold is {listed(DISCLOSURES)}")
         else:

@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, Protocol
 
 from reissue.errors import ParameterError, TableError, count_of
 from reissue.tables.thrift import Struct, structure
@@ -31,6 +31,13 @@ UNNOTICED = 32 << 20
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", re.I)
 _PIECE = 1 << 22
+
+
+class Readable(Protocol):
+    """What can be read piece by piece."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most so many bytes."""
 
 
 class Extent(NamedTuple):
@@ -180,7 +187,7 @@ def csv_extent(file: BinaryIO, columns: int) -> Extent:
     return Extent(rows, columns, (rows + 1) * columns * CELL + letters)
 
 
-def unpacked(file: BinaryIO, name: str) -> bytes:
+def unpacked(file: Readable, name: str) -> bytes:
     """A compressed file's content, as long as it is not larger than what fits."""
     pieces, rows, size = [], 0, 0
     while piece := file.read(_PIECE):
@@ -215,7 +222,7 @@ def excel_extent(path: Path) -> Extent | None:
     return Extent(rows, columns, rows * columns * 2 * CELL + size)
 
 
-def _cells(sheet: BinaryIO | zipfile.ZipExtFile) -> Iterator[tuple[int, int]]:
+def _cells(sheet: Readable) -> Iterator[tuple[int, int]]:
     """The column and the row of each cell; of a row alone, column 0."""
     rest = b""
     while piece := sheet.read(_PIECE):

@@ -191,6 +191,8 @@ class Attack(ABC):
     """Parameters that follow from a limit where the user says nothing: `{"e": "equivalence"}`."""
     static: ClassVar[bool] = False
     """Whether it takes everybody's value to be the same in all releases."""
+    argues: ClassVar[bool] = False
+    """Whether it argues from the values that counterfeits cannot have; see `Knowledge.counterfeits`."""
     by_default: ClassVar[bool] = False
     """Whether it is part of every audit and every gate that names no attacks."""
 

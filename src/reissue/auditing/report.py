@@ -21,7 +21,16 @@ from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed
 from reissue.auditing.limits import lacking, what_is_open
 from reissue.auditing.naming import Called, Naming
 from reissue.auditing.risks import Risks, risks_of
-from reissue.auditing.words import COUNTED, KINDS, STATUSES, adversary, joined, limits_in_short, limits_in_words
+from reissue.auditing.words import (
+    COUNTED,
+    COUNTERFEITS,
+    KINDS,
+    STATUSES,
+    adversary,
+    joined,
+    limits_in_short,
+    limits_in_words,
+)
 from reissue.errors import StorageError, check_text, count_of, printable
 from reissue.model.knowledge import Knowledge
 from reissue.model.promise import Promise
@@ -250,6 +259,9 @@ class AuditReport:
         notes = list(self.remarks)
         if self.form == "anatomised":
             notes.append(ANATOMISED)
+        known = self.knowledge is not None and self.knowledge.counterfeits
+        if not known and any((release.members < 0).any() for release in self.published.releases):
+            notes.append(COUNTERFEITS)
         if not self.measured.candidates_known:
             notes.append(
                 "There is no register of more people than are in the releases: journalist risk is prosecutor risk."

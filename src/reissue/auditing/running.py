@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from numbers import Real
 from time import perf_counter
@@ -22,6 +22,7 @@ from reissue.errors import ParameterError, listed
 from reissue.model.knowledge import Knowledge
 from reissue.model.promise import Promise, Promising, promise_of
 from reissue.model.published import Published
+from reissue.reasoning.worlds.residual import without_recognised
 
 MOST = 100
 """How many findings of an attack are kept; all are counted."""
@@ -64,13 +65,15 @@ def audit(
         raise ParameterError("The 'attacks' parameter of audit must name at least one attack.")
     if knowledge is not None:
         _check_knowledge(published, knowledge)
+    # Counterfeits that are known with their values are nobody to any attack.
+    seen, beside = without_recognised(published, knowledge)
     runs = []
     for attack in chosen:
         if progress is not None:
             progress(f"Attacking with {attack.name}")
-        runs.append(_run(attack, published, knowledge, limits))
+        runs.append(_run(attack, seen, beside, limits))
     return AuditReport(
-        published, knowledge, limits, runs_of(runs), threshold, form, accept=accepted, promises=tuple(promised)
+        seen, knowledge, limits, runs_of(runs), threshold, form, accept=accepted, promises=tuple(promised)
     )
 
 
@@ -89,7 +92,21 @@ def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limi
         judgement = Judgement(status, f"It cannot run on this view. {reason}")
         return Run(attack.name, attack, judgement, None, perf_counter() - began)
     judgement = findings.judge(limits, most=MOST)
+    if knowledge is not None and knowledge.counterfeits and not attack.argues:
+        judgement = _without_the_argument(attack, judgement, limits)
     return Run(attack.name, attack, judgement, findings, perf_counter() - began)
+
+
+def _without_the_argument(attack: Attack, judgement: Judgement, limits: Limits) -> Judgement:
+    """What an attack says that does not argue from what counterfeits cannot be: it proves nothing about who does."""
+    judged = attack.judges or tuple(field.name for field in fields(Limits))
+    asked = {limit for limit in judged if getattr(limits, limit) is not None}
+    # What an attack proves that does argue from it, this one need not.
+    elsewhere = {limit for kind in family.ATTACKS.values() if kind.argues for limit in kind.proves}
+    if judgement.status != "within" or asked <= elsewhere - {*attack.proves}:
+        return judgement
+    words = f"{judgement.words} That is without what is known of counterfeits, from which it does not argue."
+    return replace(judgement, status="undecided", words=words)
 
 
 def _built(attack: Attack | str, limits: Limits, seconds: float, knowledge: Knowledge | None) -> Attack:
@@ -162,3 +179,5 @@ def _check_knowledge(published: Published, knowledge: Knowledge) -> None:
         knowledge.waiting_people(published)
     if knowledge.present:
         knowledge.participation(published)
+    if knowledge.counterfeits:
+        knowledge.recognised(published)

@@ -39,6 +39,11 @@ CHANGING = (
     "All values but the permanent ones are taken to change freely: what one release tells about them tells nothing "
     "about another. An adversary who knows how often people fall ill, move or stay away can know more."
 )
+COUNTERFEITS = (
+    "Some rows are counterfeits. They are taken for members whose values are as open as anybody's, as they are for "
+    "somebody who cannot tell them from people. Somebody who can, or who argues why they were made, knows more: an "
+    'audit with counterfeits "recognised" or "argued" says how much.'
+)
 NOT_COVERED = (
     "The probability is that of one value. A group of similar values, each within the limit, can still tell something.",
     "All worlds that agree with the releases count as equally likely. An adversary with other beliefs, or with other "
@@ -146,12 +151,30 @@ def adversary(published: Published, knowledge: Knowledge | None) -> list[str]:
     if knowledge.present:
         who = count_of(len(knowledge.present), "person", "people")
         told.append(f"They know of {who} in which releases they are.")
+    told += _of_counterfeits(knowledge)
     if knowledge.cohorts:
         told.append(f"They know that HD-composition made the releases, with {knowledge.cohorts} cohorts.")
     if knowledge.method:
         told.append(
             "They know the method that made the releases; of these attacks only Channels uses that, where "
             "it is known who waited."
+        )
+    return told
+
+
+def _of_counterfeits(knowledge: Knowledge) -> list[str]:
+    """What the adversary knows of counterfeits."""
+    known = sum(len(set(values)) == 1 for values in knowledge.counterfeits.values())
+    told = []
+    if known:
+        told.append(
+            f"They recognise {count_of(known, 'counterfeit')}, and know the value that each was given. Both are taken "
+            "out of the groups: what is said of a group is about the people in it, and the values left for them."
+        )
+    if argued := len(knowledge.counterfeits) - known:
+        told.append(
+            f"They recognise {count_of(argued, 'counterfeit')}, and conclude from why they were made that they do not "
+            "have certain values of their groups. Of these attacks only Worlds uses that."
         )
     return told
 

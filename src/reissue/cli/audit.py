@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reissue.model.hierarchy import Hierarchy
     from reissue.model.knowledge import Knowledge, Minimal
     from reissue.model.published import Published
+    from reissue.publishing.made_up import Recognition
 
 MOST = 10
 """How many findings are told in the terminal."""
@@ -44,6 +45,7 @@ class Adversary:
     permanent: list[str]
     participation: float
     waiting: bool
+    counterfeits: Recognition | None
     seed: int | None
 
 
@@ -105,6 +107,14 @@ def audit(
     waiting: Annotated[
         bool, typer.Option("--waiting", help="The adversary knows the method and who waited (Incremental only).")
     ] = False,
+    counterfeits: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="A series only: the adversary knows which rows are counterfeits. recognised: with the value of each; "
+            "argued: and that none is made where a value is not lacking.",
+        ),
+    ] = None,
     threshold: Annotated[
         float, typer.Option(min=0.0, max=1.0, help="The re-identification risk above which a row is at risk.")
     ] = 0.09,
@@ -196,7 +206,7 @@ def audit(
         protect=protect or [],
     )
     lasting = [value for some in permanent or [] for value in _names(some) or []]
-    known = Adversary(compromised, lasting, participation, waiting, seed)
+    known = Adversary(compromised, lasting, participation, waiting, _recognition(counterfeits, asked), seed)
     called: Called | None = None
     with stages((len(asked.attacks or ()) or 5) + 1) as progress:
         if sensitive is None:
@@ -242,6 +252,7 @@ def _series(
             compromised=compromised,
             participation=known.participation,
             waiting=known.waiting,
+            counterfeits=known.counterfeits,
             seed=known.seed,
             accept=asked.accept,
             threshold=asked.threshold,
@@ -307,6 +318,8 @@ def _foreign(
         )
     if known.waiting:
         raise ParameterError("--waiting is for a series: nobody knows who waited for releases made elsewhere.")
+    if known.counterfeits:
+        raise ParameterError("--counterfeits is for a series: nobody knows which rows made elsewhere are nobody's.")
     if asked.limit is None:
         raise ParameterError(
             "--limit is needed for releases made elsewhere: nobody said what they promise.",
@@ -434,6 +447,21 @@ def _limit(text: str | None) -> Fraction | None:
     if text is not None and limit is None:
         raise ParameterError(f"--limit takes a probability such as 0.5 or 1/2. Got '{text}' instead.")
     return limit
+
+
+def _recognition(text: str | None, asked: Questions) -> Recognition | None:
+    from reissue.errors import ParameterError, listed
+    from reissue.publishing.made_up import RECOGNITIONS
+
+    found = next((one for one in RECOGNITIONS if one == text), None)
+    if text is not None and found is None:
+        raise ParameterError(f"--counterfeits takes {listed(RECOGNITIONS)}. Got '{text}' instead.")
+    if found == "argued" and asked.attacks is not None and "Worlds" not in asked.attacks:
+        raise ParameterError(
+            "--counterfeits argued tells Worlds something, and --attacks leaves it out.",
+            hint="add Worlds to --attacks.",
+        )
+    return found
 
 
 def _rate(text: str | None) -> float:

@@ -86,6 +86,10 @@ class Knowledge:
     present: Mapping[str | int, Collection[int]] = field(default_factory=dict)
     """People whose participation is known, with the numbers of the releases they are in: those and no others. It
     matters where the releases do not tell who is in them."""
+    counterfeits: Mapping[int, Collection[object]] = field(default_factory=dict)
+    """Counterfeits, by their numbers in the view (below 0), of which something is known, with the values that each may
+    have been given. Where that is a single one, row and value are known to be nobody's: `audit` takes both out before
+    any attack looks. Where it is several, `Worlds` argues from the values that it cannot be."""
     cohorts: int | None = None
     """How many cohorts there are, where it is known that HD-composition made the releases (its l)."""
     elsewhere: bool = False
@@ -108,6 +112,14 @@ class Knowledge:
             problems.append("The 'present' parameter of Knowledge must be a mapping, such as {\"Bob\": [1, 2]}.")
         if isinstance(self.permanent, str) or not isinstance(self.permanent, Collection):
             problems.append("The 'permanent' parameter of Knowledge must be a list of values, such as [\"HIV\"].")
+        if not isinstance(self.counterfeits, Mapping) or any(
+            isinstance(values, str) or not isinstance(values, Collection) or not values
+            for values in self.counterfeits.values()
+        ):
+            problems.append(
+                "The 'counterfeits' parameter of Knowledge must be a mapping to lists of values, such as "
+                '{-1: ["flu", "asthma"]}.'
+            )
         whole = isinstance(self.cohorts, int) and not isinstance(self.cohorts, bool)
         if self.cohorts is not None and (not whole or self.cohorts < 2):
             problems.append("The 'cohorts' parameter of Knowledge must be a whole number of at least 2, or None.")
@@ -125,6 +137,7 @@ class Knowledge:
         parts += [f"{count_of(len(self.minimal), 'release')} known to be minimal"] if self.minimal else []
         parts += [f"{count_of(len(self.permanent), 'permanent value')}"] if self.permanent else []
         parts += [f"participation of {len(self.present):,} known"] if self.present else []
+        parts += [f"{count_of(len(self.counterfeits), 'counterfeit')} recognised"] if self.counterfeits else []
         parts += [f"{self.cohorts} cohorts"] if self.cohorts else []
         return f"Knowledge({', '.join(parts)})"
 
@@ -154,6 +167,33 @@ class Knowledge:
         return {
             int(number): frozenset(releases) for number, releases in zip(numbers, self.present.values(), strict=True)
         }
+
+    def recognised(self, published: Published) -> tuple[Ints, Ints, dict[int, tuple[int, ...]]]:
+        """What is known of counterfeits: those with one value by number, ascending, and its position in the view; and
+        the others with the positions of the values that they may have."""
+        place = {value: position for position, value in enumerate(published.values)}
+        numbers = list(self.counterfeits)
+        whole = [isinstance(number, int | np.integer) and number < 0 for number in numbers]
+        there = published.index.places(np.array([n if fits else 0 for n, fits in zip(numbers, whole, strict=True)]))
+        missing = sum(not fits or at < 0 for fits, at in zip(whole, there.tolist(), strict=True))
+        unknown = sum(
+            any(not isinstance(value, Hashable) or value not in place for value in values)
+            for values in self.counterfeits.values()
+        )
+        if missing or unknown:
+            raise ParameterError(
+                "What is known of counterfeits does not fit the releases.",
+                problems=[
+                    *([f"{count_of(missing, 'counterfeit')} that no release has."] if missing else []),
+                    *([f"{count_of(unknown, 'counterfeit')} with values that no release has."] if unknown else []),
+                ],
+                hint="counterfeits are called by their numbers in the view, which are below 0; spell values as they "
+                "are published.",
+            )
+        left = {int(n): tuple(sorted({place[value] for value in self.counterfeits[n]})) for n in sorted(numbers)}
+        single = {number: values[0] for number, values in left.items() if len(values) == 1}
+        several = {number: values for number, values in left.items() if len(values) > 1}
+        return np.array([*single], dtype=np.int64), np.array([*single.values()], dtype=np.int64), several
 
     def waiting_people(self, published: Published) -> dict[int, Ints]:
         """For each release the numbers of those known to wait, ascending."""

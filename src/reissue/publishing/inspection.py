@@ -23,6 +23,7 @@ from reissue.model.published import Published, PublishedGroups
 from reissue.model.release import Release
 from reissue.publishing import archive
 from reissue.publishing.gate import Gate, Passage, another_draft, closed, never_shown, unchecked_tables, written_reason
+from reissue.publishing.made_up import Recognition, check_recognition, known_of, values_given
 from reissue.publishing.seal import seal_of
 from reissue.tables.views import Kept, published_view
 
@@ -116,6 +117,12 @@ class PastReleases:
         if not known:
             return pl.DataFrame(schema={PERSON: pl.UInt32, schema.sensitive: pl.Null})
         return pl.concat(known).unique(PERSON, keep="last", maintain_order=True).sort(PERSON)
+
+    def counterfeits(self, schema: Schema, draft: Draft | None = None) -> dict[int, object]:
+        """Private: the value that each counterfeit was given, in a draft too, by its number in a view."""
+        made = [archive.rows(self.ledger, release.number)[1] for release in self.releases]
+        made += [] if draft is None else [draft.counterfeits]
+        return values_given([frame for frame in made if frame is not None], schema.sensitive)
 
     def participation(self, draft: Draft | None = None) -> pl.DataFrame:
         """Private: for everybody who was ever registered, by number, the releases in which he has a value."""
@@ -418,6 +425,8 @@ class Drawn:
     """At which rate people registered are drawn of whom the adversary knows in which releases they are."""
     waiting: bool = False
     """Whether the adversary knows the method, and who waited in its lists."""
+    counterfeits: Recognition | None = None
+    """What the adversary knows of counterfeits."""
     seed: int | None = None
 
     def __post_init__(self) -> None:
@@ -427,6 +436,7 @@ class Drawn:
                 raise ParameterError(
                     f"The '{name}' parameter of audit must be a rate from 0 to 1. Got {rate!r} instead."
                 )
+        check_recognition(self.counterfeits)
         if self.seed is not None:
             check_seed(self.seed, " of audit")
 
@@ -444,6 +454,10 @@ class Drawn:
             people, releases = self._chosen(self.participation, past.participation(draft))
             there: dict[str | int, Sequence[int]] = dict(zip(people, releases, strict=True))
             knowledge = replace(known, present={**there, **known.present})
+        if self.counterfeits is not None:
+            known = knowledge or Knowledge()
+            told = known_of(view, past.counterfeits(schema, draft), self.counterfeits)
+            knowledge = replace(known, counterfeits={**told, **known.counterfeits})
         return knowing_who_waited(knowledge, past, view, schema, draft) if self.waiting else knowledge
 
     def _chosen(self, rate: float, table: pl.DataFrame) -> tuple[list[Any], ...]:

@@ -27,6 +27,7 @@ from reissue.publishing.drafting import Progress, Submission, in_the_way, make_d
 from reissue.publishing.gate import Gate, written_reason
 from reissue.publishing.history import History
 from reissue.publishing.inspection import Drawn, PastReleases, Sight, Terms, at_gate, to_commit, with_reason
+from reissue.publishing.made_up import NOTHING_KNOWN, Recognition
 from reissue.publishing.policy import Policy, key_of, with_absolute_paths
 from reissue.publishing.private import Private
 from reissue.publishing.refusals import check_amendment, never_without, release_time
@@ -352,6 +353,7 @@ class Series:
         compromised: float = 0.0,
         participation: float = 0.0,
         waiting: bool = False,
+        counterfeits: Recognition | None = None,
         seed: int | None = None,
         accept: Iterable[str] | None = None,
         threshold: float = 0.09,
@@ -362,16 +364,17 @@ class Series:
         `limit` is by default what has been promised about all releases together. At the rate `compromised` people are
         drawn, with `seed`, whose true values the adversary knows; at the rate `participation` people registered of whom
         it is known in which releases they are. With `waiting` the method is known too, and who waited in its lists.
+        `counterfeits`: "recognised", each is known, with its value; "argued", each is known, and why they are made.
         With a `draft`: together with it, without what the gate leaves out.
         """
-        drawn = Drawn(compromised, participation, waiting, seed)
+        drawn = Drawn(compromised, participation, waiting, counterfeits, seed)
         if draft is not None:
             self._check_continues(draft)
         past, schema = self._past(), self._policy.schema
         sight = Sight.of_series(past, schema) if draft is None else Sight.of_draft(draft, past)
         given = drawn.beside(knowledge, past, sight.view, schema, draft)
         gate = (draft and draft.policy.gate) or Gate()
-        return sight.audit(
+        report = sight.audit(
             given,
             attacks=gate.attacks if attacks is None else attacks,
             limit=gate.probability if limit is None else limit,
@@ -380,6 +383,9 @@ class Series:
             threshold=threshold,
             progress=progress,
         )
+        if counterfeits is None or (given is not None and given.counterfeits):
+            return report
+        return replace(report, remarks=(*report.remarks, NOTHING_KNOWN))
 
     def _past(self) -> PastReleases:
         records = {record.number: record for record in self._ledger.releases()}

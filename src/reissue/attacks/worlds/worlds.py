@@ -1,11 +1,12 @@
 """Worlds: how likely each value is for each person when every release is taken together (random worlds).
 
 Who attacks: someone who knows who is in which group of every release (Published at its worst) and, if it is said,
-the values of some people. What he does: he considers all assignments of values to people that agree with every
-group of every release, each equally likely. What he learns is the probability of each value for each person; it
-is exact where it can be counted or follows from symmetry, a proven bound where it follows from flows in the groups,
-and otherwise an estimate with its standard error (`reasoning.worlds.posteriors` says how). Deciding whether somebody
-can have a value is NP-hard in general, so there is a time limit and an honest `undecided`.
+the values of some people, and which values counterfeits have or cannot have. A counterfeit of which nothing is said is
+a member like others, whose value is as open as theirs. What he does: he considers all assignments of values to members
+that agree with every group of every release, each equally likely. What he learns is the probability of each value for
+each person; it is exact where it can be counted or follows from symmetry, a proven bound where it follows from flows in
+the groups, and otherwise an estimate with its standard error (`reasoning.worlds.posteriors` says how). Deciding whether
+somebody can have a value is NP-hard in general, so there is a time limit and an honest `undecided`.
 
 What it does not cover: somebody who knows how the method chose the groups (that is `Mechanism`), values that
 change, and prior beliefs other than that all worlds are equally likely.
@@ -13,7 +14,7 @@ change, and prior beliefs other than that all worlds are equally likely.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -56,6 +57,7 @@ class Worlds(Attack):
     proves: ClassVar[tuple[str, ...]] = ("probability", "history_diversity")
     tells: ClassVar[tuple[str, ...]] = ("diversity",)
     static: ClassVar[bool] = True
+    argues: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
 
     seconds: float | None = 60.0
@@ -88,14 +90,22 @@ class Worlds(Attack):
                 hint="say who is in which group, or give a registry; `Channels` compares regions without people.",
             )
         effort = Effort(self.seconds, self.entries, self.draws, self.seed)
-        people, values = (knowledge or Knowledge()).known_values(published)
+        knowledge = knowledge or Knowledge()
+        people, values = knowledge.known_values(published)
+        made, given, allowed = knowledge.recognised(published)
+        people, values = np.concatenate([made, people]), np.concatenate([given, values])  # ascending: made are below 0
+        if allowed and not published.exact:
+            raise ParameterError(
+                "What counterfeits cannot be helps Worlds only where it is known who is in which group.",
+                hint="leave 'counterfeits' out of the knowledge.",
+            )
         if not published.exact:
             return WorldsFindings(
                 published, unsure_posteriors(published, people, values, effort=effort), people, values
             )
         need_one_place_each(published)
-        found = posteriors(published, people, values, effort=effort, progress=progress)
-        return WorldsFindings(published, found, people, values)
+        found = posteriors(published, people, values, allowed=allowed, effort=effort, progress=progress)
+        return WorldsFindings(published, found, people, values, allowed)
 
 
 class WorldsFindings(Findings):
@@ -103,11 +113,20 @@ class WorldsFindings(Findings):
 
     attack: ClassVar[str] = Worlds.name
 
-    def __init__(self, published: Published, found: Posteriors, known_people: Ints, known_values: Ints) -> None:
+    def __init__(
+        self,
+        published: Published,
+        found: Posteriors,
+        known_people: Ints,
+        known_values: Ints,
+        allowed: Mapping[int, tuple[int, ...]] | None = None,
+    ) -> None:
         self.published = published
         self.found = found
         """The probabilities in their compact form."""
         self.known_people, self.known_values = known_people, known_values
+        self.allowed = allowed or {}
+        """Counterfeits, by number, that can have some values only."""
         told = found.told
         open_people = told.get("undecided", 0)
         self.searched = tuple(
@@ -251,7 +270,7 @@ class WorldsFindings(Findings):
 
     @cached_property
     def _explainer(self) -> Explainer:
-        return Explainer(self.published, self.known_people, self.known_values)
+        return Explainer(self.published, self.known_people, self.known_values, self.allowed)
 
     @cached_property
     def witnesses(self) -> tuple[Witness, ...]:

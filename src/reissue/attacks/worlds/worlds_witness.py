@@ -8,7 +8,7 @@ away again. What remains is a derivation that can be followed with pencil and pa
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import combinations
 
@@ -27,6 +27,7 @@ from reissue.attacks.sentences import (
     going_on,
     holding,
     shortened,
+    some_values,
 )
 from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.worlds.posteriors import Effort, posteriors
@@ -45,8 +46,16 @@ SECONDS = 10.0
 class Explainer:
     """Derives what is certain from few groups."""
 
-    def __init__(self, published: Published, known_people: Ints, known_values: Ints) -> None:
+    def __init__(
+        self,
+        published: Published,
+        known_people: Ints,
+        known_values: Ints,
+        allowed: Mapping[int, tuple[int, ...]] | None = None,
+    ) -> None:
         self._published = published
+        self._allowed = allowed or {}
+        self._made_known = bool(self._allowed) or bool((known_people < 0).any())
         self._known = dict(zip(known_people.tolist(), known_values.tolist(), strict=True))
         self._cores: dict[int, tuple[Spot, ...]] = {}
         self._deadline: float | None = None
@@ -71,10 +80,11 @@ class Explainer:
         self, person: int, value: int, fraction: Fraction | None, figure: float, kind: Kind, present: bool
     ) -> Witness:
         """Why a value is likely for a person: how it was come by. `present`: it is known that he is in a release."""
+        agree = "agree with every release" + (" and with what is known of counterfeits" if self._made_known else "")
         how = {
-            "exact": f"of all assignments of values to people that agree with every release, {fraction or figure}",
-            "sampled": f"of assignments drawn at random that agree with every release, about {figure:.3g}",
-        }.get(kind, f"at least {figure:.3g} of all assignments that agree with every release")
+            "exact": f"of all assignments of values to people that {agree}, {fraction or figure}",
+            "sampled": f"of assignments drawn at random that {agree}, about {figure:.3g}",
+        }.get(kind, f"at least {figure:.3g} of all assignments that {agree}")
         together = self._together(person)
         sentences = [self._told(spot) for spot in together or self._spots(person)[:3]]
         if not together:
@@ -130,9 +140,11 @@ class Explainer:
         return (*holds, "; its values are ", *self._value_parts(spot), ".")
 
     def _told_known(self, spots: Iterable[Spot]) -> list[Sentence]:
-        known = sorted({member for spot in spots for member in self._members(spot) if member in self._known})
+        members = {member for spot in spots for member in self._members(spot)}
+        argued = self._told_allowed(sorted(members & self._allowed.keys()), spots)
+        known = sorted(members & self._known.keys())
         if not known:
-            return []
+            return argued
         told: list[Part] = []
         for at, member in enumerate(known[:SHOWN]):
             told += [
@@ -141,7 +153,18 @@ class Explainer:
                 " " if at else " is known to have ",
                 Secret(self._known[member]),
             ]
-        return [(*told, "." if len(known) <= SHOWN else f", and so on for {len(known) - SHOWN:,} more.")]
+        return [(*told, "." if len(known) <= SHOWN else f", and so on for {len(known) - SHOWN:,} more."), *argued]
+
+    def _told_allowed(self, made: list[int], spots: Iterable[Spot]) -> list[Sentence]:
+        """That counterfeits do not have some of the values that their groups show."""
+        shown = {member: self._values(spot) for spot in spots for member in self._members(spot)}
+        barred = {member: sorted(shown[member] - {*self._allowed[member]}) for member in made}
+        told = [(member, values) for member, values in barred.items() if values]
+        sentences: list[Sentence] = [
+            (Person(member), " was not given ", *some_values(values, SHOWN, "or"), ".")
+            for member, values in told[:SHOWN]
+        ]
+        return [*sentences, *([(f"So it is with {len(told) - SHOWN:,} more.",)] if len(told) > SHOWN else [])]
 
     def _without_core(self, person: int) -> Witness:
         sentences = [self._told(spot) for spot in self._spots(person)[:3]]
@@ -241,7 +264,9 @@ class Explainer:
         known = sorted((numbers[member], value) for member, value in self._known.items() if member in numbers)
         people = np.array([member for member, _ in known], dtype=np.int64)
         values = np.array([value for _, value in known], dtype=np.int64)
-        found = posteriors(view, people, values, effort=Effort(seconds=2.0, entries=20_000, draws=0))
+        allowed = {numbers[member]: some for member, some in self._allowed.items() if member in numbers}
+        effort = Effort(seconds=2.0, entries=20_000, draws=0)
+        found = posteriors(view, people, values, allowed=allowed, effort=effort)
         unit = int(found.unit[np.searchsorted(found.people, numbers[person])])
         first, after = int(found.starts[unit]), int(found.starts[unit + 1])
         return int(found.values[first]) if after - first == 1 else -1

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from reissue.arrays.dense import numbered
-from reissue.arrays.runs import joined, owners, starts_of
+from reissue.arrays.runs import entries_of, joined, owners, starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.memberships import Histories
@@ -64,6 +64,18 @@ class Trajectories:
             starts,
             where.people,
             of_member,
+        )
+
+    def apart(self, kind: Ints) -> Trajectories:
+        """With members of the same history told apart by a number for each of them."""
+        pairs, of_member = numbered(self.of_member * (int(kind.max(initial=0)) + 1) + kind)
+        old = pairs // (int(kind.max(initial=0)) + 1)
+        return replace(
+            self,
+            people=np.bincount(of_member, minlength=pairs.size),
+            groups=self.groups[entries_of(self.starts, old)],
+            starts=starts_of(np.diff(self.starts)[old]),
+            of_member=of_member,
         )
 
     def moves(self, signature: Ints) -> Bools:

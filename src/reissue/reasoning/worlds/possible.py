@@ -71,11 +71,18 @@ class Possible:
         return f"Possible({self.starts.size - 1:,} trajectories, {self.values.size:,} values, {state})"
 
 
-def possible(ways: Trajectories, *, seconds: float | None = None, progress: Progress | None = None) -> Possible:
+def possible(
+    ways: Trajectories,
+    *,
+    barred: tuple[Ints, Ints] | None = None,
+    seconds: float | None = None,
+    progress: Progress | None = None,
+) -> Possible:
     """Bound how many members of each trajectory have each value.
 
-    `ways` are those of a view with `single=True` in which all members are known (`published.exact`). After `seconds`
-    the narrowing ends with what it has. `progress` is called with what is being done.
+    `ways` are those of a view with `single=True` in which all members are known (`published.exact`). `barred` are
+    trajectories, and with each a value that none of its members has. After `seconds` the narrowing ends with what it
+    has. `progress` is called with what is being done.
     """
     if seconds is not None and not seconds >= 0:
         raise ParameterError(
@@ -85,7 +92,7 @@ def possible(ways: Trajectories, *, seconds: float | None = None, progress: Prog
     tell = progress or (lambda what: None)
     tell("Possible values: differences of groups")
     family = _with_differences(_Family.of(ways), deadline)
-    narrowing = _Narrowing(family, ways.people, deadline)
+    narrowing = _Narrowing(family, ways.people, deadline, barred)
     for limit, what in ((0, "sums"), (SMALL, "small groups"), (LARGEST, "large groups")):
         tell(f"Possible values: {what}")
         narrowing.run(limit)
@@ -275,7 +282,9 @@ def _differences(family: _Family, inner: Ints, outer: Ints) -> tuple[_Family, In
 class _Narrowing:
     """Brings the bounds of all cells together, a cell being a class and a value."""
 
-    def __init__(self, family: _Family, people: Ints, deadline: float | None) -> None:
+    def __init__(
+        self, family: _Family, people: Ints, deadline: float | None, barred: tuple[Ints, Ints] | None = None
+    ) -> None:
         small = np.int32
         starts, of_class = family.by_class()
         self.groups = transport.Groups(
@@ -284,6 +293,8 @@ class _Narrowing:
         )  # fmt: skip
         self.size = family.sizes * np.diff(family.value_starts)
         self.cells = self._first_cells()
+        if barred is not None:
+            self._bar(*barred)
         self.work = self._work()
         self.waiting = np.zeros(self.size.size, dtype=bool)
         self.following = np.zeros(self.size.size, dtype=np.int64)
@@ -304,6 +315,12 @@ class _Narrowing:
         entries = entries_of(groups.value_starts, chosen)
         high = np.minimum(groups.counts[entries], np.repeat(groups.people, spread[chosen]))
         return transport.Cells(starts_of(spread[chosen]), groups.values[entries], np.zeros_like(high), high)
+
+    def _bar(self, classes: Ints, values: Ints) -> None:
+        """Nobody of these classes has the value beside it."""
+        width = int(max(self.cells.values.max(initial=0), values.max(initial=0))) + 1
+        of_class = owners(np.diff(self.cells.starts))
+        self.cells.high[np.isin(of_class * width + self.cells.values, classes * width + values)] = 0
 
     def _work(self) -> transport.Work:
         groups, long, small = self.groups, np.int64, np.int32

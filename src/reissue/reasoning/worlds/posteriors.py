@@ -3,7 +3,7 @@
 A world gives each member one value such that every group of every release has just the values it publishes; all
 worlds are equally likely. In this order, from what costs nothing to what costs most:
 
-    known         people whose value is known are taken out with it (`residual`)
+    known         people whose value is known are taken out with it (`residual`), and so are counterfeits
     symmetry      parts in which all values are published alike: each is equally likely (`symmetry`)
     propagation   how many of each class must and can have each value, proven at any size (`possible`)
     counting      small parts exactly, in integers (`worlds_counting`)
@@ -16,15 +16,16 @@ Every figure says how it was come by. Where time or size forbid more, the proven
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
-from reissue.arrays.runs import owners, runs, starts_of
+from reissue.arrays import dense
+from reissue.arrays.runs import joined, owners, runs, starts_of
 from reissue.arrays.types import Bools, Bytes, Floats, Ints
 from reissue.errors import ParameterError
 from reissue.model.published import Published
@@ -163,24 +164,30 @@ def posteriors(
     known_people: Ints,
     known_values: Ints,
     *,
+    allowed: Mapping[int, Sequence[int]] | None = None,
     effort: Effort | None = None,
     progress: Progress = lambda stage: None,
 ) -> Posteriors:
-    """The probabilities of a series whose members are known, given that some people have certain values."""
+    """The probabilities of a series whose members are known, given that some members have certain values.
+
+    `allowed` are members, by number, that can have no other values than those beside them (positions).
+    """
     effort = effort or Effort()
     deadline = None if effort.seconds is None else time.monotonic() + effort.seconds
     progress("Looking for symmetry")
     residual = without(published, known_people, known_values)
-    parts = symmetry(residual)
+    few = _Allowed(allowed or {}, len(published.values))
+    parts = few.unlike(symmetry(residual))
     settled = parts.whole[parts.part]
     units = _Units(len(published.values))
-    units.add_known(known_people, known_values)
+    somebody = known_people >= 0
+    units.add_known(known_people[somebody], known_values[somebody])
     real = parts.numbers >= 0
     even = settled[parts.last]
     units.add_even(parts, real & even)
     if not even.all():
         progress("Ruling values out")
-        ways, found, broken = _without_contradictions(residual, parts, ~settled, deadline)
+        ways, found, broken = _without_contradictions(residual, parts, ~settled, few, deadline)
         units.add_broken(parts, real & np.isin(parts.part[parts.last], broken), residual)
         units.add_classes(ways, found, _alike(parts, ways, found))
         progress("Counting worlds")
@@ -188,8 +195,39 @@ def posteriors(
     return units.done()
 
 
+class _Allowed:
+    """Members that can have some values only."""
+
+    def __init__(self, allowed: Mapping[int, Sequence[int]], values: int) -> None:
+        self._members = np.array(sorted(allowed), dtype=np.int64)
+        kinds = sorted({tuple(some) for some in allowed.values()})
+        self._kind = np.array([kinds.index(tuple(allowed[one])) + 1 for one in sorted(allowed)], dtype=np.int64)
+        self._barred = [np.setdiff1d(np.arange(values), some) for some in kinds]
+
+    def unlike(self, parts: Symmetry) -> Symmetry:
+        """Where they are, values can no longer be exchanged for each other."""
+        at = dense.places(parts.numbers, self._members)
+        touched = np.zeros(parts.part_count, dtype=np.bool_)
+        touched[parts.part[parts.last[at[at >= 0]]]] = True
+        return replace(parts, alike=np.where(np.repeat(touched, np.diff(parts.starts)), 1, parts.alike))
+
+    def apart(self, ways: Trajectories) -> tuple[Trajectories, tuple[Ints, Ints] | None]:
+        """The trajectories with them apart from others, and which of those cannot have which value."""
+        at = dense.places(ways.numbers, self._members)
+        there = at >= 0
+        if not there.any():
+            return ways, None
+        kind = np.zeros(ways.numbers.size, dtype=np.int64)
+        kind[at[there]] = self._kind[there]
+        ways = ways.apart(kind)
+        classes, first = np.unique(ways.of_member, return_index=True)
+        barred = [(one, self._barred[k - 1]) for one, k in zip(classes, kind[first], strict=True) if k]
+        sizes = [values.size for _, values in barred]
+        return ways, (np.repeat([one for one, _ in barred], sizes), joined([values for _, values in barred]))
+
+
 def _without_contradictions(
-    residual: Published, parts: Symmetry, groups: Bools, deadline: float | None
+    residual: Published, parts: Symmetry, groups: Bools, few: _Allowed, deadline: float | None
 ) -> tuple[Trajectories, Possible, Ints]:
     """What is possible in some groups, and the parts that contradict themselves, which are left out of it.
 
@@ -197,9 +235,9 @@ def _without_contradictions(
     """
 
     def tried(which: Ints) -> tuple[Trajectories, Possible]:
-        ways = Trajectories.of(only(residual, groups & np.isin(parts.part, which)))
+        ways, barred = few.apart(Trajectories.of(only(residual, groups & np.isin(parts.part, which))))
         left = None if deadline is None else max(0.5 * (deadline - time.monotonic()), 0.1)
-        return ways, possible(ways, seconds=left)
+        return ways, possible(ways, barred=barred, seconds=left)
 
     everything = np.unique(parts.part[groups])
     ways, found = tried(everything)

@@ -9,6 +9,7 @@ import numpy as np
 from reissue.arrays.runs import kept
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
+from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published, PublishedGroups
 
 
@@ -35,6 +36,18 @@ def without(published: Published, people: Ints, values: Ints) -> Published:
             hint="check the values of those who are compromised.",
         )
     return replace(published, releases=tuple(releases))
+
+
+def without_recognised(published: Published, knowledge: Knowledge | None) -> tuple[Published, Knowledge | None]:
+    """The view without counterfeits that are known with their values, and what is known beside that.
+
+    A group then has the people in it, and the values that theirs are.
+    """
+    if knowledge is None or not knowledge.counterfeits:
+        return published, knowledge
+    numbers, values, several = knowledge.recognised(published)
+    left = {number: [published.values[at] for at in some] for number, some in several.items()}
+    return without(published, numbers, values), replace(knowledge, counterfeits=left)
 
 
 def only(published: Published, groups: Bools) -> Published:
@@ -73,4 +86,5 @@ def _kept(release: PublishedGroups, members: Bools, counts: Ints) -> PublishedGr
         counts=counts[left],
         value_starts=kept(left, release.value_starts),
         sure=None if release.sure is None else release.sure[members],
+        classes=None if release.classes is None else release.classes[members],
     )

@@ -1,17 +1,26 @@
 """The counterfeits of a series: made-up rows that keep their identity while they are needed.
 
-A counterfeit takes all its quasi-identifiers from one row of another bucket, drawn at random: no combination of
-them is one that no person has, and their distribution is nearly the table's.
+A counterfeit has the cells of one row of another bucket, drawn at random, with some of them taken from a second row
+that is much like it. So it is nobody's copy, by which it could be recognised. Any two of its cells occur together in
+the table, numbers to within a bin, so that no two contradict each other; and their distribution is nearly the table's.
+Where no such mixture is found, it is a copy.
+
+What is left to recognise it by: it comes and goes when its bucket needs it, so it stays for a shorter time than people,
+and comes when few others do. `benchmarks/counterfeits.py` measures it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
+from math import isqrt
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from reissue.arrays.types import Ints
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.model.hierarchy import MISSING
 from reissue.model.memory import Memory
 from reissue.model.schema import Kind, Numeric
@@ -19,6 +28,14 @@ from reissue.model.snapshot import Column, Labels, Leaves, Numbers, Snapshot
 
 REDRAWS = 30
 """So often a row is drawn again while it is of the counterfeit's own bucket; there may be no other bucket."""
+OTHERS = 24
+"""Of so many rows the one most like the first lends the others of its cells."""
+BINS = 4, 64
+"""Into how many bins numbers are put, at least and at most, when it is asked which occur together; in between as many
+as let two columns of numbers have about FILLED rows for each pair of bins."""
+FILLED = 4
+LOOKED_AT, TABLED = 1 << 16, 1 << 24
+"""What occurs together is looked up in so many rows at most; in a table, where that has at most so many places."""
 NUMBER, SIGNATURE, PLACE, CAME = "reissue.number", "reissue.signature", "reissue.place", "reissue.came"
 
 
@@ -85,9 +102,8 @@ class MadeCounterfeits:
         known = self.cells.columns
         if all(c.name in known and _fits(self.cells[c.name], c, snapshot.schema.kinds[c.name]) for c in columns):
             return replace(self, cells=self.cells.select(names))
-        # All cells of one row together: no combination of them is one that nobody has.
         rows = rng.integers(len(snapshot), size=len(self))
-        return replace(self, cells=pl.DataFrame([_drawn(column, rows) for column in columns]))
+        return replace(self, cells=_mixed(columns, rows, np.arange(len(snapshot)), rng))
 
     def and_new(
         self, signature: Ints, place: Ints, came: int, snapshot: Snapshot, published: Ints, rng: np.random.Generator
@@ -104,11 +120,23 @@ class MadeCounterfeits:
         for _ in range(REDRAWS):
             own = np.flatnonzero(published[rows] == signature)
             rows[own] = donors[rng.integers(donors.size, size=own.size)]
-        return self.and_copies(signature, place, came, snapshot, rows)
+        return self.and_like(signature, place, came, snapshot, rows, donors, rng)
 
-    def and_copies(self, signature: Ints, place: Ints, came: int, snapshot: Snapshot, rows: Ints) -> MadeCounterfeits:
-        """With new ones of these signatures and places that take their cells from these rows."""
-        cells = pl.DataFrame([_drawn(column, rows) for column in (*snapshot.quasi, *snapshot.as_is)])
+    def and_like(
+        self,
+        signature: Ints,
+        place: Ints,
+        came: int,
+        snapshot: Snapshot,
+        rows: Ints,
+        donors: Ints,
+        rng: np.random.Generator,
+    ) -> MadeCounterfeits:
+        """With new ones of these signatures and places, each with most cells like one of these rows.
+
+        `donors` are the rows that the other cells may come from.
+        """
+        cells = _mixed((*snapshot.quasi, *snapshot.as_is), rows, donors, rng)
         return MadeCounterfeits(
             np.concatenate([self.number, np.arange(self.next_number, self.next_number + signature.size)]),
             np.concatenate([self.signature, signature]),
@@ -122,11 +150,66 @@ class MadeCounterfeits:
 _OWN = (NUMBER, SIGNATURE, PLACE, CAME)
 
 
-def _drawn(column: Column, rows: Ints) -> pl.Series:
+def _mixed(columns: Sequence[Column], rows: Ints, donors: Ints, rng: np.random.Generator) -> pl.DataFrame:
+    """The cells of these rows, some of them exchanged for those of another row that is like it."""
+    codes = np.column_stack([column.codes[rows].astype(np.int64) for column in columns])
+    if len(columns) > 1:
+        others = donors[rng.integers(donors.size, size=(rows.size, OTHERS))]
+        theirs = np.stack([column.codes[others].astype(np.int64) for column in columns], axis=2)
+        taken = rng.random(theirs.shape) < 0.5
+        mixtures = np.where(taken, theirs, codes[:, None, :])
+        fits = (mixtures != codes[:, None, :]).any(axis=2) & (mixtures != theirs).any(axis=2)
+        fits &= _together(columns, mixtures, donors, rng)
+        unlike = np.where(fits, _distance(columns, codes, theirs), np.inf)
+        best = unlike.argmin(axis=1)
+        found = np.flatnonzero(np.isfinite(unlike[np.arange(rows.size), best]))
+        codes[found] = mixtures[found, best[found]]
+    return pl.DataFrame([_cells(column, codes[:, at]) for at, column in enumerate(columns)])
+
+
+def _together(columns: Sequence[Column], mixtures: Ints, donors: Ints, rng: np.random.Generator) -> Bools:
+    """Which mixtures have no two cells that no row has together."""
+    if donors.size > LOOKED_AT:
+        donors = donors[rng.integers(donors.size, size=LOOKED_AT)]
+    bins = int(np.clip(isqrt(donors.size // FILLED), *BINS))
+    theirs = [_coarse(column, column.codes[donors], bins) for column in columns]
+    mixed = [_coarse(column, mixtures[:, :, at], bins) for at, column in enumerate(columns)]
+    fits = np.ones(mixtures.shape[:2], dtype=np.bool_)
+    for one, other in combinations(range(len(columns)), 2):
+        width = max(int(theirs[other].max(initial=0)), int(mixed[other].max(initial=0))) + 1
+        known, asked = theirs[one] * width + theirs[other], mixed[one] * width + mixed[other]
+        size = max(int(known.max(initial=0)), int(asked.max(initial=0))) + 1
+        if size > TABLED:
+            fits &= np.isin(asked, known)
+            continue
+        table = np.zeros(size, dtype=np.bool_)
+        table[known] = True
+        fits &= table[asked]
+    return fits
+
+
+def _distance(columns: Sequence[Column], codes: Ints, theirs: Ints) -> Floats:
+    """How unlike other rows are: 1 for every label that differs, for numbers how far they are apart."""
+    away = np.zeros(theirs.shape[:2])
+    for at, column in enumerate(columns):
+        apart = np.abs(theirs[:, :, at] - codes[:, None, at])
+        away += apart / max(column.levels.values.size - 1, 1) if isinstance(column.levels, Numbers) else apart > 0
+    return away
+
+
+def _coarse(column: Column, codes: npt.NDArray[np.integer], bins: int) -> Ints:
+    """Codes that stand for what is about the same: numbers in bins, labels as they are."""
+    numbers = codes.astype(np.int64)
+    if not isinstance(column.levels, Numbers):
+        return numbers
+    return numbers * bins // max(column.levels.values.size, bins)
+
+
+def _cells(column: Column, codes: Ints) -> pl.Series:
     if isinstance(column.levels, Numbers):
-        return column.levels.decode(column.codes[rows]).alias(column.name)
+        return column.levels.decode(codes).alias(column.name)
     labels = _labels(column.levels)
-    return pl.Series(column.name, [labels[code] for code in column.codes[rows].tolist()], dtype=pl.String)
+    return pl.Series(column.name, [labels[code] for code in codes.tolist()], dtype=pl.String)
 
 
 def _labels(levels: Labels | Leaves) -> tuple[str, ...]:

@@ -326,11 +326,12 @@ class Settled:
         return SplitRows(snapshot.people, buckets.group, value, cells, space.lines, group, count)
 
     def with_made(self, signature: Ints, place: Ints, rows: Ints) -> Settled:
-        """With further counterfeits, which have the quasi-identifiers of these rows of the snapshot."""
+        """With further counterfeits, whose quasi-identifiers are like those of these rows of the snapshot."""
         if not signature.size:
             return self
         release = self.round
-        made = self.made.and_copies(signature, place, release.number, release.snapshot, rows)
+        donors = np.flatnonzero(self.signature != HELD_BACK)
+        made = self.made.and_like(signature, place, release.number, release.snapshot, rows, donors, release.rng)
         orders = {number: release.signatures.order(number) for number in np.unique(signature).tolist()}
         values = [orders[number][at] for number, at in zip(signature.tolist(), place.tolist(), strict=True)]
         return replace(self, made=made, made_value=np.concatenate([self.made_value, values]))

@@ -119,7 +119,7 @@ def modules_after(code: str) -> list[str]:
     return list(json.loads(ran.stdout.splitlines()[-1]))
 
 
-HEAVY = ("polars", "numba", "numpy", "sqlalchemy", "narwhals", "altair", "pandas", "pyarrow", "duckdb")
+HEAVY = ("polars", "numba", "numpy", "sqlalchemy", "narwhals", "altair", "pandas", "pyarrow", "duckdb", "randomgen")
 
 
 def test_importing_the_package_loads_nothing() -> None:

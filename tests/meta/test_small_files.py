@@ -14,7 +14,6 @@ ELSEWHERE = ("cli", "guarantees")
 """Folders that are not looked at: in `cli` one file is one command, in `guarantees` one promise."""
 OWN_IDEA = {
     "attacks/permanence/permanence_passing.py": "values that change freely: one release tells nothing about another",
-    "reasoning/worlds/residual.py": "a view without the rows of people whose values are known",
 }
 """The small files with one importer beside them that stay, and what their idea is."""
 

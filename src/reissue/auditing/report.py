@@ -30,6 +30,7 @@ from reissue.auditing.words import (
     joined,
     limits_in_short,
     limits_in_words,
+    of_counterfeits,
 )
 from reissue.errors import StorageError, check_text, count_of, printable
 from reissue.model.knowledge import Knowledge
@@ -259,8 +260,9 @@ class AuditReport:
         notes = list(self.remarks)
         if self.form == "anatomised":
             notes.append(ANATOMISED)
-        known = self.knowledge is not None and self.knowledge.counterfeits
-        if not known and any((release.members < 0).any() for release in self.published.releases):
+        if self.knowledge is not None and self.knowledge.counterfeits:
+            notes += of_counterfeits(self.knowledge)
+        elif any((release.members < 0).any() for release in self.published.releases):
             notes.append(COUNTERFEITS)
         if not self.measured.candidates_known:
             notes.append(

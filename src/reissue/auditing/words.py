@@ -151,7 +151,7 @@ def adversary(published: Published, knowledge: Knowledge | None) -> list[str]:
     if knowledge.present:
         who = count_of(len(knowledge.present), "person", "people")
         told.append(f"They know of {who} in which releases they are.")
-    told += _of_counterfeits(knowledge)
+    told += of_counterfeits(knowledge)
     if knowledge.cohorts:
         told.append(f"They know that HD-composition made the releases, with {knowledge.cohorts} cohorts.")
     if knowledge.method:
@@ -162,7 +162,7 @@ def adversary(published: Published, knowledge: Knowledge | None) -> list[str]:
     return told
 
 
-def _of_counterfeits(knowledge: Knowledge) -> list[str]:
+def of_counterfeits(knowledge: Knowledge) -> list[str]:
     """What the adversary knows of counterfeits."""
     known = sum(len(set(values)) == 1 for values in knowledge.counterfeits.values())
     told = []

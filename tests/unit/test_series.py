@@ -370,7 +370,7 @@ def test_what_versions_before_remember_is_read(folder: Path, invariant: ri.Polic
         connection.execute(chain)
     connection.commit()
     connection.close()
-    with ri.open(folder) as series, pytest.raises(NotContinued, match="knows that there was one"):
+    with ri.open(folder) as series, pytest.raises(NotContinued, match="has no chain, but had one"):
         series.publish(patients)
     with pytest.MonkeyPatch.context() as later, ri.open(folder) as series:
         later.setenv(STATE, str(folder / "of another user"))

@@ -3,20 +3,25 @@
 A folder can be put back to what it was, or written from beginning to end, and be sound in itself. So whoever publishes
 keeps the number and the head of the last link elsewhere: by default in the user's state folder, better where the policy
 says. A series must contain the link that its anchor knows; it may be further on, when somebody died before the anchor
-was written. A series that does not is an older copy, or another one: a second release of a number that is out already
-would be made from it, so it is refused.
+was written, which is said. A series that does not is an older copy, or another one: a second release of a number that
+is out already would be made from it, so it is refused.
+
+Which anchor a series has, its own catalog tells. One that lost its chain, or has another one, may name none; so the
+state folder notes as well what was last published from which folder.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from reissue.errors import NotContinued, SeriesError, StorageError
+from reissue.errors import NotContinued, SeriesError, StorageError, count_of, listed
 from reissue.ledger.chain import ADOPTED, BEGAN, CREATED, RESTORED, RESUMED, Link
 from reissue.ledger.durable import PRIVATE_FILE, move, storage, write_text
 from reissue.ledger.record import canonical
@@ -45,41 +50,26 @@ class Anchor:
     """None where there is no place: a user without a home."""
     asked: bool
     """Whether the policy names it. By default a missing one is said; one that the policy names must be there."""
+    note: Path | None = None
+    """Where the state folder has what was last published from the folder of the series."""
 
     @classmethod
-    def of(cls, series: str, asked: str | None) -> Anchor:
+    def of(cls, series: str, asked: str | None, root: Path) -> Anchor:
         """The anchor of a series, at the place that the policy asks for or in the state folder of the user."""
         if asked is not None:
-            return cls(Path(asked).expanduser(), asked=True)
+            return cls(Path(asked).expanduser(), asked=True, note=note_of(root))
         state = state_folder()
-        return cls(state and state / "anchors" / f"{series[:32]}.json", asked=False)
+        return cls(state and state / "anchors" / f"{series[:32]}.json", asked=False, note=note_of(root))
 
     def read(self) -> Known | None:
         """What it knows; None where there is none."""
         if self.place is None:
             raise _NOWHERE
-        with storage(f"The anchor '{self.place}' could not be read"):
-            try:
-                text = self.place.read_bytes()
-            except FileNotFoundError:
-                return None
-        try:
-            body = json.loads(text)
-            if body["format"] > FORMAT:
-                raise NotContinued(
-                    f"The anchor '{self.place}' was written by a newer version of Reissue.", hint="upgrade reissue."
-                )
-            return Known(str(body["series"]), int(body["link"]), str(body["head"]), int(body["release"]))
-        except (ValueError, KeyError, TypeError):
-            raise NotContinued(
-                f"The file '{self.place}' is not the anchor of a series, or is damaged.", hint=_SETTLE
-            ) from None
+        return _read(self.place)
 
-    def write(self, series: str, last: Link, release: int, folder: Path) -> None:
-        """Keep the last head, in place of the one before. `folder` is where the series lies, by now."""
+    def write(self, series: str, last: Link, release: int) -> None:
+        """Keep the last head, in place of the one before."""
         body = {"format": FORMAT, "series": series, "link": last.number, "head": last.head, "release": release}
-        if not self.asked:  # found again by it, should the chain be gone
-            body["folder"] = str(folder)
         if self.place is None:
             raise _NOWHERE
         with storage(f"The anchor '{self.place}' could not be written"):
@@ -89,6 +79,10 @@ class Anchor:
             new.unlink(missing_ok=True)  # of somebody who died; there is one writer
             write_text(new, canonical(body), PRIVATE_FILE)
             move(new, self.place)
+        if self.note is not None:
+            with suppress(OSError):  # it is looked at only where there is no anchor, and need not outlast a power cut
+                self.note.parent.mkdir(parents=True, exist_ok=True)
+                self.note.write_text(canonical(body))
 
     def check(self, links: Sequence[Link], release: int, shown: str) -> str | None:
         """Raise NotContinued unless the series goes on from what the anchor knows; what there is to say, if anything.
@@ -101,6 +95,8 @@ class Anchor:
             if self.asked:
                 raise
             return f"{error.what} An older copy of the series would not be noticed."
+        if known is None and self.note is not None and (known := _read(self.note)) is not None:
+            return replace(self, place=self.note)._compared(known, links, release, shown)
         if known is None:
             if all(link.kind in (CREATED, ADOPTED, BEGAN) for link in links):
                 return None  # the chain has just begun: there was nothing to be kept
@@ -113,12 +109,15 @@ class Anchor:
                 f"No anchor of this series was found in '{self.place.parent}', so nothing vouches for what it was "
                 "before now: an older copy would not be noticed. One is kept there from now on."
             )
+        return self._compared(known, links, release, shown)
+
+    def _compared(self, known: Known, links: Sequence[Link], release: int, shown: str) -> str | None:
         if known.series != links[0].head:
             raise NotContinued(
                 f"The anchor '{self.place}' is that of another series than the one in '{shown}'.",
                 hint="name another file in the policy of one of them: each series has an anchor of its own.",
             )
-        if known.link > len(links) or links[known.link - 1].head != known.head:
+        if not 0 < known.link <= len(links) or links[known.link - 1].head != known.head:
             raise NotContinued(
                 f"The series in '{shown}' does not go on from its anchor '{self.place}'.",
                 problems=[
@@ -131,10 +130,62 @@ class Anchor:
             )
         return None
 
+    def behind(self, links: Sequence[Link], shown: str) -> str | None:
+        """What to say if the series goes on from its anchor, and is further on than it."""
+        with suppress(StorageError):
+            if (known := self.read()) is not None and known.link < len(links):
+                return (
+                    f"The series in '{shown}' has {count_of(len(links) - known.link, 'change')} that its anchor "
+                    f"'{self.place}' did not know of. Whoever made the last one was stopped, or could not write there; "
+                    "if nobody was, somebody else has written to private/: `reissue log` lists what happened."
+                )
+        return None
 
-def refuse_taken(asked: str | None) -> None:
-    """Raise SeriesError if the file that a policy names as its anchor is there before the series has one."""
-    if asked is not None and (place := Path(asked).expanduser()).exists():
+
+def _read(place: Path) -> Known | None:
+    with storage(f"The anchor '{place}' could not be read"):
+        try:
+            text = place.read_bytes()
+        except FileNotFoundError:
+            return None
+    try:
+        body = json.loads(text)
+        if body["format"] > FORMAT:
+            raise NotContinued(
+                f"The anchor '{place}' was written by a newer version of Reissue.", hint="upgrade reissue."
+            )
+        return Known(str(body["series"]), int(body["link"]), str(body["head"]), int(body["release"]))
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
+        raise NotContinued(f"The file '{place}' is not the anchor of a series, or is damaged.", hint=_SETTLE) from None
+
+
+def refuse_known(asked: str | None, root: Path, shown: str) -> None:
+    """Raise NotContinued if a series without a chain has an anchor, or something was published from its folder."""
+    places = [*([] if asked is None else [Path(asked).expanduser()]), *([note] if (note := note_of(root)) else [])]
+    known = [str(place) for place in places if place.exists()]
+    if known:
+        raise NotContinued(
+            f"The series in '{shown}' has no chain, but had one when it was last published from: {listed(known)} "
+            "knows of it.",
+            problems=["so it was changed, or the folder is another one than it was"],
+            hint=f"restore the series from a backup with `reissue restore`. {_SETTLE}",
+        )
+
+
+def refuse_taken(asked: str | None, root: Path) -> None:
+    """Raise SeriesError if the file that a policy names as its anchor is there before the series in a folder has one.
+
+    Or if it would be in that folder: whoever puts an older copy of it in place would put it back as well.
+    """
+    if asked is None:
+        return
+    place = Path(asked).expanduser()
+    if place.resolve().is_relative_to(root):
+        raise SeriesError(
+            f"The anchor '{place}' would be in the folder of the series, and be put back with it.",
+            hint="name a file elsewhere, best on another disk.",
+        )
+    if place.exists():
         raise SeriesError(
             f"There is a file '{place}' already, so it cannot become the anchor of this series.",
             hint="name a file that does not exist yet: each series has an anchor of its own.",
@@ -151,21 +202,6 @@ def refuse_restored(links: Sequence[Link], shown: str) -> None:
         )
 
 
-def refuse_unchained(folder: Path, shown: str) -> None:
-    """Raise NotContinued for a series without a chain, as old versions made them, in a folder that had one with it."""
-    state = state_folder()
-    for place in sorted((state / "anchors").glob("*.json")) if state else ():
-        try:
-            body = json.loads(place.read_bytes())
-        except (OSError, ValueError):
-            continue  # said when that series is written to
-        if isinstance(body, dict) and body.get("folder") == str(folder):
-            raise NotContinued(
-                f"The series in '{shown}' has no chain, and the anchor '{place}' knows that there was one.",
-                hint=f"go on with the folder that was published from last. {_SETTLE}",
-            )
-
-
 def state_folder() -> Path | None:
     """The folder for what Reissue keeps of the user; None for a user without a home."""
     if own := os.environ.get(STATE):
@@ -176,6 +212,12 @@ def state_folder() -> Path | None:
     except RuntimeError:  # nobody's home
         return None
     return base / "reissue" if base.is_absolute() else None
+
+
+def note_of(root: Path) -> Path | None:
+    """Where it is noted what was last published from a folder; None for a user without a home."""
+    state = state_folder()
+    return state and state / "anchors" / "folders" / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:32]}.json"
 
 
 def _releases(number: int) -> str:

@@ -5,8 +5,8 @@ the files of ids, each event. A seal is the SHA-256 of a random salt and of the 
 appends a link with the seals of the parts that it wrote, in the same transaction. The head of a link is the SHA-256 of
 the head before it and of what the link says. So one head stands for every row so far and, since rows name private files
 by their SHA-256, for every private byte. Because of the salts a head tells nothing to those who may not see the rest.
-The salt of a part that was written anew is removed: what a file of ids was, before somebody was forgotten, can then not
-even be guessed and tried.
+What has happened stays: only the schema and the files of ids are ever written, and sealed, anew. The salt of what they
+were is then removed: what a file of ids was, before somebody was forgotten, can not even be guessed and tried.
 
 Whoever can write to the folder can also write another chain, from beginning to end. Only who knows a head from outside
 finds that: see `anchor`.
@@ -19,14 +19,18 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from reissue.errors import SeriesDamaged
+from reissue.errors import ReissueError, SeriesDamaged
 from reissue.ledger import catalog
 from reissue.ledger.record import now, utc_text
-from reissue.ledger.sqlite import Text, texts_as_bytes
+from reissue.ledger.sqlite import Database, behind, rows_behind, structure_problems
 
 CREATED, ADOPTED, BEGAN, MIGRATED, RELEASED, AMENDED, FORGOT, RESTORED, RESUMED = (
     "created",
@@ -42,6 +46,7 @@ CREATED, ADOPTED, BEGAN, MIGRATED, RELEASED, AMENDED, FORGOT, RESTORED, RESUMED 
 """What a link is about. The chain of a series that is older than chains `began` with all that was there."""
 
 SCHEMA, PEOPLE = "schema", "people"
+"""The parts of which there is one each; they alone may be sealed anew."""
 _SINGLE = {
     SCHEMA: (
         "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name",
@@ -62,7 +67,7 @@ _ONE = {
     "tables": "SELECT release_number, name, sha256 FROM blobs WHERE release_number = ? ORDER BY name",
     "event": f"{_NUMBERED['event']} WHERE number = ?",
 }
-_LINKS = "SELECT number, kind, time, head FROM links ORDER BY number"
+_LINKS = "SELECT number, kind, time, head FROM links"
 _SEALS = "SELECT link, part, salt, seal FROM seals ORDER BY link, part"
 
 
@@ -86,10 +91,10 @@ class Break(NamedTuple):
     problem: str
 
     def __str__(self) -> str:
-        return f"{self.row}: {self.problem}"
+        return f"{self.row}: {self.problem}".encode(errors="replace").decode()
 
 
-Row = Sequence[object]
+Row = tuple[object, ...]
 
 
 def release_part(number: int) -> str:
@@ -128,48 +133,57 @@ def in_words(part: str) -> str:
 
 def append(connection: sa.Connection, kind: str, parts: Iterable[str]) -> Link:
     """Seal parts that were written in the transaction of the connection, and go on from the last link."""
-    with texts_as_bytes(connection) as raw:
-        return _append(raw, kind, {part: _rows_of(raw, part) for part in parts})
+    raw = behind(connection)
+    return _append(raw, kind, {part: _rows_of(raw, part) for part in parts})
 
 
 def append_all(connection: sa.Connection, kind: str) -> Link:
     """The same for everything that the catalog says."""
-    with texts_as_bytes(connection) as raw:
-        return _append(raw, kind, _present(raw))
+    raw = behind(connection)
+    return _append(raw, kind, _present(raw))
 
 
 def last(connection: sa.Connection) -> Link | None:
     """The last link; None for a series that is older than chains."""
-    with texts_as_bytes(connection) as raw:
-        if not _began(raw):
-            return None
-        row = raw.execute("SELECT number, kind, time, head FROM links ORDER BY number DESC LIMIT 1").fetchone()
-    return None if row is None else _link(row)
+    links = every(connection, "ORDER BY number DESC LIMIT 1")
+    return links[0] if links else None
 
 
-def every(connection: sa.Connection) -> list[Link]:
+def every(connection: sa.Connection, order: str = "ORDER BY number") -> list[Link]:
     """All links; none for a series that is older than chains."""
-    with texts_as_bytes(connection) as raw:
-        return [_link(row) for row in raw.execute(_LINKS)] if _began(raw) else []
+    if not _began(behind(connection)):
+        return []
+    rows = rows_behind(behind(connection), f"{_LINKS} {order}")
+    if any(_strange(rows)):
+        raise SeriesDamaged("A link of the chain is none.", hint="run `reissue verify` to see what has changed.")
+    return [Link(*row) for row in rows]
 
 
 def breaks(connection: sa.Connection) -> list[Break]:
     """What is not as it was sealed, the first link first; nothing for a series that is older than chains."""
-    sealed = catalog.version(connection) >= catalog.SEALED
-    with texts_as_bytes(connection) as raw:
-        if sealed != _began(raw):
-            problem = "it is missing" if sealed else "it is there, and the version of the catalog had none"
-            return [Break("the chain", problem)]
-        if not sealed:
-            return []
-        links, seals = raw.execute(_LINKS).fetchall(), raw.execute(_SEALS).fetchall()
-        present = _present(raw)
-    return [*_broken_links(links, seals), *_broken_seals(seals, present)]
+    raw, sealed = behind(connection), catalog.version(connection) >= catalog.SEALED
+    if sealed != _began(raw):
+        problem = "it is missing" if sealed else "it is there, and the version of the catalog had none"
+        return [Break("the chain", problem)]
+    if not sealed:
+        return []
+    links, seals = rows_behind(raw, f"{_LINKS} ORDER BY number"), rows_behind(raw, _SEALS)
+    strange = [*_strange(links), *_strange(seals)]
+    if strange:
+        return strange
+    present = _present(raw)
+    return [*_disordered(present), *_broken_links(links, seals), *_broken_seals(seals, present)]
 
 
 def require_whole(connection: sa.Connection, shown: str) -> list[Link]:
     """Raise SeriesDamaged unless the catalog is as it was sealed; gives its links."""
-    found = breaks(connection)
+    # What is read through damaged pages may look whole from one side.
+    found = [f"the database is damaged: {one}" for one in structure_problems(connection)]
+    try:
+        found += [str(one) for one in breaks(connection)]
+    except (sqlite3.Error, sa.exc.DBAPIError):
+        if not found:
+            raise
     if found:
         raise SeriesDamaged(
             f"The catalog of the series in '{shown}' is not as it was written.",
@@ -185,9 +199,23 @@ def _began(raw: sqlite3.Connection) -> bool:
     return raw.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'links'").fetchone() is not None
 
 
+@contextmanager
+def explaining(database: Database, shown: str, also: type[ReissueError] = SeriesDamaged) -> Iterator[None]:
+    """Let what cannot be understood in the block be told as the damage that it is, where rows are not as sealed.
+
+    A mistake of ours in reading a catalog that is whole stays what it is. `also` is explained as well.
+    """
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError, ReissueError) as error:
+        if not isinstance(error, ReissueError) or isinstance(error, SeriesDamaged | also):
+            database.read(partial(require_whole, shown=shown))
+        raise
+
+
 def _append(raw: sqlite3.Connection, kind: str, parts: dict[str, list[Row]]) -> Link:
-    before = raw.execute("SELECT number, head FROM links ORDER BY number DESC LIMIT 1").fetchone()
-    number, head = (before[0] + 1, _plain(before[1])) if before else (1, "")
+    before = raw.execute(f"{_LINKS} ORDER BY number DESC LIMIT 1").fetchone()
+    number, head = (before[0] + 1, before[3]) if before else (1, "")
     time = utc_text(now())
     seals = []
     for part, rows in sorted(parts.items()):
@@ -196,47 +224,46 @@ def _append(raw: sqlite3.Connection, kind: str, parts: dict[str, list[Row]]) -> 
     link = Link(number, kind, time, _head(head, number, kind, time, {part: seal for _, part, _, seal in seals}))
     raw.execute("INSERT INTO links (number, kind, time, head) VALUES (?, ?, ?, ?)", link)
     if number > 1:  # what is sealed anew needs its former salt no longer
-        single = [(part, number) for part in parts]
-        raw.executemany("UPDATE seals SET salt = '' WHERE part = ? AND link < ? AND salt <> ''", single)
+        anew = [(part, number) for part in parts if part in _SINGLE]
+        raw.executemany("UPDATE seals SET salt = '' WHERE part = ? AND link < ? AND salt <> ''", anew)
     raw.executemany("INSERT INTO seals (link, part, salt, seal) VALUES (?, ?, ?, ?)", seals)
     return link
 
 
-def _seal(salt: str, rows: Iterable[Row]) -> str:
-    return hashlib.sha256(salt.encode() + b"\n" + b"\n".join(map(_encoded, rows))).hexdigest()
+_JSON = json.JSONEncoder(sort_keys=True, default=lambda value: {"bytes": value.hex()})
+"""Tells texts, numbers, nothing and bytes apart, each in one way."""
+
+
+def _seal(salt: str, rows: Sequence[Row]) -> str:
+    return hashlib.sha256(_JSON.encode([salt, rows]).encode()).hexdigest()
 
 
 def _head(before: str, number: int, kind: str, time: str, seals: dict[str, str]) -> str:
-    said = json.dumps([before, number, kind, time, seals], sort_keys=True)
-    return hashlib.sha256(said.encode()).hexdigest()
-
-
-def _encoded(row: Row) -> bytes:
-    """A row as bytes that no other row has."""
-    cells = []
-    for value in row:
-        if isinstance(value, bytes):
-            kind, body = b"t" if isinstance(value, Text) else b"b", value
-        else:
-            kind, body = type(value).__name__.encode()[:1], str(value).encode()
-        cells.append(b"%b%d:%b" % (kind, len(body), body))
-    return b",".join(cells)
+    return hashlib.sha256(_JSON.encode([before, number, kind, time, seals]).encode()).hexdigest()
 
 
 def _present(raw: sqlite3.Connection) -> dict[str, list[Row]]:
     """The rows of every part that the catalog has now."""
     found: dict[str, list[Row]] = {part: _rows_of(raw, part) for part in _SINGLE}
     for kind, query in _NUMBERED.items():
-        for row in raw.execute(query):
-            found.setdefault(f"{kind}/{_plain(row[0])}", []).append(row)
+        # As they lie: rows of a part that are apart from each other, or in another order, do not have its seal.
+        for number, rows in groupby(rows_behind(raw, query), itemgetter(0)):
+            found[f"{kind}/{number}"] = list(rows)
     return found
 
 
 def _rows_of(raw: sqlite3.Connection, part: str) -> list[Row]:
     if part in _SINGLE:
-        return [row for query in _SINGLE[part] for row in raw.execute(query)]
+        return [row for query in _SINGLE[part] for row in rows_behind(raw, query)]
     kind, _, number = part.partition("/")
-    return raw.execute(_ONE[kind], (int(number),)).fetchall()
+    return rows_behind(raw, _ONE[kind], int(number))
+
+
+def _strange(rows: Sequence[Row]) -> Iterator[Break]:
+    """Links or seals with something else in a column than we write there: a number, then texts."""
+    for row in rows:
+        if tuple(map(type, row)) != (int, str, str, str):
+            yield Break(f"link {row[0]} of the chain", "it is written in another way than the ledger's own")
 
 
 def _broken_links(links: Sequence[Row], seals: Sequence[Row]) -> Iterator[Break]:
@@ -244,23 +271,46 @@ def _broken_links(links: Sequence[Row], seals: Sequence[Row]) -> Iterator[Break]
         yield Break("the chain", "it is empty")
     said: dict[object, dict[str, str]] = {}
     for link, part, _, seal in seals:
-        said.setdefault(link, {})[_plain(part)] = _plain(seal)
+        said.setdefault(link, {})[str(part)] = str(seal)
     before = ""
-    for expected, row in enumerate(links, start=1):
-        number, kind, time, head = row
+    for expected, (number, kind, time, head) in enumerate(links, start=1):
         if number != expected:
             yield Break(f"link {expected} of the chain", "it is missing")
             return
-        if _plain(head) != _head(before, expected, _plain(kind), _plain(time), said.pop(number, {})):
+        if head != _head(before, expected, str(kind), str(time), said.pop(number, {})):
             yield Break(f"link {expected} of the chain", "it does not follow from the one before and what it seals")
-        before = _plain(head)
+        before = str(head)
     for link in said:
-        yield Break(f"link {_plain(link)} of the chain", "it is missing")
+        yield Break(f"link {link} of the chain", "it is missing")
+
+
+def _disordered(present: dict[str, list[Row]]) -> Iterator[Break]:
+    """Parts that lie in another order than that of their numbers: who looks for one of them may not find it."""
+    numbers: dict[str, list[int]] = {}
+    for part in present:
+        kind, _, number = part.partition("/")
+        if number.isdecimal():
+            numbers.setdefault(kind, []).append(int(number))
+    for kind, found in numbers.items():
+        yield from (
+            Break(in_words(f"{kind}/{later}"), "it is not in its place")
+            for earlier, later in pairwise(found)
+            if earlier >= later
+        )
 
 
 def _broken_seals(seals: Sequence[Row], present: dict[str, list[Row]]) -> Iterator[Break]:
-    latest = {_plain(part): (_plain(salt), _plain(seal)) for _, part, salt, seal in seals}
-    for part, (salt, seal) in latest.items():
+    latest: dict[str, tuple[object, str, object]] = {}
+    for link, part, salt, seal in seals:
+        former = latest.get(str(part))
+        latest[str(part)] = (link, str(salt), seal)
+        if former is None:
+            continue
+        if part not in _SINGLE:
+            yield Break(in_words(str(part)), f"link {link} of the chain seals it anew, which nothing may")
+        elif former[1]:
+            yield Break(f"link {former[0]} of the chain", "it has a salt that was removed")
+    for part, (_, salt, seal) in latest.items():
         rows = present.pop(part, None)
         # An empty list of rows is a part too: a release may have no private tables, a series no ids.
         if rows is None and part.startswith("tables/"):
@@ -272,14 +322,3 @@ def _broken_seals(seals: Sequence[Row], present: dict[str, list[Row]]) -> Iterat
     for part, rows in present.items():
         if rows:
             yield Break(in_words(part), "nothing that was recorded has brought it there")
-
-
-def _link(row: Row) -> Link:
-    number, kind, time, head = row
-    if not isinstance(number, int):
-        raise SeriesDamaged("A link of the chain has no number.", hint="run `reissue verify` to see what has changed.")
-    return Link(number, _plain(kind), _plain(time), _plain(head))
-
-
-def _plain(value: object) -> str:
-    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)

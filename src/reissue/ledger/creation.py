@@ -155,7 +155,10 @@ def migrate(database: Database) -> None:
         catalog.apply_migration(connection, len(catalog.MIGRATIONS))
         # A catalog that holds nothing yet is sealed with its first rows.
         if connection.execute(catalog.LAST_POLICY).first() is not None:
-            chain.append_all(connection, chain.MIGRATED if chain.every(connection) else chain.BEGAN)
+            if chain.every(connection):
+                chain.append(connection, chain.MIGRATED, [chain.SCHEMA])
+            else:
+                chain.append_all(connection, chain.BEGAN)
 
     missing = range(database.read(catalog.version) + 1, len(catalog.MIGRATIONS) + 1)
     for number in missing[:-1]:

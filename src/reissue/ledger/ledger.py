@@ -24,11 +24,11 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from functools import partial
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial, wraps
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Self, TypeVar
 
 import polars as pl
 import sqlalchemy as sa
@@ -36,17 +36,19 @@ import sqlalchemy as sa
 from reissue.errors import (
     InternalError,
     ParameterError,
+    ReissueError,
     ReissueWarning,
     SeriesDamaged,
     SeriesError,
+    SeriesLocked,
     StorageError,
     count_of,
     listed,
 )
 from reissue.ledger import catalog, chain
-from reissue.ledger.anchor import Anchor, refuse_restored, refuse_taken, refuse_unchained
+from reissue.ledger.anchor import Anchor, refuse_known, refuse_restored, refuse_taken
 from reissue.ledger.creation import create_series, migrate, refuse_unless_series
-from reissue.ledger.durable import PRIVATE_FILE, is_own_file, saying, storage, sync_folder, write_text
+from reissue.ledger.durable import PRIVATE_FILE, is_own_file, names_in, saying, storage, sync_folder, write_text
 from reissue.ledger.layout import PARQUET, RECORD, Layout, release_name
 from reissue.ledger.lock import WriterLock
 from reissue.ledger.people_parts import StoredIds
@@ -63,7 +65,15 @@ from reissue.ledger.record import (
     format_of,
     utc_time,
 )
-from reissue.ledger.recovery import policy_on_disk, recover, refuse_links, refuse_missing, sound, unfinished
+from reissue.ledger.recovery import (
+    policy_on_disk,
+    recover,
+    refuse_links,
+    refuse_missing,
+    refuse_spare,
+    sound,
+    unfinished,
+)
 from reissue.ledger.sqlite import Database
 from reissue.ledger.staging import new_staging_folder, stage_people, stage_release, staged_files
 from reissue.ledger.stored_tables import TableFiles, Tables
@@ -81,6 +91,18 @@ from reissue.ledger.transactions import (
 from reissue.ledger.verify import Discrepancy, check_folder, verify
 
 T = TypeVar("T")
+P = ParamSpec("P")
+
+
+def _explained(method: Callable[Concatenate[Ledger, P], T]) -> Callable[Concatenate[Ledger, P], T]:
+    """Let a method of the ledger tell rows that it cannot understand as damage, with the rows named."""
+
+    @wraps(method)
+    def explained(self: Ledger, /, *arguments: P.args, **options: P.kwargs) -> T:
+        with self.explaining():
+            return method(self, *arguments, **options)
+
+    return explained
 
 
 class Prepared(NamedTuple, Generic[T]):
@@ -123,8 +145,9 @@ class Ledger:
         is the file that the policy has its head kept in.
         """
         shown = os.fspath(folder)
-        refuse_taken(anchor)
-        create_series(Path(folder).resolve(), shown, policy_toml, adopted)
+        root = Path(folder).resolve()
+        refuse_taken(anchor, root)
+        create_series(root, shown, policy_toml, adopted)
         ledger = cls.open(folder, anchor=anchor, check=False)
         with ledger.writing(settling=True):  # finishes the moves of what was adopted, and keeps the first head
             ledger._keep_outside()
@@ -145,10 +168,16 @@ class Ledger:
             places = (layout.private, layout.public, layout.catalog)
             writable = all(os.access(place, os.W_OK) for place in places if place.exists())
             ledger = cls(root, shown, read_only=not writable, anchor=anchor)
-            ledger._refuse_unreadable(old=not check)
-            if check and (said := unfinished(layout, sound(layout, ledger._database, shown))):
+            with ledger.explaining():
+                ledger._refuse_unreadable(old=not check)
+                said = unfinished(layout, sound(layout, ledger._database, shown)) if check else None
+            if said:
                 warnings.warn(said, ReissueWarning, stacklevel=2)
         return ledger
+
+    def explaining(self, also: type[ReissueError] = SeriesDamaged) -> AbstractContextManager[None]:
+        """Let what goes wrong in a block be told as damage if the catalog is not as it was sealed."""
+        return chain.explaining(self._database, self._shown, also)
 
     def close(self) -> None:
         """Be done with the series; nothing is kept open between calls, only ids that were read are in memory."""
@@ -189,21 +218,46 @@ class Ledger:
     def _begin(self, *, settling: bool) -> None:
         """See that the series is whole and goes on from its anchor; then bring it into order."""
         refuse_links(self._layout)
+        self._mark = self._database.read(self._database.mark)
         links = self._database.read(partial(chain.require_whole, shown=self._shown))
-        if not links and not settling:
-            refuse_unchained(self._layout.root, self._shown)
+        if not links:
+            if not settling:
+                refuse_known(self.anchor_file, self._layout.root, self._shown)
+            refuse_spare(self._layout, self._database)
         self._bring_up_to_date()
         links = links or self._database.read(chain.every)
         release, _ = self._database.read(last_release)
-        self._series = links[0].head
+        self._series, self._settling = links[0].head, settling
         if not settling:
             refuse_restored(links, self._shown)
             if said := self._anchor().check(links, release, self._shown):
                 warnings.warn(said, ReissueWarning, stacklevel=4)
+        self._refuse_changed_in_waiting()
         recover(self._layout, self._database, self._shown)
+        if not settling and (said := self._anchor().behind(links, self._shown)):
+            warnings.warn(said, ReissueWarning, stacklevel=4)
+            self._keep_outside()
+
+    def require_whole(self) -> None:
+        """Raise SeriesDamaged unless the catalog is as it was sealed; whoever writes has seen that already."""
+        if not self._lock.held:
+            self._database.read(partial(chain.require_whole, shown=self._shown))
+
+    def _refuse_changed_in_waiting(self) -> None:
+        """Raise SeriesDamaged if what a dead writer left to be moved is not what was committed."""
+        present = set(names_in(self._layout.public))
+        for row in self._database.read(rows_of(catalog.STAGED_RELEASES)):
+            if release_name(row.number) not in present and self._layout.staged_release(row.staged).exists():
+                self.check_public(row.number)
+        waiting = self._layout.staged_policy(self._database.read(last_policy_row).staged)
+        if waiting.exists() and self.policy_file_differs():
+            raise SeriesDamaged(
+                f"The file {self._layout.relative(waiting)} is not the recorded policy, which waits there.",
+                hint="somebody changed it. Put back the text of the policy, or restore the series from a backup.",
+            )
 
     def _anchor(self) -> Anchor:
-        return Anchor.of(self._series, self.anchor_file)
+        return Anchor.of(self._series, self.anchor_file, self._layout.root)
 
     def _keep_outside(self) -> None:
         """Write the anchor, for the holder of the lock. In the state folder of the user that need not succeed."""
@@ -212,16 +266,18 @@ class Ledger:
             raise InternalError("there is no chain to keep the head of")
         anchor = self._anchor()
         try:
-            anchor.write(self._series, link, release, self._layout.root)
+            anchor.write(self._series, link, release)
         except StorageError as error:
             if anchor.asked:
                 raise
             warnings.warn(f"{error.what} An older copy would not be noticed.", ReissueWarning, stacklevel=4)
 
+    @_explained
     def head(self) -> chain.Link | None:
         """The last link of the chain; None for a series of an older version that nothing was written to since."""
         return self._database.read(chain.last)
 
+    @_explained
     def links(self) -> list[chain.Link]:
         """All links of the chain, the first one first."""
         return self._database.read(chain.every)
@@ -229,10 +285,12 @@ class Ledger:
     # Policies
 
     @property
+    @_explained
     def policy(self) -> PolicyVersion:
         """The policy that the series runs under now."""
         return _policy_version(self._database.read(last_policy_row))
 
+    @_explained
     def policies(self) -> list[PolicyVersion]:
         """Every version of the policy, the first one first."""
         rows = self._database.read(rows_of(catalog.POLICIES))
@@ -246,7 +304,7 @@ class Ledger:
             )
         layout = self._layout
         if anchor != self.anchor_file:
-            refuse_taken(anchor)
+            refuse_taken(anchor, layout.root)
 
         def prepare() -> Prepared[None]:
             folder = new_staging_folder(layout)
@@ -269,6 +327,7 @@ class Ledger:
                 raise
         return self.policy
 
+    @_explained
     def policy_file_differs(self) -> bool:
         """Whether policy.toml says something else than the recorded policy, or is missing."""
         row = self._database.read(last_policy_row)
@@ -277,11 +336,13 @@ class Ledger:
 
     # Releases
 
+    @_explained
     def releases(self) -> list[Record]:
         """Every release, the first one first."""
         rows = self._database.read(rows_of(catalog.RELEASES))
         return [self._record(row) for row in rows]
 
+    @_explained
     def last(self) -> Record | None:
         """The last release, without reading of the others; None before the first."""
         rows = self._database.read(rows_of(catalog.LAST_RELEASE))
@@ -332,6 +393,7 @@ class Ledger:
             )
         return found[name]
 
+    @_explained
     def tables(self, number: int) -> Tables:
         """The private tables of a release, each read when it is asked for."""
         found = self._database.read(partial(blobs_of, number=number))
@@ -339,6 +401,7 @@ class Ledger:
             self._release_row(number)
         return Tables(self._files, dict(sorted(found.items())))
 
+    @_explained
     def public_table(self, number: int, stem: str) -> pl.DataFrame:
         """A published table of a release."""
         row = self._release_row(number)
@@ -350,6 +413,7 @@ class Ledger:
             )
         return self._files.read(known[file], *(folder / file for folder in self._places(row)))
 
+    @_explained
     def check_public(self, number: int) -> None:
         """Raise SeriesDamaged unless the public files of a release are as they were committed."""
         row = self._release_row(number)
@@ -429,6 +493,7 @@ class Ledger:
         )
         return erased
 
+    @_explained
     def events(self) -> list[Event]:
         """What happened to the series besides its releases, the oldest first."""
         rows = self._database.read(rows_of(catalog.EVENTS))
@@ -470,8 +535,17 @@ class Ledger:
         before = self._database.read(chain.last)
 
         def last_look(connection: sa.Connection) -> T:
+            disturbed = self._disturbed(connection)
+            links = chain.every(connection)
             result = change(connection)
             self._lock.require()
+            if disturbed:
+                raise SeriesLocked(
+                    f"Somebody else wrote to the catalog of the series in '{self._shown}', or replaced it, meanwhile.",
+                    hint="find out who does; only reissue may write to private/. Then try again.",
+                )
+            if not self._settling:  # another copy of the folder may have gone on meanwhile
+                self._anchor().check(links, links[-1].number, self._shown)
             refuse_missing(self._layout, files)
             return result
 
@@ -488,6 +562,14 @@ class Ledger:
             if not self._database.has_log:
                 self._tidy()
             raise
+
+    def _disturbed(self, connection: sa.Connection) -> bool:
+        """Whether anybody else wrote to the catalog since we saw that it is whole; SeriesDamaged if it is not now."""
+        seen, self._mark = self._mark, self._database.mark(connection)
+        if self._mark == seen:
+            return False
+        chain.require_whole(connection, self._shown)
+        return self._mark.connection is seen.connection  # else it is another one of ours, which has looked now
 
     def _tidy(self) -> None:
         """After a failure: free the space now if possible, else the next writer does."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from reissue.errors import SeriesDamaged, StorageError, listed
+from reissue.errors import SeriesDamaged, StorageError, count_of, listed
 from reissue.ledger import catalog
 from reissue.ledger.durable import (
     PRIVATE_FOLDER,
@@ -133,6 +133,22 @@ def refuse_links(layout: Layout) -> None:
         raise SeriesDamaged(
             f"In the folder of the series {listed(linked)} leads elsewhere, by a link.",
             hint="put the folder itself there; only the folder of the whole series may be a link.",
+        )
+
+
+def refuse_spare(layout: Layout, database: Database) -> None:
+    """Raise SeriesDamaged if private tables lie there that a catalog without a chain knows nothing of.
+
+    A chain tells what a dead writer left from what a row is missing of; without one both look alike.
+    """
+    spare = _superfluous(names_in(layout.blobs), database.read(referenced_blobs))
+    if spare:
+        raise SeriesDamaged(
+            f"The catalog, which an older version wrote, knows nothing of {count_of(len(spare), 'private table')} that "
+            f"{'is' if len(spare) == 1 else 'are'} in private/blobs.",
+            problems=[layout.relative(layout.blobs / name) for name in spare[:12]],
+            hint="if a publication with the older version was interrupted, they are what it left: move them elsewhere. "
+            "Otherwise rows of the catalog are missing: restore the series from a backup.",
         )
 
 

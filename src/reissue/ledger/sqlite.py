@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -38,8 +38,20 @@ _PRAGMAS = (
 _CHECKS = ("PRAGMA integrity_check", "PRAGMA foreign_key_check")
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_OTHERS = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_SCHEMA)
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
 _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+class Mark(NamedTuple):
+    """The state of a database, as one connection sees it."""
+
+    connection: object
+    """What tells connections apart."""
+    version: int
+    """Changes with whatever others write."""
+    file: int
+    """The file that lies in the place of the database."""
 
 
 class Database:
@@ -58,7 +70,7 @@ class Database:
 
     def read(self, query: Callable[[sa.Connection], T]) -> T:
         """Run a query in one read transaction. It may be run more than once."""
-        with self._explained():
+        with self._explained(reading=True):
             if not self._shared.wanted:
                 return self._read_undisturbed(query)
             try:
@@ -89,6 +101,12 @@ class Database:
         finally:
             if self._shared.leave():
                 self.let_go()
+
+    def mark(self, connection: sa.Connection) -> Mark:
+        """Changes when anybody else writes to the database or replaces its file."""
+        version = connection.exec_driver_sql("PRAGMA data_version").scalar_one()
+        file = self._path.stat().st_ino if self._path.exists() else 0
+        return Mark(connection.info.setdefault("mark", object()), version, file)
 
     def let_go(self) -> None:
         """Close the connection that calls share, and with it the log if nobody else is on it; a next call opens one."""
@@ -167,22 +185,23 @@ class Database:
         return not logged and (self.has_log or self._fingerprint() != before)
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explained(self, *, reading: bool = False) -> Iterator[None]:
         if self._closed:
             raise SeriesError(f"The series in '{self._shown}' has been closed.", hint="open it again.")
         try:
             yield
         except sa.exc.DBAPIError as error:
-            raise self._explain(error.orig) from error.orig
+            raise self._explain(error.orig, reading) from error.orig
         except sqlite3.Error as error:
-            raise self._explain(error) from error
+            raise self._explain(error, reading) from error
 
-    def _explain(self, error: BaseException | None) -> SeriesError:
+    def _explain(self, error: BaseException | None, reading: bool) -> SeriesError:
         primary = _primary_code(error)
-        if primary in _DAMAGED or _no_text(error):
+        # Our own questions are right: one that cannot be answered is asked of other tables than ours.
+        if primary in _DAMAGED or (reading and primary in _OTHERS) or _no_text(error):
             return SeriesDamaged(
-                f"The catalog of the series in '{self._shown}' is damaged.",
-                hint="restore private/ from a backup; `reissue log --verify` shows what is still sound.",
+                f"The catalog of the series in '{self._shown}' (private/{self._path.name}) is damaged.",
+                hint="restore private/ from a backup; `reissue verify` shows what is still sound.",
             )
         if primary in _LOCKED:
             return SeriesLocked(
@@ -213,20 +232,29 @@ def integrity_problems(connection: sa.Connection) -> list[str]:
     return found
 
 
-class Text(bytes):
-    """A text of the database as it lies there; a bit that flipped may have made it no text at all."""
+def structure_problems(connection: sa.Connection) -> list[str]:
+    """What SQLite finds wrong with the pages of its file, without a comparison of indexes with tables."""
+    return [str(row[0]) for row in connection.exec_driver_sql("PRAGMA quick_check(12)") if row[0] != "ok"]
 
 
-@contextmanager
-def texts_as_bytes(connection: sa.Connection) -> Iterator[sqlite3.Connection]:
-    """The connection behind, in the same transaction, which gives texts as bytes: any text can be read like that."""
+def behind(connection: sa.Connection) -> sqlite3.Connection:
+    """The driver's own connection, in the same transaction."""
     raw = connection.connection.driver_connection
     if not isinstance(raw, sqlite3.Connection):
         raise InternalError("the catalog is not SQLite")
-    before = raw.text_factory
-    raw.text_factory = Text
+    return raw
+
+
+def rows_behind(raw: sqlite3.Connection, query: str, *values: object) -> list[tuple[Any, ...]]:
+    """All rows; a bit that flipped may have made a text none, and it is then read as far as can be."""
     try:
-        yield raw
+        return raw.execute(query, values).fetchall()
+    except sqlite3.OperationalError as error:
+        if not _no_text(error):
+            raise
+    before, raw.text_factory = raw.text_factory, lambda text: text.decode(errors="surrogateescape")
+    try:
+        return raw.execute(query, values).fetchall()
     finally:
         raw.text_factory = before
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 import sqlalchemy as sa
 
-from reissue.errors import InternalError, StaleDraft, count_of
+from reissue.errors import InternalError, SeriesDamaged, StaleDraft, count_of
 from reissue.ledger import catalog, chain
 from reissue.ledger.layout import Blob
 from reissue.ledger.record import Entry, now, utc_text
@@ -117,7 +117,10 @@ def last_release(connection: sa.Connection) -> tuple[int, str | None]:
 
 def last_policy_row(connection: sa.Connection) -> sa.Row[Any]:
     """The policy's current version."""
-    return connection.execute(catalog.LAST_POLICY).one()
+    found = connection.execute(catalog.LAST_POLICY).first()
+    if found is None:
+        raise SeriesDamaged("The catalog holds no policy.", hint="restore private/ from a backup.")
+    return found
 
 
 def last_policy(connection: sa.Connection) -> int:

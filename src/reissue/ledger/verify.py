@@ -19,10 +19,10 @@ import sqlalchemy as sa
 
 from reissue.errors import InternalError, SeriesDamaged
 from reissue.ledger import catalog
-from reissue.ledger.chain import Break, breaks
+from reissue.ledger.chain import Break, breaks, explaining
 from reissue.ledger.creation import refuse_unless_series
 from reissue.ledger.durable import names_in, sha256_of, storage
-from reissue.ledger.layout import RECORD, Layout, is_blob_name, is_staged_name, release_name
+from reissue.ledger.layout import PARQUET, RECORD, Layout, is_blob_name, is_staged_name, release_name
 from reissue.ledger.record import canonical, chain_value, check_format, format_of
 from reissue.ledger.recovery import policy_on_disk
 from reissue.ledger.sqlite import Database, integrity_problems
@@ -53,10 +53,6 @@ class _Expected:
     blobs: set[str]
     policy: bytes
     policy_staged: str
-    problems: list[str]
-    """What the database finds wrong with itself."""
-    breaks: list[Break]
-    """What is not as it was sealed."""
 
 
 def verify(folder: str | os.PathLike[str]) -> list[Discrepancy]:
@@ -74,7 +70,11 @@ def _findings(layout: Layout, database: Database, shown: str) -> Iterator[Discre
     blobs = names_in(layout.blobs)
     own_name = layout.relative(layout.catalog)
     try:
-        expected = database.read(lambda connection: _expected(connection, shown))
+        problems, broken = database.read(lambda connection: _condition(connection, shown))
+        yield from (Discrepancy(own_name, f"the database is damaged: {problem}") for problem in problems)
+        yield from (Discrepancy(own_name, str(one)) for one in broken)
+        with explaining(database, shown):
+            expected = database.read(lambda connection: _expected(connection, shown))
     except SeriesDamaged as damage:
         yield Discrepancy(own_name, f"{damage.what} The releases are checked by their own records only.")
         expected = None
@@ -82,10 +82,6 @@ def _findings(layout: Layout, database: Database, shown: str) -> Iterator[Discre
         records = _records_on_disk(layout, present)
     else:
         records = expected.records
-        for problem in expected.problems:
-            yield Discrepancy(own_name, f"the database is damaged: {problem}")
-        for one in expected.breaks:
-            yield Discrepancy(own_name, str(one))
         for gap in sorted(set(range(1, max(records, default=0))) - set(records)):
             yield Discrepancy(own_name, f"release {gap} is missing from it")
     yield from _check_releases(layout, records, expected, shown)
@@ -101,22 +97,25 @@ def _findings(layout: Layout, database: Database, shown: str) -> Iterator[Discre
         yield Discrepancy("private", "others than its owner may look into it; its mode should be 0700")
 
 
-def _expected(connection: sa.Connection, shown: str) -> _Expected:
+def _condition(connection: sa.Connection, shown: str) -> tuple[list[str], list[Break]]:
+    """What the database finds wrong with itself, and what is not as it was sealed."""
     problems = integrity_problems(connection)
     catalog.check_version(catalog.version(connection), shown)
+    return problems, breaks(connection)
+
+
+def _expected(connection: sa.Connection, shown: str) -> _Expected:
     releases = connection.execute(catalog.RELEASES).all()
     policies = connection.execute(catalog.POLICIES).all()
     if not policies:
         raise SeriesDamaged(f"The catalog of the series in '{shown}' holds no policy.")
     return _Expected(
-        records={row.number: row.record.encode() for row in releases},
+        records={int(row.number): row.record.encode() for row in releases},
         chains={row.number: row.chain for row in releases},
         staged={row.number: row.staged for row in releases},
         blobs=referenced_blobs(connection),
         policy=policies[-1].toml.encode(),
         policy_staged=policies[-1].staged,
-        problems=problems,
-        breaks=breaks(connection),
     )
 
 
@@ -151,7 +150,7 @@ def _parsed(text: bytes) -> dict[str, Any] | None:
         body = json.loads(text)
         if canonical(body).encode() != text:
             return None
-    except (ValueError, InternalError):
+    except (ValueError, RecursionError, InternalError):
         return None
     if not isinstance(body, dict) or not {"chain", "previous", "files"} <= set(body) or format_of(body) is None:
         return None
@@ -218,7 +217,12 @@ def _check_blobs(layout: Layout, names: list[str]) -> Iterator[Discrepancy]:
 
 
 def _missing_blobs(layout: Layout, database: Database, needed: set[str]) -> Iterator[Discrepancy]:
-    missing = {sha256 for sha256 in needed if not layout.blob(sha256).is_file()}
+    named = {sha256 for sha256 in needed if is_blob_name(f"{sha256}{PARQUET}")}
+    if needed - named:
+        yield Discrepancy(
+            layout.relative(layout.catalog), "it names a private table in a way that is not the ledger's own"
+        )
+    missing = {sha256 for sha256 in named if not layout.blob(sha256).is_file()}
     if missing:  # a writer may have superseded a file since; ask again
         missing &= database.read(referenced_blobs)
     for sha256 in sorted(missing):

@@ -15,7 +15,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, get_args
 
-from reissue.errors import NotASeries, ParameterError, PolicyChanged, SeriesDamaged, StaleDraft, check_text, listed
+from reissue.errors import (
+    NotASeries,
+    ParameterError,
+    PolicyChanged,
+    SeriesDamaged,
+    StaleDraft,
+    UserError,
+    check_text,
+    listed,
+)
 from reissue.ledger import Discrepancy, Ledger, PolicyVersion, Record
 from reissue.model.published import Published
 from reissue.model.release import Release
@@ -179,8 +188,10 @@ class Series:
         """Where the series lies on disk."""
         self._ledger = ledger
         self._frames: Library = frames
-        self._policies: dict[int, Policy] = {}
-        """The versions of the policy that were parsed so far: a version never changes."""
+        self._policies: dict[str, Policy] = {}
+        """The policies that were parsed so far, by their texts."""
+        self._versions: dict[int, PolicyVersion] = {}
+        """Versions of the policy that releases were made under."""
         self._policy_version = ledger.policy
         self._policy = self._parsed(self._policy_version)
         ledger.anchor_file = self._policy.anchor
@@ -235,6 +246,7 @@ class Series:
         return self._draft(given, Terms(gate, override, report), progress, handed_out=True)
 
     def _draft(self, given: Submission, terms: Terms, progress: Progress, *, handed_out: bool = False) -> Draft:
+        self._ledger.require_whole()
         policy = self._current_policy()
         terms.check(policy.gate)
         if self._ledger.policy_file_differs():
@@ -483,15 +495,16 @@ class Series:
     def _current_policy(self) -> Policy:
         """The policy, read again if somebody else amended it meanwhile."""
         current = self._ledger.policy
-        if current.version != self._policy_version.version:
+        if (current.version, current.toml) != (self._policy_version.version, self._policy_version.toml):
             self._policy_version, self._policy = current, self._parsed(current)
             self._ledger.anchor_file = self._policy.anchor
         return self._policy
 
     def _parsed(self, version: PolicyVersion) -> Policy:
-        if version.version not in self._policies:
-            self._policies[version.version] = Policy.from_toml(version.toml)
-        return self._policies[version.version]
+        if version.toml not in self._policies:
+            with self._ledger.explaining(UserError):
+                self._policies[version.toml] = Policy.from_toml(version.toml)
+        return self._policies[version.toml]
 
     def _check_key(self, policy: Policy) -> None:
         """The key of a new policy must be there, and be the key of this series."""
@@ -530,14 +543,13 @@ class Series:
 
     def _policy_of(self, record: Record) -> Policy:
         """The policy that a release was made under."""
-        if record.policy_version in self._policies:
-            return self._policies[record.policy_version]
-        for version in self._ledger.policies():
-            if version.version == record.policy_version:
-                return self._parsed(version)
-        raise SeriesDamaged(
-            f"Release {record.number} was made under policy version {record.policy_version}, which is not recorded."
-        )
+        if record.policy_version not in self._versions:
+            self._versions |= {version.version: version for version in self._ledger.policies()}
+        if record.policy_version not in self._versions:
+            raise SeriesDamaged(
+                f"Release {record.number} was made under policy version {record.policy_version}, which is not recorded."
+            )
+        return self._parsed(self._versions[record.policy_version])
 
     # Names of before
 

@@ -71,6 +71,7 @@ def test_the_number_of_cores_does_not_show(
 
 def test_how_ids_are_kept_does_not_show(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("ab" * 32 + "\n")
+    (tmp_path / "key").chmod(0o600)
     name = "MInvariance generalised"
     case = recorded_tables.CASES[name]
     people = ri.Ids("hashed", str(tmp_path / "key"))

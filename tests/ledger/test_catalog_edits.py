@@ -216,7 +216,7 @@ EDITS: dict[str, Edit] = {
     "events in another order": Edit("event 2: it is not as it was written", swapped("events", "kind", "number", 2, 3)),
     # Migrations and the schema
     "a catalog that was never migrated": Edit(
-        "the schema: it has a chain, and a version that had none", "DELETE FROM migrations WHERE number = 4"
+        "the chain: it is there, and the version of the catalog had none", "DELETE FROM migrations WHERE number = 4"
     ),
     "a catalog of no version": Edit("catalog", "DELETE FROM migrations"),
     "a catalog without versions": Edit("catalog", "DROP TABLE migrations"),
@@ -235,7 +235,7 @@ EDITS: dict[str, Edit] = {
         SCHEMA, "ALTER TABLE events RENAME TO happened; CREATE VIEW events AS SELECT * FROM happened WHERE number < 3"
     ),
     "a view for the chain": Edit(
-        SCHEMA, "ALTER TABLE links RENAME TO chained; CREATE VIEW links AS SELECT * FROM chained"
+        "the chain: it is missing", "ALTER TABLE links RENAME TO chained; CREATE VIEW links AS SELECT * FROM chained"
     ),
     "a table more in the catalog": Edit(SCHEMA, "CREATE TABLE notes (text TEXT)"),
     "an index": Edit(SCHEMA, "CREATE INDEX quick ON blobs (sha256)"),

@@ -43,8 +43,8 @@ def candidates(version: str) -> Iterator[Path]:
         (data / "mise" / "installs" / "python", f"{version}.*"),
         (data / "uv" / "python", f"cpython-{version}.*"),
     ]
-    for folder, pattern in kept:
-        for found in sorted(folder.glob(pattern)):
+    for installed, pattern in kept:
+        for found in sorted(installed.glob(pattern)):
             yield found / "bin" / f"python{version}"
 
 
@@ -72,8 +72,8 @@ def check(version: str, python: Path) -> None:
     environment["PATH"] = os.pathsep.join([str(own), *os.get_exec_path()])
     for name in ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "REISSUE_KERNELS"):
         environment.pop(name, None)
-    pip = [own / "python", "-m", "pip"]
-    for command in (
+    pip: list[str | Path] = [own / "python", "-m", "pip"]
+    commands: list[list[str | Path]] = [
         [python, "-m", "venv", folder / "venv"],
         [*pip, *LOCKED, "--requirement", "requirements/installer.txt"],
         [*pip, *LOCKED, "--requirement", "requirements/development.txt"],
@@ -81,7 +81,8 @@ def check(version: str, python: Path) -> None:
         [*pip, "check", "--disable-pip-version-check"],
         [own / "reissue", "demo", folder / "demo"],
         [own / "python", "-m", "pytest", "--quiet", "-n", "auto", "--dist", "worksteal", *SMOKE],
-    ):
+    ]
+    for command in commands:
         subprocess.run(
             command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -89,7 +90,7 @@ def check(version: str, python: Path) -> None:
 
 def _pip_cache(python: Path) -> str:
     """Where pip keeps what it has fetched: that of the user serves here, too."""
-    asked = [python, "-m", "pip", "cache", "dir"]
+    asked: list[str | Path] = [python, "-m", "pip", "cache", "dir"]
     return subprocess.run(asked, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
 
 

@@ -20,7 +20,7 @@ from profiles import sized
 
 import reissue as ri
 from reissue.cli import main
-from reissue.errors import ReissueWarning, SeriesDamaged, StorageError
+from reissue.errors import NotContinued, ReissueWarning, SeriesDamaged, StorageError
 
 CELL = "QUOTEDCELL"
 POLICY = """
@@ -55,11 +55,7 @@ def files(tmp_path: Path) -> Path:
 PUBLISH = ("publish", "clinic", "table.parquet", "--policy", "policy.toml")
 
 
-class Rotten(SeriesDamaged):
-    """A kind of damage of its own."""
-
-
-@pytest.mark.parametrize("kind", [SeriesDamaged, Rotten])
+@pytest.mark.parametrize("kind", [SeriesDamaged, NotContinued])
 def test_damage_ends_with_3(run: Run, monkeypatch: pytest.MonkeyPatch, kind: type[SeriesDamaged]) -> None:
     def damaged(folder: object, policy: object = None) -> object:
         raise kind("A page of the catalog is broken.", hint="see docs.")

@@ -76,9 +76,7 @@ def note(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print a warning on standard error, so that what is on standard output stays what was asked for."""
-    from rich.text import Text
-
-    console(errors=True).print(Text.assemble(("Warning: ", "bold yellow"), text), soft_wrap=True)
+    say(text, heading="Warning: ", style="bold yellow", errors=True)
 
 
 def print_json(data: object) -> None:

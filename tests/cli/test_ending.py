@@ -97,7 +97,7 @@ def test_a_panic_is_an_answer(files: Path, monkeypatch: pytest.MonkeyPatch, capf
         raise pl.exceptions.PanicException(f"called unwrap on {CELL}")
 
     monkeypatch.chdir(files)
-    for place in ("polars.read_parquet", "reissue.tables.labels.plain_text"):
+    for place in ("polars.read_parquet", "reissue.publishing.drafting._delta"):
         with monkeypatch.context() as patch:
             patch.setattr(place, panics)
             for arguments in (PUBLISH, (*PUBLISH, "--json")):

@@ -103,17 +103,45 @@ def test_flipped_and_cut(kind: str, tmp_path: Path) -> None:
     assert [tried(way) for way in ways.values()] == ["read"] * 3
 
 
-@pytest.mark.parametrize("column", ["patient", "sex", "diagnosis"])
-def test_text_that_is_not_utf8(column: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("column", ["patient", "sex", "diagnosis", "job"])
+@pytest.mark.parametrize("writer", ["polars", "arrow"])
+@pytest.mark.parametrize("row", [1, 2900])
+def test_text_that_is_not_utf8(column: str, writer: str, row: int, tmp_path: Path) -> None:
     """polars believes a Parquet file that its texts are UTF-8, and panics when it comes to use them."""
+    jobs = ri.Hierarchy.from_nested({"any": {"a": [f"{CELL}nurse", f"{CELL}smith"], "b": [f"{CELL}clerk"]}})
+    table = pl.concat([TABLE.with_columns(pl.col("patient") + f"-{n}") for n in range(25)])
+    table = table.with_columns(
+        job=pl.Series([f"{CELL}{('nurse', 'smith', 'clerk')[n % 3]}" for n in range(table.height)]),
+        sex=pl.Series([f"{CELL}{'fmd'[n % 3]}" for n in range(table.height)]),
+    )
+    marked = f"{CELL}MARK"
+    table = table.with_columns(
+        pl.when(pl.int_range(table.height) == row).then(pl.lit(marked)).otherwise(pl.col(column)).alias(column)
+    )
     path = tmp_path / "table.parquet"
-    cell = str(TABLE[column][1])
-    content = parquet(compression="uncompressed")
-    assert cell.encode() in content
-    path.write_bytes(content.replace(cell.encode(), cell.encode()[:-1] + b"\xff"))
-    for way in (lambda: read_table(path), lambda: ri.read_releases([path], sensitive="diagnosis")):
-        with pytest.raises(TableError):
+    if writer == "polars":
+        table.write_parquet(path, compression="uncompressed")
+    else:
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(
+            table.to_arrow(), path, compression="NONE", use_dictionary=[column], write_statistics=False
+        )
+    content = path.read_bytes()
+    assert marked.encode() in content
+    path.write_bytes(content.replace(marked.encode(), marked.encode()[:-1] + b"\xff"))
+    quasi = {"age": ri.Numeric(), "sex": ri.Categorical(), "since": ri.Numeric(), "weight": ri.Numeric(), "job": jobs}
+    policy = ri.Policy(ri.Schema(person="patient", quasi=quasi, sensitive="diagnosis"), ri.Mondrian(k=3))
+    ways: tuple[Callable[[], object], ...] = (
+        lambda: draft(path, policy),
+        lambda: draft(path, policy, show_values=True),
+        lambda: read_table(path),
+        lambda: ri.read_releases([path], sensitive="diagnosis"),
+    )
+    for way in ways:
+        with pytest.raises(TableError) as caught:
             way()
+        assert CELL not in "".join(traceback.format_exception(caught.value))
 
 
 def test_a_panic_of_a_conversion(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -265,7 +265,7 @@ def _read(
 ) -> tuple[CodedTable, Library]:
     """Read and code a table; of a file nothing but the codes stays in memory."""
     progress("Reading the table")
-    frame, library = read_table(given.table, text=schema.texts)
+    frame, library = read_table(given.table, text=schema.texts, coded=schema.kinds)
     progress("Reading columns")
     if registry is None:
         return code_table(frame, schema, history.known, show_values=given.show_values), library

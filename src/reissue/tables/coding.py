@@ -208,6 +208,13 @@ class Coder:
 
     def column(self, series: pl.Series, kind: Kind) -> Column | None:
         """One column, coded after its kind; None where there were problems."""
+        try:
+            return self._coded(series, kind)
+        except pl.exceptions.PanicException:  # when a text that is none comes to be listed
+            self._say(series, "holds text that is not UTF-8, or is not sound otherwise; write the table anew")
+            return None
+
+    def _coded(self, series: pl.Series, kind: Kind) -> Column | None:
         known = self.seen.of(series.name, kind)
         if isinstance(kind, Numeric):
             return self._numeric(series, kind, known)

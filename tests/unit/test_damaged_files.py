@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import io
 import random
+import subprocess
+import sys
 import traceback
 from collections.abc import Callable
 from datetime import date
@@ -18,6 +20,7 @@ import reissue as ri
 from reissue.errors import ReissueError, TableError
 from reissue.publishing.series import draft
 from reissue.tables.frames import read_table
+from reissue.tables.parquet_account import parquet_extent
 
 CELL = "QUOTEDCELL"
 ROWS = range(120)
@@ -142,6 +145,65 @@ def test_text_that_is_not_utf8(column: str, writer: str, row: int, tmp_path: Pat
         with pytest.raises(TableError) as caught:
             way()
         assert CELL not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("turn", range(4))
+def test_a_page_that_asks_for_all_the_memory_there_is(turn: int, tmp_path: Path) -> None:
+    """polars makes room for as many values as a page says it has, and takes the process down where there is not enough.
+
+    So each is tried in a process of its own, as long as it is not known to be refused.
+    """
+    path = tmp_path / "table.parquet"
+    frame = pl.DataFrame({"since": [date(2000, 1, 1 + n % 28) for n in ROWS], "n": [n % 5 for n in ROWS]})
+    frame.write_parquet(path)
+    content = path.read_bytes()
+    # In the header of a page: a structure (field 5) whose first field is the number of values, 120, as 2 * 120.
+    header = b"\x2c\x15\xf0\x01\x15"
+    assert content.count(header) == 2
+    number = (b"\xf1\x01", b"\xff\x01", b"\xf0\x7f", b"\xf2\x01")[turn]  # -121, -128, 8184, 121
+    path.write_bytes(content.replace(header, header[:2] + number + header[4:], 1))
+    program = f"import reissue as ri\nri.read_releases([{str(path)!r}], sensitive='n')"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.returncode
+    assert "TableError: The releases cannot be read." in done.stderr
+    assert "panicked" not in done.stderr
+
+
+def test_accounts_of_all_kinds_of_files_add_up(tmp_path: Path) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    path = tmp_path / "table.parquet"
+    table = TABLE.with_columns(
+        none=pl.lit(None, dtype=pl.String),
+        some=pl.when(pl.col("age") > 40).then(pl.col("age")),
+        yes=pl.col("age") > 30,
+        list=pl.concat_list("age", "age"),
+        struct=pl.struct("age", "weight"),
+        time=pl.col("since").cast(pl.Datetime("ns")),
+        money=pl.col("weight").cast(pl.Decimal(20, 3)),
+    )
+    for rows in (table, table.head(0), table.head(1)):
+        for options in (
+            {},
+            {"row_group_size": 7},
+            {"compression": "lz4"},
+            {"statistics": False},
+            {"data_page_size": 64},
+        ):
+            rows.write_parquet(path, **options)  # type: ignore[arg-type]
+            assert read_table(path)[0].equals(rows)
+            assert parquet_extent(path).rows == rows.height
+        arrow = rows.drop("struct").to_arrow()
+        for more in (
+            {}, {"data_page_version": "2.0"}, {"version": "1.0"}, {"use_dictionary": False}, {"compression": "gzip"},
+            {"data_page_size": 100}, {"row_group_size": 9}, {"write_page_index": True},
+            {"dictionary_pagesize_limit": 20},
+            {"use_dictionary": False, "column_encoding": {"age": "DELTA_BINARY_PACKED", "patient": "DELTA_BYTE_ARRAY"}},
+        ):  # fmt: skip
+            pyarrow.parquet.write_table(arrow, path, **more)
+            assert parquet_extent(path).rows == rows.height, more
+            assert read_table(path)[0].height == rows.height, more
 
 
 def test_a_panic_of_a_conversion(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,8 @@ from typing import Any, Literal, cast
 import polars as pl
 
 from reissue.errors import MissingExtra, TableError, UserError, is_text
-from reissue.tables.room import check_room, csv_extent, parquet_extent, unpacked
+from reissue.tables.parquet_account import parquet_extent
+from reissue.tables.room import check_room, csv_extent, unpacked
 
 Library = Literal["polars", "pandas", "pyarrow", "duckdb"]
 
@@ -136,8 +137,7 @@ def understood(read: Callable[[], pl.DataFrame], what: str, hint: str) -> pl.Dat
 
 
 def _read_parquet(path: Path, coded: Collection[str]) -> pl.DataFrame:
-    if (extent := parquet_extent(path)) is not None:
-        check_room(path.name, extent)
+    check_room(path.name, parquet_extent(path))
     table = pl.read_parquet(path, glob=False, hive_partitioning=False)
     for column in table:
         # polars takes texts for UTF-8 without looking, and may do anything with those that are not.

@@ -1,8 +1,9 @@
 """Whether a table fits into memory, asked before it is read.
 
 A small file can hold a large table: a Parquet file says a million times the same in a few bytes, and a compressed one
-says anything in few. So its size is worked out first: of Parquet from the footer, of CSV from its lines, of Excel from
-its cells. One that would not fit is refused with figures, instead of taking the machine down.
+says anything in few. So its size is worked out first: of Parquet from what the file says of itself (`parquet_account`),
+of CSV from its lines, of Excel from its cells. One that would not fit is refused with figures, instead of taking the
+machine down.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
 from reissue.errors import ParameterError, TableError, count_of
-from reissue.tables.thrift import Struct, structure
 
 VARIABLE = "REISSUE_MEMORY"
 """The variable that says how much memory there is, instead of the system."""
@@ -119,60 +119,6 @@ def _control_groups() -> Iterator[Path]:
                 if name in controllers.split(","):
                     inner = root / place.lstrip("/")
                     yield from (folder for folder in (inner, *inner.parents) if folder.is_relative_to(root))
-
-
-# Parquet
-
-_MAGIC = b"PAR1"
-_ROW_GROUPS, _ROWS, _COLUMNS, _META = 4, 3, 1, 3
-"""Fields: of a footer its row groups, of both their rows, of a row group its columns, of a column what it is."""
-_TYPE, _VALUES, _BYTES = 1, 5, 6
-"""Of a column's part in a row group: its type, how many values it has, and its bytes when they are unpacked."""
-_WIDTHS = {0: 1, 1: 4, 2: 8, 3: 16, 4: 4, 5: 8}
-"""What a value of each type takes; those of text, and of a length of their own, are not here."""
-
-
-def parquet_extent(path: Path) -> Extent | None:
-    """The extent of a Parquet file by its footer; None where that cannot be understood, and so not be read either."""
-    with path.open("rb") as file:
-        footer = structure(_footer(file))
-    if footer is None:
-        return None
-    size, columns = 0, 0
-    for group in _structs(footer.get(_ROW_GROUPS)):
-        parts, rows = _structs(group.get(_COLUMNS)), _whole(group.get(_ROWS))
-        columns = max(columns, len(parts))
-        for meta in (part.get(_META) for part in parts):
-            if isinstance(meta, dict):
-                size += _part(meta, rows)
-    return Extent(_whole(footer.get(_ROWS)), columns, size)
-
-
-def _part(meta: Struct, rows: int) -> int:
-    values, unpacked = max(_whole(meta.get(_VALUES)), rows), _whole(meta.get(_BYTES))
-    width = _WIDTHS.get(_whole(meta.get(_TYPE)))
-    return values * CELL + unpacked if width is None else values * width
-
-
-def _footer(file: BinaryIO) -> bytes:
-    end = file.seek(0, os.SEEK_END)
-    if end < 12:
-        return b""
-    file.seek(end - 8)
-    tail = file.read(8)
-    length = int.from_bytes(tail[:4], "little")
-    if tail[4:] != _MAGIC or length > end - 12:
-        return b""
-    file.seek(end - 8 - length)
-    return file.read(length)
-
-
-def _structs(value: object) -> list[Struct]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _whole(value: object) -> int:
-    return max(value, 0) if isinstance(value, int) else 0
 
 
 # Text between separators

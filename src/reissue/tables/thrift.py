@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from mmap import mmap
+
+Data = bytes | mmap
 Struct = dict[int, "Value"]
 Value = int | bytes | list["Value"] | Struct
 
@@ -12,15 +15,12 @@ DEEPEST = 32
 """No footer goes deeper."""
 
 
-def structure(data: bytes) -> Struct | None:
-    """The fields of a structure by their numbers; None where it is none."""
-    try:
-        return _struct(data, 0, 0)[0]
-    except (IndexError, ValueError):
-        return None
+def structure_at(data: Data, place: int) -> tuple[Struct, int]:
+    """The fields of a structure by their numbers, and where it ends; a ValueError or IndexError where it is none."""
+    return _struct(data, place, 0)
 
 
-def _struct(data: bytes, place: int, depth: int) -> tuple[Struct, int]:
+def _struct(data: Data, place: int, depth: int) -> tuple[Struct, int]:
     if depth > DEEPEST:
         raise ValueError("nested too deeply")
     fields: Struct = {}
@@ -35,7 +35,7 @@ def _struct(data: bytes, place: int, depth: int) -> tuple[Struct, int]:
     return fields, place + 1
 
 
-def _value(data: bytes, place: int, kind: int, depth: int) -> tuple[Value, int]:
+def _value(data: Data, place: int, kind: int, depth: int) -> tuple[Value, int]:
     if kind in (_TRUE, _FALSE):
         return int(kind == _TRUE), place  # said by the type
     if kind == _BYTE:
@@ -54,7 +54,7 @@ def _value(data: bytes, place: int, kind: int, depth: int) -> tuple[Value, int]:
     raise ValueError("a type that footers do not have")  # maps among them
 
 
-def _list(data: bytes, place: int, depth: int) -> tuple[list[Value], int]:
+def _list(data: Data, place: int, depth: int) -> tuple[list[Value], int]:
     if depth > DEEPEST:
         raise ValueError("nested too deeply")
     count, kind = data[place] >> 4, data[place] & 15
@@ -72,7 +72,7 @@ def _list(data: bytes, place: int, depth: int) -> tuple[list[Value], int]:
     return values, place
 
 
-def _unsigned(data: bytes, place: int) -> tuple[int, int]:
+def _unsigned(data: Data, place: int) -> tuple[int, int]:
     """A number of seven bits a byte, and where it ends."""
     value, shift = 0, 0
     while True:
@@ -84,6 +84,6 @@ def _unsigned(data: bytes, place: int) -> tuple[int, int]:
             raise ValueError("a number that is too long")
 
 
-def _signed(data: bytes, place: int) -> tuple[int, int]:
+def _signed(data: Data, place: int) -> tuple[int, int]:
     value, place = _unsigned(data, place)
     return value >> 1 ^ -(value & 1), place

@@ -15,6 +15,7 @@ from recorded_series import copied, third
 
 import reissue as ri
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*by a version that sealed nothing:reissue.errors.ReissueWarning")
 RECORDED = recorded_series.recorded()
 UNTOUCHED = "ccdf428fe6e401e0236f8fcd18a65582484d486fdac7b8e7debd891982ae4514"
 """One hash of all their files."""

@@ -6,6 +6,7 @@ share one, ids in several files, and an anchor beside the folder. All cells begi
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -80,6 +81,12 @@ class Scene:
         self.sound = [files_under(self.folder / "public" / f"{number:04}") for number in (NEXT, NEXT + 1)]
         """The public files of the next two releases, as they come without an attack."""
         self.restore()
+        self.forget_state()
+
+    def forget_state(self) -> None:
+        """Let the state folder of the user know what the folder is now: it was put back, which no user should do."""
+        with ri.open(self.folder) as series, series._ledger.writing(settling=True):
+            series._ledger._keep_outside()
 
     def _make(self) -> None:
         place = self.anchor if self._anchored else None
@@ -114,6 +121,18 @@ class Scene:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
                 path.chmod(0o644 if path.is_relative_to(self.folder / "public") else 0o600)
+
+    def rebuild(self) -> None:
+        """Undo it whatever it was: links, pipes and other folders beside."""
+        for path in self.folder.parent.iterdir():
+            if path not in (self.folder, self.anchor.parent):
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        shutil.rmtree(self.folder)
+        for folder in ("private/staging", "private/blobs", "public"):
+            (self.folder / folder).mkdir(parents=True)
+        (self.folder / "private").chmod(0o700)
+        self.restore()
+        self.forget_state()
 
     def shown(self, path: Path) -> str:
         """A file as messages name it."""

@@ -207,6 +207,9 @@ class Ledger:
         with storage(f"The series in '{self._shown}' could not be locked"):
             first = self._lock.acquire()
         try:
+            if first and self._database.has_log and self._database.has_index:
+                # Of a writer who died, or of somebody else: to write is to fold it into the database for good.
+                self._database.read(partial(chain.require_whole, shown=self._shown))
             with self._database.writing():
                 if first:
                     with storage(f"The series in '{self._shown}' could not be made ready to be written to"):
@@ -225,7 +228,14 @@ class Ledger:
                 refuse_known(self.anchor_file, self._layout.root, self._shown)
             refuse_spare(self._layout, self._database)
         self._bring_up_to_date()
-        links = links or self._database.read(chain.every)
+        if not links:
+            links = self._database.read(chain.every)
+            warnings.warn(
+                f"The series in '{self._shown}' was last written to by a version that sealed nothing, so nothing "
+                "vouches for what it was before now. From now on every change is sealed.",
+                ReissueWarning,
+                stacklevel=4,
+            )
         release, _ = self._database.read(last_release)
         self._series, self._settling = links[0].head, settling
         if not settling:

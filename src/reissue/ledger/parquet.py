@@ -104,6 +104,8 @@ def read(path: Path, sha256: str, shown: str, columns: list[str] | None = None) 
 
     `shown` is its name in messages. A missing file stays a FileNotFoundError.
     """
+    if path.exists() and not path.is_file():
+        raise _unreadable(shown)  # whoever opens a pipe waits for ever
     # The very bytes that were looked at are read: a file could change in between.
     data = path.read_bytes()
     if hashlib.sha256(data).hexdigest() != sha256:

@@ -130,6 +130,11 @@ class Database:
         return _size(self._log) > 0
 
     @property
+    def has_index(self) -> bool:
+        """Whether the index of the log lies there, without which it cannot be read where nothing may be written."""
+        return _size(self._path.with_name(self._path.name + "-shm")) > 0
+
+    @property
     def _log(self) -> Path:
         return self._path.with_name(self._path.name + "-wal")
 
@@ -163,7 +168,7 @@ class Database:
             except sa.exc.DBAPIError:
                 if self._changed_since(before, logged):
                     continue
-                if logged and _size(self._path.with_name(self._path.name + "-shm")) == 0:
+                if logged and not self.has_index:
                     raise SeriesError(
                         f"The catalog of the series in '{self._shown}' has an unfinished log, which cannot be "
                         "read where nothing may be written.",
@@ -192,7 +197,7 @@ class Database:
             yield
         except sa.exc.DBAPIError as error:
             raise self._explain(error.orig, reading) from error.orig
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # even the message of an error may quote what is no text
             raise self._explain(error, reading) from error
 
     def _explain(self, error: BaseException | None, reading: bool) -> SeriesError:
@@ -208,7 +213,7 @@ class Database:
                 f"The catalog of the series in '{self._shown}' is held by somebody else.", hint="try again."
             )
         return StorageError(
-            f"The catalog of the series in '{self._shown}' could not be used: {error}.",
+            f"The catalog of the series in '{self._shown}' (private/{self._path.name}) could not be used: {error}.",
             hint="check that the disk is not full and that the folder may be written to.",
         )
 
@@ -220,7 +225,9 @@ def _primary_code(error: BaseException | None) -> int | None:
 
 def _no_text(error: BaseException | None) -> bool:
     """Whether the driver found bytes where a text should be."""
-    return isinstance(error, sqlite3.OperationalError) and "Could not decode" in str(error)
+    return isinstance(error, UnicodeDecodeError) or (
+        isinstance(error, sqlite3.OperationalError) and "Could not decode" in str(error)
+    )
 
 
 def integrity_problems(connection: sa.Connection) -> list[str]:

@@ -137,6 +137,13 @@ def commit(folder: Path) -> None:
         ledger.commit(entry(3), parent=2)
 
 
+def go_on(folder: Path) -> None:
+    """Commit the release that comes next, whoever left the series how."""
+    with opened(folder) as ledger:
+        last = len(ledger.releases())
+        ledger.commit(entry(last + 1), parent=last)
+
+
 def amend(folder: Path) -> None:
     with opened(folder) as ledger:
         ledger.amend(AMENDED, "the diagnosis is published from now on", anchor=anchor_of(folder))
@@ -163,6 +170,7 @@ JOBS: dict[str, Callable[[Path], None]] = {
     "amend": amend,
     "forget": forget,
     "merge": merge,
+    "go on": go_on,
 }
 
 

@@ -1,4 +1,8 @@
-"""kill -9 at every durable operation: afterwards the series is as it was or complete, never in between."""
+"""kill -9 at every durable operation: afterwards the series is as it was or complete, never in between.
+
+In the thorough run more than 1,000 times: 250 at the operations of one job each, the others at those of whoever comes
+after somebody was killed.
+"""
 
 from __future__ import annotations
 
@@ -87,6 +91,33 @@ def test_as_it_was_or_complete(job: str, base: Path, quick_path: Path) -> None:
     committed = operations.index("sqlite committed")
     assert outcomes == {turn: turn > committed for turn in folders}
     assert set(outcomes.values()) == {True, False}
+
+
+def test_whoever_comes_next_is_killed_too(base: Path, quick_path: Path) -> None:
+    """In the middle of bringing into order what the one before left."""
+    operations, folders = killed_everywhere("commit", base, quick_path / "first")
+    turns = list(folders)
+    around = [turn for turn in turns if turn - 2 <= operations.index("sqlite committed") < turn + 2]
+    chosen_turns = sorted({*around[: sized(1, 4)], *turns[:: max(1, len(turns) // sized(1, 10))][: sized(1, 10)]})
+    kills = 0
+    for first in chosen_turns:
+        finished = copied(folders[first], quick_path / f"finished {first}")
+        finish(finished)
+        before = state(finished)
+        JOBS["go on"](finished)
+        after = state(finished)
+        seconds, again = killed_everywhere("go on", folders[first], quick_path / f"second {first}")
+        kills += len(again)
+        for turn, folder in again.items():
+            where = f"killed at {operations[first - 1]} ({first}), then at {seconds[turn - 1]} ({turn})"
+            public = files_under(folder / "public")
+            assert verify(folder) == [], where
+            finish(folder)
+            found = state(folder)
+            assert found in (before, after), where
+            assert {**found["public"], **public} == found["public"], f"{where}: something public was taken back"
+            assert leftovers(folder) == [], where
+    assert kills >= sized(20, 750)
 
 
 def test_creation(quick_path: Path) -> None:

@@ -52,6 +52,7 @@ CHAPTERS = {
         "StaticI",
         "StaticII",
     ),
+    "Keep it safe": ("verify", "backup", "restore", "resume"),
     "Ask for more in every group": (
         "guarantees",
         "guarantees.KAnonymous",

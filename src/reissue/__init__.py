@@ -10,6 +10,8 @@ Publish it:
     StaticII, StaticI (baselines for tables that only grow: a whole series, one release at a time)
 Ask for more in every group, or check what holds of releases made elsewhere:
     guarantees
+Keep it safe:
+    verify, backup, restore, resume
 Attack what went out, here or elsewhere:
     audit, AuditReport, attacks, Knowledge, Minimal, Published, read_releases
 Look at what it is worth:
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from reissue.model.release import Release
     from reissue.model.schema import Categorical, Numeric, Schema
     from reissue.publishing.adoption import adopt
+    from reissue.publishing.custody import backup, restore, resume, verify
     from reissue.publishing.draft import Draft
     from reissue.publishing.gate import Gate
     from reissue.publishing.policy import Ids, Policy
@@ -86,6 +89,7 @@ _HOMES = {
     "adopt": "publishing.adoption",
     "attacks": "",
     "audit": "auditing.running",
+    "backup": "publishing.custody",
     "errors": "",
     "guarantees": "",
     "estimate": "utility.estimates",
@@ -93,6 +97,9 @@ _HOMES = {
     "preview": "publishing.series",
     "publish": "publishing.series",
     "read_releases": "foreign",
+    "restore": "publishing.custody",
+    "resume": "publishing.custody",
+    "verify": "publishing.custody",
 }
 
 __all__ = [
@@ -124,6 +131,7 @@ __all__ = [
     "adopt",
     "attacks",
     "audit",
+    "backup",
     "errors",
     "estimate",
     "guarantees",
@@ -131,6 +139,9 @@ __all__ = [
     "preview",
     "publish",
     "read_releases",
+    "restore",
+    "resume",
+    "verify",
 ]
 
 

@@ -25,7 +25,7 @@ import polars as pl
 import sqlalchemy as sa
 
 from reissue.errors import ReissueWarning
-from reissue.ledger import Entry, Ledger, Record, chain, staging
+from reissue.ledger import Entry, Ledger, Record, Resumption, chain, staging
 from reissue.ledger import people_parts as people
 from reissue.ledger.anchor import note_of
 from reissue.ledger.sqlite import Database
@@ -95,6 +95,8 @@ def copied(base: Path, folder: Path) -> Path:
     shutil.copytree(base, folder, symlinks=True)
     if (anchor := Path(anchor_of(base))).exists():
         shutil.copy(anchor, anchor_of(folder))
+    if (received := given(base)).exists():
+        shutil.copytree(received, given(folder))
     return folder
 
 
@@ -155,6 +157,37 @@ def forget(folder: Path) -> None:
         ledger.forget([3, 5, 47])
 
 
+def backed_up(folder: Path) -> Path:
+    """Where the backup of a series of the story lies, and for one that is restored the backup it comes from."""
+    return folder.with_name(f"{folder.name}.tar")
+
+
+def given(folder: Path) -> Path:
+    """The public folder of release 3, as somebody has it who received it: beside the folder of the series."""
+    return Path(f"{folder}.received") / "0003"
+
+
+def back_up(folder: Path) -> None:
+    with opened(folder) as ledger:
+        ledger.back_up(backed_up(folder), force=True)
+
+
+def restore(folder: Path) -> None:
+    """From a backup that lies beside all folders."""
+    Ledger.restore(folder.parent / "clinic.tar", folder).close()
+
+
+def resume(folder: Path) -> None:
+    with opened(folder, check=False) as ledger:
+        ledger.resume(Resumption(2, "the anchor was lost"))
+
+
+def take(folder: Path) -> None:
+    """Go on after a release 3 of which only the public files are left."""
+    with opened(folder, check=False) as ledger:
+        ledger.resume(Resumption(3, "only the public files are left", [given(folder)], AMENDED))
+
+
 def merge(folder: Path) -> None:
     """Commit a release when there are parts enough of the table of ids."""
     many, people.MANY = people.MANY, 2
@@ -171,6 +204,10 @@ JOBS: dict[str, Callable[[Path], None]] = {
     "forget": forget,
     "merge": merge,
     "go on": go_on,
+    "resume": resume,
+    "take": take,
+    "back up": back_up,
+    "restore": restore,
 }
 
 
@@ -206,6 +243,7 @@ def state(folder: Path, *, finished: bool = True) -> dict[str, object]:
                 ledger.table(release.number, name).to_dict(as_series=False)
                 for release in releases
                 for name in ("snapshot", "memory", "kept")
+                if not release.lost
             ],
             "public tables": [
                 ledger.public_table(release.number, name).to_dict(as_series=False)
@@ -348,7 +386,7 @@ def kill_at_operations(job: str, base: Path, work: Path, every: int) -> None:
 
     def ended(turn: int) -> int:
         folder = work / str(turn)
-        if base.exists():
+        if base.is_dir():
             copied(base, folder)
         child = os.fork()
         if child == 0:

@@ -31,6 +31,9 @@ from reissue.ledger import verify
 ONCE: Callable[[int, int], bool] = lambda number, turn: number == turn  # noqa: E731
 FROM_THEN_ON: Callable[[int, int], bool] = lambda number, turn: number >= turn  # noqa: E731
 
+UNDONE = ("was not committed", "was not recorded", "Nothing was forgotten", "was not resumed")
+DONE = ("is committed", "is recorded", "are erased", "is resumed")
+
 Remains = frozenset[tuple[str, int, bytes]]
 
 
@@ -47,7 +50,7 @@ def leftovers(folder: Path) -> bool:
 
 
 @pytest.mark.parametrize("happens", [ONCE, FROM_THEN_ON], ids=["once", "from then on"])
-@pytest.mark.parametrize("job", ["commit", "amend", "forget", "merge"])
+@pytest.mark.parametrize("job", ["commit", "amend", "forget", "merge", "resume", "take"])
 def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], base: Path, quick_path: Path) -> None:
     finished = quick_path / "finished"
     copied(base, finished)
@@ -77,8 +80,8 @@ def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], ba
         unsaid = unsaid or (not leftovers(folder) and state(folder) == after)
         assert message or unsaid, f"{where}: swallowed"
         assert "canary" not in message
-        undone = any(words in message for words in ("was not committed", "was not recorded", "Nothing was forgotten"))
-        done = any(words in message for words in ("is committed", "is recorded", "are erased"))
+        undone = any(words in message for words in UNDONE)
+        done = any(words in message for words in DONE)
         if happens is ONCE and undone:
             waste = [name for name in files_under(folder / "private") if name.startswith("staging/")]
             assert waste == [], f"{where}: space was not freed"
@@ -91,7 +94,8 @@ def test_as_it_was_or_complete(job: str, happens: Callable[[int, int], bool], ba
             assert verify(folder) == [], where
             with opened(folder) as ledger:
                 last = len(ledger.releases())
-                ledger.commit(entry(last + 1, policy_version=ledger.policy.version), parent=last)
+                further = entry(last + 1, policy_version=ledger.policy.version, people=job != "take")
+                ledger.commit(further, parent=last)
             assert verify(folder) == [], where
             assert not any((folder / "private" / "staging").iterdir()), where
         assert not (outcomes[remains] and undone), where

@@ -25,7 +25,7 @@ from reissue.ledger.transactions import current_people, referenced_blobs
 
 def killed_everywhere(job: str, base: Path, work: Path) -> tuple[list[str], dict[int, Path]]:
     """The names of the operations, and the folder that each kill left: at all of them in the thorough run."""
-    work.mkdir()
+    work.mkdir(exist_ok=True)
     every = sized(8, 1)
     program = [sys.executable, ledger_story.__file__, job, str(base), str(work), str(every)]
     done = subprocess.run(program, capture_output=True, text=True, timeout=120, check=False)
@@ -50,7 +50,7 @@ def without_index(files: dict[str, bytes]) -> dict[str, bytes]:
     return {name: content for name, content in files.items() if not name.endswith("-shm")}
 
 
-@pytest.mark.parametrize("job", ["commit", "amend", "forget", "merge"])
+@pytest.mark.parametrize("job", ["commit", "amend", "forget", "merge", "resume", "take"])
 def test_as_it_was_or_complete(job: str, base: Path, quick_path: Path) -> None:
     finished = quick_path / "finished"
     copied(base, finished)
@@ -83,7 +83,8 @@ def test_as_it_was_or_complete(job: str, base: Path, quick_path: Path) -> None:
 
         with opened(folder) as ledger:
             last = len(ledger.releases())
-            ledger.commit(entry(last + 1, policy_version=ledger.policy.version), parent=last)
+            further = entry(last + 1, policy_version=ledger.policy.version, people=job != "take")
+            ledger.commit(further, parent=last)
             assert len(ledger.releases()) == last + 1, where
         assert verify(folder) == [], where
         assert leftovers(folder) == [], where

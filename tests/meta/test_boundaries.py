@@ -21,8 +21,8 @@ PUBLIC = [
     "AlphaK", "AuditReport", "Categorical", "CorSplit", "Draft", "EEquivalence", "Gate", "HDComposition",
     "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal", "Mondrian", "Numeric",
     "Policy", "Published", "Release", "Schema", "Series", "StaticI", "StaticII", "Workload", "adopt", "attacks",
-    "audit", "errors", "estimate", "guarantees", "open", "preview", "publish",
-    "read_releases",
+    "audit", "backup", "errors", "estimate", "guarantees", "open", "preview", "publish",
+    "read_releases", "restore", "resume", "verify",
 ]  # fmt: skip
 
 

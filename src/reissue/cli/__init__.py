@@ -13,6 +13,7 @@ import typer
 from reissue.cli.adopt import adopt
 from reissue.cli.amend import amend
 from reissue.cli.audit import audit
+from reissue.cli.backup import backup
 from reissue.cli.datasets import datasets
 from reissue.cli.demo import demo
 from reissue.cli.ending import run
@@ -22,9 +23,12 @@ from reissue.cli.init import init
 from reissue.cli.key import key
 from reissue.cli.log import log
 from reissue.cli.publish import publish
+from reissue.cli.restore import restore
+from reissue.cli.resume import resume
 from reissue.cli.show import show
 from reissue.cli.study import HANDED_OVER, study
 from reissue.cli.utility import utility
+from reissue.cli.verify_command import verify
 from reissue.cli.warm_up import warm_up
 
 app = typer.Typer(
@@ -34,10 +38,14 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     epilog="Exit codes: 0 done, 1 refused (not to be published like this, audit not passed), 2 wrong usage or data, "
-    "3 the series is damaged.",
+    "3 a series or a release that is not as it was written.",
 )
 
-for command in (init, publish, audit, log, show, utility, export, adopt, amend, forget, key, datasets, demo, warm_up):
+for command in (
+    *(init, publish, audit, log, show, utility, export, adopt, amend, forget),
+    *(verify, backup, restore, resume),
+    *(key, datasets, demo, warm_up),
+):
     app.command()(command)
 app.command(context_settings=HANDED_OVER)(study)
 

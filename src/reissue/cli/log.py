@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from reissue.cli.output import DAMAGED, AsJson, SeriesFolder, print_json, print_table, say, steps
+from reissue.cli.output import AsJson, SeriesFolder, print_json, print_table, say
+from reissue.cli.verify_command import verify_and_tell
 
 
 def log(
     series: SeriesFolder,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Check every file against its hash. Exit code 3 if any differs.")
+        bool, typer.Option("--verify", help="The same as `reissue verify`: exit code 3 if anything differs.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -27,10 +28,10 @@ def log(
     from reissue.ledger import Ledger
 
     if verify:
-        _verify(series, as_json)
+        verify_and_tell(series, None, as_json)
         return
     with Ledger.open(series) as ledger:
-        releases, policies, events = ledger.releases(), ledger.policies(), ledger.events()
+        releases, policies, events, head = ledger.releases(), ledger.policies(), ledger.events(), ledger.head()
     if as_json:
         print_json(
             {
@@ -40,18 +41,14 @@ def log(
                 ],
                 "policies": [{"version": p.version, "time": p.time, "reason": p.reason} for p in policies],
                 "events": [{"time": e.time, "kind": e.kind, "detail": e.detail} for e in events],
+                "head": None if head is None else str(head),
             }
         )
         return
     rows = []
     for record in releases:
         summary: Any = record.summary
-        changes = summary["changes"]
-        moved = (
-            changes["arrived"] + changes["returned"],
-            changes["gone"],
-            changes["changed_quasi"] + changes["changed_value"],
-        )
+        moved = (None, None, None) if record.lost else _moved(summary["changes"])
         when = f"{record.time:%Y-%m-%d %H:%M}"
         rows.append((record.number, when, summary["method"], summary["rows"], summary["groups"], *moved))
     columns = ("no.", "time (UTC)", "method", "rows", "groups", "came", "gone", "changed")
@@ -87,6 +84,14 @@ def log(
         "What happened besides", ("time (UTC)", "what", "detail"),
         [(f"{event.time:%Y-%m-%d %H:%M}", event.kind, event.detail) for event in events], left=(0, 1, 2),
     )  # fmt: skip
+    if head is not None:
+        say(str(head), heading="head ")
+
+
+def _moved(changes: dict[str, int]) -> tuple[int, int, int]:
+    """How many people came, went and changed."""
+    came, changed = changes["arrived"] + changes["returned"], changes["changed_quasi"] + changes["changed_value"]
+    return came, changes["gone"], changed
 
 
 def _seeded(summary: Any) -> bool:
@@ -104,21 +109,3 @@ def _besides(summary: Any) -> tuple[int, int, int]:
 def _gate(summary: Any) -> tuple[str, str]:
     """What the gate said about a release, and the reason why it went out all the same."""
     return summary["gate"]["verdict"], summary["gate"].get("override", "-")
-
-
-def _verify(series: object, as_json: bool) -> None:
-    from reissue.ledger import verify
-
-    with steps("Checking every file"):
-        findings = verify(str(series))
-    if as_json:
-        print_json({"intact": not findings, "findings": [{"file": f.file, "problem": f.problem} for f in findings]})
-    elif findings:
-        print_table(
-            "What differs from the record", ("file", "what"), [(f.file, f.problem) for f in findings], left=(0, 1)
-        )
-    else:
-        what = f"every public file and every private table of {series} is as it was recorded"
-        say(what, heading="intact ", style="green")
-    if findings:
-        raise typer.Exit(DAMAGED)

@@ -64,6 +64,7 @@ def publish(
       reissue publish clinic february.csv --registry people.csv --extinct deaths.csv
     """
     from reissue.errors import ParameterError
+    from reissue.ledger import Ledger
     from reissue.publishing.draft import Draft
     from reissue.publishing.notes import SEED_GIVEN
     from reissue.publishing.series import preview
@@ -90,7 +91,9 @@ def publish(
         _show(made.summary, as_json, committed=False)
         _show_rows(made, as_json)
     else:
-        _show(dict(made.summary) | {"folder": str(made.folder)}, as_json, committed=True)
+        with Ledger.open(series, check=False) as ledger:
+            head = str(ledger.head())
+        _show(dict(made.summary) | {"folder": str(made.folder), "head": head}, as_json, committed=True)
 
 
 def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
@@ -123,6 +126,8 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
     for note in summary["notes"]:
         if note != SEED_GIVEN:  # which was a warning before anything was done
             say(note, heading="note ", style="yellow")
+    if "head" in summary:
+        say(summary["head"], heading="head ")
 
 
 def _show_gate(gate: dict[str, Any]) -> None:

@@ -15,7 +15,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -40,6 +41,16 @@ class Known(NamedTuple):
     head: str
     release: int
     """The number of the last release."""
+    chain: str | None
+    """The chain value of the last release, as its release.json has it."""
+
+    def within(self, links: Sequence[Link]) -> bool:
+        """Whether a chain has the link that is known."""
+        return 0 < self.link <= len(links) and links[self.link - 1].head == self.head
+
+
+Present = tuple[Sequence[Link], int]
+"""The links of a series and the number of its last release."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +78,9 @@ class Anchor:
             raise _NOWHERE
         return _read(self.place)
 
-    def write(self, series: str, last: Link, release: int) -> None:
+    def write(self, last: Known) -> None:
         """Keep the last head, in place of the one before."""
-        body = {"format": FORMAT, "series": series, "link": last.number, "head": last.head, "release": release}
+        body = {"format": FORMAT, **last._asdict()}
         if self.place is None:
             raise _NOWHERE
         with storage(f"The anchor '{self.place}' could not be written"):
@@ -84,10 +95,11 @@ class Anchor:
                 self.note.parent.mkdir(parents=True, exist_ok=True)
                 self.note.write_text(canonical(body))
 
-    def check(self, links: Sequence[Link], release: int, shown: str) -> str | None:
+    def check(self, present: Callable[[], Present], shown: str, *, writing: bool = True) -> str | None:
         """Raise NotContinued unless the series goes on from what the anchor knows; what there is to say, if anything.
 
-        `release` is the number of the last release of the series in the folder `shown`.
+        `present` gives what the series in the folder `shown` has now, and is asked after the anchor was read: somebody
+        may be writing to it meanwhile, unless it is us (`writing`).
         """
         try:
             known = self.read()
@@ -95,8 +107,10 @@ class Anchor:
             if self.asked:
                 raise
             return f"{error.what} An older copy of the series would not be noticed."
-        if known is None and self.note is not None and (known := _read(self.note)) is not None:
-            return replace(self, place=self.note)._compared(known, links, release, shown)
+        noted = _read(self.note) if known is None and self.note is not None else None
+        links, release = present()
+        if noted is not None:
+            return replace(self, place=self.note)._compared(noted, links, release, shown)
         if known is None:
             if all(link.kind in (CREATED, ADOPTED, BEGAN) for link in links):
                 return None  # the chain has just begun: there was nothing to be kept
@@ -107,17 +121,33 @@ class Anchor:
                 )
             return (
                 f"No anchor of this series was found in '{self.place.parent}', so nothing vouches for what it was "
-                "before now: an older copy would not be noticed. One is kept there from now on."
-            )
+                "before now: an older copy would not be noticed."
+            ) + (" One is kept there from now on." if writing else "")
         return self._compared(known, links, release, shown)
 
-    def _compared(self, known: Known, links: Sequence[Link], release: int, shown: str) -> str | None:
+    def known_of(self, links: Sequence[Link], shown: str) -> Known | None:
+        """What is known of a series for which it is to be settled how it goes on; NotContinued if it is another one.
+
+        Of an anchor that is damaged nothing is known. What was last published from the folder counts if it was this
+        series.
+        """
+        known = None if self.place is None else _read(self.place, or_damaged=True)
+        if known is not None:
+            self._refuse_of_another(known, links, shown)
+            return known
+        noted = None if self.note is None else _read(self.note, or_damaged=True)
+        return noted if noted is not None and noted.series == links[0].head else None
+
+    def _refuse_of_another(self, known: Known, links: Sequence[Link], shown: str) -> None:
         if known.series != links[0].head:
             raise NotContinued(
                 f"The anchor '{self.place}' is that of another series than the one in '{shown}'.",
                 hint="name another file in the policy of one of them: each series has an anchor of its own.",
             )
-        if not 0 < known.link <= len(links) or links[known.link - 1].head != known.head:
+
+    def _compared(self, known: Known, links: Sequence[Link], release: int, shown: str) -> str | None:
+        self._refuse_of_another(known, links, shown)
+        if not known.within(links):
             raise NotContinued(
                 f"The series in '{shown}' does not go on from its anchor '{self.place}'.",
                 problems=[
@@ -142,7 +172,8 @@ class Anchor:
         return None
 
 
-def _read(place: Path) -> Known | None:
+def _read(place: Path, *, or_damaged: bool = False) -> Known | None:
+    """What an anchor knows; None where there is none, or only a damaged one if that will do."""
     with storage(f"The anchor '{place}' could not be read"):
         try:
             text = place.read_bytes()
@@ -154,9 +185,21 @@ def _read(place: Path) -> Known | None:
             raise NotContinued(
                 f"The anchor '{place}' was written by a newer version of Reissue.", hint="upgrade reissue."
             )
-        return Known(str(body["series"]), int(body["link"]), str(body["head"]), int(body["release"]))
+        chain = None if body["chain"] is None else str(body["chain"])
+        return Known(str(body["series"]), int(body["link"]), str(body["head"]), int(body["release"]), chain)
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError):
+        if or_damaged:
+            return None
         raise NotContinued(f"The file '{place}' is not the anchor of a series, or is damaged.", hint=_SETTLE) from None
+
+
+def anchor_in(policy_toml: str) -> str | None:
+    """The file that the text of a policy names as its anchor; nothing else of the policy need be understood."""
+    try:
+        found = tomllib.loads(policy_toml).get("anchor")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return None
+    return found if isinstance(found, str) else None
 
 
 def refuse_known(asked: str | None, root: Path, shown: str) -> None:

@@ -50,14 +50,15 @@ CREATING = ".creating"
 def create_series(root: Path, shown: str, policy_toml: str, adopted: Sequence[Entry] = ()) -> None:
     """Make a series in a folder that is absent or empty; it has no releases but those adopted."""
     with storage(f"The series in '{shown}' could not be created"):
-        _make_root(root, shown)
-        with _held(root, shown):
-            _clear_leftovers(root)
+        make_root(root, shown)
+        with held(root, shown):
+            clear_leftovers(root)
             _refuse_unless_free(root, shown, policy_toml)
             _build(Layout(root, root / CREATING), shown, policy_toml, adopted)
 
 
-def _make_root(root: Path, shown: str) -> None:
+def make_root(root: Path, shown: str) -> None:
+    """Make the folder of a series, and those above it, unless they are there."""
     if root.exists() and not root.is_dir():
         raise SeriesError(f"'{shown}' is a file, so no series can be created there.", hint="choose another name.")
     missing = [folder for folder in (root, *root.parents) if not folder.exists()]
@@ -67,7 +68,8 @@ def _make_root(root: Path, shown: str) -> None:
 
 
 @contextmanager
-def _held(root: Path, shown: str) -> Iterator[None]:
+def held(root: Path, shown: str) -> Iterator[None]:
+    """Be the only one who makes a series in a folder."""
     descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -84,7 +86,7 @@ def _held(root: Path, shown: str) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _clear_leftovers(root: Path) -> None:
+def clear_leftovers(root: Path) -> None:
     """Remove what a creation that died left: `.creating`, made first, and perhaps an empty public/."""
     layout = Layout.of(root)
     if CREATING not in names_in(root):
@@ -110,13 +112,18 @@ def _refuse_unless_free(root: Path, shown: str, policy_toml: str) -> None:
         )
 
 
-def _build(layout: Layout, shown: str, policy_toml: str, adopted: Sequence[Entry]) -> None:
+def new_private_folder(layout: Layout) -> None:
+    """Make the private folder of a series, with a catalog that holds nothing yet."""
     new_folder(layout.private, PRIVATE_FOLDER)
     new_folder(layout.blobs, PRIVATE_FOLDER)
     new_folder(layout.staging, PRIVATE_FOLDER)
     for path in (layout.lock, layout.catalog):
         with new_file(path, PRIVATE_FILE):
             pass  # SQLite takes an empty file for an empty database, and keeps its mode for all it adds
+
+
+def _build(layout: Layout, shown: str, policy_toml: str, adopted: Sequence[Entry]) -> None:
+    new_private_folder(layout)
     folder = new_staging_folder(layout)
     write_text(layout.staged_policy(folder.name), policy_toml, PRIVATE_FILE)
     database = Database(layout.catalog, shown)

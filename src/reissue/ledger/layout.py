@@ -25,6 +25,7 @@ PARQUET = ".parquet"
 
 _BLOB = re.compile(r"[0-9a-f]{64}\.parquet")
 _STAGED = re.compile(r"[0-9a-f]{16}")
+_PUBLIC = re.compile(r"[a-z][a-z0-9_-]{0,63}\.parquet")
 _RELEASE = re.compile(r"[0-9]{4,}")
 _PACK = "pack:"
 
@@ -112,6 +113,10 @@ class Layout:
             raise _foreign("a private table")
         return self.blobs / name
 
+    def name_of_blob(self, sha256: str) -> str:
+        """The file of a private table as messages show it, wherever private/ lies now."""
+        return f"private/blobs/{self.blob(sha256).name}"
+
     def relative(self, path: Path) -> str:
         """The path as messages show it, from the folder of the series."""
         return path.relative_to(self.root).as_posix()
@@ -137,6 +142,11 @@ def is_staged_name(name: str) -> bool:
 def is_release_name(name: str) -> bool:
     """Whether a name is that of the folder of a release."""
     return _RELEASE.fullmatch(name) is not None and name == release_name(int(name))
+
+
+def is_public_name(name: str) -> bool:
+    """Whether a name is that of a file that a release may have beside its record."""
+    return _PUBLIC.fullmatch(name) is not None
 
 
 def is_blob_name(name: str) -> bool:

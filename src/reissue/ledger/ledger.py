@@ -26,6 +26,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import partial, wraps
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, Self, TypeVar
@@ -46,14 +47,16 @@ from reissue.errors import (
     listed,
 )
 from reissue.ledger import catalog, chain
-from reissue.ledger.anchor import Anchor, refuse_known, refuse_restored, refuse_taken
+from reissue.ledger.anchor import Anchor, Known, refuse_known, refuse_restored, refuse_taken
+from reissue.ledger.backups import Backup, Progress, back_up
 from reissue.ledger.creation import create_series, migrate, refuse_unless_series
-from reissue.ledger.durable import PRIVATE_FILE, is_own_file, names_in, saying, storage, sync_folder, write_text
+from reissue.ledger.durable import is_own_file, names_in, saying, storage
 from reissue.ledger.layout import PARQUET, RECORD, Layout, release_name
 from reissue.ledger.lock import WriterLock
 from reissue.ledger.people_parts import StoredIds
 from reissue.ledger.record import (
     ID,
+    LOST,
     NUMBER,
     OWN_FIELDS,
     Entry,
@@ -74,8 +77,18 @@ from reissue.ledger.recovery import (
     sound,
     unfinished,
 )
+from reissue.ledger.restoring import restore_series
+from reissue.ledger.resuming import (
+    Resumption,
+    check_known_outside,
+    given_folders,
+    missing_releases,
+    note_finished,
+    note_resumed,
+    stage_taken,
+)
 from reissue.ledger.sqlite import Database
-from reissue.ledger.staging import new_staging_folder, stage_people, stage_release, staged_files
+from reissue.ledger.staging import stage_people, stage_policy, stage_release, staged_files
 from reissue.ledger.stored_tables import TableFiles, Tables
 from reissue.ledger.transactions import (
     ReleaseRow,
@@ -88,10 +101,13 @@ from reissue.ledger.transactions import (
     replace_people,
     rows_of,
 )
-from reissue.ledger.verify import Discrepancy, check_folder, verify
+from reissue.ledger.verification import verify_series
+from reissue.ledger.verify import Discrepancy, check_folder
 
 T = TypeVar("T")
 P = ParamSpec("P")
+
+RESUMED_BUT = "The series is resumed, but what belongs to it could not be finished yet"
 
 
 def _explained(method: Callable[Concatenate[Ledger, P], T]) -> Callable[Concatenate[Ledger, P], T]:
@@ -149,7 +165,8 @@ class Ledger:
         refuse_taken(anchor, root)
         create_series(root, shown, policy_toml, adopted)
         ledger = cls.open(folder, anchor=anchor, check=False)
-        with ledger.writing(settling=True):  # finishes the moves of what was adopted, and keeps the first head
+        with ledger.writing(settling=True):
+            ledger._put_in_order()  # finishes the moves of what was adopted
             ledger._keep_outside()
         return ledger
 
@@ -197,7 +214,7 @@ class Ledger:
         """Be the one writer of the series within the block; blocks of the same ledger may be nested.
 
         Raises SeriesDamaged if the catalog is not as it was written, and NotContinued if it does not go on from its
-        anchor; the latter not when `settling` which copy of the series goes on.
+        anchor; the latter not when `settling` which copy of the series goes on, and then nothing is put in order yet.
         """
         if self._read_only:
             raise StorageError(
@@ -238,15 +255,21 @@ class Ledger:
             )
         release, _ = self._database.read(last_release)
         self._series, self._settling = links[0].head, settling
-        if not settling:
-            refuse_restored(links, self._shown)
-            if said := self._anchor().check(links, release, self._shown):
-                warnings.warn(said, ReissueWarning, stacklevel=4)
-        self._refuse_changed_in_waiting()
-        recover(self._layout, self._database, self._shown)
-        if not settling and (said := self._anchor().behind(links, self._shown)):
+        if settling:
+            return
+        refuse_restored(links, self._shown)
+        if said := self._anchor().check(lambda: (links, release), self._shown):
+            warnings.warn(said, ReissueWarning, stacklevel=4)
+        self._put_in_order()
+        if said := self._anchor().behind(links, self._shown):
             warnings.warn(said, ReissueWarning, stacklevel=4)
             self._keep_outside()
+
+    def _put_in_order(self) -> None:
+        """Finish what a dead writer left, and sweep."""
+        with storage(f"The series in '{self._shown}' could not be made ready to be written to"):
+            self._refuse_changed_in_waiting()
+            recover(self._layout, self._database, self._shown)
 
     def require_whole(self) -> None:
         """Raise SeriesDamaged unless the catalog is as it was sealed; whoever writes has seen that already."""
@@ -271,12 +294,12 @@ class Ledger:
 
     def _keep_outside(self) -> None:
         """Write the anchor, for the holder of the lock. In the state folder of the user that need not succeed."""
-        link, (release, _) = self._database.read(lambda one: (chain.last(one), last_release(one)))
+        link, (release, public) = self._database.read(lambda one: (chain.last(one), last_release(one)))
         if link is None:
             raise InternalError("there is no chain to keep the head of")
         anchor = self._anchor()
         try:
-            anchor.write(self._series, link, release)
+            anchor.write(Known(self._series, link.number, link.head, release, public))
         except StorageError as error:
             if anchor.asked:
                 raise
@@ -317,12 +340,8 @@ class Ledger:
             refuse_taken(anchor, layout.root)
 
         def prepare() -> Prepared[None]:
-            folder = new_staging_folder(layout)
-            text = layout.staged_policy(folder.name)
-            write_text(text, toml, PRIVATE_FILE)
-            sync_folder(folder)
-            sync_folder(layout.staging)
-            return Prepared(partial(amend_policy, toml=toml, reason=reason, staged=folder.name), [text])
+            staged, text = stage_policy(layout, toml)
+            return Prepared(partial(amend_policy, toml=toml, reason=reason, staged=staged), [text])
 
         with self.writing():  # goes on from the anchor there was
             self.anchor_file, before = anchor, self.anchor_file
@@ -404,11 +423,20 @@ class Ledger:
         return found[name]
 
     @_explained
-    def tables(self, number: int) -> Tables:
-        """The private tables of a release, each read when it is asked for."""
-        found = self._database.read(partial(blobs_of, number=number))
-        if not found:
-            self._release_row(number)
+    def tables(self, number: int, *, inherited: bool = False) -> Tables:
+        """The private tables of a release, each read when it is asked for.
+
+        Those of a release whose members are lost are those of the release before, which are `inherited`.
+        """
+        this = rows_of(catalog.ONE_RELEASE, release=number)
+        found, rows = self._database.read(lambda one: (blobs_of(one, number), this(one)))
+        row = rows[0] if rows else self._release_row(number)
+        if not inherited and json.loads(row.summary).get(LOST):
+            raise ParameterError(
+                f"Who is in release {number} is not known here: it was published from a copy of the series whose "
+                "private part is lost.",
+                hint="its public tables can be read like those of any release, and audited like those made elsewhere.",
+            )
         return Tables(self._files, dict(sorted(found.items())))
 
     @_explained
@@ -510,8 +538,98 @@ class Ledger:
         return [Event(utc_time(row.time), row.kind, row.detail) for row in rows]
 
     def verify(self) -> list[Discrepancy]:
-        """Recompute every hash of the series; see `reissue.ledger.verify`."""
-        return verify(self._layout.root)
+        """Recompute every hash of the series and compare it with its anchor; see `reissue.ledger.verification`."""
+        return list(verify_series(self._layout.root, anchor=self.anchor_file).findings)
+
+    # Copies
+
+    def back_up(
+        self, file: str | os.PathLike[str], *, force: bool = False, progress: Progress = lambda done, total: None
+    ) -> Backup:
+        """Write everything of the series to one file; see `backups`."""
+        return back_up(self._layout, self._database, self._shown, Path(file), force=force, progress=progress)
+
+    @classmethod
+    def restore(
+        cls,
+        file: str | os.PathLike[str],
+        folder: str | os.PathLike[str],
+        *,
+        progress: Progress = lambda done, total: None,
+    ) -> Ledger:
+        """Make a series from a backup in a folder that is absent or empty, and open it; see `restoring`."""
+        shown = os.fspath(folder)
+        restore_series(Path(file), Path(folder).resolve(), shown, progress=progress)
+        ledger = cls.open(folder, check=False)
+        unfinished = f"The series in '{shown}' is restored, but its files could not be moved to their places yet"
+        with saying(unfinished), storage(unfinished), ledger.writing(settling=True):
+            ledger._put_in_order()
+        return ledger
+
+    def finish(self, reason: str | None = None) -> None:
+        """Finish what a writer left who was stopped, and bring an old catalog up to date; a reason is recorded."""
+        with self.writing():
+            if reason is None:
+                self._keep_outside()
+                return
+            self._change(
+                lambda: Prepared(partial(note_finished, reason=reason), []),
+                failure=f"The series in '{self._shown}' was not resumed",
+                unfinished=RESUMED_BUT,
+            )
+
+    def resume(self, said: Resumption) -> list[int]:
+        """Let a series go on of which it is not known outside that it is the last word; see `resuming`.
+
+        Gives the numbers of the releases that were taken in.
+        """
+        layout, database = self._layout, self._database
+
+        def prepare() -> Prepared[None]:
+            summaries = [said.summary(release.body) for release in missing]
+            staged = [stage_taken(layout, *one) for one in zip(missing, summaries, strict=True)]
+            files = [file for one in staged for file in one.files]
+            policy = None
+            if missing and said.unprotected is not None:
+                policy, text = stage_policy(layout, said.unprotected)
+                files.append(text)
+            change = partial(note_resumed, said=said, known=known, taken=staged, policy_staged=policy)
+            return Prepared(change, files)
+
+        failure = f"The series in '{self._shown}' was not resumed"
+        with saying(failure, unless=RESUMED_BUT), storage(failure), self.writing(settling=True):
+            given = given_folders(said.releases)
+            known, last = database.read(last_release)
+            rows = database.read(rows_of(catalog.RELEASES))
+            missing = missing_releases(given, said.out, {row.number: row.record for row in rows}, last)
+            sound(layout, database, self._shown, [release_name(release.number) for release in missing])
+            chains = {row.number: row.chain for row in rows} | {one.number: one.chain for one in missing}
+            self._settle_with_anchor(said.out, chains, taken=len(missing))
+            self._refuse_changed_in_waiting()
+            self._change(prepare, failure=failure, unfinished=RESUMED_BUT)
+        return [release.number for release in missing]
+
+    def _settle_with_anchor(self, out: int, chains: dict[int, str], *, taken: int) -> None:
+        """See that the anchor, where it can be read, does not know better; it is about to be written anew."""
+        anchor, links = self._anchor(), self._database.read(chain.every)
+        try:
+            known = anchor.known_of(links, self._shown)
+        except StorageError:
+            if anchor.asked:
+                raise
+            return
+        if known is None:
+            return
+        check_known_outside(known, out, chains, anchor.place)
+        here = len(links) - sum(1 for _ in takewhile(lambda link: link.kind == chain.RESTORED, reversed(links)))
+        explained = taken > 0 and known.link == here + taken
+        if not known.within(links) and not explained:
+            warnings.warn(
+                "The anchor knows changes that this folder does not have, and not all of them are releases. If the "
+                "policy was amended or somebody was forgotten, do that again.",
+                ReissueWarning,
+                stacklevel=4,
+            )
 
     # How every change is made
 
@@ -546,7 +664,7 @@ class Ledger:
 
         def last_look(connection: sa.Connection) -> T:
             disturbed = self._disturbed(connection)
-            links = chain.every(connection)
+            links, (release, _) = chain.every(connection), last_release(connection)
             result = change(connection)
             self._lock.require()
             if disturbed:
@@ -555,7 +673,7 @@ class Ledger:
                     hint="find out who does; only reissue may write to private/. Then try again.",
                 )
             if not self._settling:  # another copy of the folder may have gone on meanwhile
-                self._anchor().check(links, links[-1].number, self._shown)
+                self._anchor().check(lambda: (links, release), self._shown)
             refuse_missing(self._layout, files)
             return result
 
@@ -595,7 +713,7 @@ class Ledger:
         if found < catalog.READABLE and not old:
             raise SeriesError(
                 f"The series in '{self._shown}' was written by an old version of Reissue and cannot be read as it is.",
-                hint="bring it up to date with `reissue resume <series> --reason <why>`.",
+                hint="bring it up to date with `reissue resume <series>`.",
             )
 
     def _bring_up_to_date(self) -> None:

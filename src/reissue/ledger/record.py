@@ -28,6 +28,9 @@ OWN_FIELDS = frozenset({"format", "number", "time", "files", "previous", "chain"
 FORMAT = 2
 """The format of release.json that is written now; those before are read. A file that does not say is of format 1."""
 
+LOST = "lost"
+"""In the private summary of a release: whether its private tables are lost, and those it has are of the one before."""
+
 NUMBER, ID = "number", "id"
 """The columns of the table of ids."""
 
@@ -119,6 +122,11 @@ class Record:
     path: Path
     """The folder with the public files; in `private/staging` as long as the move is unfinished."""
 
+    @property
+    def lost(self) -> bool:
+        """Whether nobody here knows who is in it."""
+        return self.summary.get(LOST) is True
+
     def __repr__(self) -> str:
         return f"Record(release {self.number} of {utc_text(self.time)})"
 
@@ -142,7 +150,7 @@ class Event:
 
     time: datetime
     kind: str
-    """`created`, `adopted`, `amended`, `forgot` or `overrode`."""
+    """`created`, `adopted`, `amended`, `forgot`, `overrode`, `restored`, `resumed` or `taken in`."""
     detail: str
     """Counts and versions, never an id."""
 

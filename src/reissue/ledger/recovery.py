@@ -8,7 +8,7 @@ until then nothing is swept either, because it may be needed to repair the catal
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,12 +52,15 @@ class Known:
         return cls(releases, "" if policy is None else policy.staged, referenced_blobs(connection))
 
 
-def sound(layout: Layout, database: Database, shown: str) -> Known:
-    """What the catalog knows; SeriesDamaged is raised if public/ holds releases that it does not know."""
+def sound(layout: Layout, database: Database, shown: str, taking: Collection[str] = ()) -> Known:
+    """What the catalog knows; SeriesDamaged is raised if public/ holds releases that it does not know.
+
+    Those that it is about to be told of do not count.
+    """
     # First the folder, then the catalog: a writer that commits in between cannot make us see a ghost.
     present = [name for name in names_in(layout.public) if is_release_name(name)]
     known = database.read(Known.read)
-    ahead = [f"public/{name}" for name in present if name not in known.releases]
+    ahead = [f"public/{name}" for name in present if name not in known.releases and name not in taking]
     if ahead:
         raise SeriesDamaged(
             f"The series in '{shown}' has public releases that its catalog does not know: {listed(ahead)}.",
@@ -65,8 +68,9 @@ def sound(layout: Layout, database: Database, shown: str) -> Known:
                 "private/ may have been restored from a backup older than these releases",
                 "or the folders were put there by hand",
             ],
-            hint="restore private/ from the newest backup. What has been public must stay in the history, so do "
-            "not delete a release that was really published; move a folder away only if it never was one.",
+            hint="restore private/ from the newest backup, or let the series go on without their members: `reissue "
+            "resume <series> --out <number> --release <folder> --reason <why>`. What has been public must stay in the "
+            "history, so do not delete a release that was really published; move a folder away only if it never was.",
         )
     return known
 

@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -250,6 +250,13 @@ def behind(connection: sa.Connection) -> sqlite3.Connection:
     if not isinstance(raw, sqlite3.Connection):
         raise InternalError("the catalog is not SQLite")
     return raw
+
+
+def copy_of(connection: sa.Connection) -> bytes:
+    """The whole database as one file without a log, as the transaction of the connection sees it."""
+    with closing(sqlite3.connect(":memory:")) as copy:
+        behind(connection).backup(copy)
+        return copy.serialize()
 
 
 def rows_behind(raw: sqlite3.Connection, query: str, *values: object) -> list[tuple[Any, ...]]:

@@ -12,6 +12,7 @@ import polars as pl
 
 from reissue.errors import SeriesError
 from reissue.ledger.durable import (
+    PRIVATE_FILE,
     PRIVATE_FOLDER,
     PUBLIC_FILE,
     PUBLIC_FOLDER,
@@ -79,6 +80,16 @@ def staged_files(layout: Layout, staged: Staged) -> list[Path]:
     public = layout.staged_release(staged.folder)
     named = {blob.sha256 for blob in staged.tables.values()} | ({staged.people.sha256} if staged.people else set())
     return [public / RECORD, *(public / name for name in staged.files), *map(layout.blob, sorted(named))]
+
+
+def stage_policy(layout: Layout, toml: str) -> tuple[str, Path]:
+    """Write a policy to where it waits for its move; gives the name of the folder, and the file."""
+    folder = new_staging_folder(layout)
+    text = layout.staged_policy(folder.name)
+    write_text(text, toml, PRIVATE_FILE)
+    sync_folder(folder)
+    sync_folder(layout.staging)
+    return folder.name, text
 
 
 def stage_people(layout: Layout, parts: Sequence[pl.DataFrame]) -> list[IdFile]:

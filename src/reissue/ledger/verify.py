@@ -61,10 +61,11 @@ def verify(folder: str | os.PathLike[str]) -> list[Discrepancy]:
     layout = Layout.of(Path(folder).resolve())
     with storage(f"The series in '{shown}' could not be read"):
         refuse_unless_series(layout, shown)
-        return list(_findings(layout, Database(layout.catalog, shown, read_only=True), shown))
+        return list(findings_of(layout, Database(layout.catalog, shown, read_only=True), shown))
 
 
-def _findings(layout: Layout, database: Database, shown: str) -> Iterator[Discrepancy]:
+def findings_of(layout: Layout, database: Database, shown: str) -> Iterator[Discrepancy]:
+    """What is not as it was recorded in a series whose folder is in place."""
     # First the folders, then the catalog: it knows whatever a writer has put there before.
     present = names_in(layout.public)
     blobs = names_in(layout.blobs)
@@ -130,7 +131,7 @@ def _check_releases(
     previous: str | None = None
     for number, text in records.items():
         shown = f"public/{release_name(number)}"
-        body = _parsed(text)
+        body = parsed_record(text)
         if body is None:
             yield Discrepancy(f"{shown}/{RECORD}", "the record of the release cannot be understood")
             continue
@@ -144,7 +145,7 @@ def _check_releases(
         yield from check_folder(layout, number, staged, text, body["files"])
 
 
-def _parsed(text: bytes) -> dict[str, Any] | None:
+def parsed_record(text: bytes) -> dict[str, Any] | None:
     """The content of a release.json, or None if it is not one."""
     try:
         body = json.loads(text)
@@ -155,7 +156,9 @@ def _parsed(text: bytes) -> dict[str, Any] | None:
     if not isinstance(body, dict) or not {"chain", "previous", "files"} <= set(body) or format_of(body) is None:
         return None
     files = body["files"]
-    sound = isinstance(files, dict) and all(isinstance(facts, dict) and "sha256" in facts for facts in files.values())
+    sound = isinstance(files, dict) and all(
+        isinstance(facts, dict) and isinstance(facts.get("sha256"), str) for facts in files.values()
+    )
     return body if sound else None
 
 
@@ -166,13 +169,14 @@ def check_folder(
     public = layout.release(number)
     waiting = layout.staged_release(staged) if is_staged_name(staged) else public
     folder = waiting if not public.is_dir() and waiting.is_dir() else public
-    found = list(_check_files(folder, layout.relative(public), record, files))
+    found = list(check_files(folder, layout.relative(public), record, files))
     if found and folder == waiting and public.is_dir():  # its move was finished while we looked
-        found = list(_check_files(public, layout.relative(public), record, files))
+        found = list(check_files(public, layout.relative(public), record, files))
     yield from found
 
 
-def _check_files(folder: Path, shown: str, record: bytes, files: dict[str, dict[str, object]]) -> Iterator[Discrepancy]:
+def check_files(folder: Path, shown: str, record: bytes, files: dict[str, dict[str, object]]) -> Iterator[Discrepancy]:
+    """What is wrong with the files in the folder of a release, given its release.json and the files that it names."""
     if not folder.is_dir():
         yield Discrepancy(shown, "the release was committed, but its folder is missing")
         return

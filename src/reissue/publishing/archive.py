@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from reissue.model.memory import KEPT, Prefixed
 from reissue.model.release import Release
 from reissue.model.showing import codes_of, with_counterfeits
 from reissue.model.snapshot import Snapshot
-from reissue.publishing.draft import Draft, PrivateTables
+from reissue.publishing.draft import LOST_RELEASES, Draft, PrivateTables
 from reissue.publishing.history import History, Last
 from reissue.publishing.policy import Policy
 from reissue.tables.coding import KnownBefore, restore
@@ -44,6 +45,8 @@ VALUES = "adopted-values"
 """Of a release made elsewhere: how often each group has each value. Who has which is not known."""
 FORMATS = "formats"
 """In the private summary: the format of what the method remembers, and of what each checker has seen."""
+MADE_BY = "tables_made_by"
+"""In the private summary of such a release: the method that made the tables it keeps from the one before."""
 BARRED = "barred"
 """Those who are never published again because of such releases."""
 
@@ -126,10 +129,13 @@ def history(ledger: Ledger, policy: Policy, policy_version: int, key: bytes | No
     if record is None:
         return History(policy_version=policy_version, known=KnownBefore(key=key))
     manifest: Any = record.manifest
-    # A method that adopted releases goes on from them as if it had made them.
-    method = str(record.summary.get("adopted_by", manifest["method"].get("name")))
+    lost: Any = record.summary.get(LOST_RELEASES, [])
+    tables = ledger.tables(record.number, inherited=True)
+    if SNAPSHOT not in tables:  # lost, with all before it
+        nothing = History(record.number, record.mark, policy_version, KnownBefore(key=key))
+        return replace(nothing, protected=False, lost=tuple(lost))
+    method = made_by(record)
     _check_formats(record, policy, method)
-    tables = ledger.tables(record.number)
     rows = tables[SNAPSHOT].drop(GROUP)
     count = ledger.next_number()
     people = KnownPeople(ledger.ids, count, rows[PERSON])
@@ -142,10 +148,19 @@ def history(ledger: Ledger, policy: Policy, policy_version: int, key: bytes | No
         memory=Prefixed(tables, MEMORY),
         checks=Prefixed(tables, CHECKS),
         method=method,
-        protected=manifest["series"] in ("protected", "adopted"),
+        protected=manifest["series"] in ("protected", "adopted") and not lost,
         adopted=manifest.get("adopted", 0),
         barred=tables.get(BARRED),
+        lost=tuple(lost),
     )
+
+
+def made_by(record: Record) -> str:
+    """The method that made the private tables of a release."""
+    manifest: Any = record.manifest
+    # A method that adopted releases goes on from them as if it had made them.
+    own = record.summary.get("adopted_by", manifest["method"].get("name"))
+    return str(record.summary.get(MADE_BY, own))
 
 
 def existing(ledger: Ledger, number: int) -> Record:
@@ -158,7 +173,8 @@ def existing(ledger: Ledger, number: int) -> Record:
 
 def domain(ledger: Ledger, number: int) -> Domain:
     """The labels and bounds known when a release was made."""
-    return Domain.from_frame(ledger.table(number, DOMAIN))
+    tables = ledger.tables(number, inherited=True)
+    return Domain.from_frame(tables[DOMAIN]) if DOMAIN in tables else Domain()
 
 
 def rows(ledger: Ledger, number: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:

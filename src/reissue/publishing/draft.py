@@ -22,6 +22,9 @@ from reissue.publishing.seal import seal_of
 from reissue.tables.frames import Library
 from reissue.tables.recode import Recoded
 
+LOST_RELEASES = "lost_releases"
+"""In the private summary: the releases so far of which nobody here knows who is in them."""
+
 
 @dataclass(frozen=True, repr=False)
 class Continuation:
@@ -40,6 +43,8 @@ class Continuation:
     """How many releases, the first ones, were made elsewhere."""
     barred: bool = False
     """Whether there are people who are never published again because of them."""
+    lost: tuple[int, ...] = ()
+    """The releases before of which nobody here knows who is in them: no promise spans them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,11 +143,16 @@ class Draft:
             "replaced": 0 if self.changed is None else self.changed.height,
             **({} if self.facts is None else {"elsewhere": len(self.grouping.elsewhere or ())}),
             "changes": self.delta.counts(),
-            "guarantees": {verdict.guarantee: verdict.explanation for verdict in self._standing(not self.anew)},
+            "guarantees": {verdict.guarantee: verdict.explanation for verdict in self._standing(self._spans_all())},
             "randomness": {"generator": GENERATOR, "seed_given": self.seeded},
             "notes": list(self.notes),
             **({} if self.passage is None else {"gate": self.passage.summary()}),
+            **({LOST_RELEASES: list(self.continues.lost)} if self.continues.lost else {}),
         }
+
+    def _spans_all(self) -> bool:
+        """Whether what the checkers of promises about a series have seen goes without a break up to this release."""
+        return not self.anew and not self.continues.lost
 
     def _held_back(self) -> dict[str, dict[str, int]]:
         """How many are held back for each reason, and how many releases the longest has waited."""
@@ -185,6 +195,12 @@ class Draft:
             own.append(
                 f"{count_of(self.adopted, 'release')} before the first one made here came from elsewhere: the promises "
                 "are for everybody who is in a release made here."
+            )
+        if lost := self.continues.lost:
+            numbers = ", ".join(map(str, lost))
+            own.append(
+                f"{'Release' if len(lost) == 1 else 'Releases'} {numbers} of this series went out from a copy whose "
+                "private part is lost: nothing is promised of all releases together."
             )
         return own
 

@@ -165,6 +165,7 @@ def _continuation(policy: Policy, history: History) -> Continuation:
         protected=protected,
         adopted=history.adopted,
         barred=history.barred is not None,
+        lost=history.lost,
     )
 
 
@@ -172,6 +173,8 @@ def _obstacles(method: Method, guarantees: tuple[Guarantee, ...], history: Histo
     """Why the method and its checkers cannot go on from what they remember, if they cannot."""
     if not history.number:
         return []
+    if history.method is None:
+        return [f"nobody here knows who is in release {history.number}, or in any before it"]
     if history.method != method.name:
         return [f"release {history.number} was made by {history.method}"]
     following = [guarantee for guarantee in guarantees if isinstance(guarantee, SeriesGuarantee)]

@@ -55,6 +55,8 @@ class History:
     """How many releases, the first ones, were made elsewhere."""
     barred: pl.DataFrame | None = None
     """Those who are never published again because of them: `person` (a number)."""
+    lost: tuple[int, ...] = ()
+    """The releases of which nobody here knows who is in them."""
 
     def after(self, draft: Draft) -> History:
         """The history that a draft of the next release leaves, but for its mark, which only a commit gives."""
@@ -73,6 +75,7 @@ class History:
             protected=draft.protected,
             adopted=self.adopted,
             barred=self.barred,
+            lost=self.lost,
         )
 
 

@@ -172,7 +172,7 @@ class PastReleases:
         """Those who are never published again because of releases made elsewhere."""
         if not self.releases:
             return np.empty(0, dtype=np.int64)
-        table = self.ledger.tables(self.releases[-1].number).get(archive.BARRED)
+        table = self.ledger.tables(self.releases[-1].number, inherited=True).get(archive.BARRED)
         return np.empty(0, dtype=np.int64) if table is None else table["person"].to_numpy().astype(np.int64)
 
 

@@ -90,8 +90,8 @@ class Private:
         last = self._ledger.last()
         if last is None:
             return text
-        known = archive.domain(self._ledger, last.number).columns[PERSON].type
-        if known == "whole numbers" and re.fullmatch(r"\s*-?[0-9]{1,18}\s*", text):
+        known = archive.domain(self._ledger, last.number).columns.get(PERSON)
+        if known is not None and known.type == "whole numbers" and re.fullmatch(r"\s*-?[0-9]{1,18}\s*", text):
             return int(text)
         return text
 

@@ -77,9 +77,10 @@ def check_protection(policy: Policy, history: History, protected: bool, obstacle
             "comparing releases could expose the people who are in earlier ones too."
         )
         hint = "go back to the earlier method and parameters, or accept the risk:"
+    unknown = [f"nobody here knows who is in release {number}" for number in history.lost]
     raise Unprotected(
         problem,
-        problems=obstacles if policy.method.protects_series else [],
+        problems=[*obstacles, *unknown] if policy.method.protects_series else [],
         hint=f'{hint} set series = "unprotected" in the policy and record that with `reissue amend`; the public '
         "record then says so.",
     )

@@ -149,19 +149,23 @@ class HDComposition(Method):
         """Update the roles, then part the registry."""
         if snapshot.owner is None:
             raise InternalError("HD-composition needs people and facts apart")
-        return _Round(self, snapshot, memory, rng).run()
+        return _Round(self, snapshot, delta.since + 1, memory, rng).run()
 
 
 class _Round:
     """One release in the making."""
 
-    def __init__(self, method: HDComposition, snapshot: Snapshot, memory: Memory, rng: np.random.Generator) -> None:
+    def __init__(
+        self, method: HDComposition, snapshot: Snapshot, number: int, memory: Memory, rng: np.random.Generator
+    ) -> None:
         self.method, self.snapshot, self.memory, self.rng = method, snapshot, memory, rng
         self.owner: Ints = snapshot.owners
         self.labels = _labels(snapshot)
         self.present = np.zeros(len(snapshot), dtype=np.bool_)
         self.present[self.owner] = True
-        self.number, self.instance, self.clique = memory[NEXT].row(0) if NEXT in memory else (1, 1, 1)
+        # Not from memory: releases may have been made since by another method, or where nobody knows who is in them.
+        self.number = number
+        _, self.instance, self.clique = memory[NEXT].row(0) if NEXT in memory else (1, 1, 1)
         self.row_of = np.full(int(snapshot.people.max(initial=0)) + 1, NOBODY, dtype=np.int64)
         self.row_of[snapshot.people] = np.arange(len(snapshot))
         codes = {label: code for code, label in enumerate(self.labels)}

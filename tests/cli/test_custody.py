@@ -1,0 +1,180 @@
+"""verify, backup, restore and resume as a user meets them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import reissue as ri
+from reissue.ledger.anchor import STATE
+
+Run = Callable[..., Any]
+
+
+@pytest.fixture
+def files(tmp_path: Path, patients: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Tables of three months and policy.toml in the current folder, and a state folder of this test's own."""
+    monkeypatch.setenv(STATE, str(tmp_path / "state"))
+    for month, table in {"january": patients, "february": patients.tail(20), "march": patients.head(21)}.items():
+        table.write_csv(tmp_path / f"{month}.csv")
+    schema = ri.Schema(person="patient", quasi={"age": ri.Numeric(), "sex": ri.Categorical()}, sensitive="diagnosis")
+    (tmp_path / "policy.toml").write_text(ri.Policy(schema, ri.MInvariance(m=2)).to_toml())
+    return tmp_path
+
+
+@pytest.fixture
+def clinic(run: Run, files: Path) -> Path:
+    """A series with two releases."""
+    assert run("publish", "clinic", "january.csv", "--policy", "policy.toml").code == 0
+    assert run("publish", "clinic", "february.csv").code == 0
+    return files / "clinic"
+
+
+def test_the_head_is_printed_and_can_be_checked(run: Run, files: Path) -> None:
+    ran = run("publish", "clinic", "january.csv", "--policy", "policy.toml")
+    first = ran.out.splitlines()[-1]
+    assert first.startswith("head 2:")
+    second = run("publish", "clinic", "february.csv", "--json").data["head"]
+    assert second.startswith("3:")
+    assert run("publish", "clinic", "march.csv", "--dry-run").out.count("head ") == 0
+    assert run("log", "clinic").out.splitlines()[-1] == f"head {second}"
+    assert run("log", "clinic", "--json").data["head"] == second
+    assert ri.open(files / "clinic").head == second
+    ran = run("verify", "clinic", "--expect", first.removeprefix("head "))
+    assert ran.code == 0
+    assert ran.out.startswith("intact ") and ran.out.splitlines()[-1] == f"head {second}"
+    assert run("verify", "clinic", "--expect", second.partition(":")[2][:16], "--json").data["intact"] is True
+    ran = run("verify", "clinic", "--expect", f"2:{second.partition(':')[2]}", "--json")
+    assert ran.code == 3
+    assert ran.data["findings"] == [{"file": "private/catalog.sqlite", "problem": "link 2 has another head"}]
+    assert run("verify", "clinic", "--expect", "soon").code == 2
+    assert run("verify", "nowhere").code == 2
+
+
+def test_public_files_alone(run: Run, clinic: Path) -> None:
+    shutil.copytree(clinic / "public", "received")
+    assert "every file of received (2 releases)" in run("verify", "received").out
+    ran = run("verify", "received/0002", "--json")
+    assert (ran.code, ran.data["kind"], ran.data["releases"]) == (0, "release", 1)
+    table = Path("received/0001/table.parquet")
+    table.write_bytes(table.read_bytes() + b"x")
+    ran = run("verify", "received")
+    assert ran.code == 3
+    assert "received/0001/table.parquet" in ran.out
+    assert run("export", "clinic", "sent", 2, "--format", "parquet").code == 0
+    assert run("verify", "sent").code == 0
+
+
+def test_an_older_copy_is_found_by_verify(run: Run, clinic: Path) -> None:
+    shutil.copytree(clinic, "older")
+    assert run("publish", "clinic", "march.csv").code == 0
+    assert run("verify", "clinic").code == 0
+    ran = run("verify", "older", "--json")
+    assert (ran.code, ran.data["intact"]) == (3, False)
+    (finding,) = ran.data["findings"]
+    assert finding["file"].startswith(str(clinic.parent / "state"))
+    assert "does not go on from its anchor" in finding["problem"]
+
+
+def test_an_older_copy_is_refused_and_goes_on_when_it_is_said_how(run: Run, clinic: Path) -> None:
+    """The field report's older copy: used again, it would have made another release 3."""
+    shutil.copytree(clinic, "older")
+    assert run("publish", "clinic", "march.csv").code == 0
+    ran = run("publish", "older", "january.csv")
+    assert ran.code == 3
+    assert "does not go on from its anchor" in ran.err and "releases up to 3" in ran.err
+    assert not Path("older/public/0003").exists()
+    # It cannot be said that release 2 is the last one out: the anchor knows better.
+    assert "the anchor" in run("resume", "older", "--out", 2, "--reason", "x").err
+    assert "release 3 is not given" in run("resume", "older", "--out", 3, "--reason", "x").err
+    ran = run("resume", "older", "--out", 3, "--release", "clinic/public/0003", "--reason", "the newer folder burnt")
+    assert ran.code == 0, ran.err
+    assert "nobody here knows who is in release 3: the series is unprotected from now on" in ran.out
+    assert run("verify", "older").code == 0
+    ran = run("publish", "older", "january.csv", "--json")
+    assert (ran.code, ran.data["number"]) == (0, 4)
+    # The other folder is now the one that does not go on.
+    assert run("publish", "clinic", "january.csv").code == 3
+
+
+def test_with_an_anchor_in_the_policy_also_without_the_state_folder_of_the_user(
+    run: Run, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = ri.Policy.read(files / "policy.toml").to_dict() | {"anchor": str(files / "safe" / "clinic.anchor")}
+    (files / "safe").mkdir()
+    import tomli_w
+
+    (files / "policy.toml").write_text(tomli_w.dumps(policy))
+    assert run("publish", "clinic", "january.csv", "--policy", "policy.toml").code == 0
+    assert run("publish", "clinic", "february.csv").code == 0
+    shutil.copytree("clinic", "older")
+    assert run("publish", "clinic", "march.csv").code == 0
+    monkeypatch.setenv(STATE, str(files / "somebody else"))
+    ran = run("publish", "older", "january.csv")
+    assert ran.code == 3 and "clinic.anchor" in ran.err
+    assert run("verify", "older").code == 3
+    (files / "safe" / "clinic.anchor").unlink()
+    ran = run("publish", "clinic", "january.csv")
+    assert ran.code == 3 and "has no anchor" in ran.err
+    assert run("resume", "clinic").code == 3
+    assert run("resume", "clinic", "--out", 3, "--reason", "the anchor was deleted").code == 0
+    assert run("publish", "clinic", "january.csv").code == 0
+
+
+def test_without_any_anchor_an_older_copy_is_not_noticed_and_that_is_said(
+    run: Run, clinic: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(STATE, str(clinic.parent / "another"))
+    ran = run("verify", "clinic")
+    assert ran.code == 0
+    assert "No anchor of this series was found" in ran.out
+    ran = run("publish", "clinic", "march.csv")
+    assert ran.code == 0
+    assert "One is kept there from now on" in ran.err
+    assert "No anchor" not in run("verify", "clinic").out
+
+
+def test_backup_restore_resume_publish(run: Run, clinic: Path) -> None:
+    ran = run("backup", "clinic", "clinic.tar")
+    assert ran.code == 0
+    assert ran.out.startswith("copied clinic to clinic.tar (2 releases, ")
+    head = ran.out.splitlines()[-1].removeprefix("head ")
+    assert run("backup", "clinic", "clinic.tar").code == 2
+    assert run("backup", "clinic", "clinic.tar", "--force", "--json").data["head"] == head
+    assert run("backup", "clinic", "clinic/inside.tar").code == 2
+    assert Path("clinic.tar").stat().st_mode & 0o777 == 0o600
+    assert sorted(path.name for path in Path().glob("clinic.tar*")) == ["clinic.tar"]
+    ran = run("restore", "clinic.tar", "restored")
+    assert ran.code == 0
+    assert ran.out.startswith("restored restored with 2 releases, verified")
+    assert run("restore", "clinic.tar", "restored").code == 2
+    assert run("restore", "january.csv", "other").code == 3 and not Path("other").exists()
+    assert run("restore", "nothing.tar", "other").code == 2
+    assert run("verify", "restored", "--expect", head).code == 0
+    assert "was restored from a backup" in run("verify", "restored").out
+    assert "restored" in run("log", "restored").out
+    assert run("show", "restored", 2).code == 0
+    ran = run("publish", "restored", "march.csv")
+    assert ran.code == 3 and "was restored from a backup" in ran.err
+    assert run("resume", "restored").code == 3
+    assert run("resume", "restored", "--out", 2).code == 2
+    assert run("resume", "restored", "--out", 1, "--reason", "x").code == 2
+    ran = run("resume", "restored", "--out", 2, "--reason", "the disk failed", "--json")
+    assert ran.data["releases"] == 2 and ran.data["lost"] == [] and ran.data["series"] == "protected"
+    assert run("publish", "restored", "march.csv").code == 0
+    assert "the disk failed" in run("log", "restored").out
+    assert run("verify", "restored").code == 0
+
+
+def test_resume_without_a_word_finishes_and_records_a_reason(run: Run, clinic: Path) -> None:
+    before = run("log", "clinic", "--json").data
+    assert run("resume", "clinic").code == 0
+    assert run("log", "clinic", "--json").data == before
+    assert run("resume", "clinic", "--reason", "looked after it").code == 0
+    assert "looked after it" in run("log", "clinic").out
+    assert run("resume", "clinic", "--release", "clinic/public/0001").code == 2

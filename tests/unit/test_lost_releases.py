@@ -181,3 +181,14 @@ def test_all_releases_lost(tmp_path: Path) -> None:
         release = published(series, 3, grows)
         assert not {*release.manifest["guarantees"], *release.summary["guarantees"]} & series_promises(policy)
         assert series.verify() == []
+
+
+def test_hd_composition_after_releases_of_another_method(tmp_path: Path) -> None:
+    """It counts releases as the series does, and not from the first one that it remembers."""
+    policy, grows = METHODS["HDComposition"]
+    first = ri.Policy(_policy(ri.Mondrian(k=3)).schema, ri.Mondrian(k=3), series="unprotected")
+    with ri.open(tmp_path / "series", first) as series:
+        published(series, 1, grows)
+        series.amend(ri.Policy(policy.schema, policy.method, series="unprotected"), "some values are for ever")
+        for number in (2, 3, 4):
+            assert published(series, number, grows).number == number

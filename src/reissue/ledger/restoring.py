@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -27,7 +27,6 @@ from reissue.ledger.durable import (
     PRIVATE_FILE,
     PRIVATE_FOLDER,
     PUBLIC_FOLDER,
-    move,
     names_in,
     new_file,
     new_folder,
@@ -43,6 +42,7 @@ from reissue.ledger.tar_file import Member, members_of
 from reissue.ledger.transactions import add_event
 from reissue.ledger.verify import findings_of
 
+_DONE = "is restored, but"
 _LARGEST_MANIFEST = 1 << 16
 _TABLES, _CHAIN = {table.name for table in catalog.metadata.sorted_tables}, {"links", "seals"}
 """The tables of a catalog, and those that it has besides since everything is sealed."""
@@ -61,32 +61,39 @@ def restore_series(file: Path, root: Path, shown: str, *, progress: Progress) ->
     failure = f"The series in '{shown}' was not restored"
     with storage(f"The backup '{file}' could not be read"):
         tar = file.open("rb")
-    with saying(failure), storage(failure), tar:
+    with saying(failure, unless=_DONE), storage(failure), tar:
         size = os.fstat(tar.fileno()).st_size
         existed = root.exists()
-        make_root(root, shown)
-        with held(root, shown):
-            clear_leftovers(root)
-            if names_in(root):
-                raise SeriesError(
-                    f"The folder '{shown}' is not empty.", hint="restore into a folder that does not exist yet."
-                )
-            try:
-                _build(Layout(root, root / CREATING), tar, size, shown, progress)
-            except BaseException:
-                with suppress(OSError):
-                    _clear(root, existed)
-                raise
+        try:
+            make_root(root, shown)
+            with held(root, shown):
+                clear_leftovers(root)
+                if names_in(root):
+                    raise SeriesError(
+                        f"The folder '{shown}' is not empty.", hint="restore into a folder that does not exist yet."
+                    )
+                with _nothing_left(root):
+                    _build(Layout(root, root / CREATING), tar, size, shown, progress)
+        except BaseException:
+            if not existed:
+                with suppress(OSError):  # it is not empty: somebody else is there
+                    root.rmdir()
+            raise
 
 
-def _clear(root: Path, existed: bool) -> None:
-    """Leave nothing private behind, nor a folder that was made for nothing."""
-    if (root / CREATING).exists():
-        remove_tree(root / CREATING)
-    if Layout.of(root).public.is_dir() and not Layout.of(root).private.exists():
-        Layout.of(root).public.rmdir()
-    if not existed:
-        root.rmdir()
+@contextmanager
+def _nothing_left(root: Path) -> Iterator[None]:
+    """Should the block fail, leave nothing private behind."""
+    try:
+        yield
+    except BaseException:
+        layout = Layout.of(root)
+        with suppress(OSError):
+            if (root / CREATING).exists():
+                remove_tree(root / CREATING)
+            if layout.public.is_dir() and not layout.private.exists():
+                layout.public.rmdir()
+        raise
 
 
 def _build(layout: Layout, tar: BinaryIO, size: int, shown: str, progress: Progress) -> None:
@@ -116,7 +123,9 @@ def _build(layout: Layout, tar: BinaryIO, size: int, shown: str, progress: Progr
     database.write(partial(_note_restored, detail=detail))
     for folder in _folders(layout, contents):
         sync_folder(folder)
-    move(layout.private, Layout.of(layout.root).private)
+    layout.private.replace(Layout.of(layout.root).private)
+    with storage(f"The series in '{shown}' {_DONE} it may not outlast a power cut"):
+        sync_folder(layout.root)
 
 
 def _manifest(members: Iterator[Member], shown: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from reissue.errors import SeriesDamaged
 from reissue.ledger.record import newer, now, utc_text
+from reissue.ledger.sqlite import has_table
 
 metadata = sa.MetaData()
 
@@ -81,6 +82,7 @@ TABLE_FILES = sa.select(blobs.c.sha256).distinct()  # most releases refer to tab
 PEOPLE_FILES = sa.select(people.c.sha256)
 PEOPLE = sa.select(people.c.first_number, people.c.sha256).order_by(people.c.first_number)
 EVENTS = sa.select(events).order_by(events.c.number)
+LAST_MIGRATION = sa.select(sa.func.max(migrations.c.number))
 LAST_EVENT = sa.select(sa.func.max(events.c.number))
 NEW_PEOPLE = people.delete().where(people.c.first_number >= sa.bindparam("first")), people.insert()
 OTHER_PEOPLE = people.update().where(people.c.first_number == sa.bindparam("first"))
@@ -155,9 +157,7 @@ READABLE = 2
 
 def version(connection: sa.Connection) -> int:
     """The number of the last migration that was applied."""
-    if not sa.inspect(connection).has_table(migrations.name):
-        return 0
-    return connection.scalar(sa.select(sa.func.max(migrations.c.number))) or 0
+    return (connection.scalar(LAST_MIGRATION) or 0) if has_table(connection, migrations.name) else 0
 
 
 def last_record(connection: sa.Connection) -> str | None:

@@ -30,7 +30,7 @@ import sqlalchemy as sa
 from reissue.errors import ReissueError, SeriesDamaged
 from reissue.ledger import catalog
 from reissue.ledger.record import now, utc_text
-from reissue.ledger.sqlite import Database, behind, rows_behind, structure_problems
+from reissue.ledger.sqlite import Database, behind, has_table, rows_behind, structure_problems
 
 CREATED, ADOPTED, BEGAN, MIGRATED, RELEASED, AMENDED, FORGOT, RESTORED, RESUMED = (
     "created",
@@ -151,7 +151,7 @@ def last(connection: sa.Connection) -> Link | None:
 
 def every(connection: sa.Connection, order: str = "ORDER BY number") -> list[Link]:
     """All links; none for a series that is older than chains."""
-    if not _began(behind(connection)):
+    if not has_table(connection, "links"):
         return []
     rows = rows_behind(behind(connection), f"{_LINKS} {order}")
     if any(_strange(rows)):
@@ -162,7 +162,7 @@ def every(connection: sa.Connection, order: str = "ORDER BY number") -> list[Lin
 def breaks(connection: sa.Connection) -> list[Break]:
     """What is not as it was sealed, the first link first; nothing for a series that is older than chains."""
     raw, sealed = behind(connection), catalog.version(connection) >= catalog.SEALED
-    if sealed != _began(raw):
+    if sealed != has_table(connection, "links"):
         problem = "it is missing" if sealed else "it is there, and the version of the catalog had none"
         return [Break("the chain", problem)]
     if not sealed:
@@ -192,11 +192,6 @@ def require_whole(connection: sa.Connection, shown: str) -> list[Link]:
             "a backup with `reissue restore`.",
         )
     return every(connection)
-
-
-def _began(raw: sqlite3.Connection) -> bool:
-    """Whether there is a chain at all."""
-    return raw.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'links'").fetchone() is not None
 
 
 @contextmanager

@@ -51,7 +51,7 @@ from reissue.ledger.anchor import Anchor, Known, refuse_known, refuse_restored, 
 from reissue.ledger.backups import Backup, Progress, back_up
 from reissue.ledger.creation import create_series, migrate, refuse_unless_series
 from reissue.ledger.durable import is_own_file, names_in, saying, storage
-from reissue.ledger.layout import PARQUET, RECORD, Layout, release_name
+from reissue.ledger.layout import PARQUET, RECORD, Layout, is_staged_name, release_name
 from reissue.ledger.lock import WriterLock
 from reissue.ledger.people_parts import StoredIds
 from reissue.ledger.record import (
@@ -87,7 +87,7 @@ from reissue.ledger.resuming import (
     note_resumed,
     stage_taken,
 )
-from reissue.ledger.sqlite import Database
+from reissue.ledger.sqlite import Database, Mark
 from reissue.ledger.staging import stage_people, stage_policy, stage_release, staged_files
 from reissue.ledger.stored_tables import TableFiles, Tables
 from reissue.ledger.transactions import (
@@ -238,32 +238,38 @@ class Ledger:
     def _begin(self, *, settling: bool) -> None:
         """See that the series is whole and goes on from its anchor; then bring it into order."""
         refuse_links(self._layout)
-        self._mark = self._database.read(self._database.mark)
-        links = self._database.read(partial(chain.require_whole, shown=self._shown))
-        if not links:
+        self._mark, found, version = self._database.read(self._first_look)
+        if not found:
             if not settling:
                 refuse_known(self.anchor_file, self._layout.root, self._shown)
             refuse_spare(self._layout, self._database)
-        self._bring_up_to_date()
-        if not links:
+        links = found
+        if version < len(catalog.MIGRATIONS):
+            migrate(self._database)
             links = self._database.read(chain.every)
+        if not found:
             warnings.warn(
                 f"The series in '{self._shown}' was last written to by a version that sealed nothing, so nothing "
                 "vouches for what it was before now. From now on every change is sealed.",
                 ReissueWarning,
                 stacklevel=4,
             )
-        release, _ = self._database.read(last_release)
-        self._series, self._settling = links[0].head, settling
+        self._links, self._settling = links, settling
         if settling:
             return
         refuse_restored(links, self._shown)
-        if said := self._anchor().check(lambda: (links, release), self._shown):
+        anchor, (release, _) = self._anchor(), self._database.read(last_release)
+        if said := anchor.check(lambda: (links, release), self._shown):
             warnings.warn(said, ReissueWarning, stacklevel=4)
         self._put_in_order()
-        if said := self._anchor().behind(links, self._shown):
+        if said := anchor.behind(found, self._shown):
             warnings.warn(said, ReissueWarning, stacklevel=4)
+        if said or links != found:
             self._keep_outside()
+
+    def _first_look(self, connection: sa.Connection) -> tuple[Mark, list[chain.Link], int]:
+        mark = self._database.mark(connection)
+        return mark, chain.require_whole(connection, self._shown), catalog.version(connection)
 
     def _put_in_order(self) -> None:
         """Finish what a dead writer left, and sweep."""
@@ -278,6 +284,8 @@ class Ledger:
 
     def _refuse_changed_in_waiting(self) -> None:
         """Raise SeriesDamaged if what a dead writer left to be moved is not what was committed."""
+        if not any(map(is_staged_name, names_in(self._layout.staging))):
+            return
         present = set(names_in(self._layout.public))
         for row in self._database.read(rows_of(catalog.STAGED_RELEASES)):
             if release_name(row.number) not in present and self._layout.staged_release(row.staged).exists():
@@ -290,16 +298,20 @@ class Ledger:
             )
 
     def _anchor(self) -> Anchor:
-        return Anchor.of(self._series, self.anchor_file, self._layout.root)
+        return Anchor.of(self._links[0].head, self.anchor_file, self._layout.root)
 
     def _keep_outside(self) -> None:
         """Write the anchor, for the holder of the lock. In the state folder of the user that need not succeed."""
         link, (release, public) = self._database.read(lambda one: (chain.last(one), last_release(one)))
         if link is None:
             raise InternalError("there is no chain to keep the head of")
+        if link.number == len(self._links) + 1:
+            self._links = [*self._links, link]
+        elif link != self._links[-1]:
+            self._links = self._database.read(chain.every)
         anchor = self._anchor()
         try:
-            anchor.write(Known(self._series, link.number, link.head, release, public))
+            anchor.write(Known(self._links[0].head, link.number, link.head, release, public))
         except StorageError as error:
             if anchor.asked:
                 raise
@@ -664,7 +676,7 @@ class Ledger:
 
         def last_look(connection: sa.Connection) -> T:
             disturbed = self._disturbed(connection)
-            links, (release, _) = chain.every(connection), last_release(connection)
+            release, _ = last_release(connection)
             result = change(connection)
             self._lock.require()
             if disturbed:
@@ -673,7 +685,7 @@ class Ledger:
                     hint="find out who does; only reissue may write to private/. Then try again.",
                 )
             if not self._settling:  # another copy of the folder may have gone on meanwhile
-                self._anchor().check(lambda: (links, release), self._shown)
+                self._anchor().check(lambda: (self._links, release), self._shown)
             refuse_missing(self._layout, files)
             return result
 
@@ -715,10 +727,6 @@ class Ledger:
                 f"The series in '{self._shown}' was written by an old version of Reissue and cannot be read as it is.",
                 hint="bring it up to date with `reissue resume <series>`.",
             )
-
-    def _bring_up_to_date(self) -> None:
-        if self._database.read(catalog.version) < len(catalog.MIGRATIONS):
-            migrate(self._database)
 
 
 def _policy_version(row: sa.Row[Any]) -> PolicyVersion:

@@ -244,6 +244,14 @@ def structure_problems(connection: sa.Connection) -> list[str]:
     return [str(row[0]) for row in connection.exec_driver_sql("PRAGMA quick_check(12)") if row[0] != "ok"]
 
 
+def has_table(connection: sa.Connection, name: str) -> bool:
+    """Whether there is a table of this name; SQLAlchemy's own answer takes many times as long."""
+    return (
+        connection.exec_driver_sql("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,)).first()
+        is not None
+    )
+
+
 def behind(connection: sa.Connection) -> sqlite3.Connection:
     """The driver's own connection, in the same transaction."""
     raw = connection.connection.driver_connection

@@ -38,7 +38,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     epilog="Exit codes: 0 done, 1 refused (not to be published like this, audit not passed), 2 wrong usage or data, "
-    "3 a series or a release that is not as it was written.",
+    "3 the series is damaged.",
 )
 
 for command in (

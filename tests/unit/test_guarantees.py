@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from importlib.metadata import EntryPoint, EntryPoints
+from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
@@ -399,17 +399,16 @@ class Borrowed(KAnonymous):
 def test_other_packages_add_guarantees(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def entry_points(*, group: str) -> EntryPoints:
+    def entry_points(group: str) -> tuple[dict[str, EntryPoint], dict[str, str]]:
         asked.append(group)
-        return EntryPoints(
-            [
-                EntryPoint("borrowed", f"{Borrowed.__module__}:Borrowed", group),
-                EntryPoint("renamed", "reissue.guarantees.single.k_anonymity:KAnonymous", group),
-                EntryPoint("hollow", "math:pi", group),
-            ]
-        )
+        points = [
+            EntryPoint("borrowed", f"{Borrowed.__module__}:Borrowed", group),
+            EntryPoint("renamed", "reissue.guarantees.single.k_anonymity:KAnonymous", group),
+            EntryPoint("hollow", "math:pi", group),
+        ]
+        return {point.name: point for point in points}, {}
 
-    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
+    monkeypatch.setattr("reissue.model.plugins._entry_points", entry_points)
     assert build("k-anonymity", k=2) == KAnonymous(2)
     assert asked == []  # a known name does not look for packages
     assert build("borrowed", k=2) == Borrowed(2)

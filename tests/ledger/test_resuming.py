@@ -301,7 +301,7 @@ def test_finishing_needs_no_word(clinic: Path) -> None:
     assert state(clinic) == before
     unchain(clinic)
     with opened(clinic, check=False) as ledger:
-        with pytest.warns(ReissueWarning, match="sealed nothing"):
+        with pytest.warns(ReissueWarning, match="by a version that sealed nothing"):
             ledger.finish()
         assert [link.kind for link in ledger.links()] == [chain.BEGAN]
         ledger.finish("looked at it")

@@ -77,7 +77,7 @@ def test_a_chain_that_began_later_says_so(clinic: Path) -> None:
     found = verify_path(clinic)
     assert found.intact and found.head is None
     assert "is not sealed" in found.remarks[0]
-    with pytest.warns(ReissueWarning, match="sealed nothing"):
+    with pytest.warns(ReissueWarning, match="by a version that sealed nothing"):
         commit(clinic)
     found = verify_series(clinic, anchor=anchor_of(clinic))
     assert found.intact

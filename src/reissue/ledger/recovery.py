@@ -126,14 +126,18 @@ def refuse_missing(layout: Layout, files: Sequence[Path]) -> None:
 
 def _leftovers(layout: Layout, known: Known) -> bool:
     """Whether there is something to finish or to sweep."""
-    return any(map(is_staged_name, names_in(layout.staging))) or bool(_superfluous(names_in(layout.blobs), known.blobs))
+    return any(map(is_staged_name, names_in(layout.staging))) or bool(superfluous(names_in(layout.blobs), known.blobs))
+
+
+def linked_places(layout: Layout) -> list[str]:
+    """The folders of the series, and the catalog, that are links, which would lead the ledger elsewhere."""
+    places = (layout.private, layout.staging, layout.blobs, layout.public, layout.catalog)
+    return [layout.relative(place) for place in places if place.is_symlink()]
 
 
 def refuse_links(layout: Layout) -> None:
-    """Raise SeriesDamaged if a folder of the series is a link, which would lead the ledger elsewhere."""
-    places = (layout.private, layout.staging, layout.blobs, layout.public, layout.catalog)
-    linked = [layout.relative(place) for place in places if place.is_symlink()]
-    if linked:
+    """Raise SeriesDamaged if there are any."""
+    if linked := linked_places(layout):
         raise SeriesDamaged(
             f"In the folder of the series {listed(linked)} leads elsewhere, by a link.",
             hint="put the folder itself there; only the folder of the whole series may be a link.",
@@ -145,8 +149,7 @@ def refuse_spare(layout: Layout, database: Database) -> None:
 
     A chain tells what a dead writer left from what a row is missing of; without one both look alike.
     """
-    spare = _superfluous(names_in(layout.blobs), database.read(referenced_blobs))
-    if spare:
+    if spare := superfluous(names_in(layout.blobs), database.read(referenced_blobs)):
         raise SeriesDamaged(
             f"The catalog, which an older version wrote, knows nothing of {count_of(len(spare), 'private table')} that "
             f"{'is' if len(spare) == 1 else 'are'} in private/blobs.",
@@ -191,10 +194,10 @@ def _sweep(layout: Layout, known: Known) -> None:
     for name in filter(is_staged_name, names_in(layout.staging)):
         if is_own_folder(folder := layout.staging / name):
             remove_tree(folder)  # should a power cut bring it back, the next writer sweeps it again
-    for name in _superfluous(names_in(layout.blobs), known.blobs):
+    for name in superfluous(names_in(layout.blobs), known.blobs):
         remove_file(layout.blobs / name)
 
 
-def _superfluous(names: list[str], needed: set[str]) -> list[str]:
+def superfluous(names: list[str], needed: set[str]) -> list[str]:
     """The files of blobs that nothing refers to."""
     return [name for name in names if name.partition(".")[0] not in needed and is_blob_name(name)]

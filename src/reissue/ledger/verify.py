@@ -24,7 +24,7 @@ from reissue.ledger.creation import refuse_unless_series
 from reissue.ledger.durable import names_in, sha256_of, storage
 from reissue.ledger.layout import PARQUET, RECORD, Layout, is_blob_name, is_staged_name, release_name
 from reissue.ledger.record import canonical, chain_value, check_format, format_of
-from reissue.ledger.recovery import policy_on_disk
+from reissue.ledger.recovery import linked_places, policy_on_disk, superfluous
 from reissue.ledger.sqlite import Database, integrity_problems
 from reissue.ledger.transactions import referenced_blobs
 
@@ -53,6 +53,8 @@ class _Expected:
     blobs: set[str]
     policy: bytes
     policy_staged: str
+    sealed: bool
+    """Whether it has a chain."""
 
 
 def verify(folder: str | os.PathLike[str]) -> list[Discrepancy]:
@@ -70,6 +72,7 @@ def findings_of(layout: Layout, database: Database, shown: str) -> Iterator[Disc
     present = names_in(layout.public)
     blobs = names_in(layout.blobs)
     own_name = layout.relative(layout.catalog)
+    yield from (Discrepancy(place, "it leads elsewhere, by a link") for place in linked_places(layout))
     try:
         problems, broken = database.read(lambda connection: _condition(connection, shown))
         yield from (Discrepancy(own_name, f"the database is damaged: {problem}") for problem in problems)
@@ -93,6 +96,7 @@ def findings_of(layout: Layout, database: Database, shown: str) -> Iterator[Disc
     yield from _check_blobs(layout, blobs)
     if expected is not None:
         yield from _missing_blobs(layout, database, expected.blobs)
+        yield from _spare_blobs(layout, blobs, expected)
         yield from _check_policy(layout, expected)
     if stat.S_IMODE(layout.private.stat().st_mode) & 0o077:
         yield Discrepancy("private", "others than its owner may look into it; its mode should be 0700")
@@ -117,6 +121,7 @@ def _expected(connection: sa.Connection, shown: str) -> _Expected:
         blobs=referenced_blobs(connection),
         policy=policies[-1].toml.encode(),
         policy_staged=policies[-1].staged,
+        sealed=catalog.version(connection) >= catalog.SEALED,
     )
 
 
@@ -231,6 +236,13 @@ def _missing_blobs(layout: Layout, database: Database, needed: set[str]) -> Iter
         missing &= database.read(referenced_blobs)
     for sha256 in sorted(missing):
         yield Discrepancy(layout.relative(layout.blob(sha256)), "it is missing")
+
+
+def _spare_blobs(layout: Layout, names: list[str], expected: _Expected) -> Iterator[Discrepancy]:
+    """Tables that nobody refers to, of a series without a chain: a row may be missing. Else a dead writer left them."""
+    if not expected.sealed and not any(map(is_staged_name, names_in(layout.staging))):
+        for name in superfluous(names, expected.blobs):
+            yield Discrepancy(layout.relative(layout.blobs / name), "the catalog knows nothing of it")
 
 
 def _check_policy(layout: Layout, expected: _Expected) -> Iterator[Discrepancy]:

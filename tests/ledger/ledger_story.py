@@ -129,6 +129,7 @@ def finish(folder: Path) -> None:
     with warnings.catch_warnings(), opened(folder, check=False) as ledger:
         # That the anchor does not know the last change is right where somebody died before it was written.
         warnings.filterwarnings("ignore", ".* has 1 change that its anchor .* did not know of", ReissueWarning)
+        warnings.filterwarnings("ignore", "There is no anchor .*: whoever created the series", ReissueWarning)
         warnings.filterwarnings("ignore", ".* by a version that sealed nothing", ReissueWarning)
         with ledger.writing():
             pass

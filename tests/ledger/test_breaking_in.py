@@ -541,6 +541,105 @@ def test_a_link_that_the_anchor_does_not_know_is_said(scene: Scene) -> None:
     story.published(scene.folder, NEXT + 1)  # said once
 
 
+@pytest.mark.parametrize("place", ["clinic", "elsewhere"])
+@pytest.mark.parametrize("formerly", ["in the state folder", "in a file"])
+def test_an_older_copy_whose_policy_names_another_anchor(formerly: str, place: str, tmp_path: Path) -> None:
+    """It knows nothing of the present anchor, and looks where the former one was."""
+    folder, copy = tmp_path / "clinic", tmp_path / "copy"
+    former = tmp_path / "former" if formerly == "in a file" else None
+    story.published(folder, 1, story.policy(former))
+    story.published(folder, 2)
+    shutil.copytree(folder, copy)
+    with ri.open(folder) as series:
+        series.amend(story.policy(tmp_path / "present"), "on another disk")
+    story.published(folder, 3)
+    if place == "clinic":
+        folder.rename(tmp_path / "newest")
+    copy.rename(tmp_path / place)
+    with pytest.raises(NotContinued, match="does not go on from its anchor"):
+        story.published(tmp_path / place, 3)
+    assert not verify_path(tmp_path / place).intact
+    if former is None:  # the state folder knows how far the series is, and not only that it goes on elsewhere
+        with pytest.raises(NotContinued, match="Release 3 is out"):
+            ri.resume(tmp_path / place, out=2, reason="it is the only one there is")
+
+
+def test_the_former_anchor_is_told_by_whoever_comes_after_a_kill(tmp_path: Path) -> None:
+    folder, copy, former = tmp_path / "clinic", tmp_path / "copy", tmp_path / "former"
+    story.published(folder, 1, story.policy(former))
+    shutil.copytree(folder, copy)
+    code = """
+import sys
+from pathlib import Path
+import breakin_story, ledger_story, reissue as ri
+with ri.open(sys.argv[1]) as series:
+    with ledger_story.accidents(lambda number, name: name == "sqlite committed", ledger_story.die):
+        series.amend(breakin_story.policy(Path(sys.argv[2])), "on another disk")
+"""
+    assert run_python(code, folder, tmp_path / "present").returncode == -signal.SIGKILL
+    with pytest.warns(ReissueWarning) as said:
+        story.published(folder, 2)
+    assert f"has 1 change that its anchor '{tmp_path / 'present'}'" in " ".join(str(one.message) for one in said)
+    with pytest.raises(NotContinued, match="does not go on from its anchor"):
+        story.published(copy, 2)
+
+
+def test_a_former_anchor_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
+    """A copy that names it is refused as it is."""
+    folder, former, present = tmp_path / "clinic", tmp_path / "former", tmp_path / "present"
+    story.published(folder, 1, story.policy(former))
+    with ri.open(folder) as series:
+        series.amend(story.policy(present), "on another disk")
+        former.unlink()
+        series.amend(story.policy(tmp_path / "third"), "on yet another disk")
+        assert not former.exists()
+        series.amend(story.policy(present), "back again: it is an anchor of this very series")
+    story.published(folder, 2)
+    assert verify_path(folder).intact
+
+
+@pytest.mark.parametrize("state", ["as it was", "gone"])
+def test_a_policy_names_an_anchor_for_the_first_time(
+    state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    story.published(tmp_path / "clinic", 1, story.policy(None))
+    story.published(tmp_path / "clinic", 2)
+    if state == "gone":
+        monkeypatch.setenv(STATE, str(tmp_path / "nothing"))
+    with warnings.catch_warnings(), ri.open(tmp_path / "clinic") as series:
+        warnings.simplefilter("ignore")  # that no anchor is in the other state folder
+        series.amend(story.policy(tmp_path / "anchor"), "now there is another disk")
+    assert story.published(tmp_path / "clinic", 3).number == 3
+    assert verify_path(tmp_path / "clinic").intact
+
+
+def test_an_amendment_that_fails_leaves_no_anchor(scene: Scene, tmp_path: Path) -> None:
+    edit(scene, "CREATE TRIGGER t BEFORE INSERT ON policies BEGIN SELECT RAISE(ABORT, 'no'); END")
+    change_chain(scene, lambda connection: chain.append(connection, chain.MIGRATED, [chain.SCHEMA]))
+    with ri.open(scene.folder) as series, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(SeriesError, match="The new policy was not recorded"):
+            series.amend(story.policy(tmp_path / "anchor"), "now there is another disk")
+        assert not (tmp_path / "anchor").exists()
+        assert series._ledger.anchor_file == str(scene.anchor)
+
+
+def test_an_anchor_that_the_policy_names_and_that_is_gone(scene: Scene) -> None:
+    """Also where the state folder still knows of the folder: it is never silently made anew."""
+    scene.anchor.unlink()
+    refuses(scene, "has no anchor: there is no file", NotContinued)
+    assert not scene.anchor.exists()
+
+
+def test_the_anchor_of_a_series_that_has_just_begun_is_said_to_be_missing(tmp_path: Path) -> None:
+    """Whoever created it may have been killed before the anchor was written; or it is an older copy."""
+    anchor = tmp_path / "anchor"
+    ri.open(tmp_path / "clinic", story.policy(anchor)).close()
+    anchor.unlink()
+    with pytest.warns(ReissueWarning, match="There is no anchor .* or the file was removed"):
+        story.published(tmp_path / "clinic", 1)
+
+
 def test_an_anchor_in_the_folder_would_be_put_back_with_it(tmp_path: Path) -> None:
     with pytest.raises(SeriesError, match="would be in the folder of the series"):
         story.published(tmp_path / "clinic", 1, story.policy(tmp_path / "clinic" / "anchor"))

@@ -7,7 +7,8 @@ was written, which is said. A series that does not is an older copy, or another 
 is out already would be made from it, so it is refused.
 
 Which anchor a series has, its own catalog tells. One that lost its chain, or has another one, may name none; so the
-state folder notes as well what was last published from which folder.
+state folder notes as well what was last published from which folder. And an older copy has an older policy, which may
+name another anchor than the present one: so a series that changes its anchor leaves word at the former one.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from reissue.errors import NotContinued, SeriesError, StorageError, count_of, listed
-from reissue.ledger.chain import ADOPTED, BEGAN, CREATED, RESTORED, RESUMED, Link
+from reissue.ledger.chain import CREATED, RESTORED, RESUMED, Link
 from reissue.ledger.durable import PRIVATE_FILE, move, storage, write_text
 from reissue.ledger.record import canonical
 
@@ -63,14 +64,17 @@ class Anchor:
     """Whether the policy names it. By default a missing one is said; one that the policy names must be there."""
     note: Path | None = None
     """Where the state folder has what was last published from the folder of the series."""
+    former: Path | None = None
+    """Where the anchor was, in the state folder, if the policy has not always named one."""
 
     @classmethod
     def of(cls, series: str, asked: str | None, root: Path) -> Anchor:
         """The anchor of a series, at the place that the policy asks for or in the state folder of the user."""
-        if asked is not None:
-            return cls(Path(asked).expanduser(), asked=True, note=note_of(root))
         state = state_folder()
-        return cls(state and state / "anchors" / f"{series[:32]}.json", asked=False, note=note_of(root))
+        own = state and state / "anchors" / f"{series[:32]}.json"
+        if asked is not None:
+            return cls(Path(asked).expanduser(), asked=True, note=note_of(root), former=own)
+        return cls(own, asked=False, note=note_of(root))
 
     def read(self) -> Known | None:
         """What it knows; None where there is none."""
@@ -90,10 +94,24 @@ class Anchor:
             new.unlink(missing_ok=True)  # of somebody who died; there is one writer
             write_text(new, canonical(body), PRIVATE_FILE)
             move(new, self.place)
-        if self.note is not None:
-            with suppress(OSError):  # it is looked at only where there is no anchor, and need not outlast a power cut
-                self.note.parent.mkdir(parents=True, exist_ok=True)
-                self.note.write_text(canonical(body))
+        for note in (self.note, self.former):
+            # They are looked at only where there is no anchor, or by an older copy, and need not outlast a power cut.
+            with suppress(OSError):
+                if note is not None and (note == self.note or note.exists()):
+                    note.parent.mkdir(parents=True, exist_ok=True)
+                    note.write_text(canonical(body))
+
+    def leave_word(self, last: Known) -> None:
+        """Keep the last head where the anchor of the series was formerly, if it is still there."""
+        known = None if self.place is None else _read(self.place, or_damaged=True)
+        if known is not None and known.series == last.series:
+            self.write(last)
+
+    def remove(self) -> None:
+        """Take back an anchor that nothing names."""
+        if self.asked and self.place is not None:
+            with suppress(OSError):
+                self.place.unlink(missing_ok=True)
 
     def check(self, present: Callable[[], Present], shown: str, *, writing: bool = True) -> str | None:
         """Raise NotContinued unless the series goes on from what the anchor knows; what there is to say, if anything.
@@ -109,34 +127,41 @@ class Anchor:
             return f"{error.what} An older copy of the series would not be noticed."
         noted = _read(self.note) if known is None and self.note is not None else None
         links, release = present()
+        if known is not None:
+            return self._compared(known, links, release, shown)
         if noted is not None:
-            return replace(self, place=self.note)._compared(noted, links, release, shown)
-        if known is None:
-            if all(link.kind in (CREATED, ADOPTED, BEGAN) for link in links):
-                return None  # the chain has just begun: there was nothing to be kept
-            if self.asked or self.place is None:
-                raise NotContinued(
-                    f"The series in '{shown}' has no anchor: there is no file '{self.place}', which its policy names.",
-                    hint=f"put it back where it was. {_SETTLE}",
-                )
+            replace(self, place=self.note)._compared(noted, links, release, shown)
+        anew = " One is kept there from now on." if writing else ""
+        if self.asked and all(link.kind == CREATED for link in links):
             return (
-                f"No anchor of this series was found in '{self.place.parent}', so nothing vouches for what it was "
-                "before now: an older copy would not be noticed."
-            ) + (" One is kept there from now on." if writing else "")
-        return self._compared(known, links, release, shown)
+                f"There is no anchor '{self.place}', which the policy of the series in '{shown}' names: whoever "
+                f"created the series was stopped, or the file was removed.{anew}"
+            )
+        if self.asked or self.place is None:
+            raise NotContinued(
+                f"The series in '{shown}' has no anchor: there is no file '{self.place}', which its policy names.",
+                hint=f"put it back where it was. {_SETTLE}",
+            )
+        vouches = (
+            "only a note of what was last published from its folder"
+            if noted is not None
+            else "so nothing vouches for what it was before now: an older copy would not be noticed"
+        )
+        return f"No anchor of this series was found in '{self.place.parent}', {vouches}.{anew}"
 
     def known_of(self, links: Sequence[Link], shown: str) -> Known | None:
         """What is known of a series for which it is to be settled how it goes on; NotContinued if it is another one.
 
-        Of an anchor that is damaged nothing is known. What was last published from the folder counts if it was this
+        Of an anchor that is damaged nothing is known. What the state folder knows besides counts if it is of this
         series.
         """
         known = None if self.place is None else _read(self.place, or_damaged=True)
         if known is not None:
             self._refuse_of_another(known, links, shown)
             return known
-        noted = None if self.note is None else _read(self.note, or_damaged=True)
-        return noted if noted is not None and noted.series == links[0].head else None
+        noted = [_read(place, or_damaged=True) for place in (self.note, self.former) if place is not None]
+        own = [one for one in noted if one is not None and one.series == links[0].head]
+        return max(own, key=lambda one: one.link, default=None)
 
     def _refuse_of_another(self, known: Known, links: Sequence[Link], shown: str) -> None:
         if known.series != links[0].head:
@@ -215,10 +240,11 @@ def refuse_known(asked: str | None, root: Path, shown: str) -> None:
         )
 
 
-def refuse_taken(asked: str | None, root: Path) -> None:
+def refuse_taken(asked: str | None, root: Path, links: Sequence[Link] = ()) -> None:
     """Raise SeriesError if the file that a policy names as its anchor is there before the series in a folder has one.
 
-    Or if it would be in that folder: whoever puts an older copy of it in place would put it back as well.
+    Or if it would be in that folder: whoever puts an older copy of it in place would put it back as well. One that the
+    series, which has these `links`, had formerly will do.
     """
     if asked is None:
         return
@@ -228,11 +254,17 @@ def refuse_taken(asked: str | None, root: Path) -> None:
             f"The anchor '{place}' would be in the folder of the series, and be put back with it.",
             hint="name a file elsewhere, best on another disk.",
         )
-    if place.exists():
+    if place.exists() and not _is_of(place, links):
         raise SeriesError(
             f"There is a file '{place}' already, so it cannot become the anchor of this series.",
             hint="name a file that does not exist yet: each series has an anchor of its own.",
         )
+
+
+def _is_of(place: Path, links: Sequence[Link]) -> bool:
+    """Whether a file is an anchor that a series with these links goes on from."""
+    known = _read(place, or_damaged=True) if links else None
+    return known is not None and known.series == links[0].head and known.within(links)
 
 
 def refuse_restored(links: Sequence[Link], shown: str) -> None:

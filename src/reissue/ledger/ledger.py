@@ -47,7 +47,7 @@ from reissue.errors import (
     listed,
 )
 from reissue.ledger import catalog, chain
-from reissue.ledger.anchor import Anchor, Known, refuse_known, refuse_restored, refuse_taken
+from reissue.ledger.anchor import Anchor, Known, anchor_in, refuse_known, refuse_restored, refuse_taken
 from reissue.ledger.backups import Backup, Progress, back_up
 from reissue.ledger.creation import create_series, migrate, refuse_unless_series
 from reissue.ledger.durable import is_own_file, names_in, saying, storage
@@ -96,6 +96,7 @@ from reissue.ledger.transactions import (
     amend_policy,
     before_release,
     blobs_of,
+    last_policy,
     last_policy_row,
     last_release,
     replace_people,
@@ -259,13 +260,15 @@ class Ledger:
             return
         refuse_restored(links, self._shown)
         anchor, (release, _) = self._anchor(), self._database.read(last_release)
-        if said := anchor.check(lambda: (links, release), self._shown):
+        # A chain that begins with this very call was never kept anywhere.
+        if found and (said := anchor.check(lambda: (links, release), self._shown)):
             warnings.warn(said, ReissueWarning, stacklevel=4)
         self._put_in_order()
         if said := anchor.behind(found, self._shown):
             warnings.warn(said, ReissueWarning, stacklevel=4)
         if said or links != found:
             self._keep_outside()
+            self._leave_word()
 
     def _first_look(self, connection: sa.Connection) -> tuple[Mark, list[chain.Link], int]:
         mark = self._database.mark(connection)
@@ -302,6 +305,16 @@ class Ledger:
 
     def _keep_outside(self) -> None:
         """Write the anchor, for the holder of the lock. In the state folder of the user that need not succeed."""
+        known, anchor = self._known_here(), self._anchor()
+        try:
+            anchor.write(known)
+        except StorageError as error:
+            if anchor.asked:
+                raise
+            warnings.warn(f"{error.what} An older copy would not be noticed.", ReissueWarning, stacklevel=4)
+
+    def _known_here(self) -> Known:
+        """What an anchor is to know now."""
         link, (release, public) = self._database.read(lambda one: (chain.last(one), last_release(one)))
         if link is None:
             raise InternalError("there is no chain to keep the head of")
@@ -309,13 +322,17 @@ class Ledger:
             self._links = [*self._links, link]
         elif link != self._links[-1]:
             self._links = self._database.read(chain.every)
-        anchor = self._anchor()
-        try:
-            anchor.write(Known(self._links[0].head, link.number, link.head, release, public))
-        except StorageError as error:
-            if anchor.asked:
-                raise
-            warnings.warn(f"{error.what} An older copy would not be noticed.", ReissueWarning, stacklevel=4)
+        return Known(self._links[0].head, link.number, link.head, release, public)
+
+    def _leave_word(self) -> None:
+        """Tell the anchors that earlier policies named how far the series is: that is where an older copy looks."""
+        policies, known = self._database.read(rows_of(catalog.POLICIES)), self._known_here()
+        for asked in sorted({place for row in policies if (place := anchor_in(row.toml))} - {self.anchor_file}):
+            try:
+                Anchor.of(known.series, asked, self._layout.root).leave_word(known)
+            except StorageError as error:
+                said = f"{error.what} An older copy, whose policy names it, would not be noticed."
+                warnings.warn(said, ReissueWarning, stacklevel=4)
 
     @_explained
     def head(self) -> chain.Link | None:
@@ -347,26 +364,51 @@ class Ledger:
             raise ParameterError(
                 "The 'reason' parameter of amend must say why the policy changes. Got an empty text instead."
             )
-        layout = self._layout
-        if anchor != self.anchor_file:
-            refuse_taken(anchor, layout.root)
+        layout, failure = self._layout, "The new policy was not recorded"
 
         def prepare() -> Prepared[None]:
             staged, text = stage_policy(layout, toml)
-            return Prepared(partial(amend_policy, toml=toml, reason=reason, staged=staged), [text])
+            return Prepared(partial(change, staged=staged), [text])
+
+        def change(connection: sa.Connection, staged: str) -> None:
+            # Of the new one nobody else knows yet: another copy of the folder shows at the former one.
+            former.check(lambda: (self._links, last_release(connection)[0]), self._shown)
+            amend_policy(connection, toml, reason, staged)
 
         with self.writing():  # goes on from the anchor there was
-            self.anchor_file, before = anchor, self.anchor_file
-            try:
+            former = self._anchor()
+            with self._anchored_at(anchor, failure):
                 self._change(
                     prepare,
-                    failure="The new policy was not recorded",
+                    failure=failure,
                     unfinished="The new policy is recorded, but what belongs to it could not be finished yet",
                 )
+        return self.policy
+
+    @contextmanager
+    def _anchored_at(self, anchor: str | None, failure: str) -> Iterator[None]:
+        """Let a policy that is recorded in the block name another anchor, which is there before anything needs it."""
+        if anchor == self.anchor_file:
+            yield
+            return
+        before, version = self.anchor_file, self._database.read(last_policy)
+        with saying(failure):
+            refuse_taken(anchor, self._layout.root, self._links)
+            self.anchor_file = anchor
+            try:
+                self._keep_outside()
             except BaseException:
                 self.anchor_file = before
                 raise
-        return self.policy
+        try:
+            yield
+        except BaseException:
+            with suppress(SeriesError):
+                if self._database.read(last_policy) == version:
+                    self._anchor().remove()
+                    self.anchor_file = before
+            raise
+        self._leave_word()
 
     @_explained
     def policy_file_differs(self) -> bool:

@@ -27,8 +27,9 @@ import sqlalchemy as sa
 from reissue.errors import ReissueWarning
 from reissue.ledger import Entry, Ledger, Record, Resumption, chain, staging
 from reissue.ledger import people_parts as people
-from reissue.ledger.anchor import note_of
+from reissue.ledger.anchor import Anchor, Known, note_of
 from reissue.ledger.sqlite import Database
+from reissue.ledger.transactions import last_release
 from reissue.model.memory import KEPT
 
 staging.SMALL = 200
@@ -101,15 +102,16 @@ def copied(base: Path, folder: Path) -> Path:
 
 
 def reseal(folder: Path) -> None:
-    """Write another chain from beginning to end, as somebody could who changed rows and can write to the folder."""
+    """Write another chain from beginning to end, and the anchor, as somebody could who changed rows."""
 
-    def anew(connection: sa.Connection) -> None:
+    def anew(connection: sa.Connection) -> Known:
         for table in ("seals", "links"):
             connection.execute(sa.text(f"DELETE FROM {table}"))
-        chain.append_all(connection, chain.CREATED)
+        link = chain.append_all(connection, chain.CREATED)
+        return Known(link.head, link.number, link.head, *last_release(connection))
 
-    Database(folder / "private" / "catalog.sqlite", str(folder)).write(anew)
-    Path(anchor_of(folder)).unlink()
+    known = Database(folder / "private" / "catalog.sqlite", str(folder)).write(anew)
+    Anchor.of(known.series, anchor_of(folder), folder.resolve()).write(known)
 
 
 def unchain(folder: Path) -> None:

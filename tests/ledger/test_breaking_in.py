@@ -175,6 +175,59 @@ def test_a_pipe_for_a_table(scene: Scene) -> None:
         signal.alarm(0)
 
 
+@pytest.mark.parametrize("instead", ["pipe", "link", "folder"])
+def test_something_else_for_a_table_is_named_by_verify_and_by_a_backup(instead: str, scene: Scene) -> None:
+    """Nobody waits for a pipe, and nothing is copied, or forgotten, through a link."""
+    path = next((scene.folder / "private" / "blobs").iterdir())
+    elsewhere = path.rename(scene.folder.parent / "table.parquet")
+    {"pipe": os.mkfifo, "link": lambda place: place.symlink_to(elsewhere), "folder": Path.mkdir}[instead](path)
+    signal.alarm(60)
+    try:
+        found = [str(one) for one in verify(scene.folder)]
+        assert f"private/blobs/{path.name}: it is not a plain file" in found
+        with pytest.raises(SeriesDamaged, match=f"{path.name} is not a plain file"):
+            ri.backup(scene.folder, scene.folder.parent / "backup")
+    finally:
+        signal.alarm(0)
+
+
+@pytest.mark.parametrize("instead", ["nothing", "folder"])
+def test_a_series_without_its_catalog_is_damaged(instead: str, scene: Scene) -> None:
+    """And not a folder in which one could be created."""
+    catalog(scene).unlink()
+    if instead == "folder":
+        catalog(scene).mkdir()
+    before = scene.bytes()
+    for given in (None, story.policy(None)):
+        with pytest.raises(SeriesDamaged, match=r"private/catalog\.sqlite is missing"):
+            story.published(scene.folder, NEXT, given)
+    assert scene.bytes() == before
+
+
+TABLE = "release_number = 2 AND name = 'snapshot'"
+MIXED_UP = {
+    "another table": f"UPDATE blobs SET sha256 = (SELECT sha256 FROM blobs WHERE name = 'domain') WHERE {TABLE}",
+    "that of another release": "UPDATE blobs SET sha256 = (SELECT sha256 FROM blobs WHERE release_number = 1 AND "
+    f"name = 'snapshot') WHERE {TABLE}",
+    "none": f"DELETE FROM blobs WHERE {TABLE}",
+}
+
+
+@pytest.mark.parametrize("name", MIXED_UP)
+def test_readers_believe_no_edited_catalog_either(name: str, scene: Scene, run: Run) -> None:  # noqa: F811
+    """An audit of the tables of another release would find nothing, or fail."""
+    with ri.open(scene.folder) as series:
+        assert series.private.members(2).height
+        edit(scene, MIXED_UP[name])
+        for read in (series.published, series.audit, lambda: series.private.members(2), lambda: series.utility(2)):
+            with pytest.raises(SeriesDamaged, match="the private tables of release 2: it is not as it was written"):
+                read()
+    for command in ("audit", "utility"):
+        told = run(command, scene.folder, "--json")
+        assert told.code == 3
+        assert told.data["error"]["kind"] == "SeriesDamaged"
+
+
 def test_rows_missing_from_the_catalog_delete_no_tables(scene: Scene) -> None:
     before = {path: content for path, content in scene.bytes().items() if path.suffix == ".parquet"}
     edit(scene, "DELETE FROM blobs")
@@ -270,6 +323,40 @@ def test_what_waits_is_not_published_when_it_was_changed(unfinished: Scene) -> N
     assert "public/0004/table.parquet: its bytes have changed since it was written" in str(error.value)
     assert not (unfinished.folder / "public" / "0004").exists()
     assert table.exists()
+
+
+@pytest.mark.parametrize("there", ["an empty folder", "another table", "a file"])
+def test_what_waits_is_not_swept_when_something_is_in_its_way(there: str, unfinished: Scene) -> None:
+    """What waits is all there is of a release that counts as out."""
+    place = unfinished.folder / "public" / "0004"
+    place.touch() if there == "a file" else place.mkdir()
+    if there == "another table":
+        for path in (unfinished.folder / "public" / "0003").iterdir():
+            shutil.copy(path, place)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(SeriesDamaged, match=r"public/0004 is in the way of a release whose files wait"):
+            story.published(unfinished.folder, NEXT + 1)
+        place.rename(unfinished.folder.parent / "away")
+        story.published(unfinished.folder, NEXT + 1)
+    assert story.files_under(place) == unfinished.sound[0]
+    assert verify(unfinished.folder) == []
+
+
+def test_what_comes_in_the_way_during_a_publication(scene: Scene) -> None:
+    with pytest.raises(SeriesDamaged, match=r"Release 4 is committed, but .* public/0004 is in the way"):
+        at_commit(scene, lambda: (scene.folder / "public" / "0004").mkdir())
+    assert len(list((scene.folder / "private" / "staging").glob("*/public/table.parquet"))) == 1
+
+
+def test_what_waits_and_is_in_its_place_too_is_swept(unfinished: Scene) -> None:
+    """As in a copy of the folder that was made while the move was under way."""
+    (waiting,) = (unfinished.folder / "private" / "staging").glob("*/public")
+    shutil.copytree(waiting, unfinished.folder / "public" / "0004")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        story.published(unfinished.folder, NEXT + 1)
+    assert story.files_under(unfinished.folder / "public" / "0004") == unfinished.sound[0]
 
 
 def test_what_waits_goes_out_otherwise(unfinished: Scene) -> None:

@@ -15,11 +15,14 @@ import pytest
 from breakin_story import Scene
 from profiles import seeds
 
-from reissue.errors import NotContinued, PolicyChanged, ReissueError, SeriesError, StorageError
+import reissue as ri
+from reissue.errors import InternalError, NotContinued, PolicyChanged, ReissueError, SeriesError, StorageError
 from reissue.ledger import verify
+from reissue.ledger.verification import verify_path
 
 FLIPS, CUTS = 50, 5
 """So many for each seed: 200 and 20 in the quick run, 2,000 and 200 in the thorough one."""
+PAGE = 4096
 HEADER = 100
 """The first bytes of a database, of which each says something about all others."""
 
@@ -66,6 +69,59 @@ def test_harmless_or_refused(seed: int, scene: Scene) -> None:
         outcomes.append(outcome(scene, path, f"{scene.shown(path)}, {how}"))
     scene.restore()
     assert set(outcomes) == {"harmless", "refused"}
+
+
+def worse(random: Random, content: bytes) -> tuple[bytes, str]:
+    """A catalog as a failing disk leaves it: a stretch of zeros or of anything, two pages exchanged, many bits."""
+    changed, at, size = bytearray(content), random.randrange(len(content)), random.choice([1, 8, 64, 512, PAGE])
+    kind = random.choice(["zeros", "anything", "pages", "bits"])
+    if kind == "zeros":
+        changed[at : at + size] = bytes(len(content[at : at + size]))
+    elif kind == "anything":
+        changed[at : at + size] = random.randbytes(len(content[at : at + size]))
+    elif kind == "pages":
+        one, other = (PAGE * random.randrange(len(content) // PAGE) for _ in range(2))
+        changed[one : one + PAGE], changed[other : other + PAGE] = (
+            content[other : other + PAGE],
+            content[one : one + PAGE],
+        )
+    else:
+        for _ in range(20):
+            changed[random.randrange(len(content))] ^= 1 << random.randrange(8)
+    return bytes(changed), f"{kind} at {at}, {size} long"
+
+
+@pytest.mark.parametrize("seed", seeds(4, 40))
+def test_a_catalog_in_pieces(seed: int, scene: Scene) -> None:
+    """Whoever reads, verifies, copies or publishes gets an answer, whatever is left of the catalog."""
+    random, catalog, refused = Random(seed), scene.folder / "private" / "catalog.sqlite", 0
+    for _ in range(10):
+        scene.restore()
+        content, how = worse(random, scene.before[catalog])
+        catalog.write_bytes(content)
+        for read in (verify_path, looked_at, copied):
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    read(scene.folder)
+            except ReissueError as error:
+                assert not isinstance(error, InternalError), how
+                assert "CANARY" not in str(error), how
+            except BaseException as error:
+                raise AssertionError(f"{how}: {read.__name__}: {error!r}") from error
+        refused += attempt(scene, story.NEXT, how) is not None
+    scene.restore()
+    assert refused
+
+
+def looked_at(folder: Path) -> None:
+    with ri.open(folder) as series:
+        assert series.releases and series.policies() and series.head
+        series.published()
+
+
+def copied(folder: Path) -> None:
+    ri.backup(folder, folder.parent.parent / "backup", force=True)
 
 
 def outcome(scene: Scene, path: Path, where: str) -> str:

@@ -20,7 +20,7 @@ from ledger_process import ENVIRONMENT
 from ledger_story import AMENDED, copied, created, entry, opened, state
 
 from reissue.errors import ReissueWarning, SeriesLocked
-from reissue.ledger import verify
+from reissue.ledger import chain, verify
 from reissue.ledger.transactions import add_event, last_release
 
 HOLD = """
@@ -132,8 +132,8 @@ def test_readers_do_not_wait_for_an_open_transaction(clinic: Path) -> None:
     before = state(clinic)
     with opened(clinic) as writer, writer.writing():
 
-        def change(connection: object) -> None:
-            add_event(connection, "amended", "not yet")  # type: ignore[arg-type]
+        def change(connection: sa.Connection) -> None:
+            chain.append(connection, chain.AMENDED, [add_event(connection, "amended", "not yet")])
             assert state(clinic) == before
             assert verify(clinic) == []
 

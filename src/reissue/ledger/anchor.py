@@ -132,7 +132,7 @@ class Anchor:
         if noted is not None:
             replace(self, place=self.note)._compared(noted, links, release, shown)
         anew = " One is kept there from now on." if writing else ""
-        if self.asked and all(link.kind == CREATED for link in links):
+        if self.asked and not release and all(link.kind == CREATED for link in links):
             return (
                 f"There is no anchor '{self.place}', which the policy of the series in '{shown}' names: whoever "
                 f"created the series was stopped, or the file was removed.{anew}"

@@ -207,17 +207,19 @@ def _opened(kept: Kept) -> Iterator[tuple[BinaryIO, int]]:
     """A file from the first place where it is, and its size; no link is followed."""
     for place in kept.places:
         try:
-            descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            # Whoever opens a pipe would wait for ever.
+            descriptor = os.open(place, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
             raise _not_plain(kept) from None
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode):
+            os.close(descriptor)
+            raise _not_plain(kept)
         with os.fdopen(descriptor, "rb") as file:
-            facts = os.fstat(descriptor)
-            if not stat.S_ISREG(facts.st_mode):
-                raise _not_plain(kept)
             yield file, facts.st_size
         return
     raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), kept.name)

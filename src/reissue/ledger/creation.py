@@ -21,7 +21,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from reissue.errors import NotASeries, SeriesError, SeriesLocked, count_of
+from reissue.errors import NotASeries, SeriesDamaged, SeriesError, SeriesLocked, count_of
 from reissue.ledger import catalog, chain
 from reissue.ledger.durable import (
     PRIVATE_FILE,
@@ -36,7 +36,7 @@ from reissue.ledger.durable import (
     sync_folder,
     write_text,
 )
-from reissue.ledger.layout import Layout
+from reissue.ledger.layout import Layout, is_blob_name, is_release_name
 from reissue.ledger.people_parts import StoredIds
 from reissue.ledger.record import Entry, canonical
 from reissue.ledger.sqlite import Database
@@ -175,9 +175,16 @@ def migrate(database: Database) -> None:
 
 
 def refuse_unless_series(layout: Layout, shown: str) -> None:
-    """Raise NotASeries if a folder has no catalog."""
+    """Raise NotASeries if a folder has no catalog; SeriesDamaged if something else in it shows that it had one."""
     if layout.catalog.is_file():
         return
+    own = layout.relative(layout.catalog)
+    if any(map(is_blob_name, names_in(layout.blobs))) or any(map(is_release_name, names_in(layout.public))):
+        raise SeriesDamaged(
+            f"The series in '{shown}' has no catalog: {own} is missing, or is not a file.",
+            hint="restore the series from a backup with `reissue restore`. `reissue verify <folder>/public` checks the "
+            "releases by themselves.",
+        )
     first = "check the path. "
     if not layout.root.is_dir():
         why = "there is no such folder"
@@ -185,7 +192,7 @@ def refuse_unless_series(layout: Layout, shown: str) -> None:
         why = "its creation was interrupted before it was complete, and nothing of it is kept"
         first = "begin again. "
     else:
-        why = f"it has no file {layout.relative(layout.catalog)}"
+        why = f"it has no file {own}"
     raise NotASeries(
         f"There is no series in '{shown}': {why}.",
         hint=f"{first}To create a series there, give a policy: `reissue publish <folder> <table> --policy <file>` or "

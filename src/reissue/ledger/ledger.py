@@ -143,6 +143,7 @@ class Ledger:
         self._lock = WriterLock(self._layout.lock, shown)
         self._files = TableFiles(self._layout, shown)
         self._ids = StoredIds(self._files, self._database)
+        self._seen_whole: tuple[object, ...] = ()
 
     def __repr__(self) -> str:
         return f"Ledger('{self._shown}')"
@@ -282,8 +283,10 @@ class Ledger:
 
     def require_whole(self) -> None:
         """Raise SeriesDamaged unless the catalog is as it was sealed; whoever writes has seen that already."""
-        if not self._lock.held:
-            self._database.read(partial(chain.require_whole, shown=self._shown))
+        if self._lock.held or (now := self._database.fingerprint()) == self._seen_whole:
+            return
+        self._database.read(partial(chain.require_whole, shown=self._shown))
+        self._seen_whole = now
 
     def _refuse_changed_in_waiting(self) -> None:
         """Raise SeriesDamaged if what a dead writer left to be moved is not what was committed."""
@@ -482,6 +485,7 @@ class Ledger:
 
         Those of a release whose members are lost are those of the release before, which are `inherited`.
         """
+        self.require_whole()  # which table is whose, the catalog says
         this = rows_of(catalog.ONE_RELEASE, release=number)
         found, rows = self._database.read(lambda one: (blobs_of(one, number), this(one)))
         row = rows[0] if rows else self._release_row(number)
@@ -556,6 +560,7 @@ class Ledger:
 
     def ids(self) -> pl.Series:
         """The id of everybody, in the order of their numbers from 0; null for a person who was forgotten."""
+        self.require_whole()
         return self._ids.all()
 
     def next_number(self) -> int:

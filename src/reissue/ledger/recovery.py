@@ -26,6 +26,7 @@ from reissue.ledger.durable import (
     new_folder,
     remove_file,
     remove_tree,
+    sha256_of,
     sync_folder,
 )
 from reissue.ledger.layout import Layout, is_blob_name, is_release_name, is_staged_name, release_name
@@ -181,12 +182,30 @@ def _restore_empty_folders(layout: Layout, known: Known) -> None:
 
 def _finish_moves(layout: Layout, known: Known) -> None:
     """Move committed files from staging/ to their place."""
-    present = set(names_in(layout.public))
+    present, waiting = set(names_in(layout.public)), set(names_in(layout.staging))
     for name, staged in known.releases.items():
-        if name not in present and is_own_folder(source := layout.staged_release(staged)):
+        if staged not in waiting or not is_own_folder(source := layout.staged_release(staged)):
+            continue
+        if name not in present:
             move(source, layout.public / name)
+        elif not _same(source, layout.public / name):  # what waits is all there is of the release, and would be swept
+            raise SeriesDamaged(
+                f"public/{name} is in the way of a release whose files wait in {layout.relative(source)}.",
+                hint=f"somebody put it there. Move public/{name} away, and let the files be moved to their place with "
+                "`reissue resume <series>`.",
+            )
     if known.policy and is_own_file(amended := layout.staged_policy(known.policy)):
         move(amended, layout.policy)
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Whether two folders hold the same files, as when both were copied while a move was under way."""
+    names = names_in(one)
+    return is_own_folder(other) and names == names_in(other) and all(_equal(one / name, other / name) for name in names)
+
+
+def _equal(one: Path, other: Path) -> bool:
+    return is_own_file(one) and is_own_file(other) and sha256_of(one) == sha256_of(other)
 
 
 def _sweep(layout: Layout, known: Known) -> None:

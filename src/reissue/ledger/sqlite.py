@@ -108,6 +108,10 @@ class Database:
         file = self._path.stat().st_ino if self._path.exists() else 0
         return Mark(connection.info.setdefault("mark", object()), version, file)
 
+    def fingerprint(self) -> tuple[object, ...]:
+        """Changes with the files of the database, so that who has looked at them need not look again."""
+        return *self._fingerprint(), *_facts(self._log)
+
     def let_go(self) -> None:
         """Close the connection that calls share, and with it the log if nobody else is on it; a next call opens one."""
         self._shared.close()
@@ -183,8 +187,7 @@ class Database:
         )
 
     def _fingerprint(self) -> tuple[int, int, int]:
-        facts = self._path.stat()
-        return facts.st_ino, facts.st_size, facts.st_mtime_ns
+        return _facts(self._path)
 
     def _changed_since(self, before: tuple[int, int, int], logged: bool) -> bool:
         return not logged and (self.has_log or self._fingerprint() != before)
@@ -342,6 +345,15 @@ class _Shared(threading.local):
 
 _LEFT_TO_PARENTS: list[sa.Connection] = []
 """Connections that a forked child inherited: closing them there would take the parent's locks and log away."""
+
+
+def _facts(path: Path) -> tuple[int, int, int]:
+    """What changes with a file."""
+    try:
+        facts = path.stat()
+    except FileNotFoundError:
+        return 0, 0, 0
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
 def _size(path: Path) -> int:

@@ -122,9 +122,9 @@ def verify_series(
         with chain.explaining(database, shown):
             present = database.read(_Present.read)
             said = unfinished(layout, database.read(Known.read))
+            asked = anchor_in(present.policy) if anchor is None else anchor
         found.remarks += [said] if said else []
         head, releases = str(present.links[-1]) if present.links else None, present.releases
-        asked = anchor_in(present.policy) if anchor is None else anchor
         _check_outside(found, database, present.links, asked, layout.root, shown)
         problem = expect and expect.missing({link.number: link.head for link in present.links}, "link")
     except SeriesDamaged as damage:

@@ -85,6 +85,19 @@ def test_wide_lines_and_many_of_them(tmp_path: Path, little: None) -> None:
             read_table(tmp_path / name)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_more_columns_than_any_table_has(ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few bytes, and gigabytes of memory for what belongs to each column."""
+    path = tmp_path / f"wide.{ending}"
+    if ending == "csv":
+        path.write_text(",".join(f"c{n}" for n in range(room.MOST_COLUMNS + 1)) + "\n")
+    else:
+        monkeypatch.setattr(room, "MOST_COLUMNS", 20)
+        pl.DataFrame({f"c{n}": [n] for n in range(21)}).write_parquet(path)
+    with pytest.raises(TableError, match=f"has {room.MOST_COLUMNS + 1:,} columns, and a table may have at most"):
+        read_table(path)
+
+
 def test_a_packed_file_is_unpacked_as_far_as_it_fits(
     tmp_path: Path, little: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,8 @@ CELL = 16
 """What a text takes in memory beside its letters, and more than a number takes."""
 UNNOTICED = 32 << 20
 """A table below this size fits anywhere."""
+MOST_COLUMNS = 100_000
+"""No table about people has more. Each costs thousands of bytes and some time, whatever is in it."""
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _AMOUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?\s*", re.I)
@@ -50,7 +52,12 @@ class Extent(NamedTuple):
 
 
 def check_room(name: str, extent: Extent) -> None:
-    """Refuse a table that would not fit into memory."""
+    """Refuse a table that would not fit into memory, or has more columns than any table about people."""
+    if extent.columns > MOST_COLUMNS:
+        raise TableError(
+            f"'{name}' has {extent.columns:,} columns, and a table may have at most {MOST_COLUMNS:,}.",
+            hint="leave out columns that are not needed, and check that rows and columns were not exchanged.",
+        )
     needed = TIMES * extent.size
     if extent.size < UNNOTICED or needed <= (there := memory()):
         return

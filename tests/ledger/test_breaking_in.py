@@ -243,6 +243,22 @@ def test_nor_in_a_series_that_was_never_sealed(scene: Scene) -> None:
     refuses(scene, "knows nothing of")
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_the_private_folder_of_another_series(more: int, tmp_path: Path) -> None:
+    """Under the same policy, sound in itself, and the last word of its own anchor; but it knows other people."""
+    for name, last in (("north", 2), ("south", 2 + more)):
+        for number in range(1, last + 1):
+            people = story.table(number).with_columns(pl.col("person") + name)
+            ri.publish(tmp_path / name, people, story.policy(None) if number == 1 else None, time=story.time(number))
+    shutil.rmtree(tmp_path / "north" / "private")
+    shutil.copytree(tmp_path / "south" / "private", tmp_path / "north" / "private")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that a release is not in public/ yet
+        with pytest.raises(SeriesDamaged, match=r"(?s)public/0002/release\.json is not the record .* of different"):
+            ri.publish(tmp_path / "north", story.table(3))
+    assert not verify_path(tmp_path / "north").intact
+
+
 # Readers
 
 
@@ -335,7 +351,9 @@ def test_what_waits_is_not_swept_when_something_is_in_its_way(there: str, unfini
             shutil.copy(path, place)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(SeriesDamaged, match=r"public/0004 is in the way of a release whose files wait"):
+        with pytest.raises(
+            SeriesDamaged, match=r"public/0004 is in the way|public/0004/release\.json is not the record"
+        ):
             story.published(unfinished.folder, NEXT + 1)
         place.rename(unfinished.folder.parent / "away")
         story.published(unfinished.folder, NEXT + 1)

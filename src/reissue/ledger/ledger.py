@@ -51,7 +51,7 @@ from reissue.ledger.anchor import Anchor, Known, anchor_in, refuse_known, refuse
 from reissue.ledger.backups import Backup, Progress, back_up
 from reissue.ledger.creation import create_series, migrate, refuse_unless_series
 from reissue.ledger.durable import is_own_file, names_in, saying, storage
-from reissue.ledger.layout import PARQUET, RECORD, Layout, is_staged_name, release_name
+from reissue.ledger.layout import PARQUET, RECORD, Layout, is_release_name, is_staged_name, release_name
 from reissue.ledger.lock import WriterLock
 from reissue.ledger.people_parts import StoredIds
 from reissue.ledger.record import (
@@ -241,6 +241,7 @@ class Ledger:
         """See that the series is whole and goes on from its anchor; then bring it into order."""
         refuse_links(self._layout)
         self._mark, found, version = self._database.read(self._first_look)
+        self._refuse_other_releases()
         if not found:
             if not settling:
                 refuse_known(self.anchor_file, self._layout.root, self._shown)
@@ -270,6 +271,21 @@ class Ledger:
         if said or links != found:
             self._keep_outside()
             self._leave_word()
+
+    def _refuse_other_releases(self) -> None:
+        """Raise SeriesDamaged if public/ is that of another series: its people are not those that are known here."""
+        numbers = [int(name) for name in names_in(self._layout.public) if is_release_name(name)]
+        record = self._layout.release(max(numbers, default=0)) / RECORD
+        if not is_own_file(record):
+            return
+        rows = self._database.read(rows_of(catalog.ONE_RELEASE, release=max(numbers)))
+        if rows and rows[0].record.encode() != record.read_bytes():
+            raise SeriesDamaged(
+                f"{self._layout.relative(record)} is not the record of release {max(numbers)} that the catalog has.",
+                problems=["it was changed, or the folders private and public are of different series"],
+                hint="put the file back, or the folder that belongs to the other one; `reissue verify` shows what else "
+                "differs.",
+            )
 
     def _first_look(self, connection: sa.Connection) -> tuple[Mark, list[chain.Link], int]:
         mark = self._database.mark(connection)

@@ -45,35 +45,38 @@ class FileFacts:
 
 def write_public(frame: pl.DataFrame, path: Path) -> FileFacts:
     """Write and sync a public file."""
-    nested = sum(dtype.is_nested() for dtype in frame.schema.values())
+    dtypes = frame.dtypes
+    nested = sum(dtype.is_nested() for dtype in dtypes)
     if nested:
         raise InternalError(f"{nested} public columns hold lists or structures; they must be flat")
-    if all(dtype in _TOLD or isinstance(dtype, pl.Enum) for dtype in frame.schema.values()):
+    if all(dtype in _TOLD or isinstance(dtype, pl.Enum) for dtype in dtypes):
         # Polars takes an enumeration for a list of strings that is made already, and need not look at every cell.
         coded = frame.with_columns(pl.col(pl.Enum).to_physical())
-        columns = {
-            column.name: _those_that_occur(dtype, column) if isinstance(dtype, pl.Enum) else column
-            for dtype, column in zip(frame.dtypes, coded, strict=True)
-        }
-        return _write(pl.LazyFrame(columns), path, public=True)
+        columns = [
+            _those_that_occur(dtype, column, codes) if isinstance(dtype, pl.Enum) else column
+            for dtype, column, codes in zip(dtypes, frame, coded, strict=True)
+        ]
+        return _write(pl.DataFrame(columns).lazy(), path, public=True)
     plain = frame.lazy().with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
     return _write(plain, path, public=True, keep_types=True)
 
 
-def _those_that_occur(labels: pl.Enum, codes: pl.Series) -> pl.Series:
-    """A column of labels, given by their codes, as an enumeration of those that occur, in alphabetical order."""
+def _those_that_occur(labels: pl.Enum, column: pl.Series, codes: pl.Series) -> pl.Series:
+    """A column of labels with these codes, as an enumeration of those that occur, in alphabetical order."""
     present = codes.is_not_null().to_numpy() if codes.has_nulls() else slice(None)
     places = codes.fill_null(0).to_numpy() if codes.has_nulls() else codes.to_numpy()
     occur = np.zeros(labels.categories.len(), dtype=np.bool_)
     occur[places[present]] = True
     names = labels.categories.to_list()
     known = sorted(np.flatnonzero(occur).tolist(), key=names.__getitem__)
+    if known == list(range(len(names))):
+        return column.rechunk()
     recoded = np.zeros(occur.size, dtype=np.uint32)
     recoded[known] = np.arange(len(known))
     if not known:
-        return pl.repeat(None, codes.len(), dtype=pl.Enum([]), eager=True)
-    column = pl.Series(codes.name, recoded[places]).cat.to(pl.Enum([names[code] for code in known]))
-    return column.set(codes.is_null(), None) if codes.has_nulls() else column
+        return pl.repeat(None, codes.len(), dtype=pl.Enum([]), eager=True).alias(codes.name)
+    fewer = pl.Series(codes.name, recoded[places]).cat.to(pl.Enum([names[code] for code in known]))
+    return fewer.set(codes.is_null(), None) if codes.has_nulls() else fewer
 
 
 def write_private(frame: pl.DataFrame, path: Path) -> FileFacts:
@@ -93,10 +96,10 @@ def write_pack(frames: Mapping[str, pl.DataFrame], path: Path) -> FileFacts:
 def unpacked(pack: pl.DataFrame, name: str, shown: str) -> pl.DataFrame:
     """A table of a file that holds several; `shown` is the file's name in messages."""
     prefix = f"{name}/"
-    kinds = {column: dtype for column, dtype in pack.schema.items() if column.startswith(prefix)}
-    if pack.height != 1 or not kinds or not all(isinstance(dtype, pl.List) for dtype in kinds.values()):
+    columns = [pack[column] for column in pack.columns if column.startswith(prefix)]  # of the others not even the types
+    if pack.height != 1 or not columns or not all(isinstance(column.dtype, pl.List) for column in columns):
         raise _unreadable(shown)
-    return pl.DataFrame({column.removeprefix(prefix): pack[column][0] for column in kinds})
+    return pl.DataFrame([column[0].alias(column.name.removeprefix(prefix)) for column in columns])
 
 
 def read(path: Path, sha256: str, shown: str, columns: list[str] | None = None) -> pl.DataFrame:

@@ -238,7 +238,7 @@ class Ledger:
     def _begin(self, *, settling: bool) -> None:
         """See that the series is whole and goes on from its anchor; then bring it into order."""
         refuse_links(self._layout)
-        self._mark, found, version = self._database.read(self._first_look)
+        self._mark, found, version, release = self._database.read(self._first_look)
         if not found:
             if not settling:
                 refuse_known(self.anchor_file, self._layout.root, self._shown)
@@ -258,7 +258,7 @@ class Ledger:
         if settling:
             return
         refuse_restored(links, self._shown)
-        anchor, (release, _) = self._anchor(), self._database.read(last_release)
+        anchor = self._anchor()
         if said := anchor.check(lambda: (links, release), self._shown):
             warnings.warn(said, ReissueWarning, stacklevel=4)
         self._put_in_order()
@@ -267,9 +267,10 @@ class Ledger:
         if said or links != found:
             self._keep_outside()
 
-    def _first_look(self, connection: sa.Connection) -> tuple[Mark, list[chain.Link], int]:
+    def _first_look(self, connection: sa.Connection) -> tuple[Mark, list[chain.Link], int, int]:
         mark = self._database.mark(connection)
-        return mark, chain.require_whole(connection, self._shown), catalog.version(connection)
+        links = chain.require_whole(connection, self._shown)
+        return mark, links, catalog.version(connection), last_release(connection)[0]
 
     def _put_in_order(self) -> None:
         """Finish what a dead writer left, and sweep."""

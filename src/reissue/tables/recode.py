@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -264,12 +265,13 @@ def _label_sets(
     chosen = np.unpackbits(np.ascontiguousarray(sets[first]).view(np.uint8), axis=1, bitorder="little")
     place, code = np.nonzero(chosen)
     names = [_quoted(label) for label in levels.labels]
-    members = np.split(code, np.cumsum(np.bincount(place, minlength=first.size))[:-1])
+    codes_of_sets = code.tolist()
 
     def text(codes: list[int]) -> str:
         return set_text([levels.labels[codes[0]]]) if len(codes) == 1 else _braced([names[code] for code in codes])
 
-    return which, tuple(text(codes.tolist()) for codes in members)
+    ends = np.cumsum(np.bincount(place, minlength=first.size)).tolist()
+    return which, tuple(text(codes_of_sets[begin:end]) for begin, end in pairwise([0, *ends]))
 
 
 def set_text(labels: list[str]) -> str:

@@ -6,7 +6,6 @@ python benchmarks/checks.py --long 600 --json figures.json
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from measuring import (
     Job,
     Publication,
     Times,
+    anchors_in,
     census_policy,
     positive,
     save,
@@ -36,7 +36,7 @@ from series import policy
 
 import reissue as ri
 from reissue.ledger import chain, ledger, sqlite, stored_tables
-from reissue.ledger.anchor import STATE, Anchor
+from reissue.ledger.anchor import Anchor
 
 MOST_PART = 0.10
 """Of a large publication."""
@@ -84,7 +84,6 @@ class Next:
     def prepare(self, folder: Path) -> None:
         """The copy, with the anchor that it has: a copy of before does not go on from that of now."""
         shutil.copytree(self.base, folder, dirs_exist_ok=True)
-        os.environ[STATE] = str(folder / "state")
 
     def __call__(self, folder: Path) -> None:
         """From the tables to the committed releases."""
@@ -105,7 +104,6 @@ class First:
 
     def __call__(self, folder: Path) -> None:
         """From the Parquet file to the committed release."""
-        os.environ[STATE] = str(folder / "state")
         with believing() if self.believes else ExitStack():
             self.publication(folder)
 
@@ -175,8 +173,7 @@ def _small(folder: Path, releases: int, calls: int) -> dict[str, Job]:
 
 def _publish(base: Path, given: ri.Policy, tables: list[pl.DataFrame]) -> None:
     """A series, and the state folder of its user beside it."""
-    os.environ[STATE] = str(base / "state")
-    with ri.open(base / "series", given) as series:
+    with anchors_in(base / "state"), ri.open(base / "series", given) as series:
         for number, table in enumerate(tables, start=1):
             series.publish(table, seed=SEED + number)
 

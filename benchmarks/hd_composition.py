@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from measuring import RATIOS, SEED, console, positive, save, scratch, show, time_in_turns, timed_arguments
+from measuring import RATIOS, SEED, anchors_in, console, positive, save, scratch, show, time_in_turns, timed_arguments
 from samples import OLD
 
 import reissue as ri
@@ -83,15 +83,15 @@ class Round:
     rounds: list[Files]
     policy: ri.Policy
     before: Path
-    """The series without the last round."""
+    """The series without the last round, and its anchor in the folder `state`."""
 
     def prepare(self, folder: Path) -> None:
         """Put the series there as it was before the last round."""
         if not self.before.exists():
-            with ri.open(self.before, self.policy) as series:
+            with anchors_in(self.before / "state"), ri.open(self.before / "series", self.policy) as series:
                 for number, files in enumerate(self.rounds[:-1]):
                     publish(series, files, number)
-        shutil.copytree(self.before, folder / "series")
+        shutil.copytree(self.before, folder, dirs_exist_ok=True)
 
     def __call__(self, folder: Path) -> None:
         """From the files to the committed release."""

@@ -20,6 +20,7 @@ from measuring import (
     SEED,
     SENSITIVE,
     Floor,
+    anchors_in,
     console,
     positive,
     save,
@@ -68,7 +69,8 @@ class Step:
     """A job that publishes one more release of a series that is there already."""
 
     path: Path
-    series: Path
+    before: Path
+    """The series, and its anchor in the folder `state`."""
     stages: list[dict[str, float]] = field(default_factory=list)
 
     def __call__(self, folder: Path) -> None:
@@ -82,13 +84,13 @@ class Step:
 
     def prepare(self, folder: Path) -> None:
         """A copy of the series, for which nobody waits."""
-        shutil.copytree(self.series, folder / "series")
+        shutil.copytree(self.before, folder, dirs_exist_ok=True)
 
 
 def last_step(place: Path, paths: list[Path], method: ri.Incremental | ri.StaticI | ri.StaticII) -> Step:
     """The last step of a stream, after a series of all others, which is published now if it is not there."""
     if not place.exists():
-        with ri.open(place, policy(method)) as series:
+        with anchors_in(place / "state"), ri.open(place / "series", policy(method)) as series:
             for number, path in enumerate(paths[:-1]):
                 series.publish(path, seed=SEED + number)
     return Step(paths[-1], place)

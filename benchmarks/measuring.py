@@ -30,6 +30,8 @@ import reissue as ri
 SEED = 2011
 QUASI = ("age", "gender", "education", "birthplace")
 SENSITIVE = "occupation"
+STATE = "REISSUE_STATE"
+"""Names the folder that anchors are kept in; earlier versions have none."""
 
 Form = Literal["generalised", "anatomised"]
 Job = Callable[[Path], object]
@@ -137,8 +139,22 @@ def time_in_turns(jobs: Mapping[str, Job], repeats: int, *, warm_up: bool = True
     return {name: Times(tuple(spent), around) for name, spent in found.items()}
 
 
+@contextmanager
+def anchors_in(folder: Path) -> Iterator[None]:
+    """Keep the anchors of series in a folder: a copy of a series goes on from the one that was copied with it."""
+    before = os.environ.get(STATE)
+    os.environ[STATE] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[STATE]
+        else:
+            os.environ[STATE] = before
+
+
 def _time_once(job: Job) -> Spent:
-    with tempfile.TemporaryDirectory(prefix="reissue-benchmark-") as folder:
+    with tempfile.TemporaryDirectory(prefix="reissue-benchmark-") as folder, anchors_in(Path(folder) / "state"):
         if (prepare := getattr(job, "prepare", None)) is not None:
             prepare(Path(folder))
         gc.collect()

@@ -24,7 +24,7 @@ from typing import Any
 
 import history
 from load import load_at_start, wait_for_quiet
-from measuring import Job, Times, console, machine, save, scratch, show, time_in_turns, timed_arguments
+from measuring import Job, Times, anchors_in, console, machine, save, scratch, show, time_in_turns, timed_arguments
 from memory import peak_of
 from rows import BENCHES, Bench, Command, Row, Work
 
@@ -103,7 +103,7 @@ def inside(name: str, folder: Path, quick: bool) -> dict[str, int]:
 
 
 def _peak(job: Job) -> dict[str, int]:
-    with tempfile.TemporaryDirectory(prefix="reissue-benchmark-") as name:
+    with tempfile.TemporaryDirectory(prefix="reissue-benchmark-") as name, anchors_in(Path(name) / "state"):
         folder = Path(name)
         if (prepare := getattr(job, "prepare", None)) is not None:
             prepare(folder)

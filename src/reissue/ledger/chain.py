@@ -161,26 +161,34 @@ def every(connection: sa.Connection, order: str = "ORDER BY number") -> list[Lin
 
 def breaks(connection: sa.Connection) -> list[Break]:
     """What is not as it was sealed, the first link first; nothing for a series that is older than chains."""
+    return _looked_at(connection)[0]
+
+
+def _looked_at(connection: sa.Connection) -> tuple[list[Break], list[Link]]:
+    """What is not as it was sealed; and the links, where everything is."""
     raw, sealed = behind(connection), catalog.version(connection) >= catalog.SEALED
     if sealed != has_table(connection, "links"):
         problem = "it is missing" if sealed else "it is there, and the version of the catalog had none"
-        return [Break("the chain", problem)]
+        return [Break("the chain", problem)], []
     if not sealed:
-        return []
+        return [], []
     links, seals = rows_behind(raw, f"{_LINKS} ORDER BY number"), rows_behind(raw, _SEALS)
     strange = [*_strange(links), *_strange(seals)]
     if strange:
-        return strange
+        return strange, []
     present = _present(raw)
-    return [*_disordered(present), *_broken_links(links, seals), *_broken_seals(seals, present)]
+    found = [*_disordered(present), *_broken_links(links, seals), *_broken_seals(seals, present)]
+    return found, [Link(*row) for row in links]
 
 
 def require_whole(connection: sa.Connection, shown: str) -> list[Link]:
     """Raise SeriesDamaged unless the catalog is as it was sealed; gives its links."""
     # What is read through damaged pages may look whole from one side.
     found = [f"the database is damaged: {one}" for one in structure_problems(connection)]
+    links: list[Link] = []
     try:
-        found += [str(one) for one in breaks(connection)]
+        broken, links = _looked_at(connection)
+        found += map(str, broken)
     except (sqlite3.Error, sa.exc.DBAPIError):
         if not found:
             raise
@@ -191,7 +199,7 @@ def require_whole(connection: sa.Connection, shown: str) -> list[Link]:
             hint="do not publish from it. `reissue verify` shows everything that has changed; restore the series from "
             "a backup with `reissue restore`.",
         )
-    return every(connection)
+    return links
 
 
 @contextmanager

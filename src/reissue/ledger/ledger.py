@@ -240,7 +240,7 @@ class Ledger:
     def _begin(self, *, settling: bool) -> None:
         """See that the series is whole and goes on from its anchor; then bring it into order."""
         refuse_links(self._layout)
-        self._mark, found, version = self._database.read(self._first_look)
+        self._mark, found, version, release = self._database.read(self._first_look)
         self._refuse_other_releases()
         if not found:
             if not settling:
@@ -261,7 +261,7 @@ class Ledger:
         if settling:
             return
         refuse_restored(links, self._shown)
-        anchor, (release, _) = self._anchor(), self._database.read(last_release)
+        anchor = self._anchor()
         # A chain that begins with this very call was never kept anywhere.
         if found and (said := anchor.check(lambda: (links, release), self._shown)):
             warnings.warn(said, ReissueWarning, stacklevel=4)
@@ -287,9 +287,10 @@ class Ledger:
                 "differs.",
             )
 
-    def _first_look(self, connection: sa.Connection) -> tuple[Mark, list[chain.Link], int]:
+    def _first_look(self, connection: sa.Connection) -> tuple[Mark, list[chain.Link], int, int]:
         mark = self._database.mark(connection)
-        return mark, chain.require_whole(connection, self._shown), catalog.version(connection)
+        links = chain.require_whole(connection, self._shown)
+        return mark, links, catalog.version(connection), last_release(connection)[0]
 
     def _put_in_order(self) -> None:
         """Finish what a dead writer left, and sweep."""

@@ -12,6 +12,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -23,6 +24,8 @@ from reissue.ledger.durable import PRIVATE_FILE, PUBLIC_FILE, new_file, sha256_o
 from reissue.ledger.footer import neutral
 
 ROWS_IN_A_GROUP = 1 << 18
+SMALL = 1 << 20
+"""A table of at most so many bytes in memory is made ready there before it is written."""
 
 _WRITER = b"reissue version 1 (build 0)"  # the shape that readers of the format parse
 _TOLD = frozenset(
@@ -45,40 +48,43 @@ class FileFacts:
 
 def write_public(frame: pl.DataFrame, path: Path) -> FileFacts:
     """Write and sync a public file."""
-    nested = sum(dtype.is_nested() for dtype in frame.schema.values())
+    dtypes = frame.dtypes
+    nested = sum(dtype.is_nested() for dtype in dtypes)
     if nested:
         raise InternalError(f"{nested} public columns hold lists or structures; they must be flat")
-    if all(dtype in _TOLD or isinstance(dtype, pl.Enum) for dtype in frame.schema.values()):
+    if all(dtype in _TOLD or isinstance(dtype, pl.Enum) for dtype in dtypes):
         # Polars takes an enumeration for a list of strings that is made already, and need not look at every cell.
         coded = frame.with_columns(pl.col(pl.Enum).to_physical())
         columns = {
-            column.name: _those_that_occur(dtype, column) if isinstance(dtype, pl.Enum) else column
-            for dtype, column in zip(frame.dtypes, coded, strict=True)
+            column.name: _those_that_occur(dtype, column, codes) if isinstance(dtype, pl.Enum) else column
+            for dtype, column, codes in zip(dtypes, frame, coded, strict=True)
         }
-        return _write(pl.LazyFrame(columns), path, public=True)
-    plain = frame.lazy().with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
+        return _write(pl.DataFrame(columns), path, public=True)
+    plain = frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
     return _write(plain, path, public=True, keep_types=True)
 
 
-def _those_that_occur(labels: pl.Enum, codes: pl.Series) -> pl.Series:
-    """A column of labels, given by their codes, as an enumeration of those that occur, in alphabetical order."""
+def _those_that_occur(labels: pl.Enum, column: pl.Series, codes: pl.Series) -> pl.Series:
+    """A column of labels with these codes, as an enumeration of those that occur, in alphabetical order."""
     present = codes.is_not_null().to_numpy() if codes.has_nulls() else slice(None)
     places = codes.fill_null(0).to_numpy() if codes.has_nulls() else codes.to_numpy()
     occur = np.zeros(labels.categories.len(), dtype=np.bool_)
     occur[places[present]] = True
     names = labels.categories.to_list()
     known = sorted(np.flatnonzero(occur).tolist(), key=names.__getitem__)
+    if known == list(range(len(names))):
+        return column.rechunk()
     recoded = np.zeros(occur.size, dtype=np.uint32)
     recoded[known] = np.arange(len(known))
     if not known:
         return pl.repeat(None, codes.len(), dtype=pl.Enum([]), eager=True)
-    column = pl.Series(codes.name, recoded[places]).cat.to(pl.Enum([names[code] for code in known]))
-    return column.set(codes.is_null(), None) if codes.has_nulls() else column
+    fewer = pl.Series(codes.name, recoded[places]).cat.to(pl.Enum([names[code] for code in known]))
+    return fewer.set(codes.is_null(), None) if codes.has_nulls() else fewer
 
 
 def write_private(frame: pl.DataFrame, path: Path) -> FileFacts:
     """Write and sync a private file."""
-    return _write(frame.lazy(), path)
+    return _write(frame, path)
 
 
 def write_pack(frames: Mapping[str, pl.DataFrame], path: Path) -> FileFacts:
@@ -86,17 +92,17 @@ def write_pack(frames: Mapping[str, pl.DataFrame], path: Path) -> FileFacts:
 
     It has one row, and for each column of each table a list. For a small table that costs far less than a file.
     """
-    each = [frame.lazy().select(pl.all().implode().name.prefix(f"{name}/")) for name, frame in frames.items()]
-    return _write(pl.concat(each, how="horizontal"), path)
+    columns = [(f"{name}/{column.name}", column) for name, frame in frames.items() for column in frame]
+    return _write(pl.select(pl.lit(column).implode().alias(name) for name, column in columns), path)
 
 
 def unpacked(pack: pl.DataFrame, name: str, shown: str) -> pl.DataFrame:
     """A table of a file that holds several; `shown` is the file's name in messages."""
     prefix = f"{name}/"
-    kinds = {column: dtype for column, dtype in pack.schema.items() if column.startswith(prefix)}
-    if pack.height != 1 or not kinds or not all(isinstance(dtype, pl.List) for dtype in kinds.values()):
+    columns = [pack[column] for column in pack.columns if column.startswith(prefix)]  # of the others not even the types
+    if pack.height != 1 or not columns or not all(isinstance(column.dtype, pl.List) for column in columns):
         raise _unreadable(shown)
-    return pl.DataFrame({column.removeprefix(prefix): pack[column][0] for column in kinds})
+    return pl.DataFrame({column.name.removeprefix(prefix): column[0] for column in columns})
 
 
 def read(path: Path, sha256: str, shown: str, columns: list[str] | None = None) -> pl.DataFrame:
@@ -130,17 +136,21 @@ def _unreadable(shown: str) -> SeriesDamaged:
     )
 
 
-def _write(frame: pl.LazyFrame, path: Path, *, public: bool = False, keep_types: bool = False) -> FileFacts:
+def _write(frame: pl.DataFrame, path: Path, *, public: bool = False, keep_types: bool = False) -> FileFacts:
     try:
         with new_file(path, PUBLIC_FILE if public else PRIVATE_FILE) as file:
             # Statistics let readers skip row groups; nobody asks private tables for less than all.
             compression: Literal["zstd", "lz4"] = "zstd" if public else "lz4"
-            frame.sink_parquet(
-                file, compression=compression, statistics=public, row_group_size=ROWS_IN_A_GROUP, engine="in-memory"
+            # Polars hands over a column in many small pieces, each of which goes through Python.
+            content = BytesIO() if frame.estimated_size() <= SMALL else file
+            frame.lazy().sink_parquet(
+                content, compression=compression, statistics=public, row_group_size=ROWS_IN_A_GROUP, engine="in-memory"
             )
             if public:
-                file.flush()
-                _hide_writer(file, keep_types=keep_types)
+                content.flush()
+                _hide_writer(content, keep_types=keep_types)
+            if isinstance(content, BytesIO):
+                file.write(content.getbuffer())
     except pl.exceptions.PolarsError as error:
         raise _unwritten(error) from None  # polars may quote data in its messages
     return FileFacts(sha256_of(path), path.stat().st_size)

@@ -6,8 +6,10 @@ nothing decided on codes can depend on how the table happened to be sorted.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,12 +71,25 @@ class Leaves:
 
     hierarchy: Hierarchy
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The label behind each code."""
+        return self.hierarchy.leaves
+
     def decode(self, codes: npt.ArrayLike) -> pl.Series:
         """The leaf labels behind codes."""
-        return enum_of(codes, self.hierarchy.leaves)
+        return enum_of(codes, self.labels)
 
 
 Levels = Numbers | Labels | Leaves
+
+
+class Coded(NamedTuple):
+    """A column of labels that are yet to be put in place of its codes; see `decoded`."""
+
+    name: str
+    codes: npt.NDArray[np.integer]
+    labels: tuple[str, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,6 +103,10 @@ class Column:
     def decode(self) -> pl.Series:
         """The column as it was in the table."""
         return self.levels.decode(self.codes).alias(self.name)
+
+    def to_decode(self) -> pl.Series | Coded:
+        """The same for `decoded`."""
+        return self.decode() if isinstance(self.levels, Numbers) else Coded(self.name, self.codes, self.levels.labels)
 
 
 @dataclass(frozen=True, repr=False)
@@ -136,7 +155,7 @@ class Snapshot:
     def frame(self) -> pl.DataFrame:
         """The rows with person numbers in place of ids, as they are kept in the ledger."""
         columns = [*self.quasi, *self.as_is, *([self.values] if self.owner is None else [])]
-        return pl.DataFrame([pl.Series(PERSON, self.people.astype(np.uint32)), *(c.decode() for c in columns)])
+        return decoded([pl.Series(PERSON, self.people.astype(np.uint32)), *(column.to_decode() for column in columns)])
 
     def facts(self) -> pl.DataFrame:
         """Every value with the number of the person who has it, as they are kept where they are not in the rows."""
@@ -192,11 +211,12 @@ class Delta:
             if not before.size:
                 return nobody
             differs = np.zeros(here.size, dtype=np.bool_)
-            compared = partial(_different, last, now, then)
+            compared = partial(_different, old, new, then)
             for found in map(compared, columns) if here.size < SEVERAL_CORES else at_once(compared, columns):
                 differs |= found
             return np.sort(here[differs & (then >= 0)].astype(np.int64))
 
+        old, new = _Compared.of(last), _Compared.of(now)
         shared = [name for name in now.columns if name in last.columns and name not in (PERSON, value)]
         return cls(
             arrived=fresh[fresh >= known],
@@ -218,6 +238,17 @@ def strata(snapshot: Snapshot) -> Ints:
     return numbers
 
 
+def decoded(columns: Iterable[pl.Series | Coded]) -> pl.DataFrame:
+    """Columns as a frame. One query puts in all labels: on a small table a query takes longer than its work."""
+    made, labelled = [], []
+    for column in columns:
+        if isinstance(column, Coded):
+            labelled.append(pl.col(column.name).cat.to(pl.Enum(list(column.labels))))
+            column = pl.Series(column.name, column.codes)
+        made.append(column)
+    return pl.DataFrame(made).with_columns(labelled)
+
+
 def enum_of(codes: npt.ArrayLike, labels: tuple[str, ...]) -> pl.Series:
     """Codes as a polars Enum over these labels."""
     return pl.Series(np.asarray(codes)).cat.to(pl.Enum(list(labels)))
@@ -228,24 +259,39 @@ def smallest_unsigned(size: int) -> type[np.unsignedinteger]:
     return np.uint8 if size <= 1 << 8 else np.uint16 if size <= 1 << 16 else np.uint32
 
 
-def _different(last: pl.DataFrame, now: pl.DataFrame, rows: npt.NDArray[np.int32], name: str) -> Bools:
+class _Compared(NamedTuple):
+    """A frame that is compared with another."""
+
+    frame: pl.DataFrame
+    codes: pl.DataFrame
+    """The same with codes in place of labels."""
+    schema: pl.Schema
+
+    @classmethod
+    def of(cls, frame: pl.DataFrame) -> _Compared:
+        return cls(frame, frame.with_columns(pl.col(pl.Enum).to_physical()), frame.schema)
+
+
+def _different(last: _Compared, now: _Compared, rows: npt.NDArray[np.int32], name: str) -> Bools:
     """Where a column differs from what it was in these rows of the last frame; anything at -1.
 
     Labels are compared as codes, after the few labels have been matched.
     """
     different: Bools
-    one, other = last[name], now[name]
-    if isinstance(one.dtype, pl.Enum) and isinstance(other.dtype, pl.Enum):
-        codes, code_of = one.to_physical().to_numpy(), {label: at for at, label in enumerate(other.dtype.categories)}
-        if one.dtype != other.dtype:
-            codes = np.array([code_of.get(label, -1) for label in one.dtype.categories], dtype=np.int32)[codes]
-        different = codes[rows] != other.to_physical().to_numpy()
+    one, other = last.frame[name], now.frame[name]
+    kind, other_kind = last.schema[name], now.schema[name]
+    if isinstance(kind, pl.Enum) and isinstance(other_kind, pl.Enum):
+        codes = last.codes[name].to_numpy()
+        if kind != other_kind:
+            code_of = {label: at for at, label in enumerate(other_kind.categories)}
+            codes = np.array([code_of.get(label, -1) for label in kind.categories], dtype=np.int32)[codes]
+        different = codes[rows] != now.codes[name].to_numpy()
         return different
-    if one.dtype == other.dtype and one.dtype.is_integer() and not one.null_count() and not other.null_count():
+    if kind == other_kind and kind.is_integer() and not one.null_count() and not other.null_count():
         different = one.to_numpy()[rows] != other.to_numpy()
         return different
     one = one.gather(np.where(rows < 0, 0, rows))
-    if one.dtype != other.dtype:
+    if kind != other_kind:
         # The column's kind was changed by a new policy: values are the same if they read the same.
         one, other = one.cast(pl.String), other.cast(pl.String)
     return one.ne_missing(other).to_numpy()

@@ -42,7 +42,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -172,10 +172,14 @@ class Policy:
             for name in ([] if "undecided" in self.gate.accept else wanted)
         ]
 
-    def guarantees(self) -> tuple[guarantees.Guarantee, ...]:
-        """The guarantees that every release under this policy must pass."""
+    @cached_property
+    def _guarantees(self) -> tuple[guarantees.Guarantee, ...]:
         promised = self.method.promises(self.schema)
         return tuple(guarantees.build(promise.name, **promise.parameters) for promise in promised)
+
+    def guarantees(self) -> tuple[guarantees.Guarantee, ...]:
+        """The guarantees that every release under this policy must pass."""
+        return self._guarantees
 
     @property
     def promises(self) -> tuple[Promise, ...]:

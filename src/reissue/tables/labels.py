@@ -95,10 +95,18 @@ def _whole_numbers(series: pl.Series, expected: Collection[str], in_order: Order
     return FoundLabels(labels, by_label, table[distance], lacking)
 
 
+def _unexpected(text: pl.Series, expected: Collection[str]) -> set[str]:
+    """Labels to look for besides: those of the first rows if they repeat, otherwise of all rows."""
+    first = text.head(FIRST_ROWS)
+    if expected and first.cast(pl.Enum(list(expected)), strict=False).null_count() == first.null_count():
+        return set()  # as in most later releases, and sooner seen than which ones they are
+    found = set(first.unique().to_list()) - {None}
+    several = 2 * len(found) <= first.len()
+    return found if several else set(text.unique().to_list()) - {None}
+
+
 def _texts(text: pl.Series, expected: Collection[str], in_order: Order) -> FoundLabels:
-    first = text.head(FIRST_ROWS).unique().drop_nulls()
-    several = 2 * first.len() <= min(FIRST_ROWS, text.len())
-    labels = in_order({*expected, *(first if several else text.unique().drop_nulls()).to_list()})
+    labels = in_order({*expected, *_unexpected(text, expected)})
     found = text.cast(pl.Enum(list(labels)), strict=False)
     if found.null_count() > text.null_count():
         others = text.filter(found.is_null()).unique().drop_nulls()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,7 +26,7 @@ from reissue.errors import InternalError
 from reissue.kernels import grouped
 from reissue.model.grouping import Grouping
 from reissue.model.published import Published, PublishedGroups
-from reissue.model.snapshot import Column, Labels, Leaves, Numbers, Snapshot, enum_of
+from reissue.model.snapshot import Coded, Column, Labels, Leaves, Numbers, Snapshot, decoded, smallest_unsigned
 from reissue.tables.counting import GroupCounts, mixed
 
 DENSE = 1 << 22
@@ -62,17 +63,17 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
     order = np.argsort(rank)
     people = _renumbered(grouping, rank)
     renumbered = _counted(snapshot, people)
-    region = pl.DataFrame([column.decode(order) for column in columns])
+    region = decoded(column.to_decode(order) for column in columns)
     sizes = np.diff(renumbered.starts)
     made: dict[str, Any] = {}
 
     def table() -> None:
         rows = np.repeat(np.arange(grouping.count, dtype=np.uint32), sizes)
-        made["table"] = pl.DataFrame(
+        made["table"] = decoded(
             [
                 pl.Series("group", rows + np.uint32(1)),
                 *region.select(pl.all().gather(pl.Series(rows))),
-                _published_values(snapshot.values, renumbered.in_order),
+                _used(snapshot.values, renumbered.in_order),
             ]
         )
 
@@ -124,17 +125,17 @@ def anatomise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classe
     # Two counting sorts, the less important key first.
     rows = in_order(row_rank, distinct)
     rows = rows[in_order(group[rows], grouping.count)]
-    quasi = pl.DataFrame(
+    quasi = decoded(
         [
             pl.Series("group", (group[rows] + 1).astype(np.uint32)),
-            *(_used(column.levels.decode(column.codes[rows])).alias(column.name) for column in snapshot.quasi),
+            *(_used(column, column.codes[rows]) for column in snapshot.quasi),
         ]
     )
     runs = np.diff(renumbered.run_starts)
-    sensitive = pl.DataFrame(
+    sensitive = decoded(
         [
             pl.Series("group", np.repeat(np.arange(1, grouping.count + 1, dtype=np.uint32), runs)),
-            _published_values(snapshot.values, renumbered.codes),
+            _used(snapshot.values, renumbered.codes),
             pl.Series("count", renumbered.counts.astype(np.uint32)),
         ]
     )
@@ -185,8 +186,7 @@ def view_of(snapshot: Snapshot, *releases: PublishedGroups) -> Published:
     if isinstance(levels, Numbers):
         values = tuple(levels.decode(np.arange(levels.values.size)).to_list())
         return Published(releases, values, levels.values)
-    labels = levels.labels if isinstance(levels, Labels) else levels.hierarchy.leaves
-    return Published(releases, labels, single=snapshot.owner is None)
+    return Published(releases, levels.labels, single=snapshot.owner is None)
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,13 +198,13 @@ class _GroupColumn:
     levels: Numbers | tuple[str, ...] | None
     """None: the codes are truth values."""
 
-    def decode(self, order: Ints) -> pl.Series:
+    def to_decode(self, order: Ints) -> pl.Series | Coded:
         codes = self.codes[order]
         if self.levels is None:
             return pl.Series(self.name, codes.astype(np.bool_))
         if isinstance(self.levels, Numbers):
             return self.levels.decode(codes).alias(self.name)
-        return enum_of(codes, self.levels).alias(self.name)
+        return Coded(self.name, codes, self.levels)
 
 
 def _extents(grouping: Grouping, codes: npt.NDArray[np.unsignedinteger]) -> tuple[Ints, Ints]:
@@ -265,12 +265,13 @@ def _label_sets(
     chosen = np.unpackbits(np.ascontiguousarray(sets[first]).view(np.uint8), axis=1, bitorder="little")
     place, code = np.nonzero(chosen)
     names = [_quoted(label) for label in levels.labels]
-    members = np.split(code, np.cumsum(np.bincount(place, minlength=first.size))[:-1])
+    codes_of_sets = code.tolist()
 
     def text(codes: list[int]) -> str:
         return set_text([levels.labels[codes[0]]]) if len(codes) == 1 else _braced([names[code] for code in codes])
 
-    return which, tuple(text(codes.tolist()) for codes in members)
+    ends = np.cumsum(np.bincount(place, minlength=first.size)).tolist()
+    return which, tuple(text(codes_of_sets[begin:end]) for begin, end in pairwise([0, *ends]))
 
 
 def set_text(labels: list[str]) -> str:
@@ -323,22 +324,17 @@ def _constant(column: Column, grouping: Grouping) -> _GroupColumn:
     return _labelled(column.name, least, column.levels.labels)
 
 
-def _published_values(values: Column, codes: npt.NDArray[np.unsignedinteger]) -> pl.Series:
-    return _used(values.levels.decode(codes)).alias(values.name)
-
-
-def _used(series: pl.Series) -> pl.Series:
-    """Without the labels that no row has; the others keep their order."""
-    if not isinstance(series.dtype, pl.Enum):
-        return series
-    physical = series.to_physical().to_numpy()
-    categories = series.dtype.categories
-    used = np.flatnonzero(np.bincount(physical, minlength=categories.len()))
-    if used.size == categories.len():
-        return series
-    table = np.zeros(categories.len(), dtype=np.uint32)
-    table[used] = np.arange(used.size)
-    return enum_of(table[physical], tuple(categories.gather(used).to_list()))
+def _used(column: Column, codes: npt.NDArray[np.integer]) -> pl.Series | Coded:
+    """A column with other codes, without the labels that no row has; the others keep their order."""
+    if isinstance(column.levels, Numbers):
+        return column.levels.decode(codes).alias(column.name)
+    labels = column.levels.labels
+    used = np.flatnonzero(np.bincount(codes, minlength=len(labels)))
+    if used.size < len(labels):
+        table = np.zeros(len(labels), dtype=smallest_unsigned(used.size))
+        table[used] = np.arange(used.size)
+        codes, labels = table[codes], tuple(labels[code] for code in used.tolist())
+    return Coded(column.name, codes, labels)
 
 
 def _rank(keys: list[npt.NDArray[np.integer]], content: Callable[[], Words]) -> npt.NDArray[np.int32]:

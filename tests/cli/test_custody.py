@@ -178,3 +178,44 @@ def test_resume_without_a_word_finishes_and_records_a_reason(run: Run, clinic: P
     assert run("resume", "clinic", "--reason", "looked after it").code == 0
     assert "looked after it" in run("log", "clinic").out
     assert run("resume", "clinic", "--release", "clinic/public/0001").code == 2
+
+
+def test_whoever_only_reads_an_older_or_restored_copy_is_told_so(run: Run, clinic: Path) -> None:
+    assert run("backup", "clinic", "kept.tar").code == 0
+    good = Path("kept.tar").read_bytes()
+    shutil.copytree(clinic, "older")
+    assert run("publish", "clinic", "march.csv").code == 0
+    assert run("restore", "kept.tar", "restored").code == 0
+    for folder, why in {"older": "does not go on from its anchor", "restored": "was restored from a backup"}.items():
+        ran = run("publish", folder, "march.csv", "--dry-run")
+        assert ran.code == 3 and why in ran.err
+        ran = run("backup", folder, "kept.tar", "--force")
+        assert ran.code == 3 and "was not backed up" in ran.err and why in ran.err
+        assert Path("kept.tar").read_bytes() == good
+        for command in (("log", folder), ("show", folder, 1), ("audit", folder), ("utility", folder)):
+            ran = run(*command, "--json")
+            assert ran.code in (0, 1) and ran.data
+            assert ran.err.count("note ") == 1 and why in ran.err, command
+        assert why in run("export", folder, f"from {folder}").err
+    for command in (("log", "clinic"), ("show", "clinic"), ("backup", "clinic", "kept.tar", "--force")):
+        ran = run(*command)
+        assert (ran.code, ran.err) == (0, "")
+    assert run("publish", "clinic", "march.csv", "--dry-run").code == 0
+
+
+def test_the_folder_of_a_release_that_somebody_removed_is_damage(run: Run, clinic: Path) -> None:
+    """It is not one that still waits for its move: nothing would ever bring it back."""
+    (clinic / "public" / "0001").rename("elsewhere")
+    assert "public/0001" in run("log", "clinic").err
+    for command in (
+        ("publish", "clinic", "march.csv"),
+        ("publish", "clinic", "march.csv", "--dry-run"),
+        ("resume", "clinic"),
+        ("resume", "clinic", "--out", 2, "--reason", "x"),
+    ):
+        ran = run(*command)
+        assert ran.code == 3 and "public/0001" in ran.err, command
+        assert "not in public/ yet" not in ran.err
+    assert not (clinic / "public" / "0003").exists()
+    Path("elsewhere").rename(clinic / "public" / "0001")
+    assert run("publish", "clinic", "march.csv").code == 0

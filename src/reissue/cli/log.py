@@ -25,12 +25,14 @@ def log(
 
       reissue log clinic --verify
     """
+    from reissue.cli.selecting import note_unless_continued
     from reissue.ledger import Ledger
 
     if verify:
         verify_and_tell(series, None, as_json)
         return
     with Ledger.open(series) as ledger:
+        note_unless_continued(series)
         releases, policies, events, head = ledger.releases(), ledger.policies(), ledger.events(), ledger.head()
     if as_json:
         print_json(

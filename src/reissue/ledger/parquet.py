@@ -156,7 +156,8 @@ def _unwritten(error: pl.exceptions.PolarsError, path: Path) -> StorageError:
     with storage(what):
         _write_more(path)
     return StorageError(
-        f"{what}: polars raised {type(error).__name__}.", hint="check the space that is left on the disk, and try again."
+        f"{what}: polars raised {type(error).__name__}.",
+        hint="check the space that is left on the disk, and try again.",
     )
 
 

@@ -248,6 +248,8 @@ class Series:
     def _draft(self, given: Submission, terms: Terms, progress: Progress, *, handed_out: bool = False) -> Draft:
         self._ledger.require_whole()
         policy = self._current_policy()
+        self._ledger.require_continued()
+        self._ledger.require_public()
         terms.check(policy.gate)
         if self._ledger.policy_file_differs():
             raise PolicyChanged(

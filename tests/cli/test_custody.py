@@ -219,3 +219,79 @@ def test_the_folder_of_a_release_that_somebody_removed_is_damage(run: Run, clini
     assert not (clinic / "public" / "0003").exists()
     Path("elsewhere").rename(clinic / "public" / "0001")
     assert run("publish", "clinic", "march.csv").code == 0
+
+
+def flipped(path: Path) -> None:
+    """Change the last byte of a file."""
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+
+def test_resume_gives_no_clean_bill_to_a_damaged_series(run: Run, clinic: Path) -> None:
+    assert "everything in it is as it was written" in run("resume", "clinic").out
+    table = max((clinic / "private" / "blobs").iterdir(), key=lambda path: path.stat().st_size)
+    flipped(table)
+    ran = run("resume", "clinic")
+    assert ran.code == 3
+    assert "but is damaged" in ran.out and f"private/blobs/{table.name}: " in ran.out
+    assert "Next step: " in ran.err
+    ran = run("resume", "clinic", "--json")
+    assert (ran.code, ran.data["intact"]) == (3, False)
+    assert ran.data["findings"][0]["file"] == f"private/blobs/{table.name}"
+    flipped(table)
+    with (clinic / "policy.toml").open("a") as policy:
+        policy.write("# note\n")
+    ran = run("resume", "clinic", "--out", 2, "--reason", "x")
+    assert ran.code == 3 and "policy.toml: it is not the recorded policy" in ran.out
+
+
+def test_paths_are_whole_on_a_narrow_terminal(run: Run, clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    table = next((clinic / "private" / "blobs").iterdir())
+    flipped(table)
+    ran = run("verify", "clinic")
+    assert ran.code == 3
+    assert f"private/blobs/{table.name}: its bytes have changed" in ran.out
+    assert ran.err.startswith("Next step: ") and "how-to/damage" in ran.err
+
+
+def test_an_export_as_csv_is_not_damaged_and_not_intact_either(run: Run, clinic: Path) -> None:
+    assert run("export", "clinic", "sent").code == 0
+    ran = run("verify", "sent")
+    assert ran.code == 0
+    assert (
+        ran.out.startswith("checked the record of sent, not its tables") and "are those of the Parquet files" in ran.out
+    )
+    assert "intact" not in ran.out
+    data = run("verify", "sent", "--json").data
+    assert (data["intact"], data["kind"], data["releases"], data["findings"]) == (None, "csv", 1, [])
+    # Where a release is to be taken in, its own files are needed.
+    ran = run("resume", "clinic", "--out", 2, "--release", "sent", "--reason", "x")
+    assert ran.code == 2 and "is not as its record says" in ran.err
+    Path("sent/notes.txt").touch()
+    assert "sent/notes.txt: it does not belong to the release" in run("verify", "sent").out
+    Path("sent/notes.txt").unlink()
+    record = Path("sent/release.json")
+    record.write_text(record.read_text().replace('"rows":', '"rowz":', 1))
+    ran = run("verify", "sent")
+    assert ran.code == 3 and "its chain does not fit its content" in ran.out
+
+
+def test_releases_are_counted_though_the_catalog_is_broken(run: Run, clinic: Path) -> None:
+    (clinic / "private" / "catalog.sqlite").write_bytes(b"no database at all" * 1000)
+    ran = run("verify", "clinic", "--json")
+    assert (ran.code, ran.data["releases"]) == (3, 2)
+
+
+def test_the_log_knows_nothing_of_who_was_withheld_from_a_lost_release(run: Run, files: Path) -> None:
+    table = pl.read_csv("january.csv")
+    table.filter(pl.col("diagnosis") != table["diagnosis"][0]).write_csv("february.csv")
+    assert run("publish", "clinic", "january.csv", "--policy", "policy.toml").code == 0
+    assert run("publish", "clinic", "february.csv", "--json").data["counterfeits"] > 0
+    shutil.copytree("clinic", "older")
+    assert run("publish", "clinic", "march.csv").code == 0
+    assert run("resume", "older", "--out", 3, "--release", "clinic/public/0003", "--reason", "x").code == 0
+    out = run("log", "older").out
+    assert "Counterfeits and withheld people" in out
+    table_of_them = out.partition("Counterfeits and")[2].partition("Versions of")[0]
+    assert "│3│-│-│-│" in table_of_them.replace(" ", "")

@@ -61,7 +61,7 @@ def log(
             heading="note ",
             style="yellow",
         )
-    besides = [(r.number, *_besides(r.summary)) for r in releases]
+    besides = [(r.number, *((None, None, None) if r.lost else _besides(r.summary))) for r in releases]
     if any(made or held for _, made, held, _ in besides):
         print_table(
             "Counterfeits and withheld people (private)",

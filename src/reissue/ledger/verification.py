@@ -17,7 +17,7 @@ from reissue.ledger.anchor import Anchor, anchor_in, refuse_known, refuse_restor
 from reissue.ledger.chain import Link
 from reissue.ledger.durable import names_in, storage
 from reissue.ledger.layout import RECORD, Layout, is_release_name
-from reissue.ledger.public_folders import PublicFolder, check_public
+from reissue.ledger.public_folders import CSV, PublicFolder, check_public
 from reissue.ledger.recovery import Known, unfinished
 from reissue.ledger.sqlite import Database
 from reissue.ledger.transactions import last_policy_row, last_release
@@ -32,7 +32,7 @@ class Verification:
 
     path: str
     kind: str
-    """`series`, `public` (a folder with releases) or `release` (the folder of one)."""
+    """`series`, `public` (a folder with releases), `release` (the folder of one) or `csv` (one exported as CSV)."""
     findings: tuple[Discrepancy, ...]
     """What is not as it was written; nothing if all is well."""
     remarks: tuple[str, ...]
@@ -44,7 +44,7 @@ class Verification:
 
     @property
     def intact(self) -> bool:
-        """Whether everything is as it was written."""
+        """Whether everything that can be checked is as it was written; of a release as CSV that is its record alone."""
         return not self.findings
 
 
@@ -94,7 +94,8 @@ def verify_path(path: str | os.PathLike[str], *, expect: str | None = None) -> V
         if layout.catalog.is_file():
             return verify_series(path, expect=wanted)
         if RECORD in names_in(folder):
-            return _public(shown, "release", check_public(folder, folder.resolve().name), wanted)
+            found = check_public(folder, folder.resolve().name)
+            return _public(shown, CSV if found.as_csv else "release", found, wanted)
         if any(map(is_release_name, names_in(folder))):
             return _public(shown, "public", check_public(folder, folder.resolve().name), wanted)
         if not any(map(is_release_name, names_in(layout.public))):
@@ -131,6 +132,8 @@ def verify_series(
         if not found.findings:
             found.findings.append(Discrepancy(own_name, damage.what))
         problem = expect and "it cannot be read, so the head that is expected is not found"
+        if not releases:  # those that can be seen
+            releases = tuple(int(name) for name in names_in(layout.public) if is_release_name(name))
     if problem:
         found.findings.append(Discrepancy(own_name, problem))
     return Verification(shown, "series", tuple(found.findings), tuple(found.remarks), head, releases)

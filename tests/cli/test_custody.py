@@ -153,7 +153,7 @@ def test_backup_restore_resume_publish(run: Run, clinic: Path) -> None:
     assert ran.code == 0
     assert ran.out.startswith("restored restored with 2 releases, verified")
     assert run("restore", "clinic.tar", "restored").code == 2
-    assert run("restore", "january.csv", "other").code == 3 and not Path("other").exists()
+    assert run("restore", "january.csv", "other").code == 2 and not Path("other").exists()
     assert run("restore", "nothing.tar", "other").code == 2
     assert run("verify", "restored", "--expect", head).code == 0
     assert "was restored from a backup" in run("verify", "restored").out
@@ -295,3 +295,51 @@ def test_the_log_knows_nothing_of_who_was_withheld_from_a_lost_release(run: Run,
     assert "Counterfeits and withheld people" in out
     table_of_them = out.partition("Counterfeits and")[2].partition("Versions of")[0]
     assert "│3│-│-│-│" in table_of_them.replace(" ", "")
+
+
+def test_a_missing_policy_is_called_missing_and_can_be_had_back(run: Run, clinic: Path) -> None:
+    policy = clinic / "policy.toml"
+    before = policy.read_bytes()
+    policy.unlink()
+    ran = run("publish", "clinic", "march.csv")
+    assert ran.code == 2 and "policy.toml in 'clinic' is missing" in ran.err and "reissue log" in ran.err
+    assert "policy.toml: it is missing" in run("verify", "clinic").out
+    ran = run("log", "clinic", "--policy")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.encode() == before
+    data = run("log", "clinic", "--policy", "--json").data
+    assert (data["version"], data["toml"].encode()) == (1, before)
+    policy.write_text(ran.out)
+    assert run("publish", "clinic", "march.csv").code == 0
+
+
+def test_files_where_folders_are_asked_for(run: Run, clinic: Path) -> None:
+    assert run("backup", "clinic", "kept.tar").code == 0
+    for command, words in {
+        ("verify", "january.csv"): "is a file, not a folder",
+        ("verify", "kept.tar"): "reissue restore kept.tar",
+        ("restore", "january.csv", "new"): "is not a backup of a series",
+        ("restore", "nowhere.tar", "new"): "is not there",
+        ("restore", "clinic", "new"): "is a folder",
+        ("backup", "clinic", "nowhere/kept.tar"): "There is no folder 'nowhere'",
+    }.items():
+        ran = run(*command)
+        assert ran.code == 2 and words in ran.err, (command, ran.err)
+        assert "disk" not in ran.err and "damaged" not in ran.err
+    assert not Path("new").exists() and not Path("nowhere").exists()
+    Path("kept.tar").write_bytes(Path("kept.tar").read_bytes()[:-4000])
+    ran = run("restore", "kept.tar", "new")
+    assert ran.code == 3 and "The backup is damaged" in ran.err
+
+
+def test_nothing_is_left_where_the_anchor_has_no_folder(run: Run, files: Path) -> None:
+    text = Path("policy.toml").read_text()
+    Path("policy.toml").write_text(f'anchor = "{files}/safe/clinic.anchor"\n{text}')
+    ran = run("publish", "clinic", "january.csv", "--policy", "policy.toml")
+    assert ran.code == 2 and "There is no folder" in ran.err and "make the folder" in ran.err
+    assert not Path("clinic").exists()
+    Path("safe").mkdir()
+    assert run("publish", "clinic", "january.csv", "--policy", "policy.toml").code == 0
+    shutil.move("safe", "moved")
+    ran = run("publish", "clinic", "february.csv")
+    assert ran.code == 3 and "has no anchor" in ran.err

@@ -461,6 +461,10 @@ class Ledger:
         recorded: bytes = row.toml.encode()
         return policy_on_disk(self._layout, row.staged) != recorded
 
+    def policy_file_missing(self) -> bool:
+        """Whether there is no policy.toml, and none that waits for its move."""
+        return policy_on_disk(self._layout, self._database.read(last_policy_row).staged) is None
+
     # Releases
 
     @_explained

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from reissue.errors import NotASeries, NotContinued, ParameterError, SeriesDamaged, SeriesError, StorageError
 from reissue.ledger import chain
 from reissue.ledger.anchor import Anchor, anchor_in, refuse_known, refuse_restored
+from reissue.ledger.backups import FIRST, is_backup
 from reissue.ledger.chain import Link
 from reissue.ledger.durable import names_in, storage
 from reissue.ledger.layout import RECORD, Layout, is_release_name
@@ -89,6 +90,8 @@ def verify_path(path: str | os.PathLike[str], *, expect: str | None = None) -> V
     """Check the series in a folder, a public folder with releases, or the folder of one release."""
     shown, wanted = os.fspath(path), None if expect is None else Expected.parse(expect)
     folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise _no_folder(folder, shown)
     with storage(f"'{shown}' could not be read"):
         layout = Layout.of(folder.resolve())
         if layout.catalog.is_file():
@@ -106,6 +109,22 @@ def verify_path(path: str | os.PathLike[str], *, expect: str | None = None) -> V
         found = check_public(layout.public, "public")
         found.findings.insert(0, Discrepancy(layout.relative(layout.catalog), "it is missing"))
         return _public(shown, "series", found, wanted)
+
+
+def _no_folder(file: Path, shown: str) -> SeriesError:
+    with storage(f"'{shown}' could not be read"):
+        if file.is_file():
+            with file.open("rb") as opened:
+                if (beginning := opened.read(FIRST)) and is_backup(beginning):
+                    return NotASeries(
+                        f"'{shown}' is a backup, or another tar file, and no folder.",
+                        hint=f"`reissue restore {shown} <new folder>` checks every byte of it, and makes a series only "
+                        "if all is well; verify that one, and remove it if it was only to see.",
+                    )
+    return NotASeries(
+        f"'{shown}' is a file, not a folder.",
+        hint="name the folder of a series, its folder public, or the folder of one release.",
+    )
 
 
 def verify_series(

@@ -252,9 +252,15 @@ class Series:
         self._ledger.require_public()
         terms.check(policy.gate)
         if self._ledger.policy_file_differs():
+            if self._ledger.policy_file_missing():
+                raise PolicyChanged(
+                    f"The file policy.toml in '{self.folder}' is missing.",
+                    hint="put it back as it was recorded: `reissue log <series> --policy > <series>/policy.toml`.",
+                )
             raise PolicyChanged(
                 f"The file policy.toml in '{self.folder}' is not the policy the series runs under.",
-                hint="record the change with series.amend(policy, reason) or `reissue amend`, or undo it.",
+                hint="record the change with series.amend(policy, reason) or `reissue amend`, or undo it: "
+                "`reissue log <series> --policy` prints the policy in force.",
             )
         made = make_draft(given, policy, self._history(), progress=progress)
         made = made.handed_out() if handed_out else made

@@ -372,3 +372,15 @@ def test_people_held_back_are_shown_on_request(run: Run, files: Path) -> None:
     logged = run("log", "ward").out
     assert "counterfeits" in logged
     assert run("show", "ward", "--held-back", "--json").data == {"number": 2, "held_back": []}
+
+
+def test_forgetting_counts_people_and_says_what_is_wrong_with_ids(run: Run, files: Path) -> None:
+    assert run("publish", "clinic", "january.csv", "--policy", "policy.toml").code == 0
+    ran = run("forget", "clinic", "--yes", stdin="\n")
+    assert ran.code == 2 and "No id was given" in ran.err and "Next step: " in ran.err
+    ran = run("forget", "clinic", "--yes", stdin="nobody\n")
+    assert ran.code == 2 and "The id given is not in the series" in ran.err and "Next step: " in ran.err
+    ran = run("forget", "clinic", "--yes", stdin="nobody\np01\n")
+    assert ran.code == 2 and "1 of the 2 ids given is not in the series" in ran.err
+    assert "nobody" not in ran.err
+    assert "1 id gone" in run("forget", "clinic", "--yes", stdin="p01\np01\n").out

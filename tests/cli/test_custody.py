@@ -153,7 +153,7 @@ def test_backup_restore_resume_publish(run: Run, clinic: Path) -> None:
     assert ran.code == 0
     assert ran.out.startswith("restored restored with 2 releases, verified")
     assert run("restore", "clinic.tar", "restored").code == 2
-    assert run("restore", "january.csv", "other").code == 3 and not Path("other").exists()
+    assert run("restore", "january.csv", "other").code == 2 and not Path("other").exists()
     assert run("restore", "nothing.tar", "other").code == 2
     assert run("verify", "restored", "--expect", head).code == 0
     assert "was restored from a backup" in run("verify", "restored").out
@@ -178,3 +178,168 @@ def test_resume_without_a_word_finishes_and_records_a_reason(run: Run, clinic: P
     assert run("resume", "clinic", "--reason", "looked after it").code == 0
     assert "looked after it" in run("log", "clinic").out
     assert run("resume", "clinic", "--release", "clinic/public/0001").code == 2
+
+
+def test_whoever_only_reads_an_older_or_restored_copy_is_told_so(run: Run, clinic: Path) -> None:
+    assert run("backup", "clinic", "kept.tar").code == 0
+    good = Path("kept.tar").read_bytes()
+    shutil.copytree(clinic, "older")
+    assert run("publish", "clinic", "march.csv").code == 0
+    assert run("restore", "kept.tar", "restored").code == 0
+    for folder, why in {"older": "does not go on from its anchor", "restored": "was restored from a backup"}.items():
+        ran = run("publish", folder, "march.csv", "--dry-run")
+        assert ran.code == 3 and why in ran.err
+        ran = run("backup", folder, "kept.tar", "--force")
+        assert ran.code == 3 and "was not backed up" in ran.err and why in ran.err
+        assert Path("kept.tar").read_bytes() == good
+        for command in (("log", folder), ("show", folder, 1), ("audit", folder), ("utility", folder)):
+            ran = run(*command, "--json")
+            assert ran.code in (0, 1) and ran.data
+            assert ran.err.count("note ") == 1 and why in ran.err, command
+        assert why in run("export", folder, f"from {folder}").err
+    for command in (("log", "clinic"), ("show", "clinic"), ("backup", "clinic", "kept.tar", "--force")):
+        ran = run(*command)
+        assert (ran.code, ran.err) == (0, "")
+    assert run("publish", "clinic", "march.csv", "--dry-run").code == 0
+
+
+def test_the_folder_of_a_release_that_somebody_removed_is_damage(run: Run, clinic: Path) -> None:
+    """It is not one that still waits for its move: nothing would ever bring it back."""
+    (clinic / "public" / "0001").rename("elsewhere")
+    assert "public/0001" in run("log", "clinic").err
+    for command in (
+        ("publish", "clinic", "march.csv"),
+        ("publish", "clinic", "march.csv", "--dry-run"),
+        ("resume", "clinic"),
+        ("resume", "clinic", "--out", 2, "--reason", "x"),
+    ):
+        ran = run(*command)
+        assert ran.code == 3 and "public/0001" in ran.err, command
+        assert "not in public/ yet" not in ran.err
+    assert not (clinic / "public" / "0003").exists()
+    Path("elsewhere").rename(clinic / "public" / "0001")
+    assert run("publish", "clinic", "march.csv").code == 0
+
+
+def flipped(path: Path) -> None:
+    """Change the last byte of a file."""
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+
+def test_resume_gives_no_clean_bill_to_a_damaged_series(run: Run, clinic: Path) -> None:
+    assert "everything in it is as it was written" in run("resume", "clinic").out
+    table = max((clinic / "private" / "blobs").iterdir(), key=lambda path: path.stat().st_size)
+    flipped(table)
+    ran = run("resume", "clinic")
+    assert ran.code == 3
+    assert "but is damaged" in ran.out and f"private/blobs/{table.name}: " in ran.out
+    assert "Next step: " in ran.err
+    ran = run("resume", "clinic", "--json")
+    assert (ran.code, ran.data["intact"]) == (3, False)
+    assert ran.data["findings"][0]["file"] == f"private/blobs/{table.name}"
+    flipped(table)
+    with (clinic / "policy.toml").open("a") as policy:
+        policy.write("# note\n")
+    ran = run("resume", "clinic", "--out", 2, "--reason", "x")
+    assert ran.code == 3 and "policy.toml: it is not the recorded policy" in ran.out
+
+
+def test_paths_are_whole_on_a_narrow_terminal(run: Run, clinic: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    table = next((clinic / "private" / "blobs").iterdir())
+    flipped(table)
+    ran = run("verify", "clinic")
+    assert ran.code == 3
+    assert f"private/blobs/{table.name}: its bytes have changed" in ran.out
+    assert ran.err.startswith("Next step: ") and "how-to/damage" in ran.err
+
+
+def test_an_export_as_csv_is_not_damaged_and_not_intact_either(run: Run, clinic: Path) -> None:
+    assert run("export", "clinic", "sent").code == 0
+    ran = run("verify", "sent")
+    assert ran.code == 0
+    assert (
+        ran.out.startswith("checked the record of sent, not its tables") and "are those of the Parquet files" in ran.out
+    )
+    assert "intact" not in ran.out
+    data = run("verify", "sent", "--json").data
+    assert (data["intact"], data["kind"], data["releases"], data["findings"]) == (None, "csv", 1, [])
+    # Where a release is to be taken in, its own files are needed.
+    ran = run("resume", "clinic", "--out", 2, "--release", "sent", "--reason", "x")
+    assert ran.code == 2 and "is not as its record says" in ran.err
+    Path("sent/notes.txt").touch()
+    assert "sent/notes.txt: it does not belong to the release" in run("verify", "sent").out
+    Path("sent/notes.txt").unlink()
+    record = Path("sent/release.json")
+    record.write_text(record.read_text().replace('"rows":', '"rowz":', 1))
+    ran = run("verify", "sent")
+    assert ran.code == 3 and "its chain does not fit its content" in ran.out
+
+
+def test_releases_are_counted_though_the_catalog_is_broken(run: Run, clinic: Path) -> None:
+    (clinic / "private" / "catalog.sqlite").write_bytes(b"no database at all" * 1000)
+    ran = run("verify", "clinic", "--json")
+    assert (ran.code, ran.data["releases"]) == (3, 2)
+
+
+def test_the_log_knows_nothing_of_who_was_withheld_from_a_lost_release(run: Run, files: Path) -> None:
+    table = pl.read_csv("january.csv")
+    table.filter(pl.col("diagnosis") != table["diagnosis"][0]).write_csv("february.csv")
+    assert run("publish", "clinic", "january.csv", "--policy", "policy.toml").code == 0
+    assert run("publish", "clinic", "february.csv", "--json").data["counterfeits"] > 0
+    shutil.copytree("clinic", "older")
+    assert run("publish", "clinic", "march.csv").code == 0
+    assert run("resume", "older", "--out", 3, "--release", "clinic/public/0003", "--reason", "x").code == 0
+    out = run("log", "older").out
+    assert "Counterfeits and withheld people" in out
+    table_of_them = out.partition("Counterfeits and")[2].partition("Versions of")[0]
+    assert "│3│-│-│-│" in table_of_them.replace(" ", "")
+
+
+def test_a_missing_policy_is_called_missing_and_can_be_had_back(run: Run, clinic: Path) -> None:
+    policy = clinic / "policy.toml"
+    before = policy.read_bytes()
+    policy.unlink()
+    ran = run("publish", "clinic", "march.csv")
+    assert ran.code == 2 and "policy.toml in 'clinic' is missing" in ran.err and "reissue log" in ran.err
+    assert "policy.toml: it is missing" in run("verify", "clinic").out
+    ran = run("log", "clinic", "--policy")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.encode() == before
+    data = run("log", "clinic", "--policy", "--json").data
+    assert (data["version"], data["toml"].encode()) == (1, before)
+    policy.write_text(ran.out)
+    assert run("publish", "clinic", "march.csv").code == 0
+
+
+def test_files_where_folders_are_asked_for(run: Run, clinic: Path) -> None:
+    assert run("backup", "clinic", "kept.tar").code == 0
+    for command, words in {
+        ("verify", "january.csv"): "is a file, not a folder",
+        ("verify", "kept.tar"): "reissue restore kept.tar",
+        ("restore", "january.csv", "new"): "is not a backup of a series",
+        ("restore", "nowhere.tar", "new"): "is not there",
+        ("restore", "clinic", "new"): "is a folder",
+        ("backup", "clinic", "nowhere/kept.tar"): "There is no folder 'nowhere'",
+    }.items():
+        ran = run(*command)
+        assert ran.code == 2 and words in ran.err, (command, ran.err)
+        assert "disk" not in ran.err and "damaged" not in ran.err
+    assert not Path("new").exists() and not Path("nowhere").exists()
+    Path("kept.tar").write_bytes(Path("kept.tar").read_bytes()[:-4000])
+    ran = run("restore", "kept.tar", "new")
+    assert ran.code == 3 and "The backup is damaged" in ran.err
+
+
+def test_nothing_is_left_where_the_anchor_has_no_folder(run: Run, files: Path) -> None:
+    text = Path("policy.toml").read_text()
+    Path("policy.toml").write_text(f'anchor = "{files}/safe/clinic.anchor"\n{text}')
+    ran = run("publish", "clinic", "january.csv", "--policy", "policy.toml")
+    assert ran.code == 2 and "There is no folder" in ran.err and "make the folder" in ran.err
+    assert not Path("clinic").exists()
+    Path("safe").mkdir()
+    assert run("publish", "clinic", "january.csv", "--policy", "policy.toml").code == 0
+    shutil.move("safe", "moved")
+    ran = run("publish", "clinic", "february.csv")
+    assert ran.code == 3 and "has no anchor" in ran.err

@@ -153,6 +153,7 @@ for spare in (0, 4096, 20_000, 100_000, 400_000, 900_000):
     except StorageError as error:
         refused += 1
         assert "canary" not in str(error), error
+        assert "full" in str(error) or "No space left on device" in str(error), error
     # Still full: the space of the failed attempt is free again, and everything can be read.
     assert not any((folder / "private/staging").iterdir()), spare
     assert len(list((folder / "private/blobs").iterdir())) == 6, spare

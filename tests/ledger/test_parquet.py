@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from datetime import date, datetime, timedelta
@@ -19,7 +20,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 from profiles import examples
 
-from reissue.errors import InternalError, SeriesDamaged
+from reissue.errors import InternalError, SeriesDamaged, StorageError
 from reissue.ledger.footer import neutral
 from reissue.ledger.parquet import ROWS_IN_A_GROUP, unpacked, write_pack, write_private, write_public
 
@@ -193,3 +194,18 @@ def test_small_tables_in_one_file(tmp_path: Path) -> None:
     for wrong, name in [(pack, "second"), (pack.clear(), "first"), (FRAME, "group"), (pack.rename({"one/": "x"}), "x")]:
         with pytest.raises(SeriesDamaged, match="the-file"):
             unpacked(wrong, name, "the-file")
+
+
+@pytest.mark.parametrize("write", [write_public, write_private])
+def test_wherever_a_file_does_not_fit_that_is_said(tmp_path: Path, write: object) -> None:
+    """Also in its footer, of which polars says no more than that it could not be written."""
+    wide = pl.DataFrame({f"column {number}": [number] for number in range(400)})
+    size = len(written(wide, tmp_path / "whole.parquet", write))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for limit in range(0, size, 997):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+        try:
+            with pytest.raises((StorageError, OSError), match="File too large"):
+                written(wide, tmp_path / "cut.parquet", write)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -99,7 +99,8 @@ def test_the_policy_file(clinic: Path) -> None:
         ("policy.toml", True)
     ]
     (clinic / "policy.toml").unlink()
-    assert verify(clinic) == [Discrepancy("policy.toml", "it is missing")]
+    (finding,) = verify(clinic)
+    assert finding.file == "policy.toml" and finding.problem.startswith("it is missing")
 
 
 def test_private_must_be_private(clinic: Path) -> None:

@@ -231,6 +231,7 @@ def audit(
 def _series(
     target: list[Path], asked: Questions, known: Adversary, show_people: bool, progress: Callable[[str], None]
 ) -> tuple[AuditReport, Called | None]:
+    from reissue.cli.selecting import note_unless_continued
     from reissue.errors import NotASeries, ParameterError
     from reissue.publishing.series import open as open_series
 
@@ -242,6 +243,7 @@ def _series(
     except NotASeries:
         raise _elsewhere(f"There is no series in '{target[0]}'") from None
     with opened:
+        note_unless_continued(target[0])
         if not opened.releases:
             raise ParameterError("The series has no release yet.", hint="reissue publish <series> <table>")
         report = opened.audit(

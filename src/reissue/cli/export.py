@@ -26,13 +26,14 @@ def export(
 
       reissue export clinic to-send 2 --format csv
     """
-    from reissue.cli.selecting import chosen
+    from reissue.cli.selecting import chosen, note_unless_continued
     from reissue.errors import ParameterError, StorageError
     from reissue.publishing.series import open as open_series
 
     if target.resolve().is_relative_to(series.resolve()):
         raise ParameterError(f"'{target}' lies inside the series.", hint="export to a folder outside it.")
     with steps("Reading the release"), open_series(series) as opened:
+        note_unless_continued(series)
         release = chosen(opened, number)
         tables = release.tables
         files = {path.name: path.read_bytes() for path in sorted(release.folder.iterdir())}

@@ -40,10 +40,11 @@ def forget(
     else:
         raise ParameterError("Forgetting cannot be undone.", hint="say --yes when the id comes from a pipe or file.")
     with open_series(series) as opened:
-        notes = opened.forget(*(opened.private.id_from_text(person) for person in people))
+        ids = {opened.private.id_from_text(person) for person in people}
+        notes = opened.forget(*ids)
     if as_json:
-        print_json({"forgotten": len(people), **({"notes": list(notes)} if notes else {})})
+        print_json({"forgotten": len(ids), **({"notes": list(notes)} if notes else {})})
         return
-    say(f"forgotten: {count_of(len(people), 'id')} gone, the history keeps numbers")
+    say(f"forgotten: {count_of(len(ids), 'id')} gone, the history keeps numbers")
     for told in notes:
         say(told, heading="note ", style="yellow")

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, SeriesFolder, print_json, print_table, say
+from reissue.cli.output import AsJson, SeriesFolder, print_file, print_json, print_table, say
 from reissue.cli.verify_command import verify_and_tell
+
+if TYPE_CHECKING:
+    from reissue.ledger import PolicyVersion
 
 
 def log(
     series: SeriesFolder,
     verify: Annotated[
         bool, typer.Option("--verify", help="The same as `reissue verify`: exit code 3 if anything differs.")
+    ] = False,
+    policy: Annotated[
+        bool, typer.Option("--policy", help="Print the policy in force, as policy.toml has it, and nothing else.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -24,13 +30,21 @@ def log(
       reissue log clinic
 
       reissue log clinic --verify
+
+      reissue log clinic --policy > clinic/policy.toml
     """
+    from reissue.cli.selecting import note_unless_continued
     from reissue.ledger import Ledger
 
     if verify:
         verify_and_tell(series, None, as_json)
         return
     with Ledger.open(series) as ledger:
+        note_unless_continued(series)
+        if policy:
+            ledger.require_whole()  # or it may be a policy that nobody recorded
+            _print_policy(ledger.policy, as_json)
+            return
         releases, policies, events, head = ledger.releases(), ledger.policies(), ledger.events(), ledger.head()
     if as_json:
         print_json(
@@ -59,7 +73,7 @@ def log(
             heading="note ",
             style="yellow",
         )
-    besides = [(r.number, *_besides(r.summary)) for r in releases]
+    besides = [(r.number, *((None, None, None) if r.lost else _besides(r.summary))) for r in releases]
     if any(made or held for _, made, held, _ in besides):
         print_table(
             "Counterfeits and withheld people (private)",
@@ -77,7 +91,7 @@ def log(
     print_table(
         "Versions of the policy",
         ("version", "since (UTC)", "reason"),
-        [(policy.version, f"{policy.time:%Y-%m-%d %H:%M}", policy.reason) for policy in policies],
+        [(one.version, f"{one.time:%Y-%m-%d %H:%M}", one.reason) for one in policies],
         left=(1, 2),
     )
     print_table(
@@ -86,6 +100,13 @@ def log(
     )  # fmt: skip
     if head is not None:
         say(str(head), heading="head ")
+
+
+def _print_policy(policy: PolicyVersion, as_json: bool) -> None:
+    if as_json:
+        print_json({"version": policy.version, "time": policy.time, "reason": policy.reason, "toml": policy.toml})
+    else:
+        print_file(policy.toml)
 
 
 def _moved(changes: dict[str, int]) -> tuple[int, int, int]:

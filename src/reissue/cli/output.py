@@ -102,6 +102,16 @@ def _plain(value: object) -> str:
     return value.isoformat() if isinstance(value, date) else str(value)
 
 
+def print_file(text: str) -> None:
+    """Print the text of a file byte for byte, as for another file; to a terminal, so that nothing of it steers that."""
+    if sys.stdout.isatty():
+        say(*text.splitlines() or [""])
+        return
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode())
+    sys.stdout.buffer.flush()
+
+
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, left: Sequence[int] = (0,)
 ) -> None:

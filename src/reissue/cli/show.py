@@ -39,10 +39,11 @@ def show(
 
       reissue show clinic --roles
     """
-    from reissue.cli.selecting import chosen
+    from reissue.cli.selecting import chosen, note_unless_continued
     from reissue.publishing.series import open as open_series
 
     with open_series(series) as opened:
+        note_unless_continued(series)
         release, private = chosen(opened, number), opened.private
         if held_back:
             _show_private(private.held_back(release.number), "withheld from", release.number, as_json, name="held_back")

@@ -31,11 +31,12 @@ def utility(
 
       reissue utility clinic 3 --queries 10000 --dimensions 3 --selectivity 0.01
     """
-    from reissue.cli.selecting import chosen
+    from reissue.cli.selecting import chosen, note_unless_continued
     from reissue.publishing.series import open as open_series
     from reissue.utility import Workload
 
     with steps("Measuring") as progress, open_series(series) as opened:
+        note_unless_continued(series)
         release = chosen(opened, number)
         workload = None
         if queries:

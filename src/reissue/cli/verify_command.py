@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reissue.cli.output import DAMAGED, AsJson, print_json, print_table, say, settle, steps
+from reissue.cli.output import DAMAGED, AsJson, print_json, say, settle, steps
+
+if TYPE_CHECKING:
+    from reissue.ledger import Discrepancy, Verification
+
+DAMAGE_PAGE = "docs/how-to/damage.md"
 
 
 def verify(
@@ -40,6 +46,7 @@ def verify(
 def verify_and_tell(path: Path, expect: str | None, as_json: bool) -> None:
     """Verify what is at a path and print what was found; ends the command if anything differs."""
     from reissue.errors import count_of
+    from reissue.ledger.public_folders import CSV
     from reissue.publishing.custody import verify as verify_path
 
     with steps("Checking every file"):
@@ -48,7 +55,7 @@ def verify_and_tell(path: Path, expect: str | None, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "intact": found.intact,
+                "intact": None if found.kind == CSV and found.intact else found.intact,
                 "kind": found.kind,
                 "releases": len(found.releases),
                 "head": found.head,
@@ -57,8 +64,9 @@ def verify_and_tell(path: Path, expect: str | None, as_json: bool) -> None:
             }
         )
     elif found.findings:
-        rows = [(finding.file, finding.problem) for finding in found.findings]
-        print_table("What differs from the record", ("where", "what"), rows, left=(0, 1))
+        print_findings(found.findings)
+    elif found.kind == CSV:
+        say(f"the record of {path}, not its tables", heading="checked ", style="yellow")
     else:
         releases = count_of(len(found.releases), "release")
         what = f"every file of {path} ({releases}) is as its record says"
@@ -73,4 +81,25 @@ def verify_and_tell(path: Path, expect: str | None, as_json: bool) -> None:
         if found.head is not None:
             say(found.head, heading="head ")
     if not found.intact:
+        if not as_json:
+            tell_next_step(found)
         raise typer.Exit(DAMAGED)
+
+
+def print_findings(findings: Sequence[Discrepancy]) -> None:
+    """List what differs from the record, one in a line that nothing cuts: names of files are there to be copied."""
+    say("What differs from the record")
+    for finding in findings:
+        say(finding.problem, heading=f"{finding.file}: ")
+
+
+def tell_next_step(found: Verification) -> None:
+    """What to do about it."""
+    if found.kind == "series":
+        hint = (
+            "publish nothing from this folder, and copy it as it is. What to do then is on the page 'A series is "
+            f"damaged', {DAMAGE_PAGE}: it goes by what is named above."
+        )
+    else:
+        hint = f"put back the files that are named above, from whoever sent them or from the series; see {DAMAGE_PAGE}."
+    say(hint, heading="Next step: ", errors=True)

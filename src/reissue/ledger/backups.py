@@ -45,6 +45,8 @@ from reissue.ledger.verify import parsed_record
 
 FORMAT = 1
 MANIFEST = "backup.json"
+FIRST = 512
+"""The bytes of a backup that tell it from other files: the header of its first entry."""
 CATALOG = "private/catalog.sqlite"
 READABLE = 0o644
 """The most that whoever unpacks a backup by hand should let others do with its files."""
@@ -53,6 +55,15 @@ _PART = r"\.[0-9a-f]{16}\.part"
 
 Progress = Callable[[int, int], None]
 """Called with how many files are done, and how many there are."""
+
+
+def is_backup(beginning: bytes) -> bool:
+    """Whether a file that begins with these bytes looks like a backup, whole or not: its first entry has our name.
+
+    Or it is a tar file all the same, or nothing is left of it: then it may be damaged, and that is told elsewhere.
+    """
+    name = MANIFEST.encode()
+    return beginning[: len(name)] == name[: len(beginning)] or beginning[257:262] == b"ustar"
 
 
 @dataclass(frozen=True)
@@ -253,6 +264,10 @@ def _refuse_target(layout: Layout, file: Path, force: bool) -> None:
     if file.resolve().is_relative_to(layout.root):
         raise ParameterError(
             "A backup inside the folder of the series is none.", hint="name a file elsewhere, best on another disk."
+        )
+    if not file.parent.is_dir():
+        raise ParameterError(
+            f"There is no folder '{file.parent}' to write the backup to.", hint="make it, or name a file elsewhere."
         )
     if file.is_dir() or (file.exists() and not force):
         raise ParameterError(f"There is a file or folder '{file}' already.", hint="name another one, or pass --force.")

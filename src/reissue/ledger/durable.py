@@ -26,6 +26,7 @@ PUBLIC_FOLDER = 0o777
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
+_ELSEWHERE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG)
 
 
 @contextmanager
@@ -45,6 +46,8 @@ def storage_error(what: str, code: int | None, hint: str | None = None) -> Stora
         remedy = "free some space (or raise the quota or size limit) and try again."
     elif code in _FORBIDDEN:
         remedy = "check that the folder may be written to and is not mounted read-only, then try again."
+    elif code in _ELSEWHERE:
+        remedy = "check the path, and that every folder in it is there."
     else:
         remedy = "check the disk or the network drive, then try again."
     why = os.strerror(code) if code else "the operating system refused"

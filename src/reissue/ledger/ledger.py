@@ -73,6 +73,7 @@ from reissue.ledger.recovery import (
     recover,
     refuse_links,
     refuse_missing,
+    refuse_missing_folders,
     refuse_spare,
     sound,
     unfinished,
@@ -305,6 +306,30 @@ class Ledger:
         self._database.read(partial(chain.require_whole, shown=self._shown))
         self._seen_whole = now
 
+    def require_continued(self) -> None:
+        """Raise what a publication would be refused with because the series does not go on from what is known outside.
+
+        For whoever only reads: NotContinued, or StorageError if an anchor that the policy names cannot be read. Whoever
+        writes has seen it already.
+        """
+        if self._lock.held:
+            return
+        links = self._database.read(chain.every)
+        if not links:
+            refuse_known(self.anchor_file, self._layout.root, self._shown)
+            return
+        refuse_restored(links, self._shown)
+
+        def present() -> tuple[list[chain.Link], int]:
+            return self._database.read(lambda one: (chain.every(one), last_release(one)[0]))
+
+        Anchor.of(links[0].head, self.anchor_file, self._layout.root).check(present, self._shown, writing=False)
+
+    def require_public(self) -> None:
+        """Raise SeriesDamaged if the folder of a release is neither in public/ nor waits for its move there."""
+        if not self._lock.held:  # whoever writes has seen it already
+            refuse_missing_folders(self._layout, sound(self._layout, self._database, self._shown), self._shown)
+
     def _refuse_changed_in_waiting(self) -> None:
         """Raise SeriesDamaged if what a dead writer left to be moved is not what was committed."""
         if not any(map(is_staged_name, names_in(self._layout.staging))):
@@ -436,6 +461,10 @@ class Ledger:
         row = self._database.read(last_policy_row)
         recorded: bytes = row.toml.encode()
         return policy_on_disk(self._layout, row.staged) != recorded
+
+    def policy_file_missing(self) -> bool:
+        """Whether there is no policy.toml, and none that waits for its move."""
+        return policy_on_disk(self._layout, self._database.read(last_policy_row).staged) is None
 
     # Releases
 
@@ -622,7 +651,12 @@ class Ledger:
     def back_up(
         self, file: str | os.PathLike[str], *, force: bool = False, progress: Progress = lambda done, total: None
     ) -> Backup:
-        """Write everything of the series to one file; see `backups`."""
+        """Write everything of the series to one file; see `backups`.
+
+        A copy of the series that does not go on is refused: its backup would take the place of a better one.
+        """
+        with saying(f"The series in '{self._shown}' was not backed up"):
+            self.require_continued()
         return back_up(self._layout, self._database, self._shown, Path(file), force=force, progress=progress)
 
     @classmethod
@@ -678,7 +712,8 @@ class Ledger:
             known, last = database.read(last_release)
             rows = database.read(rows_of(catalog.RELEASES))
             missing = missing_releases(given, said.out, {row.number: row.record for row in rows}, last)
-            sound(layout, database, self._shown, [release_name(release.number) for release in missing])
+            taking = [release_name(release.number) for release in missing]
+            refuse_missing_folders(layout, sound(layout, database, self._shown, taking), self._shown)
             chains = {row.number: row.chain for row in rows} | {one.number: one.chain for one in missing}
             self._settle_with_anchor(said.out, chains, taken=len(missing))
             self._refuse_changed_in_waiting()

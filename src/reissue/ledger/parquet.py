@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from reissue.errors import InternalError, SeriesDamaged, StorageError
-from reissue.ledger.durable import PRIVATE_FILE, PUBLIC_FILE, new_file, sha256_of, storage_error
+from reissue.ledger.durable import PRIVATE_FILE, PUBLIC_FILE, new_file, sha256_of, storage, storage_error, sync
 from reissue.ledger.footer import neutral
 
 ROWS_IN_A_GROUP = 1 << 18
@@ -35,6 +35,7 @@ _TOLD = frozenset(
     ]
 )
 """Types that Parquet itself can tell; of others a reader must be told in polars' own words."""
+_MORE = 1 << 16
 _SYSTEM_ERROR = re.compile(r"os error (\d+)")
 
 
@@ -152,16 +153,29 @@ def _write(frame: pl.DataFrame, path: Path, *, public: bool = False, keep_types:
             if isinstance(content, BytesIO):
                 file.write(content.getbuffer())
     except pl.exceptions.PolarsError as error:
-        raise _unwritten(error) from None  # polars may quote data in its messages
+        raise _unwritten(error, path) from None  # polars may quote data in its messages
     return FileFacts(sha256_of(path), path.stat().st_size)
 
 
-def _unwritten(error: pl.exceptions.PolarsError) -> StorageError:
+def _unwritten(error: pl.exceptions.PolarsError, path: Path) -> StorageError:
     what = "A table could not be written as Parquet"
     found = _SYSTEM_ERROR.search(str(error))
     if found:
         return storage_error(what, int(found[1]))
-    return StorageError(f"{what}: polars raised {type(error).__name__}.")
+    # Of a footer that does not fit, polars says no more than "transport error"; so the disk itself is asked.
+    with storage(what):
+        _write_more(path)
+    return StorageError(
+        f"{what}: polars raised {type(error).__name__}.",
+        hint="check the space that is left on the disk, and try again.",
+    )
+
+
+def _write_more(path: Path) -> None:
+    """Write a little more to a file that is given up, to meet what polars has met."""
+    with path.open("ab") as file:
+        file.write(bytes(_MORE))
+        sync(file.fileno())
 
 
 def _hide_writer(file: BinaryIO, *, keep_types: bool) -> None:

@@ -12,9 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from reissue.ledger.durable import names_in
-from reissue.ledger.layout import RECORD, is_release_name, release_name
+from reissue.ledger.layout import PARQUET, RECORD, is_release_name, release_name
 from reissue.ledger.record import chain_value, check_format, format_of
 from reissue.ledger.verify import Discrepancy, check_files, parsed_record
+
+CSV = "csv"
+"""The kind of a folder that has a release as CSV."""
+_CSV_FILE = ".csv"
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,9 +44,33 @@ class ReleaseFolder:
 
     def findings(self) -> Iterator[Discrepancy]:
         """What is not as the record says."""
+        yield from self._broken_chain()
+        yield from check_files(self.path, self.shown, self.record, self.files)
+
+    def _broken_chain(self) -> Iterator[Discrepancy]:
         if self.chain != chain_value(self.previous, self.body):
             yield Discrepancy(f"{self.shown}/{RECORD}", "its chain does not fit its content")
-        yield from check_files(self.path, self.shown, self.record, self.files)
+
+    @property
+    def as_csv(self) -> bool:
+        """Whether its tables are there as CSV files alone, as `reissue export` writes them."""
+        present = names_in(self.path)
+        as_csv = {_as_csv(name) for name in self.files}
+        return any(name in as_csv for name in present) and not any(name.endswith(PARQUET) for name in present)
+
+    def findings_as_csv(self) -> Iterator[Discrepancy]:
+        """What is not as the record says, as far as it can be told of CSV files."""
+        yield from self._broken_chain()
+        wanted, present = {RECORD, *map(_as_csv, self.files)}, set(names_in(self.path))
+        for name in sorted(present - wanted):
+            yield Discrepancy(f"{self.shown}/{name}", "it does not belong to the release")
+        for name in sorted(wanted - present):
+            yield Discrepancy(f"{self.shown}/{name}", "it is missing")
+
+
+def _as_csv(name: str) -> str:
+    """The name that a public table has when it is exported as CSV."""
+    return f"{name.removesuffix(PARQUET)}{_CSV_FILE}"
 
 
 def release_folder(path: Path, shown: str) -> ReleaseFolder | None:
@@ -69,6 +97,8 @@ class PublicFolder:
     remarks: list[str] = field(default_factory=list)
     chains: dict[int, str] = field(default_factory=dict)
     """The chain value of each release whose record can be understood."""
+    as_csv: bool = False
+    """Whether it is a release that was exported as CSV: then its record alone can be checked."""
 
 
 def check_public(folder: Path, shown: str) -> PublicFolder:
@@ -94,7 +124,15 @@ def check_public(folder: Path, shown: str) -> PublicFolder:
 def _check_one(folder: Path, shown: str) -> PublicFolder:
     found = PublicFolder()
     name = folder.resolve().name
-    release = _check_next(folder, int(name) if is_release_name(name) else None, None, shown, found)
+    number = int(name) if is_release_name(name) else None
+    release = _check_next(folder, number, None, shown, found, csv_will_do=True)
+    found.as_csv = release is not None and release.as_csv
+    if found.as_csv:
+        found.remarks.append(
+            "The hashes in release.json are those of the Parquet files, and these tables are CSV: release.json was "
+            "checked against its own chain, what is in the tables was not. `reissue export --format parquet` gives "
+            "files that can be checked."
+        )
     if release is not None and release.number > 1:
         found.remarks.append(
             f"Release {release.number} is there alone: what it says of those before is taken as it is."
@@ -103,7 +141,13 @@ def _check_one(folder: Path, shown: str) -> PublicFolder:
 
 
 def _check_next(
-    path: Path, number: int | None, before: ReleaseFolder | None, shown: str, found: PublicFolder
+    path: Path,
+    number: int | None,
+    before: ReleaseFolder | None,
+    shown: str,
+    found: PublicFolder,
+    *,
+    csv_will_do: bool = False,
 ) -> ReleaseFolder | None:
     """Check one release, of this number if there is one, and that it follows the one before."""
     release = release_folder(path, shown)
@@ -122,6 +166,6 @@ def _check_next(
         (release.previous is None) != (release.number == 1)
     ):
         found.findings.append(Discrepancy(record, "it does not follow the release before it"))
-    found.findings += release.findings()
+    found.findings += release.findings_as_csv() if csv_will_do and release.as_csv else release.findings()
     found.chains[release.number] = release.chain
     return release

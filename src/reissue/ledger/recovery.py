@@ -79,6 +79,11 @@ def sound(layout: Layout, database: Database, shown: str, taking: Collection[str
 def unfinished(layout: Layout, known: Known) -> str | None:
     """What a reader says of work that a writer has not finished, if there is any; a reader finishes nothing."""
     present = set(names_in(layout.public))
+    if gone := missing_folders(layout, known):
+        return (
+            f"{listed(gone)} is missing: somebody removed it, or moved it away. Put it back, from a backup or from "
+            "whoever received it; until then nothing is published."
+        )
     waiting = [name for name in known.releases if name not in present]
     if waiting:
         return (
@@ -88,6 +93,28 @@ def unfinished(layout: Layout, known: Known) -> str | None:
     if any(map(is_staged_name, names_in(layout.staging))):
         return "A publication is under way or was stopped; this is the series as it was before."
     return None
+
+
+def missing_folders(layout: Layout, known: Known) -> list[str]:
+    """The folders of releases that are neither in public/ nor wait for their move there: somebody removed them."""
+    present = set(names_in(layout.public))
+    return [
+        f"public/{name}"
+        for name, staged in known.releases.items()
+        if name not in present
+        and not (is_staged_name(staged) and layout.staged_release(staged).exists())
+        and not (layout.public / name).exists()  # where it may have been moved to while we looked
+    ]
+
+
+def refuse_missing_folders(layout: Layout, known: Known, shown: str) -> None:
+    """Raise SeriesDamaged if there are any."""
+    if gone := missing_folders(layout, known):
+        raise SeriesDamaged(
+            f"In the series in '{shown}' {listed(gone)} is missing, which was there: the release is out.",
+            problems=["somebody removed it, or moved it away"],
+            hint="put it back, from a backup or from whoever received it; `reissue verify` shows what else is missing.",
+        )
 
 
 def recover(layout: Layout, database: Database, shown: str) -> None:
@@ -103,6 +130,7 @@ def recover(layout: Layout, database: Database, shown: str) -> None:
 
     refuse_links(layout)
     known = sound(layout, database, shown)
+    refuse_missing_folders(layout, known, shown)
     _restore_empty_folders(layout, known)
     if not _leftovers(layout, known):
         return

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from reissue.errors import SeriesDamaged, SeriesError, count_of, listed
 from reissue.ledger import catalog, chain
-from reissue.ledger.backups import CATALOG, FORMAT, MANIFEST, Contents, Progress
+from reissue.ledger.backups import CATALOG, FIRST, FORMAT, MANIFEST, Contents, Progress, is_backup
 from reissue.ledger.creation import CREATING, clear_leftovers, held, make_root, migrate, new_private_folder
 from reissue.ledger.durable import (
     PRIVATE_FILE,
@@ -59,8 +59,16 @@ class _Wanted(NamedTuple):
 def restore_series(file: Path, root: Path, shown: str, *, progress: Progress) -> None:
     """Make a series from a backup, in a folder that is absent or empty; it waits for `resume`."""
     failure = f"The series in '{shown}' was not restored"
+    if not file.is_file():
+        what = "is a folder" if file.is_dir() else "is not there" if not file.exists() else "is not a file"
+        raise SeriesError(f"'{file}' {what}.", hint="name a file that `reissue backup` wrote.")
     with storage(f"The backup '{file}' could not be read"):
         tar = file.open("rb")
+        beginning = tar.read(FIRST)
+        tar.seek(0)
+    if not is_backup(beginning):
+        tar.close()
+        raise SeriesError(f"'{file}' is not a backup of a series.", hint="name a file that `reissue backup` wrote.")
     with saying(failure, unless=_DONE), storage(failure), tar:
         size = os.fstat(tar.fileno()).st_size
         existed = root.exists()

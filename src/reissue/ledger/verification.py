@@ -14,10 +14,11 @@ import sqlalchemy as sa
 from reissue.errors import NotASeries, NotContinued, ParameterError, SeriesDamaged, SeriesError, StorageError
 from reissue.ledger import chain
 from reissue.ledger.anchor import Anchor, anchor_in, refuse_known, refuse_restored
+from reissue.ledger.backups import FIRST, is_backup
 from reissue.ledger.chain import Link
 from reissue.ledger.durable import names_in, storage
 from reissue.ledger.layout import RECORD, Layout, is_release_name
-from reissue.ledger.public_folders import PublicFolder, check_public
+from reissue.ledger.public_folders import CSV, PublicFolder, check_public
 from reissue.ledger.recovery import Known, unfinished
 from reissue.ledger.sqlite import Database
 from reissue.ledger.transactions import last_policy_row, last_release
@@ -32,7 +33,7 @@ class Verification:
 
     path: str
     kind: str
-    """`series`, `public` (a folder with releases) or `release` (the folder of one)."""
+    """`series`, `public` (a folder with releases), `release` (the folder of one) or `csv` (one exported as CSV)."""
     findings: tuple[Discrepancy, ...]
     """What is not as it was written; nothing if all is well."""
     remarks: tuple[str, ...]
@@ -44,7 +45,7 @@ class Verification:
 
     @property
     def intact(self) -> bool:
-        """Whether everything is as it was written."""
+        """Whether everything that can be checked is as it was written; of a release as CSV that is its record alone."""
         return not self.findings
 
 
@@ -89,12 +90,15 @@ def verify_path(path: str | os.PathLike[str], *, expect: str | None = None) -> V
     """Check the series in a folder, a public folder with releases, or the folder of one release."""
     shown, wanted = os.fspath(path), None if expect is None else Expected.parse(expect)
     folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise _no_folder(folder, shown)
     with storage(f"'{shown}' could not be read"):
         layout = Layout.of(folder.resolve())
         if layout.catalog.is_file():
             return verify_series(path, expect=wanted)
         if RECORD in names_in(folder):
-            return _public(shown, "release", check_public(folder, folder.resolve().name), wanted)
+            found = check_public(folder, folder.resolve().name)
+            return _public(shown, CSV if found.as_csv else "release", found, wanted)
         if any(map(is_release_name, names_in(folder))):
             return _public(shown, "public", check_public(folder, folder.resolve().name), wanted)
         if not any(map(is_release_name, names_in(layout.public))):
@@ -105,6 +109,22 @@ def verify_path(path: str | os.PathLike[str], *, expect: str | None = None) -> V
         found = check_public(layout.public, "public")
         found.findings.insert(0, Discrepancy(layout.relative(layout.catalog), "it is missing"))
         return _public(shown, "series", found, wanted)
+
+
+def _no_folder(file: Path, shown: str) -> SeriesError:
+    with storage(f"'{shown}' could not be read"):
+        if file.is_file():
+            with file.open("rb") as opened:
+                if (beginning := opened.read(FIRST)) and is_backup(beginning):
+                    return NotASeries(
+                        f"'{shown}' is a backup, or another tar file, and no folder.",
+                        hint=f"`reissue restore {shown} <new folder>` checks every byte of it, and makes a series only "
+                        "if all is well; verify that one, and remove it if it was only to see.",
+                    )
+    return NotASeries(
+        f"'{shown}' is a file, not a folder.",
+        hint="name the folder of a series, its folder public, or the folder of one release.",
+    )
 
 
 def verify_series(
@@ -131,6 +151,8 @@ def verify_series(
         if not found.findings:
             found.findings.append(Discrepancy(own_name, damage.what))
         problem = expect and "it cannot be read, so the head that is expected is not found"
+        if not releases:  # those that can be seen
+            releases = tuple(int(name) for name in names_in(layout.public) if is_release_name(name))
     if problem:
         found.findings.append(Discrepancy(own_name, problem))
     return Verification(shown, "series", tuple(found.findings), tuple(found.remarks), head, releases)

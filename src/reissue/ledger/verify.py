@@ -254,7 +254,9 @@ def _spare_blobs(layout: Layout, names: list[str], expected: _Expected) -> Itera
 def _check_policy(layout: Layout, expected: _Expected) -> Iterator[Discrepancy]:
     text = policy_on_disk(layout, expected.policy_staged)
     if text is None:
-        yield Discrepancy(layout.relative(layout.policy), "it is missing")
+        yield Discrepancy(
+            layout.relative(layout.policy), "it is missing; `reissue log <series> --policy` prints what it said"
+        )
     elif text != expected.policy:
         yield Discrepancy(
             layout.relative(layout.policy), "it is not the recorded policy; amend the policy or restore it"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from reissue.errors import ParameterError, SeriesError
+from reissue.errors import NotContinued, ParameterError, SeriesError, StorageError
 from reissue.ledger import Backup, Ledger, Record, Resumption, Verification, verify_path
 from reissue.ledger.anchor import anchor_in
 from reissue.publishing import archive
@@ -41,10 +41,22 @@ def backup(
     """Copy the series in a folder to one file, consistent while somebody publishes, and verified.
 
     The file is private: it holds everything of the series, ids included. One that is there already is replaced only
-    with `force`.
+    with `force`. A copy of the series that does not go on from its anchor, or was restored and not resumed, is refused.
     """
     with Ledger.open(folder) as ledger:
+        ledger.anchor_file = anchor_in(ledger.policy.toml)
         return ledger.back_up(file, force=force, progress=progress)
+
+
+def not_continued(folder: str | os.PathLike[str]) -> str | None:
+    """Why nothing would be published from a folder because it is not, or not surely, the last word; None if it is."""
+    with Ledger.open(folder, check=False) as ledger:
+        ledger.anchor_file = anchor_in(ledger.policy.toml)
+        try:
+            ledger.require_continued()
+        except (NotContinued, StorageError) as error:
+            return " ".join([error.what, *(f"{problem[0].upper()}{problem[1:]}." for problem in error.problems)])
+    return None
 
 
 def restore(

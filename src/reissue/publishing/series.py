@@ -248,11 +248,19 @@ class Series:
     def _draft(self, given: Submission, terms: Terms, progress: Progress, *, handed_out: bool = False) -> Draft:
         self._ledger.require_whole()
         policy = self._current_policy()
+        self._ledger.require_continued()
+        self._ledger.require_public()
         terms.check(policy.gate)
         if self._ledger.policy_file_differs():
+            if self._ledger.policy_file_missing():
+                raise PolicyChanged(
+                    f"The file policy.toml in '{self.folder}' is missing.",
+                    hint="put it back as it was recorded: `reissue log <series> --policy > <series>/policy.toml`.",
+                )
             raise PolicyChanged(
                 f"The file policy.toml in '{self.folder}' is not the policy the series runs under.",
-                hint="record the change with series.amend(policy, reason) or `reissue amend`, or undo it.",
+                hint="record the change with series.amend(policy, reason) or `reissue amend`, or undo it: "
+                "`reissue log <series> --policy` prints the policy in force.",
             )
         made = make_draft(given, policy, self._history(), progress=progress)
         made = made.handed_out() if handed_out else made

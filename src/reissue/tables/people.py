@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints, Words
-from reissue.errors import ParameterError, count_of
+from reissue.errors import ParameterError
 
 Numbers = Ints
 Codes = Words
@@ -84,9 +84,19 @@ def numbers_of(ids: set[Any], known: pl.DataFrame) -> list[int]:
     """The numbers of all of these ids, among people known by `number` and `id`; or an error if any is not there."""
     alike = [person for person in ids if isinstance(person, str) == (known["id"].dtype == pl.String)]
     numbers: list[int] = known.filter(known["id"].is_in(alike))["number"].to_list() if alike else []
-    if len(numbers) < len(ids) or not ids:
-        lacking = f"{len(ids) - len(numbers)} of the {count_of(len(ids), 'id')} given"
-        raise ParameterError(f"{lacking} are not in the series; nothing was forgotten.")
+    if not ids:
+        raise ParameterError("No id was given; nothing was forgotten.", hint="give one id or more, one in a line.")
+    if lacking := len(ids) - len(numbers):
+        which = (
+            "The id given is"
+            if len(ids) == 1
+            else f"{lacking:,} of the {len(ids):,} ids given {'is' if lacking == 1 else 'are'}"
+        )
+        raise ParameterError(
+            f"{which} not in the series; nothing was forgotten.",
+            hint="check how the ids are written: as in the table that was published. Who was forgotten already is not "
+            "in the series any more.",
+        )
     return numbers
 
 

@@ -1,0 +1,503 @@
+"""Histories of sets: everybody's sets over all releases, and what the declared mechanism makes of them.
+
+A row is one person in one release. From a row of somebody to their next the mechanism either keeps the set or draws a
+new one, and the chance of what it did is, for a value v before and v' after,
+
+    v' != v    D(v')                                       a new set, drawn given the new value
+    v' = v     coin(v) D(v) + (1 - coin(v)) [set is kept]  redrawn and come out the same, or not redrawn
+
+with D(v) = w_j P_j(S) slots_j(v) / m / h(v) for a set of version j, and coin and h as `renewing` has them. P_j(S) is
+the same for all values, so it is left out where a set is new for certain.
+
+Where values are declared to be static the mechanism draws one set for everybody. If somebody has two, one who takes
+that for true concludes that it was drawn twice for one value; one who takes values to change, that it was drawn anew
+because the value changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from reissue.arrays.types import Bools, Floats, Ints
+from reissue.errors import InternalError, ParameterError
+from reissue.model.change import Change, Renewal, Static, change_from_dict
+from reissue.model.design import Design
+from reissue.model.sets import PublishedSets
+from reissue.reasoning.alternatives.designing import design_of
+from reissue.reasoning.alternatives.redraws import Laws, Moving, Redrawn
+from reissue.reasoning.alternatives.renewing import carried_on
+from reissue.reasoning.alternatives.set_probabilities import probability
+from reissue.reasoning.alternatives.smoothing import smoothed
+
+
+@dataclass(frozen=True, repr=False)
+class Histories:
+    """Everybody's sets, person after person and release after release."""
+
+    people: Ints
+    """Person numbers, ascending."""
+    starts: Ints
+    """Where the rows of each person begin; one entry more than there are people."""
+    release: Ints
+    """For each row its release, counted from 0 among those of sets."""
+    numbers: Ints
+    """The numbers of those releases."""
+    codes: Ints
+    """For each row its different values, ascending, and then -1. Where lives are linked: in their order."""
+    design: Ints
+    """For each row the design of its set, by position in `designs`."""
+    kept: Bools
+    """Which rows have the same set, of the same design, as the person's row before."""
+    designs: tuple[Design, ...]
+    laws: Laws
+    """The shares of the designs, and which of them are of which version and cell."""
+    slots: Ints
+    """(designs, values)"""
+    m: Ints
+    """How many slots the sets of each design have."""
+    version: Ints
+    """The version of each design, counted from 0."""
+    cell: Ints
+    """Its cell."""
+    changes: tuple[Change, ...]
+    """For each release how values are declared to change in the step into it."""
+    linked: bool
+    known_chance: Floats | None = None
+    """`chance`, where that was worked out before."""
+
+    def __repr__(self) -> str:
+        return f"Histories({self.people.size:,} people, {self.release.size:,} rows)"
+
+    @classmethod
+    def of(cls, releases: Sequence[PublishedSets], values: int) -> Histories:
+        """The histories of a view with so many values."""
+        designs = _Designs.of(releases, values)
+        person = np.concatenate([one.people for one in releases]).astype(np.int64)
+        release = np.repeat(np.arange(len(releases)), [one.people.size for one in releases])
+        linked = any(one.designs.linked for one in releases)
+        width = max(one.m for one in releases)
+        codes = np.concatenate([_wide(one, width, linked) for one in releases])
+        design = np.concatenate([designs.place[at][one.design] for at, one in enumerate(releases)])
+        order = np.lexsort((release, person))
+        person, release, codes, design = person[order], release[order], codes[order], design[order]
+        people, first = np.unique(person, return_index=True)
+        kept = np.zeros(person.size, dtype=np.bool_)
+        kept[1:] = (person[1:] == person[:-1]) & (design[1:] == design[:-1]) & (codes[1:] == codes[:-1]).all(axis=1)
+        if ((person[1:] == person[:-1]) & (release[1:] == release[:-1])).any():
+            raise ParameterError("Somebody has two sets in one release, which these histories do not have a place for.")
+        numbers = np.array([one.number for one in releases], dtype=np.int64)
+        starts = np.append(first, person.size).astype(np.int64)
+        changes = tuple(
+            Static() if one.designs.change is None else change_from_dict(one.designs.change) for one in releases
+        )
+        return cls(
+            people=people,
+            starts=starts,
+            release=release,
+            numbers=numbers,
+            codes=codes,
+            design=design,
+            kept=kept,
+            designs=designs.designs,
+            laws=Laws(designs.shares, designs.of_cell, designs.in_force),
+            slots=designs.slots,
+            m=designs.m,
+            version=designs.version,
+            cell=designs.cell,
+            changes=changes,
+            linked=linked,
+        )
+
+    @property
+    def opening(self) -> Bools:
+        """Which rows are somebody's first."""
+        first = np.zeros(self.release.size, dtype=np.bool_)
+        first[self.starts[:-1]] = True
+        return first
+
+    @property
+    def owner(self) -> Ints:
+        """For each row the place of its person among the people."""
+        return np.repeat(np.arange(self.people.size), np.diff(self.starts))
+
+    @property
+    def renewed(self) -> Bools:
+        """Which rows have another set than the person's row before."""
+        return ~self.kept & ~self.opening
+
+    @cached_property
+    def rates(self) -> Floats:
+        """For each release the declared chance of a redraw in the step into it, the first one's is 0.
+
+        Not a number where another rule of change is declared.
+        """
+        known = [
+            0.0 if isinstance(one, Static) else one.rate if isinstance(one, Renewal) else np.nan for one in self.changes
+        ]
+        known[0] = 0.0
+        return np.array(known)
+
+    def rows_of(self, people: Ints) -> tuple[Ints, Ints]:
+        """The rows of some people, and where each begins among them."""
+        sizes = self.starts[people + 1] - self.starts[people]
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        rows = np.repeat(self.starts[people] - starts[:-1], sizes) + np.arange(int(starts[-1]))
+        return rows, starts
+
+    def only(self, people: Ints) -> Histories:
+        """Those of some people, by place."""
+        rows, starts = self.rows_of(people)
+        return replace(
+            self,
+            people=self.people[people],
+            starts=starts,
+            release=self.release[rows],
+            codes=self.codes[rows],
+            design=self.design[rows],
+            kept=self.kept[rows],
+            known_chance=self.chance[rows],
+        )
+
+    @cached_property
+    def chance(self) -> Floats:
+        """P(S) of each row's set by its design, whatever the value; 0 where the design has no such set."""
+        if self.known_chance is not None:
+            return self.known_chance
+        found = np.zeros(self.release.size)
+        for at, design in enumerate(self.designs):
+            fresh = np.flatnonzero((self.design == at) & ~self.kept)
+            if fresh.size:
+                found[fresh] = self._chance(at, design, self.codes[fresh])
+        last = np.maximum.accumulate(np.where(self.kept, 0, np.arange(found.size)))
+        return found[last]
+
+    def _chance(self, at: int, design: Design, codes: Ints) -> Floats:
+        law = self.laws.shares[at]
+        place = np.full(law.size + 1, -1, dtype=np.int64)
+        place[np.flatnonzero(law > 0)] = np.arange(design.values)
+        local = place[codes]
+        foreign = (local < 0) & (codes >= 0)
+        taken = np.where(codes >= 0, design.slots[np.maximum(local, 0)], 0)
+        sound = ~foreign.any(axis=1) & (taken.sum(axis=1) == design.m)
+        found = np.zeros(len(codes))
+        if sound.any():
+            full = np.repeat(local[sound].ravel(), taken[sound].ravel()).reshape(-1, design.m)
+            found[sound] = probability(design, full)
+        return found
+
+
+def any_renewed(releases: Sequence[PublishedSets]) -> bool:
+    """Whether somebody has another set in one release than in another."""
+    return len(releases) > 1 and bool(
+        Histories.of(releases, 1 + max(int(one.values.max()) for one in releases)).renewed.any()
+    )
+
+
+def _wide(one: PublishedSets, width: int, linked: bool) -> Ints:
+    """The different values of each set, ascending and then -1."""
+    codes = one.codes.astype(np.int64)
+    if linked:
+        return codes
+    codes = np.sort(codes, axis=1)
+    again = np.zeros(codes.shape, dtype=np.bool_)
+    again[:, 1:] = codes[:, 1:] == codes[:, :-1]
+    if again.any():
+        beyond = np.iinfo(np.int64).max
+        codes[again] = beyond
+        codes = np.sort(codes, axis=1)
+        codes[codes == beyond] = -1
+    left = np.full((len(codes), width - codes.shape[1]), -1, dtype=np.int64)
+    return np.concatenate([codes, left], axis=1)
+
+
+@dataclass(frozen=True, repr=False)
+class _Designs:
+    """The designs of all releases, each once."""
+
+    designs: tuple[Design, ...]
+    place: tuple[Ints, ...]
+    shares: Floats
+    slots: Ints
+    version: Ints
+    cell: Ints
+    of_cell: Ints
+    in_force: Ints
+
+    @property
+    def m(self) -> Ints:
+        return np.array([design.m for design in self.designs], dtype=np.int64)
+
+    @classmethod
+    def of(cls, releases: Sequence[PublishedSets], values: int) -> _Designs:
+        known: dict[tuple[Design, bytes, int, int], int] = {}
+        place = []
+        for one in releases:
+            cells = _cells(one.designs.version)
+            every = zip(one.designs.designs, one.designs.places, one.designs.version, cells, strict=True)
+            keys = [(design, one.values[places].tobytes(), version, cell) for design, places, version, cell in every]
+            place.append(np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64))
+        shares = np.zeros((len(known), values))
+        slots = np.ones((len(known), values), dtype=np.int64)
+        for (design, places, _, _), at in known.items():
+            held = np.frombuffer(places, dtype=np.int64)
+            shares[at, held], slots[at, held] = design.shares, design.slots
+        names = sorted({version for _, _, version, _ in known})
+        version = np.array([names.index(number) for _, _, number, _ in known], dtype=np.int64)
+        cell = np.array([cell for _, _, _, cell in known], dtype=np.int64)
+        of_cell = np.full((len(names), int(cell.max()) + 1), -1, dtype=np.int64)
+        for at, (row, column) in enumerate(zip(version.tolist(), cell.tolist(), strict=True)):
+            if of_cell[row, column] >= 0:
+                raise ParameterError("Releases say different things about one version of the reference.")
+            of_cell[row, column] = at
+        # A cell that a version does not have has the law of any other; nobody is in it.
+        of_cell = np.where(of_cell < 0, of_cell.max(axis=1, keepdims=True), of_cell)
+        in_force = np.array([names.index(max(one.designs.version)) for one in releases], dtype=np.int64)
+        return cls(tuple(key[0] for key in known), tuple(place), shares, slots, version, cell, of_cell, in_force)
+
+
+def _cells(versions: Iterable[int]) -> list[int]:
+    """For each design its number among those of its version."""
+    seen: dict[int, int] = {}
+    cells = []
+    for version in versions:
+        cells.append(seen.get(version, 0))
+        seen[version] = cells[-1] + 1
+    return cells
+
+
+@dataclass(frozen=True, repr=False)
+class SetSteps:
+    """What the sets of people say to somebody with a model of their own; see `smoothing.Steps`."""
+
+    codes: Ints
+    release: Ints
+    cell: Ints
+    since: Ints
+    """For each row the release of the person's row before."""
+    prior: Floats
+    """(rows, width): how likely somebody took each value to be at the person's first row."""
+    drawn: Floats
+    """(rows, width): D, up to a factor for new sets."""
+    coin: Floats
+    kept: Bools
+    moving: Moving
+    known: Ints | None = None
+    """For each row the true value where it is known, or -1."""
+
+    def __repr__(self) -> str:
+        return f"SetSteps({self.release.size:,} rows)"
+
+    @property
+    def width(self) -> int:
+        """How many different values a set has at most."""
+        return int(self.codes.shape[1])
+
+    def first(self, rows: Ints) -> Floats:
+        """The weight of each value in first rows."""
+        return self._told(self.prior[rows] * self.drawn[rows], rows)
+
+    def ahead(self, weights: Floats, before: Ints, after: Ints) -> Floats:
+        """The weights in the rows after."""
+        found = np.empty(weights.shape)
+        quick, slow = self._split(after)
+        if quick.size:
+            old, rows = weights[quick], after[quick]
+            stay, lost, land, drawn, again = self._parts(rows)
+            found[quick] = (old * lost).sum(axis=1)[:, None] * land * drawn + old * (stay * drawn + again)
+        if slow.size:
+            found[slow] = np.einsum("ni,nij->nj", weights[slow], self.weights(before[slow], after[slow]))
+        return self._told(found, after)
+
+    def back(self, weights: Floats, before: Ints, after: Ints) -> Floats:
+        """What the rows after say of the values before."""
+        weights = self._told(weights, after)
+        found = np.empty(weights.shape)
+        quick, slow = self._split(after)
+        if quick.size:
+            said, rows = weights[quick], after[quick]
+            stay, lost, land, drawn, again = self._parts(rows)
+            found[quick] = lost * (land * drawn * said).sum(axis=1)[:, None] + (stay * drawn + again) * said
+        if slow.size:
+            found[slow] = np.einsum("nij,nj->ni", self.weights(before[slow], after[slow]), weights[slow])
+        return found
+
+    def _split(self, after: Ints) -> tuple[Ints, Ints]:
+        """Rows whose set is kept, where it is enough to know what leaves and where it lands; and others."""
+        quick = self.kept[after] & isinstance(self.moving, Redrawn)
+        return np.flatnonzero(quick), np.flatnonzero(~quick)
+
+    def _parts(self, rows: Ints) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        if not isinstance(self.moving, Redrawn):
+            raise InternalError("a table has no parts")
+        codes = self.codes[rows]
+        stay, lost, land = self.moving.parts(codes, self.since[rows], self.release[rows], self.cell[rows])
+        drawn, coin = self.drawn[rows], self.coin[rows]
+        # T(v, v) (coin D + 1 - coin) without what T(v, v) D has in it already.
+        again = np.where(codes >= 0, (stay + lost * land) * (1 - coin) * (1 - drawn), 0.0)
+        return stay, lost, land, drawn, again
+
+    def mechanism(self, before: Ints, after: Ints) -> Floats:
+        """The chance of the sets after for all values of rows before and after, by the declared mechanism."""
+        drawn, coin = self.drawn[after][:, None, :], self.coin[after][:, None, :]
+        old, new = self.codes[before], self.codes[after]
+        same = old[:, :, None] == new[:, None, :]
+        chance = np.where(same, coin * drawn + np.where(self.kept[after][:, None, None], 1 - coin, 0.0), drawn)
+        return np.where((old >= 0)[:, :, None] & (new >= 0)[:, None, :], chance, 0.0)
+
+    def weights(self, before: Ints, after: Ints) -> Floats:
+        """The same times the chance that values move so, in somebody's model."""
+        cell, release = self.cell[after], self.release[after]
+        moves = self.moving.moves(self.codes[before], self.codes[after], self.since[after], release, cell)
+        return moves * self.mechanism(before, after)
+
+    def _told(self, weights: Floats, rows: Ints) -> Floats:
+        if self.known is None:
+            return weights
+        known = self.known[rows]
+        return np.where((known[:, None] < 0) | (self.codes[rows] == known[:, None]), weights, 0.0)
+
+
+def set_steps(
+    histories: Histories,
+    moving: Moving,
+    prior: Floats | None = None,
+    *,
+    still: bool,
+    permanent: Bools | None = None,
+    known: Ints | None = None,
+) -> SetSteps:
+    """The steps of people's sets, drawn as declared, for somebody who takes values to move so.
+
+    `prior` has another share for each value than the reference; `still` says that they take all values to be static.
+    """
+    if np.isnan(histories.rates).any():
+        raise ParameterError(
+            "Sets that are kept or renewed come with one rate of change; these were declared with another rule.",
+            hint="only linked lives follow a table.",
+        )
+    codes, release, design = histories.codes, histories.release, histories.design
+    there, opening = codes >= 0, histories.opening
+    since = np.where(opening, release, np.roll(release, 1))
+    cell = histories.cell[design]
+    shares, slots = histories.laws.shares[design[:, None], codes], histories.slots[design[:, None], codes]
+    limit = slots / histories.m[design][:, None]
+    declared = Redrawn(histories.rates, histories.laws, permanent)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drawn = np.where(there & (shares > 0), limit / shares, 0.0)
+    coin = np.zeros(codes.shape)
+    later = np.flatnonzero(~opening)
+    if later.size:
+        again, tossed = _again(histories, declared, later, since[later], limit[later])
+        # Where no redraw is declared, another set is one for another value, or a second one for the same.
+        redraws = np.cumsum(histories.rates)
+        never = redraws[release[later]] == redraws[since[later]]
+        chance = np.where(histories.kept[later], histories.chance[later], 1.0)
+        again[never] = (drawn[later] * chance[:, None])[never]
+        tossed[never] = np.where(histories.kept[later], 0.0, float(still))[never][:, None]
+        drawn[later], coin[later] = np.where(there[later], again, 0.0), tossed
+    impossible = histories.chance <= 0
+    if permanent is not None:
+        impossible &= opening
+    drawn[impossible] = 0.0
+    before = shares if prior is None else prior[codes]
+    return SetSteps(
+        codes, release, cell, since, np.where(there, before, 0.0), drawn, coin, histories.kept, moving, known
+    )
+
+
+def sole_values(histories: Histories, steps: SetSteps, posterior: Floats) -> Bools:
+    """By row: whether one value only is possible.
+
+    Where the sums leave one, they are done again with every chance that is not 0 as good as even, so that nothing is
+    taken for impossible that is only too small to write down.
+    """
+    found: Bools = (posterior > 0).sum(axis=1) == 1
+    people = np.unique(histories.owner[found])
+    if not people.size:
+        return found
+    rows, starts = histories.rows_of(people)
+
+    def even(chance: Floats) -> Floats:
+        return np.where((chance > 0) & (chance < 1), 0.5, chance)
+
+    coarse = SetSteps(
+        steps.codes[rows],
+        steps.release[rows],
+        steps.cell[rows],
+        steps.since[rows],
+        np.sign(steps.prior[rows]),
+        np.where(steps.drawn[rows] > 0, 0.5, 0.0),
+        even(steps.coin[rows]),
+        steps.kept[rows],
+        steps.moving.even(),
+        None if steps.known is None else steps.known[rows],
+    )
+    found[rows] = (smoothed(starts, coarse).posterior > 0).sum(axis=1) == 1
+    return found
+
+
+def _again(histories: Histories, declared: Redrawn, rows: Ints, since: Ints, limit: Floats) -> tuple[Floats, Floats]:
+    """D and the coin of rows that are not somebody's first."""
+    codes, design, release = histories.codes[rows], histories.design[rows], histories.release[rows]
+    cell, version = histories.cell[design], histories.version[design]
+    stay, _, land = declared.parts(codes, since, release, cell)
+    found, which = declared.passed(since, release, cell)
+    weight = np.stack([gap.moving for gap in found])[cell, which, version]
+    chance = np.where(histories.kept[rows], histories.chance[rows], 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        drawn = np.nan_to_num(weight[:, None] * limit * chance[:, None] / land, posinf=0.0)
+        coin = np.nan_to_num(land / (stay + land))
+    if declared.permanent is None:
+        return drawn, coin
+    # The bell rings for permanent values as for all others, and what was in the set before stays in it.
+    kept = np.stack([gap.kept for gap in found])[cell, which]
+    coin = np.where(declared.permanent[codes], (1 - kept)[:, None], coin)
+    before = histories.codes[rows - 1]
+    for kind, mine in _kinds(declared.permanent, before, cell, which):
+        held, rest = carried_on(found[kind.cell].law(kind.gap), kind.held, int(histories.m[0]))
+        drawn[mine] = _beside(codes[mine], held, rest, histories.kept[rows[mine]], int(histories.m[0]))
+    return drawn, coin
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """People alike in what a new set of theirs is drawn by."""
+
+    cell: int
+    gap: int
+    held: Ints
+
+
+def _kinds(permanent: Bools, before: Ints, cell: Ints, gap: Ints) -> list[tuple[_Kind, Ints]]:
+    values = np.flatnonzero(permanent)
+    held = np.stack([(before == value).any(axis=1) for value in values], axis=1).astype(np.int64)
+    kinds, kind = np.unique(np.column_stack([cell, gap, held]), axis=0, return_inverse=True)
+    return [
+        (_Kind(int(row[0]), int(row[1]), values[row[2:] == 1]), np.flatnonzero(kind.ravel() == at))
+        for at, row in enumerate(kinds)
+    ]
+
+
+def _beside(codes: Ints, held: Ints, rest: Floats, kept: Bools, m: int) -> Floats:
+    """D where new sets carry permanent values: those of the set before, and others drawn by the rest."""
+    inside = np.isin(codes, held)
+    left = m - held.size
+    sound = (inside.sum(axis=1) == held.size) & ((codes >= 0).sum(axis=1) == m)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        given = np.nan_to_num(1 / (left * rest[codes]), posinf=0.0)
+    drawn = np.where(inside, 1.0, given) * sound[:, None]
+    if kept.any() and left:
+        places = np.flatnonzero(rest > 0)
+        among = np.searchsorted(places, codes[kept][~inside[kept]]).reshape(-1, left)
+        if left > 1:
+            design = design_of(
+                rest[places], left, dict.fromkeys(np.flatnonzero(rest[places] * (2 * left - 1) > 1).tolist(), 1)
+            )
+            drawn[kept] *= probability(design, among)[:, None]
+        else:
+            drawn[kept] *= rest[places][among]
+    return np.asarray(drawn)

@@ -126,9 +126,22 @@ def test_labels_without_rows_do_not_get_out(tmp_path: Path) -> None:
     content = written(seen, tmp_path / "table.parquet")
     assert b"unpublished" not in content
     assert pl.read_parquet(tmp_path / "table.parquet").schema == {"enum": pl.String, "category": pl.String}
-    nested = pl.DataFrame({"lists": [["a"]]})
-    with pytest.raises(InternalError, match="flat"):
+    nested = pl.DataFrame({"lists": [[["a"]]]})
+    with pytest.raises(InternalError, match="lists of lists"):
         write_public(nested, tmp_path / "nested.parquet")
+
+
+def test_lists_of_labels_are_written_with_those_that_occur(tmp_path: Path) -> None:
+    """Whatever their lengths, and none but the labels that are in them."""
+    for lists in ([["b", "a"], ["a", "b"]], [["b"], [], ["a", "b"]], [[], []]):
+        labels = pl.Series(lists, dtype=pl.List(pl.Enum(["b", "a", "unpublished"])))
+        quasi = pl.Series(["x"] * len(lists), dtype=pl.Enum(["y", "x"]))
+        content = written(pl.DataFrame({"quasi": quasi, "lists": labels}), tmp_path / "table.parquet")
+        assert b"unpublished" not in content
+        read = pl.read_parquet(tmp_path / "table.parquet")
+        assert read.schema == {"quasi": pl.String, "lists": pl.List(pl.String)}
+        assert read["lists"].to_list() == lists
+        (tmp_path / "table.parquet").unlink()
 
 
 @examples(30)

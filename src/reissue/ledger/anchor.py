@@ -254,12 +254,12 @@ def refuse_taken(asked: str | None, root: Path, links: Sequence[Link] = ()) -> N
             f"The anchor '{place}' would be in the folder of the series, and be put back with it.",
             hint="name a file elsewhere, best on another disk.",
         )
-    if not place.parent.is_dir():
+    if not place.parent.is_dir() and not root.is_relative_to(place.parent.resolve()):  # that one comes with the series
         raise SeriesError(
             f"There is no folder '{place.parent}' for the anchor '{place.name}', which the policy names.",
             hint="make the folder, or name a file in one that is there.",
         )
-    if not os.access(place.parent, os.W_OK):
+    if place.parent.exists() and not os.access(place.parent, os.W_OK):
         raise SeriesError(
             f"The anchor '{place}', which the policy names, could not be written: its folder may not be written to.",
             hint="check the permissions of the folder and how it is mounted, or name a file elsewhere.",

@@ -50,9 +50,14 @@ class FileFacts:
 def write_public(frame: pl.DataFrame, path: Path) -> FileFacts:
     """Write and sync a public file."""
     dtypes = frame.dtypes
-    nested = sum(dtype.is_nested() for dtype in dtypes)
+    nested = sum(dtype.is_nested() and not _is_plain_list(dtype) for dtype in dtypes)
     if nested:
-        raise InternalError(f"{nested} public columns hold lists or structures; they must be flat")
+        raise InternalError(f"{nested} public columns hold structures, or lists of lists")
+    lists = [column for column in frame if isinstance(column.dtype, pl.List)]
+    if lists:
+        # In a list, too, labels are an enumeration of those that occur. Other types of lists Parquet tells by itself.
+        frame = frame.with_columns(_list_of_those_that_occur(column) for column in lists)
+        return _write(frame.with_columns(_flat_labels(frame)), path, public=True)
     if all(dtype in _TOLD or isinstance(dtype, pl.Enum) for dtype in dtypes):
         # Polars takes an enumeration for a list of strings that is made already, and need not look at every cell.
         coded = frame.with_columns(pl.col(pl.Enum).to_physical())
@@ -63,6 +68,35 @@ def write_public(frame: pl.DataFrame, path: Path) -> FileFacts:
         return _write(pl.DataFrame(columns), path, public=True)
     plain = frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
     return _write(plain, path, public=True, keep_types=True)
+
+
+def _is_plain_list(dtype: pl.DataType) -> bool:
+    return isinstance(dtype, pl.List) and (dtype.inner in _TOLD or isinstance(dtype.inner, pl.Enum))
+
+
+def _flat_labels(frame: pl.DataFrame) -> list[pl.Series]:
+    labels = [(column.dtype, column) for column in frame if isinstance(column.dtype, pl.Enum)]
+    return [_those_that_occur(dtype, column, column.to_physical()) for dtype, column in labels]
+
+
+def _list_of_those_that_occur(column: pl.Series) -> pl.Series:
+    """A column of lists, labels in them as an enumeration of those that occur."""
+    inner = column.dtype.inner  # type: ignore[attr-defined]
+    if not isinstance(inner, pl.Enum):
+        return column
+    lengths = column.list.len().to_numpy().astype(np.int64)
+    width = int(lengths.max(initial=0))
+    if not width:
+        return column.cast(pl.List(pl.String))
+    flat = column.filter(pl.Series(lengths > 0)).explode()
+    labels = _those_that_occur(inner, flat, flat.to_physical())
+    if (lengths == width).all():
+        return labels.reshape((lengths.size, width)).arr.to_list().alias(column.name)
+    place = np.cumsum(lengths) - lengths
+    at = place[:, None] + np.arange(width)
+    beyond = np.arange(width) >= lengths[:, None]
+    padded = labels.gather(pl.Series(np.where(beyond, 0, at).ravel())).set(pl.Series(beyond.ravel()), None)
+    return padded.reshape((lengths.size, width)).arr.to_list().list.drop_nulls().alias(column.name)
 
 
 def _those_that_occur(labels: pl.Enum, column: pl.Series, codes: pl.Series) -> pl.Series:

@@ -12,6 +12,7 @@ import polars as pl
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError
 from reissue.model.roles import Roles
+from reissue.model.sets import Sets
 
 HELD_BACK = -1
 """The group of a row that is not published."""
@@ -98,6 +99,8 @@ class Grouping:
     """Who plays which role, where a method gives roles."""
     elsewhere: Elsewhere | None = None
     """The values that are published in another group than their person's; None where there are none."""
+    sets: Sets | None = None
+    """The sets that are published in place of values; None where a method does not draw any."""
 
     def __post_init__(self) -> None:
         if self.group.size and (int(self.group.min()) < HELD_BACK or int(self.group.max()) >= self.count):

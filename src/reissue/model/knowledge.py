@@ -208,8 +208,7 @@ def _numbers(published: Published, people: list[str | int], what: str) -> Ints:
         wanted = np.array([person if isinstance(person, int | np.integer) else -1 for person in people], dtype=np.int64)
     else:
         wanted = np.array([published.numbers.get(str(person), -1) for person in people], dtype=np.int64)
-    there = (published.index.places(wanted) >= 0) & (wanted >= 0)
-    missing = int(np.count_nonzero(~there))
+    missing = int(np.count_nonzero(~published.has(wanted)))
     if missing:
         raise ParameterError(
             f"{count_of(missing, f'{what} person', f'{what} people')} of {len(people):,} are in none of the releases.",

@@ -31,6 +31,11 @@ Remembered = Mapping[str, "pl.DataFrame | Kept"]
 """What is to be remembered."""
 
 
+def resolved(tables: Remembered, before: Memory) -> Memory:
+    """Tables to remember, with those that stay as they were."""
+    return {name: before[name] if isinstance(table, Kept) else table for name, table in tables.items()}
+
+
 class Prefixed(Mapping[str, "pl.DataFrame"]):
     """The tables of a memory whose names begin with a prefix, by the rest of their names."""
 

@@ -22,6 +22,7 @@ from reissue.errors import ParameterError
 if TYPE_CHECKING:
     from reissue.model.memberships import Memberships
     from reissue.model.regions import Regions
+    from reissue.model.sets import PublishedSets
 
 
 @dataclass(frozen=True, repr=False)
@@ -99,7 +100,8 @@ class PublishedGroups:
 class Published:
     """The outsider's view of a whole series."""
 
-    releases: tuple[PublishedGroups, ...]
+    releases: Sequence[PublishedGroups]
+    """The releases. One of sets stands here as groups of a person and counterfeits, made when it is asked for."""
     values: tuple[object, ...]
     """The sensitive values, in their order: numbers ascending, labels as declared or alphabetical."""
     magnitudes: Floats | None = None
@@ -108,9 +110,11 @@ class Published:
     """Each present member has exactly one value, so a group holds as many values as members."""
     people: tuple[str, ...] | None = field(default=None)
     """Names for the person numbers, where the view was built from names."""
+    sets: tuple[PublishedSets, ...] = ()
+    """The releases that publish a set of values for everybody, one of them true."""
 
     def __post_init__(self) -> None:
-        if not self.single:
+        if not self.single or self.sets:
             return
         for release in self.releases:
             held = release.rows
@@ -128,16 +132,22 @@ class Published:
                 )
 
     @property
+    def plain(self) -> Sequence[PublishedGroups]:
+        """The releases of groups: all but those of sets, which stand among `releases` as groups only if asked for."""
+        plain: Sequence[PublishedGroups] = getattr(self.releases, "plain", self.releases)
+        return plain
+
+    @property
     def exact(self) -> bool:
         """Whether it is known for every row of every release who it is among the members of its group."""
-        return all(release.sure is None and release.space is None for release in self.releases)
+        return all(release.sure is None and release.space is None for release in self.plain)
 
     @cached_property
     def index(self) -> Memberships:
         """Who is in which groups, worked out once for everybody who asks."""
         from reissue.model.memberships import Memberships  # loads compiled code, which most views never need
 
-        return Memberships(self.releases)
+        return Memberships(tuple(self.releases))
 
     @cached_property
     def shared(self) -> dict[str, Any]:
@@ -157,6 +167,17 @@ class Published:
         if self.people is not None:
             return self.numbers.get(person, -1) if isinstance(person, str) else -1
         return person if isinstance(person, int) else -1
+
+    def has(self, people: Ints) -> Bools:
+        """Which of these people, by number, are in some release."""
+        if not self.sets:
+            return np.asarray((self.index.places(people) >= 0) & (people >= 0))
+        found = np.zeros(people.size, dtype=np.bool_)
+        for one in self.sets:
+            found |= np.isin(people, one.people)
+        for release in self.plain:
+            found |= np.isin(people, release.members)
+        return found & (people >= 0)
 
     def name(self, person: int) -> str | int:
         """The name of a person, or the number where the view was not built from names."""

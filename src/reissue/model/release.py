@@ -20,16 +20,33 @@ class Release:
     folder: Path
     """Where its public files lie."""
     manifest: Mapping[str, Any]
-    """What the public record says: method, parameters, form, guarantees, rows, groups."""
+    """What the public record says: method, parameters, form, guarantees, rows, groups or the design of sets."""
     summary: Mapping[str, Any]
     """Private counts: what changed since the release before, sizes of groups, how the checks went."""
     _read: Callable[[], dict[str, Any]] = field(compare=False)
 
     @property
     def tables(self) -> dict[str, Any]:
-        """The public tables: `table`, or `quasi` and `sensitive`; in the caller's data-frame library."""
+        """The public tables: `table`, or `quasi` and `sensitive`; in the caller's data-frame library.
+
+        Where sets of values are published, beside `table` the design they were drawn by: `design`, `combinations`.
+        """
         return self._read()
 
     def __repr__(self) -> str:
-        rows, groups = self.manifest["rows"], self.manifest["groups"]
-        return f"Release({self.number}: {rows:,} rows in {groups:,} groups, {self.manifest['form']})"
+        rows, groups, design = self.manifest["rows"], self.manifest["groups"], self.manifest.get("design")
+        form = "" if design is not None else f", {self.manifest['form']}"
+        return f"Release({self.number}: {rows_in_words(rows, groups, design)}{form})"
+
+
+def rows_in_words(rows: int, groups: int, design: Mapping[str, Any] | None) -> str:
+    """How rows are published: in groups, or each with a set of values by a design."""
+    if design is None:
+        return f"{rows:,} rows in {groups:,} groups"
+    regions = f" in {groups:,} regions" if groups < rows else ""
+    return f"{rows:,} rows{regions}, each with {values_in_words(design)} of which one is true"
+
+
+def values_in_words(design: Mapping[str, Any]) -> str:
+    """How many values a set has: fewer than it has slots where frequent ones take several."""
+    return f"{'up to ' if design['most_slots'] > 1 else ''}{design['slots']:,} values"

@@ -20,7 +20,8 @@ def shown(snapshot: Snapshot, grouping: Grouping) -> tuple[Snapshot, Grouping]:
     if grouping.held_back:
         rows = np.flatnonzero(grouping.group != HELD_BACK)
         snapshot = only(snapshot, rows)
-        grouping = replace(grouping, group=grouping.group[rows], held_back={})
+        sets = None if grouping.sets is None else grouping.sets.rows(rows)
+        grouping = replace(grouping, group=grouping.group[rows], held_back={}, sets=sets)
     if grouping.counterfeits is None:
         return snapshot, grouping
     made = grouping.counterfeits

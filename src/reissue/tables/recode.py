@@ -26,6 +26,7 @@ from reissue.errors import InternalError
 from reissue.kernels import grouped
 from reissue.model.grouping import Grouping
 from reissue.model.published import Published, PublishedGroups
+from reissue.model.sets import Bridged, PublishedSets
 from reissue.model.snapshot import Coded, Column, Labels, Leaves, Numbers, Snapshot, decoded, smallest_unsigned
 from reissue.tables.counting import GroupCounts, mixed
 
@@ -47,8 +48,13 @@ class Recoded:
     """What is published: `table`, or `quasi` and `sensitive`."""
     group: npt.NDArray[np.uint32]
     """The public group number of each row of the snapshot, counted from 1."""
-    groups: PublishedGroups
+    groups: PublishedGroups | PublishedSets
     """The release as an outsider sees it at worst, with person numbers."""
+
+    @property
+    def rows(self) -> int:
+        """How many rows are published."""
+        return self.groups.people.size if isinstance(self.groups, PublishedSets) else int(self.groups.rows.sum())
 
 
 def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classes: bool = False) -> Recoded:
@@ -56,8 +62,7 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
 
     With `classes` the outsider's view says who has the same quasi-identifiers.
     """
-    regions = _several(lambda column: _region(column, grouping, snapshot), snapshot.quasi, len(snapshot))
-    columns = [made for region in regions for made in region]
+    columns = region_columns(snapshot, grouping)
     columns += [_constant(column, grouping) for column in snapshot.as_is]
     rank = _rank([column.codes for column in columns], lambda: _counted(snapshot, grouping).content_hash())
     order = np.argsort(rank)
@@ -86,6 +91,12 @@ def generalise(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, class
 
     _several(lambda job: job(), (table, view), len(snapshot))
     return Recoded({"table": made["table"]}, (people.group + 1).astype(np.uint32), made["view"])
+
+
+def region_columns(snapshot: Snapshot, grouping: Grouping) -> list[_GroupColumn]:
+    """Every quasi-identifier as the smallest region that holds all of each group."""
+    regions = _several(lambda column: _region(column, grouping, snapshot), snapshot.quasi, len(snapshot))
+    return [made for region in regions for made in region]
 
 
 def _several(work: Callable[[Part], Result], parts: Sequence[Part], rows: int) -> list[Result]:
@@ -180,13 +191,20 @@ def whole(snapshot: Snapshot, stratum: Ints, number: int = 1) -> Published:
     return view_of(snapshot, counted.view(snapshot.people, number))
 
 
-def view_of(snapshot: Snapshot, *releases: PublishedGroups) -> Published:
+def view_of(snapshot: Snapshot, *releases: PublishedGroups | PublishedSets) -> Published:
     """The outsider's view of releases whose values are coded as in this snapshot."""
+    if any(isinstance(release, PublishedSets) for release in releases):
+        sets = tuple(release for release in releases if isinstance(release, PublishedSets))
+        return Published(Bridged(releases), sets[-1].designs.labels, sets=sets)
     levels = snapshot.values.levels
     if isinstance(levels, Numbers):
         values = tuple(levels.decode(np.arange(levels.values.size)).to_list())
-        return Published(releases, values, levels.values)
-    return Published(releases, levels.labels, single=snapshot.owner is None)
+        return Published(_groups(releases), values, levels.values)
+    return Published(_groups(releases), levels.labels, single=snapshot.owner is None)
+
+
+def _groups(releases: Sequence[PublishedGroups | PublishedSets]) -> tuple[PublishedGroups, ...]:
+    return tuple(release for release in releases if isinstance(release, PublishedGroups))
 
 
 @dataclass(frozen=True, repr=False)
@@ -264,7 +282,7 @@ def _label_sets(
 
     chosen = np.unpackbits(np.ascontiguousarray(sets[first]).view(np.uint8), axis=1, bitorder="little")
     place, code = np.nonzero(chosen)
-    names = [_quoted(label) for label in levels.labels]
+    names = [quoted(label) for label in levels.labels]
     codes_of_sets = code.tolist()
 
     def text(codes: list[int]) -> str:
@@ -278,14 +296,15 @@ def set_text(labels: list[str]) -> str:
     """`a` for one label, `{a,b}` for several; a label that could be mistaken is put in double quotes."""
     if len(labels) == 1 and not labels[0].startswith(("{", '"')):
         return labels[0]
-    return _braced([_quoted(label) for label in labels])
+    return _braced([quoted(label) for label in labels])
 
 
 def _braced(quoted: list[str]) -> str:
     return "{" + ",".join(quoted) + "}"
 
 
-def _quoted(label: str) -> str:
+def quoted(label: str) -> str:
+    """A label as it stands in a set: in double quotes where it could be mistaken."""
     if any(mark in label for mark in ',{}"') or label != label.strip() or not label:
         return '"' + label.replace('"', '""') + '"'
     return label

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,10 @@ from reissue.model.grouping import Grouping
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.release import Release
 from reissue.model.schema import Numeric, Schema
+from reissue.model.sets import Bridged, PublishedSets
 from reissue.tables.counting import GroupCounts
 from reissue.tables.frames import read_table
+from reissue.tables.set_views import FORM, published_sets
 
 Kept = tuple[Release, pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]
 """A release, its rows as published, its counterfeits and, where they are not in the rows, its values."""
@@ -30,6 +32,8 @@ def published_view(releases: Iterable[Kept], schema: Schema, classes: Container[
     """
     releases = list(releases)
     name = schema.sensitive
+    if any(kept[0].manifest["form"] == FORM for kept in releases):
+        return _with_sets(releases, schema, classes)
     shown = at_once(lambda kept: _Shown.of(kept, name), releases)
     values = _values([distinct for one in shown for distinct, _ in one.values], schema)
     # As narrow as the codes of a snapshot, for which the kernel that counts them is compiled already.
@@ -51,6 +55,37 @@ def published_view(releases: Iterable[Kept], schema: Schema, classes: Container[
     magnitudes = values.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy() if numeric else None
     single = all(facts is None for _, _, _, facts in releases)
     return Published(tuple(groups), tuple(values.to_list()), magnitudes, single)
+
+
+def _with_sets(releases: list[Kept], schema: Schema, classes: Container[int]) -> Published:
+    """The same where some releases publish sets of values."""
+    name = schema.sensitive
+    groups = [kept for kept in releases if kept[0].manifest["form"] != FORM]
+    view = published_view(groups, schema, classes)
+    tables = {kept[0].number: _public(kept[0]) for kept in releases if kept[0].manifest["form"] == FORM}
+    shown = [pl.Series("value", view.values), *(one["design"][name].alias("value") for one in tables.values())]
+    every = [column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column for column in shown if len(column)]
+    values = _values(every, schema)
+    place = {value: at for at, value in enumerate(values.to_list())}
+    moved = np.array([place[value] for value in view.values], dtype=np.int64)
+    of_groups = {one.number: replace(one, values=moved[one.values]) if moved.size else one for one in view.releases}
+    of_sets = {
+        release.number: published_sets(release.number, tables[release.number], release.manifest, rows, name, place)
+        for release, rows, _, _ in releases
+        if release.number in tables
+    }
+    both: dict[int, PublishedGroups | PublishedSets] = {**of_groups, **of_sets}
+    magnitudes = values.cast(pl.Float64).to_numpy() if isinstance(schema.sensitive_kind, Numeric) else None
+    return Published(
+        Bridged([both[number] for number in sorted(both)]),
+        tuple(values.to_list()),
+        magnitudes,
+        sets=tuple(of_sets[number] for number in sorted(of_sets)),
+    )
+
+
+def _public(release: Release) -> dict[str, pl.DataFrame]:
+    return {name: read_table(table)[0] for name, table in release.tables.items()}
 
 
 @dataclass(frozen=True, repr=False)

@@ -35,7 +35,7 @@ class Presence:
     @classmethod
     def of(cls, published: Published, participation: Mapping[int, frozenset[int]]) -> Presence:
         """Read a view, and what is known of people beside it (`Knowledge.participation`)."""
-        releases = published.releases
+        releases = tuple(published.releases)
         _examine(releases, participation)
         where = published.index
         where.need_one_group_each(

@@ -1,0 +1,141 @@
+"""From sets to a table that may leave the building: one row for each person, a list of values in place of one.
+
+The table is a canonical function of what it says: rows are sorted by their published columns, the list included, which
+is in the order of values, so that nothing tells the true value from the others. The design that sets were drawn by is
+published beside it, in tables that can be read without us.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.arrays.types import Ints
+from reissue.errors import InternalError
+from reissue.model.grouping import Grouping
+from reissue.model.sets import PublishedSets, SetDesigns
+from reissue.model.snapshot import Column, Snapshot, decoded, enum_of
+from reissue.tables.recode import Recoded, region_columns
+
+DESIGN = "design"
+"""The public table with the shares and slots of every value; the column that says which of several a row is from."""
+COMBINATIONS = "combinations"
+"""The public table with the combinations of frequent values that sets can have, where there are any."""
+
+
+def alternatives(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, classes: bool = False) -> Recoded:
+    """One table: quasi-identifiers of each row, exactly or as the region of its group, and its set of values."""
+    sets = grouping.sets
+    if sets is None:
+        raise InternalError("the form is for methods that draw sets")
+    columns = _quasi(snapshot, grouping)
+    several = len(sets.designs.designs) > 1
+    keys = [codes for _, codes in columns]
+    keys += [sets.design] if several else []
+    order = _order([*keys, *(sets.codes[:, slot] for slot in range(sets.codes.shape[1]))])
+    region = decoded(made(order) for made, _ in columns)
+    table = pl.DataFrame(
+        [
+            *region,
+            *([pl.Series(DESIGN, (sets.design[order] + 1).astype(np.uint32))] if several else []),
+            listed(sets.codes[order], sets.designs).alias(snapshot.values.name),
+        ]
+    )
+    place = np.empty(order.size, dtype=np.uint32)
+    place[order] = np.arange(1, order.size + 1, dtype=np.uint32)
+    view = PublishedSets(
+        number=number,
+        people=snapshot.people,
+        codes=sets.codes,
+        design=sets.design,
+        designs=sets.designs,
+        values=np.arange(len(sets.designs.labels)),
+        group=grouping.group.astype(np.int64),
+    )
+    return Recoded({"table": table, **design_tables(sets.designs, snapshot.values.name)}, place, view)
+
+
+def _quasi(snapshot: Snapshot, grouping: Grouping) -> list[tuple[Any, npt.NDArray[np.integer]]]:
+    """For each published column a way to get its cells in an order, and codes whose order is that of the cells."""
+
+    def exact(column: Column) -> tuple[Any, npt.NDArray[np.integer]]:
+        return lambda order: column.levels.decode(column.codes[order]).alias(column.name), column.codes
+
+    if grouping.count == len(snapshot):
+        return [exact(column) for column in (*snapshot.quasi, *snapshot.as_is)]
+    regions = region_columns(snapshot, grouping)
+
+    def of_group(region: Any) -> tuple[Any, npt.NDArray[np.integer]]:
+        return lambda order: region.to_decode(grouping.group[order]), region.codes[grouping.group]
+
+    return [*(of_group(region) for region in regions), *(exact(column) for column in snapshot.as_is)]
+
+
+def _order(keys: list[npt.NDArray[np.integer]]) -> Ints:
+    """The order of rows by the keys, the first counting most; rows that agree in all of them are the same."""
+    one = np.zeros(keys[0].size, dtype=np.uint64)
+    possible = 1
+    packed: list[npt.NDArray[np.integer]] = []
+    for key in keys:
+        size = int(key.max(initial=0)) + 1
+        if possible * size >= 1 << 63:
+            packed.append(one)
+            one, possible = np.zeros(keys[0].size, dtype=np.uint64), 1
+        one = one * np.uint64(size) + key.astype(np.uint64)
+        possible *= size
+    packed.append(one)
+    if len(packed) == 1:
+        return np.argsort(packed[0], kind="stable").astype(np.int64)
+    frame = pl.DataFrame([pl.Series(str(place), key) for place, key in enumerate(packed)])
+    return frame.select(pl.arg_sort_by(frame.columns)).to_series().to_numpy().astype(np.int64)
+
+
+def listed(codes: npt.NDArray[np.unsignedinteger], designs: SetDesigns) -> pl.Series:
+    """Sets as lists of values; one that takes several slots stands once."""
+    flat = codes.ravel()
+    values = values_of(flat, designs.labels)
+    if any(int(design.slots.max()) > 1 for design in designs.designs):
+        again = np.zeros(codes.shape, dtype=np.bool_)
+        again[:, 1:] = codes[:, 1:] == codes[:, :-1]
+        values = values.set(pl.Series(again.ravel()), None)
+        return values.reshape(codes.shape).arr.to_list().list.drop_nulls()
+    return values.reshape(codes.shape).arr.to_list()
+
+
+def values_of(codes: npt.NDArray[np.integer], labels: tuple[object, ...]) -> pl.Series:
+    """The values at positions among labels: text as an enumeration, numbers as numbers."""
+    if all(isinstance(label, str) for label in labels):
+        return enum_of(codes.astype(np.uint32), tuple(map(str, labels)))
+    return pl.Series(labels).gather(pl.Series(codes.astype(np.uint32)))
+
+
+def design_tables(designs: SetDesigns, sensitive: str) -> dict[str, pl.DataFrame]:
+    """The design as tables: `design` has the share and slots of every value, `combinations` those drawn first."""
+    several = len(designs.designs) > 1
+    shares, joint = [], []
+    for at, (design, places) in enumerate(zip(designs.designs, designs.places, strict=True)):
+        cell = {} if designs.cells is None else designs.cells.row(at, named=True)
+        head = {DESIGN: at + 1, "version": designs.version[at], **cell} if several else {}
+        shares.append(
+            pl.DataFrame({sensitive: values_of(places, designs.labels), "share": design.shares, "slots": design.slots})
+            .select(*(pl.lit(value).alias(name) for name, value in head.items()), pl.all())
+            .cast({"slots": pl.UInt32, **dict.fromkeys(head.keys() & {DESIGN, "version"}, pl.UInt32)})
+        )
+        if design.large.size:
+            rows = [places[design.large[row]].astype(np.int64).tolist() for row in design.joint]
+            labels = [[designs.labels[code] for code in row] for row in rows]
+            joint.append(
+                pl.DataFrame(
+                    {"combination": labels, "probability": design.weights},
+                    schema_overrides={"combination": pl.List(_dtype(designs.labels))},
+                ).select(*([pl.lit(at + 1, dtype=pl.UInt32).alias(DESIGN)] if several else []), pl.all())
+            )
+    tables = {DESIGN: pl.concat(shares)}
+    return {**tables, COMBINATIONS: pl.concat(joint)} if joint else tables
+
+
+def _dtype(labels: tuple[object, ...]) -> Any:
+    return pl.String if all(isinstance(label, str) for label in labels) else pl.Series(labels).dtype

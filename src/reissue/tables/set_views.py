@@ -1,0 +1,125 @@
+"""The outsider's view of a release of sets, from its public tables; only the private side knows who is behind a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue.arrays.types import Ints
+from reissue.errors import SeriesDamaged
+from reissue.model.design import Design
+from reissue.model.domain import GROUP, PERSON
+from reissue.model.sets import PublishedSets, SetCodes, SetDesigns
+from reissue.model.snapshot import smallest_unsigned
+from reissue.tables.recode_sets import COMBINATIONS, DESIGN
+
+FORM = "alternatives"
+"""The form of such releases."""
+_OWN = (DESIGN, "version", "share", "slots")
+
+
+def read_designs(
+    tables: Mapping[str, pl.DataFrame],
+    record: Mapping[str, Any],
+    sensitive: str,
+    order: Mapping[object, int] | None = None,
+) -> SetDesigns:
+    """How the sets of a release were drawn, from its public tables and its public record.
+
+    Labels come in this order; without one, as the table has them.
+    """
+    table, joint = tables[DESIGN], tables.get(COMBINATIONS)
+    m, said = int(record["slots"]), record.get("change")
+    number = table[DESIGN].to_numpy() if DESIGN in table.columns else np.ones(table.height, dtype=np.uint32)
+    labels = table[sensitive].unique(maintain_order=True).to_list()
+    if order is not None:
+        labels.sort(key=order.__getitem__)
+    place = {label: at for at, label in enumerate(labels)}
+    designs, places, versions = [], [], []
+    for at in np.unique(number).tolist():
+        own = table.filter(number == at)
+        named = np.array([place[label] for label in own[sensitive].to_list()], dtype=np.int64)
+        by_place = np.argsort(named)
+        own, named = own[by_place], named[by_place]
+        large, combinations, weights = _combinations(joint, at, named, place)
+        designs.append(
+            Design(m, own["share"].to_numpy(), own["slots"].to_numpy().astype(np.int64), large, combinations, weights)
+        )
+        places.append(named)
+        versions.append(int(own["version"][0]) if "version" in own.columns else 1)
+    columns = [name for name in table.columns if name not in (*_OWN, sensitive)]
+    cells = table.filter(pl.Series(np.diff(number, prepend=0) != 0)).select(columns) if columns else None
+    return SetDesigns(
+        tuple(labels), tuple(designs), tuple(places), tuple(versions), cells, said, bool(record.get("linked", False))
+    )
+
+
+def _combinations(joint: pl.DataFrame | None, number: int, named: Ints, place: Mapping[object, int]) -> tuple[Any, ...]:
+    """The large values of a design by position among its own, which of them come together, and how often."""
+    if joint is not None and DESIGN in joint.columns:
+        joint = joint.filter(pl.col(DESIGN) == number)
+    if joint is None or not joint.height:
+        return np.zeros(0, dtype=np.int64), np.zeros((1, 0), dtype=np.bool_), np.ones(1)
+    rows = [[place[label] for label in labels] for labels in joint["combination"].to_list()]
+    used = np.unique(np.array([at for row in rows for at in row], dtype=np.int64))
+    together = np.array([np.isin(used, row) for row in rows], dtype=np.bool_).reshape(len(rows), used.size)
+    return np.searchsorted(named, used), together, joint["probability"].to_numpy()
+
+
+def read_sets(table: pl.DataFrame, designs: SetDesigns, sensitive: str) -> tuple[SetCodes, Ints]:
+    """The sets of a public table with as many columns as they have slots, and the design of each row."""
+    design = table[DESIGN].to_numpy().astype(np.int64) - 1 if len(designs.designs) > 1 else None
+    lists = table[sensitive]
+    lengths = lists.list.len().to_numpy().astype(np.int64)
+    flat = _codes(lists.explode(), designs)
+    dtype = smallest_unsigned(len(designs.labels))
+    slots = np.ones((len(designs.designs), len(designs.labels)), dtype=np.int64)
+    for at, (one, places) in enumerate(zip(designs.designs, designs.places, strict=True)):
+        slots[at, places] = one.slots
+    of_row = np.zeros(table.height, dtype=np.int64) if design is None else design
+    if int(slots.max()) > 1 or (lengths != designs.m).any():
+        flat = np.repeat(flat, slots[np.repeat(of_row, lengths), flat])
+    if flat.size != table.height * designs.m:
+        raise SeriesDamaged("A public table of sets does not have as many slots in each row as its record says.")
+    return flat.astype(dtype).reshape(table.height, designs.m), of_row
+
+
+def _codes(values: pl.Series, designs: SetDesigns) -> Ints:
+    """The positions of values among the labels."""
+    if all(isinstance(label, str) for label in designs.labels):
+        return values.cast(pl.Enum(list(map(str, designs.labels)))).to_physical().to_numpy().astype(np.int64)
+    known = pl.DataFrame({"value": pl.Series(list(designs.labels), dtype=values.dtype)}).with_row_index("at")
+    rows = values.alias("value").to_frame()
+    joined = rows.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
+    return joined["at"].to_numpy().astype(np.int64)
+
+
+def published_sets(
+    number: int,
+    tables: Mapping[str, pl.DataFrame],
+    record: Mapping[str, Any],
+    rows: pl.DataFrame,
+    sensitive: str,
+    place: Mapping[object, int],
+) -> PublishedSets:
+    """One release of sets; `rows` says privately who is behind which row, `place` where values stand in the view."""
+    designs = read_designs(tables, record["design"], sensitive, place)
+    codes, design = read_sets(tables["table"], designs, sensitive)
+    if not designs.linked:
+        codes = np.sort(codes, axis=1)
+    shown = rows.drop_nulls(GROUP)
+    at = shown[GROUP].to_numpy().astype(np.int64) - 1
+    values = np.array([place[label] for label in designs.labels], dtype=np.int64)
+    region = tables["table"].drop(sensitive, DESIGN, strict=False)[at]
+    return PublishedSets(
+        number=number,
+        people=shown[PERSON].to_numpy().astype(np.int64),
+        codes=values.astype(smallest_unsigned(len(place)))[codes[at]],
+        design=design[at],
+        designs=designs,
+        values=values,
+        region=region,
+    )

@@ -26,6 +26,7 @@ from reissue.guarantees import (
     MConfidential,
     MInvariant,
     MUnique,
+    OneAmong,
     RecursiveDiverse,
     RestrictionSafe,
     RoleBased,
@@ -351,6 +352,7 @@ EXAMPLES = [
     RoleBased(3),
     CohortBased(3),
     LScarce(3, 1, ("HIV",)),
+    OneAmong(4, limit="1/2", harmless=("other",), change={"flu": 0.5, "HIV": 0.0}, permanent=("HIV",), epsilon=0.1),
 ]
 
 

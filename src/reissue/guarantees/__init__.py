@@ -20,6 +20,7 @@
     RoleBased          role-based-partition      l - 1 decoys for each holder of a permanent value in every group
     CohortBased        cohort-based-partition    ... of l cohorts that nobody's container ever leaves
     LScarce            l-scarcity                nobody is tied to a value, permanent or not, with more than 1/l
+    OneAmong           one-among                 m values for everybody, one of them true, drawn by a public design
 
 From MInvariant on, they judge the releases of a series together, the others every group by itself. LDiverse,
 InferenceFree and HistoryDiverse count values, which does not bound a probability by 1/l; ShareDiverse and
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from reissue.guarantees.series.inference_freedom import InferenceFree
     from reissue.guarantees.series.l_scarcity import LScarce
     from reissue.guarantees.series.m_invariant import MInvariant
+    from reissue.guarantees.series.one_among import OneAmong
     from reissue.guarantees.series.restriction_safety import RestrictionSafe
     from reissue.guarantees.series.role_based import RoleBased
     from reissue.guarantees.series.weak_m_invariance import WeakMInvariant
@@ -80,6 +82,7 @@ __all__ = [
     "MInvariant",
     "MUnique",
     "Measure",
+    "OneAmong",
     "Promise",
     "RecursiveDiverse",
     "RestrictionSafe",
@@ -114,6 +117,7 @@ GUARANTEES: Loaded[Guarantee] = Loaded(
         "role-based-partition": "reissue.guarantees.series.role_based:RoleBased",
         "cohort-based-partition": "reissue.guarantees.series.cohort_based:CohortBased",
         "l-scarcity": "reissue.guarantees.series.l_scarcity:LScarce",
+        "one-among": "reissue.guarantees.series.one_among:OneAmong",
     }
 )
 """The guarantees by their names in a policy file, each loaded when it is first used."""

@@ -234,12 +234,13 @@ class SeriesGuarantee(Guarantee):
     """The format of the state. A version that changes it counts up, and must read the formats before."""
 
     @property
-    def secret_of(self) -> Literal["anew", "values", "roles"]:
+    def secret_of(self) -> Literal["anew", "values", "roles", "sets"]:
         """What the private side passes as `secret` when it follows a series.
 
         `anew`: a mapping from the number of the release to the numbers of the people who may be published as new there.
         `values`: people, ascending, and the positions of their true values in `Published.values`, as two arrays.
         `roles`: a mapping from the number of the release to its `Roles`.
+        `sets`: the `Sets` of the release, a row for each row of the view, or None where it has groups.
         """
         return "anew"
 

@@ -4,6 +4,7 @@ Say what is in the table:
     Schema, Numeric, Categorical, Hierarchy, Policy, Ids, Gate
 Publish it:
     publish, preview, open, adopt, Series, Draft, Release
+    Alternatives (a whole series: everybody with m values, one of them true)
     MInvariance, EEquivalence, CorSplit (a whole series), Incremental (a whole series that only grows)
     HDComposition (a whole series in which people and values change, and some values stay for ever)
     Mondrian, Mask, AlphaK (one release at a time)
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from reissue.foreign import read_releases
     from reissue.methods import (
         AlphaK,
+        Alternatives,
         CorSplit,
         EEquivalence,
         HDComposition,
@@ -62,6 +64,7 @@ __version__ = "0.2.0"
 
 _HOMES = {
     "AlphaK": "methods",
+    "Alternatives": "methods",
     "AuditReport": "auditing.report",
     "Categorical": "model.schema",
     "CorSplit": "methods",
@@ -104,6 +107,7 @@ _HOMES = {
 
 __all__ = [
     "AlphaK",
+    "Alternatives",
     "AuditReport",
     "Categorical",
     "CorSplit",

@@ -167,6 +167,7 @@ def _cases() -> Iterator[tuple[str, Case]]:
     yield from _invariance()
     yield from _incremental()
     yield from _permanent()
+    yield from _alternatives()
 
 
 def _single() -> Iterator[tuple[str, Case]]:
@@ -280,6 +281,26 @@ def _permanent() -> Iterator[tuple[str, Case]]:
     yield "HDComposition known", case(ri.HDComposition(l=2, container=6, known=1))
     yield "HDComposition without heirs", case(ri.HDComposition(l=3, heirs=False))
     yield "HDComposition without registry", case(ri.HDComposition(l=2), without_registry)
+
+
+def _alternatives() -> Iterator[tuple[str, Case]]:
+    """Sets of values in place of one."""
+
+    def case(method: Any, given: Callable[[int], Given] = changing, **more: Any) -> Case:
+        return Case(ri.Policy(**{"schema": basic(), "method": method} | more), given)
+
+    loud: Any = {"epsilon": 5, "merge": 1, "limit": "1/2"}
+    yield "Alternatives static", case(ri.Alternatives(m=4, **loud), steady)
+    yield "Alternatives withhold", case(ri.Alternatives(m=4, changed="withhold", **loud))
+    yield "Alternatives rate", case(ri.Alternatives(m=3, change=0.1, **loud))
+    yield "Alternatives rich as it is", case(ri.Alternatives(m=3, change=0.1, **loud), schema=rich(as_is=["ward"]))
+    yield "Alternatives regions", case(ri.Alternatives(m=4, k=6, change=0.2, **loud))
+    yield "Alternatives given", case(ri.Alternatives(m=3, change=0.1, given=["sex"], **loud))
+    permanent = basic(permanent=["cancer", "gout"])
+    yield "Alternatives permanent", case(ri.Alternatives(m=4, change=0.2, **loud), steady, schema=permanent)
+    begun = case(ri.Alternatives(m=3, change=0.1, **loud))
+    other = replace(begun.policy, method=ri.Alternatives(m=3, change=0.05, **loud))
+    yield "Alternatives amended", replace(begun, amendments=((2, other),))
 
 
 CASES: dict[str, Case] = dict(_cases())

@@ -13,8 +13,8 @@ import reissue as ri
 
 RECORDED = recorded_tables.recorded()
 METHODS = {
-    "AlphaK", "CorSplit", "EEquivalence", "HDComposition", "Incremental", "MInvariance", "Mask", "Mondrian", "StaticI",
-    "StaticII",
+    "AlphaK", "Alternatives", "CorSplit", "EEquivalence", "HDComposition", "Incremental", "MInvariance", "Mask",
+    "Mondrian", "StaticI", "StaticII",
 }  # fmt: skip
 
 
@@ -38,6 +38,7 @@ WORTH_IT = {
     "methods.invariance.splitting": "PARALLEL_FROM",
     "methods.partition.cutting": "PARALLEL_FROM",
     "model.snapshot": "SEVERAL_CORES",
+    "reasoning.alternatives.drawing": "PARALLEL_FROM",
     "tables.coding": "COLUMNS_FROM",
     "tables.recode": "COLUMNS_FROM",
     "tables.views": None,

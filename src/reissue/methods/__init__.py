@@ -14,6 +14,7 @@ from reissue.model.plugins import Loaded, make
 from reissue.model.promise import Promise
 
 if TYPE_CHECKING:
+    from reissue.methods.alternatives.alternatives import Alternatives
     from reissue.methods.cor_split.cor_split import CorSplit
     from reissue.methods.e_equivalence import EEquivalence
     from reissue.methods.hd_composition.hd_composition import HDComposition
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "METHODS",
     "AlphaK",
+    "Alternatives",
     "CorSplit",
     "EEquivalence",
     "HDComposition",
@@ -45,6 +47,7 @@ __all__ = [
 
 METHODS: Loaded[Method] = Loaded(
     {
+        "Alternatives": "reissue.methods.alternatives.alternatives:Alternatives",
         "Mondrian": "reissue.methods.partition.mondrian:Mondrian",
         "Mask": "reissue.methods.partition.mask:Mask",
         "AlphaK": "reissue.methods.partition.alpha_k:AlphaK",

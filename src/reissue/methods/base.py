@@ -30,6 +30,8 @@ class Takes:
     """People may come back after they were gone."""
     registry: bool = False
     """It wants everybody registered, in the table or not, and takes several values for each person."""
+    permanent: bool = False
+    """It knows of values that nobody ever loses. Whatever wants a registry does."""
 
 
 COUNTS_ONLY = "l counts distinct values; it does not bound a probability by 1/l."
@@ -55,6 +57,11 @@ class Method(ABC):
     takes: ClassVar[Takes]
     memory_format: ClassVar[int] = 1
     """The format of what it remembers. A version that changes it counts up, and must read the formats before."""
+    forms: ClassVar[tuple[str, ...]] = ("generalised", "anatomised")
+    """The forms that it can publish in, the usual one first."""
+    in_tables: ClassVar[tuple[str, ...]] = ()
+    """Parameters that can be tables of values, where the public tables have them: the record says just that there are
+    any."""
     truthful: ClassVar[bool] = True
     """Whether nobody is published with another value than their own."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,8 @@ from reissue.model.domain import Domain, sort_of
 from reissue.model.grouping import Grouping
 from reissue.model.memory import Remembered
 from reissue.model.published import Published
+from reissue.model.release import rows_in_words
+from reissue.model.sets import PublishedSets
 from reissue.model.snapshot import Delta, Snapshot
 from reissue.publishing.gate import Passage
 from reissue.publishing.policy import Policy
@@ -125,7 +127,6 @@ class Draft:
     @property
     def summary(self) -> dict[str, Any]:
         """Counts about the release; private, because changes between releases are."""
-        sizes = self.recoded.groups.rows
         registered = {} if self.facts is None else {"registered": len(self.snapshot)}
         return {
             "number": self.number,
@@ -133,11 +134,8 @@ class Draft:
             "form": self.policy.form,
             "people": self.snapshot.present,
             **registered,
-            "rows": int(sizes.sum()),
-            "groups": self.grouping.count,
-            "smallest_group": int(sizes.min()),
-            "average_group": round(float(sizes.mean()), 3),
-            "largest_group": int(sizes.max()),
+            "rows": self.recoded.rows,
+            **self._sizes(),
             "counterfeits": 0 if self.counterfeits is None else self.counterfeits.height,
             "held_back": self._held_back(),
             "replaced": 0 if self.changed is None else self.changed.height,
@@ -148,6 +146,22 @@ class Draft:
             "notes": list(self.notes),
             **({} if self.passage is None else {"gate": self.passage.summary()}),
             **({LOST_RELEASES: list(self.continues.lost)} if self.continues.lost else {}),
+        }
+
+    def _sizes(self) -> dict[str, Any]:
+        """How large groups are; of sets how many slots they have, and how many people got a new one."""
+        release = self.recoded.groups
+        if isinstance(release, PublishedSets):
+            drawn = 0 if self.grouping.sets is None else int(self.grouping.sets.drawn.sum())
+            kept = self.recoded.rows - drawn
+            sets = {"alternatives": release.m, "sets_drawn": drawn, "sets_kept": kept}
+            return {"groups": self.grouping.count, **sets, **self._design()}
+        sizes = release.rows
+        return {
+            "groups": self.grouping.count,
+            "smallest_group": int(sizes.min()),
+            "average_group": round(float(sizes.mean()), 3),
+            "largest_group": int(sizes.max()),
         }
 
     def _spans_all(self) -> bool:
@@ -168,7 +182,7 @@ class Draft:
     def manifest(self) -> dict[str, Any]:
         """What the public record says about the release."""
         return {
-            "method": _without_labels(self.policy.to_dict()["method"]),
+            "method": _recorded(self.policy.to_dict()["method"], self.policy.method.in_tables),
             "form": self.policy.form,
             "columns": {
                 **{name: sort_of(kind) for name, kind in self.policy.schema.quasi.items()},
@@ -177,11 +191,30 @@ class Draft:
             "series": "protected" if self.protected else "unprotected",
             "guarantees": [verdict.guarantee for verdict in self._standing(self.protected)],
             "policy_version": self.continues.policy_version,
-            "rows": int(self.recoded.groups.rows.sum()),
+            "rows": self.recoded.rows,
             "groups": self.grouping.count,
+            **self._design(),
             **({"adopted": self.adopted} if self.adopted else {}),
             **({"warnings": warnings} if (warnings := self._warnings()) else {}),
         }
+
+    def _design(self) -> dict[str, Any]:
+        """What the public record says of the design of sets, beside the tables that have it."""
+        release = self.recoded.groups
+        if not isinstance(release, PublishedSets):
+            return {}
+        designs = release.designs
+        change = None if designs.change is None else dict(designs.change)
+        facts = {
+            "values": len(designs.labels),
+            "largest_share": max(float(design.shares.max()) for design in designs.designs),
+            "most_slots": max(int(design.slots.max()) for design in designs.designs),
+            "change": change,
+            "linked": designs.linked,
+        }
+        permanent = len(self.policy.schema.permanent)
+        carried = {"permanent": permanent} if permanent else {}
+        return {"design": {"sampling": "Sampford", "slots": release.m, **facts, **carried}}
 
     def _standing(self, whole: bool) -> list[Verdict]:
         """What holds of the release; promises about a series only where they hold for the whole of it."""
@@ -304,8 +337,8 @@ class Draft:
         return self.continues.anew
 
     def __repr__(self) -> str:
-        rows = int(self.recoded.groups.rows.sum())
-        return f"Draft(release {self.number}: {rows:,} rows in {self.grouping.count:,} groups)"
+        rows = rows_in_words(self.recoded.rows, self.grouping.count, self._design().get("design"))
+        return f"Draft(release {self.number}: {rows})"
 
 
 def sealed(tables: Mapping[str, pl.DataFrame], changed: pl.DataFrame | None, continues: Continuation) -> str:
@@ -313,8 +346,14 @@ def sealed(tables: Mapping[str, pl.DataFrame], changed: pl.DataFrame | None, con
     return seal_of({**tables, "changed": changed}, str(continues.parent), continues.mark)
 
 
-def _without_labels(method: dict[str, Any]) -> dict[str, Any]:
-    """A method's parameters for the public record: protected sets name values of a private column."""
+def _recorded(method: dict[str, Any], in_tables: Collection[str]) -> dict[str, Any]:
+    """A method's parameters for the public record.
+
+    Protected sets name values of a private column. Of tables of values, which the public tables have, it says no more
+    than that they were given.
+    """
+    given = {name: "given" for name, value in method.items() if name in in_tables and isinstance(value, Mapping)}
+    method = {**method, **given}
     constraints = [
         {**constraint, "protect": len(constraint["protect"])} if "protect" in constraint else constraint
         for constraint in method.get("constraints", [])

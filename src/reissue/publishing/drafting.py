@@ -21,6 +21,7 @@ from reissue.model.memory import Kept, Memory, Prefixed, Remembered
 from reissue.model.published import Published
 from reissue.model.roles import Roles
 from reissue.model.schema import Schema
+from reissue.model.sets import PublishedSets, Sets
 from reissue.model.showing import shown
 from reissue.model.snapshot import Delta, Snapshot
 from reissue.publishing.barred import all_rows, without_barred
@@ -32,10 +33,15 @@ from reissue.publishing.refusals import check_changes, check_feasible, check_pro
 from reissue.tables.coding import CodedTable, code_table
 from reissue.tables.frames import Library, read_table
 from reissue.tables.recode import Recoded, anatomise, generalise, view_of
+from reissue.tables.recode_sets import alternatives
 from reissue.tables.registered import Registry, code_registered, read_registry, with_values
 
 Progress = Callable[[str], None]
 """Called with the name of each stage when it begins."""
+
+
+RECODINGS = {"generalised": generalise, "anatomised": anatomise, "alternatives": alternatives}
+"""How a release gets its form."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,14 +87,13 @@ def make_draft(
     grouping, memory = method.group(eligible, delta_of_eligible, before.memory, generator(seed))
     grouping = all_rows(grouping, snapshot, eligible)
     progress("Recoding")
-    recode = generalise if policy.form == "generalised" else anatomise
     released, groups = shown(snapshot, grouping)
-    recoded = recode(released, groups, history.number + 1, classes=_by_class(guarantees))
+    recoded = RECODINGS[policy.form](released, groups, history.number + 1, classes=_by_class(guarantees))
     progress("Checking guarantees")
     view = view_of(released, recoded.groups)
     if grouping.roles is not None:
         grouping = replace(grouping, roles=grouping.roles.numbered(_public_numbers(grouping, recoded)))
-    secrets = Secrets({history.number + 1: snapshot.people[grouping.anew]}, released, grouping.roles)
+    secrets = Secrets({history.number + 1: snapshot.people[grouping.anew]}, released, grouping.roles, groups.sets)
     verdicts, checks = checked(guarantees, view, before.checks, secrets)
     _check_kept(method, verdicts)
     recoded = _disclosed(recoded, policy)
@@ -257,6 +262,8 @@ def _disclosed(recoded: Recoded, policy: Policy) -> Recoded:
     if "counterfeits" not in policy.disclose:
         return recoded
     release = recoded.groups
+    if isinstance(release, PublishedSets):
+        return recoded  # nobody is made up
     made = np.add.reduceat(release.members < 0, release.member_starts[:-1]).astype(np.uint32)
     groups = np.flatnonzero(made)
     table = pl.DataFrame({"group": (groups + 1).astype(np.uint32), "count": made[groups]})
@@ -301,6 +308,7 @@ class Secrets:
     anew: Mapping[int, Ints]
     released: Snapshot
     roles: Roles | None
+    sets: Sets | None = None
 
     def of(self, guarantee: Guarantee, number: int) -> object:
         """What this one wants to know."""
@@ -310,7 +318,16 @@ class Secrets:
         if wanted == "values":
             order = ascending(self.released.people)
             return self.released.people[order], self.released.values.codes[order]
+        if wanted == "sets":
+            return self.sets
         return self.anew
+
+
+def _regions(view: Published) -> Published:
+    """The view for promises about groups: where sets are published, people are together by their regions."""
+    if not view.sets:
+        return view
+    return Published(tuple(release.by_region() for release in view.sets), view.values, single=False)
 
 
 def checked(
@@ -322,7 +339,7 @@ def checked(
     for guarantee in guarantees:
         secret = secrets.of(guarantee, view.releases[0].number)
         if not isinstance(guarantee, SeriesGuarantee):
-            verdicts.append(guarantee.check(view, secret))
+            verdicts.append(guarantee.check(_regions(view), secret))
             continue
         prefix = f"{guarantee.name}_"
         verdict, state = guarantee.follow(view, Prefixed(checks, prefix), secret)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from reissue.model.domain import GROUP, PERSON
-from reissue.model.memory import Kept, Memory, Remembered
+from reissue.model.memory import Memory, resolved
 from reissue.tables.coding import KnownBefore
 from reissue.tables.people import KnownPeople
 
@@ -69,16 +69,11 @@ class History:
             policy_version=draft.continues.policy_version,
             known=KnownBefore(people, ids.len(), kept.domain, self.known.key),
             last=Last(rows, kept.facts, kept.extinct, kept.held_back),
-            memory=_resolved(draft.memory, self.memory),
-            checks=_resolved(draft.checks, self.checks),
+            memory=resolved(draft.memory, self.memory),
+            checks=resolved(draft.checks, self.checks),
             method=draft.policy.method.name,
             protected=draft.protected,
             adopted=self.adopted,
             barred=self.barred,
             lost=self.lost,
         )
-
-
-def _resolved(tables: Remembered, before: Memory) -> Memory:
-    """Tables to remember, with those that stay as they were."""
-    return {name: before[name] if isinstance(table, Kept) else table for name, table in tables.items()}

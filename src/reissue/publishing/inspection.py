@@ -264,7 +264,8 @@ class Sight:
             )
         minimal |= past.minimal()
         view, left_out = without_people(past.view(schema, draft, minimal), past.barred())
-        view = replace(view, releases=tuple(release for release in view.releases if release.group_count))
+        if not view.sets:  # nobody is ever left out of releases of sets
+            view = replace(view, releases=tuple(release for release in view.releases if release.group_count))
         if not draft.protected:
             before = past.promises()
             promised = tuple(promise for promise in promised if promise in before)

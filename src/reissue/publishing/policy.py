@@ -1,7 +1,7 @@
 """Policy: what is in the table, how it is published, and what may come later; TOML in and out.
 
 series = "protected"            # or "unprotected": a static method may publish again
-form = "generalised"            # or "anatomised"
+form = "generalised"            # or "anatomised"; "alternatives" for the method of that name, and for no other
 disclose = []                   # ["counterfeits"]: publish how many counterfeits each group has
 anchor = "/elsewhere/clinic.anchor"     # optional: where the head of the history is kept, outside the series' folder
 
@@ -67,7 +67,7 @@ from reissue.model.toml_text import Unwieldy, bounded, parsed
 from reissue.publishing.gate import Gate
 from reissue.tables.identities import read_key
 
-Form = Literal["generalised", "anatomised"]
+Form = Literal["generalised", "anatomised", "alternatives"]
 DISCLOSURES = ("counterfeits",)
 T = TypeVar("T")
 
@@ -102,8 +102,9 @@ class Policy:
     """The role and kind of every column."""
     method: Method
     """How people are grouped."""
-    form: Form = "generalised"
-    """One table with regions in place of quasi-identifiers, or two tables tied by groups only."""
+    form: Form = None  # type: ignore[assignment]  # filled in below
+    """One table with regions in place of quasi-identifiers, or two tables tied by groups only; of `Alternatives` one
+    table with a set of values in place of one. Left out: the first that the method has."""
     series: Literal["protected", "unprotected"] = "protected"
     """Whether a method that does not protect a series may publish more than once. The public record says so."""
     people: Ids = Ids()
@@ -131,8 +132,11 @@ class Policy:
             object.__setattr__(self, "disclose", tuple(self.disclose))
         if not isinstance(self.method, Method):
             problems.append("'method' must be a method, such as ri.Mondrian(k=10)")
-        if self.form not in ("generalised", "anatomised"):
-            problems.append(f"'form' must be 'generalised' or 'anatomised', not {self.form!r}")
+        forms = self.method.forms if isinstance(self.method, Method) else Method.forms
+        if self.form is None:
+            object.__setattr__(self, "form", forms[0])
+        if self.form not in forms:
+            problems.append(f"'form' must be {' or '.join(map(repr, forms))}, not {self.form!r}")
         if self.series not in ("protected", "unprotected"):
             problems.append(f"'series' must be 'protected' or 'unprotected', not {self.series!r}")
         if isinstance(self.method, Method) and not all(map(is_text, _texts(self.method.parameters))):
@@ -144,7 +148,7 @@ class Policy:
 
     def _method_problems(self) -> list[str]:
         problems = self.method.problems(self.schema, self.form)
-        if self.schema.permanent and not self.method.takes.registry:
+        if self.schema.permanent and not (self.method.takes.registry or self.method.takes.permanent):
             problems.append(f"{self.method.name} does nothing for permanent values: leave 'permanent' out")
         for guarantee in self.guarantees():
             problems += guarantee.problems(self.schema)
@@ -162,10 +166,10 @@ class Policy:
             limits = [limits_of(self.gate.probability, self.promises, releases=count) for count in (1, None)]
         except ParameterError:
             return [f"{self.method.name} promises no bound on probabilities: the gate needs a 'limit', such as 0.25"]
-        permanent = bool(self.schema.permanent)
+        where = {"permanent": bool(self.schema.permanent), "sets": self.form == "alternatives"}
         able = [kind_of(name) for name in self.gate.attacks]
-        unproven = dict.fromkeys(asked for one in limits for asked in lacking(able, one, permanent=permanent))
-        wanted = dict.fromkeys(proving(asked, permanent=permanent) for asked in unproven)
+        unproven = dict.fromkeys(asked for one in limits for asked in lacking(able, one, **where))
+        wanted = dict.fromkeys(proving(asked, **where) for asked in unproven)
         return [
             f"the gate needs the attack '{name}' to prove what {self.method.name} promises: name it in 'attacks', or "
             "'undecided' in 'accept'"
@@ -332,6 +336,9 @@ class _Reader:
             self.problems.append('[method] needs a name, such as name = "Mondrian"')
             return None
         parameters = {name: value for name, value in data.items() if name not in ("name", "constraints")}
+        if isinstance(parameters.get("reference"), str):
+            # A file beside the policy; what is in it becomes part of the policy.
+            parameters["reference"] = str((self.folder or Path()) / parameters["reference"])
         if not isinstance(data.get("constraints", []), list):
             self.problems.append("[method] constraints must be a list of tables: [[method.constraints]]")
             return None

@@ -16,6 +16,7 @@ from reissue.publishing import archive
 from reissue.publishing.policy import Policy, key_of
 from reissue.tables.frames import Library, to_library
 from reissue.tables.identities import plain_id, pseudonym
+from reissue.tables.set_views import FORM
 
 
 class Private:
@@ -32,8 +33,12 @@ class Private:
         """Who was published in which group of a release.
 
         `person` is null for someone forgotten and for a made-up row; `counterfeit` is the number of such a row, the
-        same in every release as long as it lives, and null for people. Who was held back is not in it.
+        same in every release as long as it lives, and null for people. Who was held back is not in it. Where sets of
+        values are published, `alternatives` has the set of each person, and there are no groups.
         """
+        record = archive.existing(self._ledger, number)
+        if record.manifest["form"] == FORM:
+            return self._with_alternatives(number)
         rows, made = archive.members(self._ledger, self._existing(number))
         people = self._named(rows.select(pl.col(PERSON).alias("number"), pl.col(GROUP).alias("group")).drop_nulls())
         nobody = pl.lit(None, dtype=pl.UInt32).alias("counterfeit")
@@ -42,6 +47,15 @@ class Private:
             nameless = pl.lit(None, dtype=frame.schema["person"]).alias("person")
             frame = pl.concat([frame, made.select(nameless, group=GROUP, counterfeit=COUNTERFEIT)])
         return to_library(frame.sort("group", "person", "counterfeit"), self._frames)
+
+    def _with_alternatives(self, number: int) -> Any:
+        """Who was published with which set of values."""
+        rows = archive.members(self._ledger, number)[0].drop_nulls(GROUP)
+        sensitive = self._policy().schema.sensitive
+        table = self._ledger.public_table(number, "table")
+        sets = table[sensitive].gather(rows[GROUP] - 1).alias("alternatives")
+        people = self._named(rows.select(pl.col(PERSON).alias("number")).with_columns(sets))
+        return to_library(people.select("person", "alternatives").sort("person"), self._frames)
 
     def held_back(self, number: int) -> Any:
         """Who was in the table of a release and not in the release.

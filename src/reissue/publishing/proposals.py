@@ -7,6 +7,7 @@ person who knows the data; nothing is published under a policy that nobody wrote
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -26,6 +27,10 @@ _SENSITIVE = (
 )
 """Names of sensitive columns; what comes earlier counts more."""
 _USUAL_M = 4
+_EPSILONS = (0.1, 1.0)
+"""How much noise is proposed for reference shares: much, and where the table is too small for that, less."""
+_FEW_SCALES = 10
+"""Values with fewer people than so many scales of the noise are published as one, as Alternatives does by default."""
 _FEW = 400
 """A column with more distinct labels is hardly a quasi-identifier as it stands."""
 
@@ -111,6 +116,7 @@ def propose_policy(frame: pl.DataFrame, source: str, labels: Collection[str] = (
     lines += [
         "",
         *_method_lines(frame[sensitive.column]),
+        *_alternatives_lines(frame[sensitive.column], sensitive.kind),
         "",
     ]
     return "\n".join(lines)
@@ -139,6 +145,45 @@ def _method_lines(values: pl.Series) -> list[str]:
         f"m = {m}  # GUESS: nobody can be tied to a value with more than 1/m; common values cost counterfeits",
         *growing,
     ]
+
+
+def _alternatives_lines(values: pl.Series, kind: str) -> list[str]:
+    """Sets of values instead of groups, with figures that the table can keep; where it is too small, shares from
+    outside."""
+    counts = sorted(values.value_counts()["count"].to_list(), reverse=True)
+    found = next((sizes for epsilon in _EPSILONS if (sizes := _set_sizes(counts, epsilon, kind))), None)
+    m, slots, epsilon = found or (_USUAL_M, 2, 0.0)
+    shares = '# reference = "shares.csv"  # values and shares from outside: the table is too small to give its own'
+    if epsilon:
+        shares = f"# epsilon = {epsilon:g}  # GUESS: the noise of the shares that sets are drawn by; less hides more"
+    return [
+        "# For sets instead of groups: everybody with m values of which one is true, nobody withheld, nobody made up.",
+        "# In place of the lines above: 'name' and what follows it, and the line 'form' at the top, have to go.",
+        '# name = "Alternatives"',
+        f"# m = {m}  # GUESS: nobody can be tied to a value with more than 1/m",
+        *(
+            [f'# limit = "{slots}/{m}"  # GUESS: but for frequent values, which may be as likely as this']
+            if slots > 1
+            else []
+        ),
+        shares,
+        "# # Values are taken to be static. If they change, 'change' says how often, rather too seldom than too often.",
+    ]
+
+
+def _set_sizes(counts: list[int], epsilon: float, kind: str) -> tuple[int, int, float] | None:
+    """m, the slots of the most frequent value, and epsilon, where shares with this noise can be had; with some room."""
+    few = 1.5 * _FEW_SCALES * 2 / epsilon
+    kept = [count for count in counts if count >= few]
+    rare = sum(counts) - sum(kept)
+    if rare and kind == "numeric":  # rare numbers have no name together
+        return None
+    shares = [count / sum(counts) for count in (*kept, *([max(rare, few)] if rare else []))]
+    for m in (_USUAL_M, 3, 2):
+        slots = [math.ceil(1.1 * m * share + (1 - share) / 2) for share in shares]
+        if len(shares) > m + 1 and max(slots) < m:
+            return m, max(slots), epsilon
+    return None
 
 
 def _missing_line(has_missing: bool) -> str:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from reissue.attacks import Attack
     from reissue.auditing.report import AuditReport
     from reissue.model.knowledge import Knowledge
-    from reissue.utility import Utility, Workload
+    from reissue.utility import SetUtility, Utility, Workload
 
 
 def open(folder: str | Path, policy: Policy | str | Path | None = None, *, frames: Library = "polars") -> Series:
@@ -419,15 +419,30 @@ class Series:
         workload: Workload | None = None,
         weights: dict[str, float] | None = None,
         progress: Callable[[int, int], None] | None = None,
-    ) -> Utility:
-        """What a release cost: information loss, class sizes and, given a workload, query error."""
-        from reissue.utility import measure
+    ) -> Utility | SetUtility:
+        """What a release cost: information loss, class sizes and, given a workload, query error.
+
+        Of sets of values: how exactly shares can be estimated from them, and the error of counts by scores.
+        """
+        from reissue.utility import measure, measure_sets
 
         record = archive.existing(self._ledger, number)
         policy = self._policy_of(record)
         if record.manifest["series"] == "adopted":
             raise ParameterError(f"Release {number} was made elsewhere: its table is not known here.")
         snapshot, grouping = archive.snapshot(self._ledger, number, policy)
+        if policy.form == "alternatives":
+            tables = self._release(record, "polars").tables
+            return measure_sets(
+                number,
+                snapshot,
+                grouping,
+                tables,
+                record.manifest,
+                weights=weights,
+                workload=workload,
+                progress=progress,
+            )
         sizes = [rule.k for promise in policy.promises for rule in promise.rules if isinstance(rule, Rows)]
         return measure(
             snapshot.quasi,

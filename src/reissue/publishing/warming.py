@@ -34,6 +34,7 @@ Progress = Callable[[str, int, int], None]
 
 PATIENT = 600.0
 """The time that compiling takes counts for an audit: it must not end before everything was called."""
+ILLNESSES = ("flu", "asthma", "cancer", "measles", "gout", "HIV")
 CROWD = (1 << 16) + 1
 """So many people can have so many different values that codes are of the widest type."""
 
@@ -97,6 +98,10 @@ def small_series() -> Iterator[Small]:
         yield Small(name, parameters, wide=True)
     yield Small("Incremental", {"l": 2}, grows=True, wide=True)
     yield Small("Mask", {"k": 4, "l": 2}, schema={"protect": [["HIV"]]})
+    shares = dict.fromkeys(ILLNESSES, 1 / len(ILLNESSES))
+    moves = {one: {other: 0.75 if one == other else 0.05 for other in ILLNESSES} for one in ILLNESSES}
+    yield Small("Alternatives", {"m": 2, "reference": shares, "change": 0.2}, "alternatives", audited=True)
+    yield Small("Alternatives", {"m": 2, "reference": shares, "change": moves, "k": 3}, "alternatives", audited=True)
 
 
 def months(grows: bool) -> Iterator[pl.DataFrame]:
@@ -110,7 +115,7 @@ def months(grows: bool) -> Iterator[pl.DataFrame]:
                 "place": [n * 31 % 50 / 2 for n in people],
                 "trade": [["baker", "smith", "nurse", "clerk"][n * 3 % 4] for n in people],
                 "sex": ["female" if n % 2 else "male" for n in people],
-                "illness": [["flu", "asthma", "cancer", "measles", "gout", "HIV"][n * 5 % 6] for n in people],
+                "illness": [ILLNESSES[n * 5 % 6] for n in people],
             }
         )
 

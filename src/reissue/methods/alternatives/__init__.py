@@ -1,0 +1,1 @@
+"""Alternatives: everybody is published with m values, one of them true."""

@@ -1,0 +1,694 @@
+"""Alternatives: the value is hidden among values, not the person among people.
+
+Guarantee: everybody is published with m values, one of them true, and the same ones in every release as long as their
+value stays. Whoever expects values by the reference shares, and knows everything about all others, every release and
+the program, gives no value of anybody's set more than 1/m, at any one time.
+
+What it does not protect against. Somebody who expects other shares for a person than the reference (a value that is
+implausible at their age does not count; `given` takes shares by cell). Relatives who share a value: their sets
+intersect. That somebody ever had a value: with every new set there is one more chance. How often somebody's value was
+redrawn, which sets show, and that they are in the table, which quasi-identifiers show.
+
+| symbol | here                                                                                  |
+|--------|---------------------------------------------------------------------------------------|
+| p      | the reference: from outside, or the first table's shares with noise (`reference.py`)   |
+| P(S)   | `Design`: Sampford's, with several slots for frequent values                           |
+| c      | `change`, a rate: the chance that a value is redrawn between two releases              |
+| T      | `change`, a table: a Markov chain; sets are then lives that move together              |
+
+Cost: a set is drawn in O(V) or O(m) for whoever gets one; everything else is one pass over rows. Nothing grows with the
+number of releases.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from reissue.arrays.exact import probability_of
+from reissue.arrays.types import Bools, Floats, Ints
+from reissue.errors import Infeasible, ParameterError, Refused, count_of, listed
+from reissue.methods.alternatives import reference as references
+from reissue.methods.alternatives.blind_regions import CELLS, regions
+from reissue.methods.alternatives.book import BOOK, Book
+from reissue.methods.alternatives.kept_sets import SETS, KeptSets
+from reissue.methods.alternatives.reference import OTHERS, Reference
+from reissue.methods.base import Method, Takes
+from reissue.model.change import Change, Rates, Renewal, Static, Transitions, change_of
+from reissue.model.grouping import HELD_BACK, Grouping
+from reissue.model.memory import Memory, Remembered
+from reissue.model.parameters import Validation
+from reissue.model.promise import Promise
+from reissue.model.schema import Numeric, Schema
+from reissue.model.sets import SetCodes, SetDesigns, Sets
+from reissue.model.snapshot import Column, Delta, Snapshot, smallest_unsigned
+from reissue.reasoning.alternatives.designing import design_of
+from reissue.reasoning.alternatives.drawing import draw
+from reissue.reasoning.alternatives.keyed import MOST, Keyed, PersonalWords
+from reissue.reasoning.alternatives.linking import check_chain, moved_lives, possible, powers
+from reissue.reasoning.alternatives.renewing import Gaps, carried_on, chosen_version, gaps
+
+CHANGED = "their value changed, and values are declared to be static"
+MOVED = "their value moved as the table of change says nobody's does"
+CELL = "\0cell"
+OWN_COLUMNS = ("design", "version", "share", "slots", "combination", "probability")
+"""Columns of the public tables that describe how sets were drawn."""
+SET, COIN, VERSION, CARRIED, CHOICE, MOVES, ORDER = range(1, 8)
+"""What the random words of a row are for. The key is a new one for every release."""
+
+
+@dataclass(frozen=True)
+class Alternatives(Method):
+    """Everybody with m values, one of them true, the same in every release as long as the value stays."""
+
+    m: int
+    """How many values a set has: nobody is tied to a value with more than 1/m."""
+    change: Any = None
+    """How values change between releases: None, they do not; a rate, at which values are redrawn by the reference
+    shares; rates by value; or a table of transitions. A rate above the true one is dangerous."""
+    given: Sequence[str] = ()
+    """Columns by whose cells the shares differ, such as sex: 1/m then holds for whoever knows those shares."""
+    limit: Any = None
+    """The largest probability that a frequent value may have, such as "1/2"; None: 1/m for every value, and a table
+    with a value above that is refused."""
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    """The same for single values."""
+    harmless: Sequence[str] = ()
+    """Values that may be known: they have no limit."""
+    reference: Any = None
+    """The shares that values have outside: a mapping, or a CSV file with values and shares; None: those of the first
+    table, with noise."""
+    epsilon: float = 0.1
+    """How much that noise hides: one person changes the odds of what is published by at most e^epsilon."""
+    merge: float = 10.0
+    """Values with fewer people than so many scales of the noise, 2/epsilon, are published as one."""
+    changed: Literal["refuse", "withhold"] = "refuse"
+    """Where values are static and somebody's changed: refuse the table, or withhold them."""
+    k: int | None = None
+    """Publish quasi-identifiers as regions with at least k people each, cut without a look at values; None: exactly."""
+
+    name: ClassVar[str] = "Alternatives"
+    words: ClassVar[str] = "everybody with m values, one of them true, the same ones as long as the value stays"
+    protects_series: ClassVar[bool] = True
+    takes: ClassVar[Takes] = Takes(deletions=True, changes=True, returns=True, permanent=True)
+    forms: ClassVar[tuple[str, ...]] = ("alternatives",)
+    in_tables: ClassVar[tuple[str, ...]] = ("reference", "limits", "change")
+
+    def __post_init__(self) -> None:
+        validation = Validation(self)
+        whole = validation.whole("m", least=2)
+        validation.whole("k", least=2, optional=True)
+        validation.real("epsilon", least=0.001, most=100)
+        validation.real("merge", least=0)
+        validation.one_of("changed", ("refuse", "withhold"))
+        for name in ("given", "harmless"):
+            one = getattr(self, name)
+            if isinstance(one, str) or not all(isinstance(text, str) for text in one):
+                validation.wrong(name, "a list of text")
+            else:
+                validation.replace(name, tuple(one))
+        if isinstance(self.reference, str):
+            validation.replace("reference", references.read_shares(self.reference))
+        if self.reference is not None and not _are_shares(self.reference):
+            validation.wrong("reference", "a mapping from at least two values to numbers above 0, or a CSV file")
+        if not isinstance(self.limits, Mapping):
+            validation.wrong("limits", "a mapping from values to probabilities")
+        elif whole:
+            own = [] if self.limit is None else [("limit", self.limit)]
+            for name, limit in [*own, *(("limits", limit) for limit in self.limits.values())]:
+                exact = probability_of(limit)
+                if exact is None or exact < Fraction(1, self.m):
+                    validation.wrong(name, f'a probability from 1/{self.m} to 1, such as "1/2"')
+                    break
+        validation.finish()
+        object.__setattr__(self, "change", _plain_change(change_of(self.change)))
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.m, self.given, self.harmless))
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """m, and whatever else was said."""
+        usual = {"epsilon": 0.1, "merge": 10.0, "changed": "refuse"}
+        names = ("change", "given", "limit", "limits", "harmless", "reference", "epsilon", "merge", "changed", "k")
+        rest = {name: getattr(self, name) for name in names}
+        return {
+            "m": self.m,
+            **{
+                name: str(value) if isinstance(value, Fraction) else value
+                for name, value in rest.items()
+                if value not in (None, (), {}) and value != usual.get(name)
+            },
+        }
+
+    def promises(self, schema: Schema) -> tuple[Promise, ...]:
+        """One among m, per time."""
+        noise = {} if self.reference is not None else {"epsilon": self.epsilon}
+        change = {} if self.change is None else {"change": self.change}
+        limit = {} if self._largest() == Fraction(1, self.m) else {"limit": str(self._largest())}
+        harmless = {"harmless": self.harmless} if self.harmless else {}
+        permanent = {"permanent": schema.permanent} if schema.permanent else {}
+        regions = () if self.k is None else (Promise("k-anonymity", {"k": self.k}),)
+        return (Promise("one-among", {"m": self.m, **limit, **harmless, **change, **permanent, **noise}), *regions)
+
+    def _largest(self) -> Fraction:
+        """The largest probability that a value with a limit may have."""
+        every = [Fraction(1, self.m), probability_of(self.limit) if self.limit is not None else None]
+        every += [probability_of(limit) for name, limit in self.limits.items() if name not in self.harmless]
+        return max(limit for limit in every if limit is not None)
+
+    def problems(self, schema: Schema, form: str) -> list[str]:
+        """What does not fit the schema."""
+        found = []
+        if schema.protect:
+            found.append(f"{self.name} does nothing for protected sets: leave 'protect' out")
+        kind = schema.sensitive_kind
+        if isinstance(kind, Numeric) and kind.missing == "value":
+            found.append(f"{self.name} cannot show a missing number among others: make the column categorical")
+        unknown = [name for name in self.given if name not in {**schema.quasi, **schema.as_is}]
+        if unknown:
+            found.append(f"'given' names what is no quasi-identifier or column published as it is: {listed(unknown)}")
+        if any(isinstance({**schema.quasi, **schema.as_is}.get(name), Numeric) for name in self.given):
+            found.append("'given' names a numeric column: cells need labels")
+        taken = [name for name in (*schema.quasi, *schema.as_is, schema.sensitive) if name in OWN_COLUMNS]
+        if taken:
+            found.append(f"columns to rename: {listed(taken)}; releases of sets have columns of these names")
+        if self.k is not None and schema.as_is:
+            found.append("with k no column can be published as it is: it would tell the people of a region apart")
+        if self.k is not None and self.given:
+            found.append("'given' needs exact columns, which a region does not have: leave k out")
+        if isinstance(change_of(self.change), Rates | Transitions) and self.given:
+            found.append("'given' and a table of change do not go together: lives move by one table for all cells")
+        if schema.permanent and not isinstance(change_of(self.change), Renewal):
+            found.append(
+                "permanent values need a rate of change: without one no value is ever lost, and a table says it"
+            )
+        return found
+
+    def warnings(self) -> tuple[str, ...]:
+        """What the public record must say."""
+        told = ["The bound is per time: that somebody ever had a value is likelier with every new set."]
+        if self.reference is None:
+            told.append(
+                f"Shares are those of the first table with noise (epsilon = {self.epsilon:g}): somebody who knows all "
+                "other values is off by a factor of at most e^epsilon, so that a value with k of m slots has at most "
+                "k e^epsilon/(k e^epsilon + m - k)."
+            )
+        return tuple(told)
+
+    def group(
+        self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
+    ) -> tuple[Grouping, Remembered]:
+        """Keep sets, renew those that the rule of change renews, draw one for whoever has none."""
+        before = Book.read(memory)
+        cell, cells = _cells(snapshot, self.given, None if before is None else before.cells)
+        book = self._book(before, snapshot, cell, cells, rng).with_step(self._rate() if delta.since else 0.0)
+        drawing = _Drawing(self, snapshot, book, cell, _Words(Keyed(rng.bytes(32)), delta.since + 1))
+        known = KeptSets.read(
+            memory, book.designs.labels, book.designs.labels if before is None else before.designs.labels, self.m
+        )
+        sets, withheld = drawing.sets(known, delta.since)
+        shown = np.flatnonzero(~withheld)
+        if not shown.size:
+            raise Infeasible(
+                "Nobody can be published: everybody's value changed, and values are declared to be static.",
+                hint="declare how values change with 'change', and record that with `reissue amend`.",
+            )
+        group, count, cut = self._grouped(snapshot, shown, memory)
+        held = {MOVED if book.designs.linked else CHANGED: np.flatnonzero(withheld)} if withheld.any() else {}
+        grouping = Grouping(group, count, held_back=held, sets=sets, notes=self._notes(book, sets))
+        kept = known.after(
+            snapshot.people[shown], sets.own[shown], sets.design[shown], delta.since + 1, sets.codes[shown]
+        )
+        return grouping, {BOOK: book.frame(), SETS: kept.frame(len(book.designs.labels)), **cut}
+
+    def _grouped(
+        self, snapshot: Snapshot, shown: Ints, memory: Memory
+    ) -> tuple[npt.NDArray[np.int32], int, dict[str, pl.DataFrame]]:
+        """The regions of those who are published, how many there are, and the cuts between them; one row each
+        where quasi-identifiers are exact."""
+        group = np.full(len(snapshot), HELD_BACK, dtype=np.int32)
+        if self.k is None:
+            group[shown] = np.arange(shown.size, dtype=np.int32)
+            return group, shown.size, {}
+        columns = [replace(column, codes=column.codes[shown]) for column in snapshot.quasi]
+        region, count, cut = regions(columns, self.k, memory)
+        group[shown] = region.astype(np.int32)
+        return group, count, {CELLS: cut}
+
+    def _rate(self) -> float:
+        change = change_of(self.change)
+        return change.rate if isinstance(change, Renewal) else 0.0
+
+    def _book(
+        self, before: Book | None, snapshot: Snapshot, cell: Ints, cells: pl.DataFrame | None, rng: np.random.Generator
+    ) -> Book:
+        """The book with the version that the policy asks for."""
+        if before is not None and before.designs.m != self.m:
+            raise Refused(
+                f"Sets of this series have {before.designs.m} values, and the policy asks for {self.m}: sets that are "
+                "out stay out.",
+                hint="keep m, or start a new series.",
+            )
+        if before is not None:
+            self._check_amended(before, cells)
+        of_shares, of_limits = self._sources()
+        if before is not None and before.source == (of_shares, of_limits):
+            return replace(before, designs=self._moving(before.designs))
+        if before is not None and before.source[0] == of_shares:
+            shares = before.reference()  # the table is not asked again: that would tell more about it
+        elif self.reference is not None:
+            shares = references.given(self.reference, snapshot.values)
+            if cells is not None:
+                raise ParameterError("'given' needs shares by cell, which 'reference' does not have: leave one out.")
+        else:
+            codes = snapshot.values.codes.astype(np.int64)
+            epsilon = Fraction(self.epsilon).limit_denominator(10**6)
+            count = 1 if cells is None else cells.height
+            shares = references.noised(snapshot.values, codes, cell, count, epsilon, self.merge, rng)
+        noised = of_shares if self.reference is None else None
+        version = Book(self._designs(shares, cells), shares.merged, (of_shares, of_limits), noised, (), ())
+        if before is None:
+            return replace(version, designs=self._moving(version.designs))
+        _check_names(before, version)
+        book = before.with_version(version)
+        return replace(book, designs=self._moving(book.designs))
+
+    def _check_amended(self, before: Book, cells: pl.DataFrame | None) -> None:
+        """Refuse what an amendment cannot change: sets that are out were drawn by other rules, and would tell."""
+        change, then = change_of(self.change), before.designs
+        problems = []
+        if isinstance(change, Static) and any(before.rates):
+            problems.append("values were declared to change before, and cannot be declared static: give a low rate")
+        table = isinstance(change, Rates | Transitions)
+        if table != then.linked or (table and then.change != change.to_dict()):
+            problems.append("a table of change is for a whole series: it cannot be taken up, given up or changed")
+        if table and before.source != self._sources():
+            problems.append("with a table of change neither reference nor limits can change")
+        if (then.cells is None) != (cells is None):
+            problems.append("'given' cannot be taken up or given up")
+        if self.reference is None and before.noised is not None and before.noised != self._sources()[0]:
+            problems.append(
+                "shares of the table are drawn once: another 'epsilon', 'merge' or 'given' would tell more about it "
+                "than was said; give a 'reference' instead"
+            )
+        if problems:
+            raise Refused(
+                "The policy changed in a way that sets which are out do not allow.",
+                problems=problems,
+                hint="take that back with `reissue amend`, or start a new series.",
+            )
+
+    def _sources(self) -> tuple[str, str]:
+        """What shares and limits are made of, as digests: other ones make another version."""
+        limits = [str(self.limit), {name: str(limit) for name, limit in self.limits.items()}, self.harmless]
+        shares = [self.reference, self.given, *((self.epsilon, self.merge) if self.reference is None else ())]
+        one, other = (json.dumps(made_of, sort_keys=True, default=list).encode() for made_of in (shares, limits))
+        return hashlib.sha256(one).hexdigest(), hashlib.sha256(other).hexdigest()
+
+    def _designs(self, shares: Reference, cells: pl.DataFrame | None) -> SetDesigns:
+        if len(shares.labels) < self.m:
+            raise Infeasible(
+                f"Sets of {self.m} values are made of at least as many, and there "
+                f"{'is' if len(shares.labels) == 1 else 'are'} {len(shares.labels)}.",
+                hint="choose a smaller m, or a finer column.",
+            )
+        limits = self._slots(shares)
+        designs, places = [], []
+        for row in shares.shares:
+            used = np.flatnonzero(row > 0)
+            local = {int(np.searchsorted(used, at)): slots for at, slots in limits.items() if row[at] > 0}
+            others = shares.merged and bool(row[-1] > 0)
+            allowed = self._with_limit(row[used], local, others=used.size - 1 if others else None)
+            designs.append(design_of(row[used] / row[used].sum(), self.m, allowed))
+            places.append(used.astype(np.int64))
+        return SetDesigns(shares.labels, tuple(designs), tuple(places), (1,) * len(designs), cells)
+
+    def _moving(self, designs: SetDesigns) -> SetDesigns:
+        """The designs with the rule of change that the policy says."""
+        change = change_of(self.change)
+        linked = isinstance(change, Rates | Transitions)
+        several = max(design.large.size for design in designs.designs)
+        if linked and several:
+            raise Infeasible(
+                f"{count_of(several, 'value takes', 'values take')} several slots, and lives that move by a table "
+                "cannot: every life has one value.",
+                hint="choose a smaller m, so that no value is more frequent than one in 2m - 1; or give one rate.",
+            )
+        if linked:
+            check_chain(_chain(change, designs), designs.designs[-1].shares, self.m)
+        return replace(designs, change=change.to_dict(), linked=linked)
+
+    def _slots(self, shares: Reference) -> dict[int, int]:
+        """How many slots single values may take, by the policy."""
+        asked = {name: int(self.m * (probability_of(limit) or 0)) for name, limit in self.limits.items()}
+        asked |= dict.fromkeys(self.harmless, self.m)
+        place = {str(label): at for at, label in enumerate(shares.labels)}
+        return {place[name]: slots for name, slots in asked.items() if name in place}
+
+    def _with_limit(self, shares: Floats, own: dict[int, int], *, others: int | None) -> dict[int, int]:
+        """Every frequent value with the slots that the limit allows; refused where it is too frequent for that."""
+        most = 1 if self.limit is None else int(self.m * (probability_of(self.limit) or 0))
+        wanted = _usual_slots(shares, self.m)
+        slots = dict.fromkeys(np.flatnonzero(wanted > most).tolist(), most) | own
+        too_many = [at for at, limit in slots.items() if self.m * shares[at] > limit * (1 + 1e-12)]
+        if others in too_many:
+            raise Infeasible(
+                f"{shares[others]:.0%} of the people have values that are too rare for shares of their own: "
+                f"as '{OTHERS}' these are more frequent than the limit.",
+                hint="give the shares as 'reference', from outside; or a larger epsilon or a smaller 'merge', which "
+                "promise less; or put rare values together yourself, by meaning.",
+            )
+        if too_many and max(shares[too_many]) > (self.m - 1) / self.m:
+            raise Infeasible(
+                f"A value with a share of {max(shares[too_many]):.1%} cannot be hidden among {self.m}.",
+                hint="name it in 'harmless', or choose a larger m and a limit for it.",
+            )
+        if too_many:
+            needed = max(int(wanted[at]) for at in too_many)
+            raise Infeasible(
+                f"{count_of(len(too_many), 'value is', 'values are')} more frequent than the limit: the largest share "
+                f"is {shares[too_many].max():.1%}, and a set cannot make it less likely than that.",
+                hint=f'give it a limit it can keep, limit = "{needed}/{self.m}", or limits by value; or name it in '
+                "'harmless'; or choose a smaller m.",
+            )
+        return slots
+
+    def _notes(self, book: Book, sets: Sets) -> tuple[str, ...]:
+        found = []
+        known = {str(label) for label in book.designs.labels}
+        if lost := len({*self.limits, *self.harmless} - known):
+            what = count_of(
+                lost, "value named in 'limits' or 'harmless' is", "values named in 'limits' or 'harmless' are"
+            )
+            found.append(f"{what} not among those of the reference; check the spelling")
+        if (far := _understated(book, sets)) is not None:
+            count, factor, chance = far
+            what = count_of(count, "value is more frequent", "values are more frequent")
+            found.append(
+                f"{what} in this table than the reference says, up to {factor:.1f} times: for whoever knows that, the "
+                f"bound is {chance:.2f} and not what is promised; give a reference that fits"
+            )
+        if book.merged:
+            others = book.designs.labels.index(OTHERS)
+            people = int(np.count_nonzero(sets.own == others))
+            found.append(f"{count_of(people, 'person has', 'people have')} a rare value, published as '{OTHERS}'")
+        return tuple(found)
+
+
+def _understated(book: Book, sets: Sets) -> tuple[int, float, float] | None:
+    """How many values are far more frequent than their share, the largest factor, and the probability that gives."""
+    design = book.designs.designs[-1]
+    held = book.designs.places[-1]
+    counts = np.bincount(sets.own, minlength=len(book.designs.labels))[held].astype(np.float64)
+    expected = design.shares * counts.sum()
+    # Chance alone, and the noise of shares, are no reason to say anything.
+    over = np.flatnonzero((counts > 1.25 * expected) & (counts > expected + 5 * np.sqrt(expected) + 5))
+    if not over.size or book.designs.cells is not None:
+        return None
+    ratio = counts / expected
+    # The others of a set are at their least: as many as it has slots for, of those that are overstated most.
+    least = np.concatenate([[0.0], np.cumsum(np.sort(ratio))])
+    odds = (ratio * design.slots)[over]
+    chance = odds / (odds + least[np.minimum(design.m - design.slots[over], ratio.size)])
+    return over.size, float(ratio[over].max()), float(chance.max())
+
+
+def _usual_slots(shares: Floats, m: int) -> Ints:
+    """The smallest k with k/m >= p + (1 - p)/(2m), so that a value stays estimable."""
+    return np.clip(np.ceil(m * shares + (1 - shares) / 2 - 1e-12), 1, m - 1).astype(np.int64)
+
+
+@dataclass(frozen=True, repr=False)
+class _Words:
+    """The random words of a release. Its number is in them, so that a seed given twice does not draw the same twice."""
+
+    keyed: Keyed
+    number: int
+
+    def of(self, rows: Ints, purpose: int, width: int, design: int = 0) -> PersonalWords:
+        """So many words a round for each of these rows of the table."""
+        return self.keyed.words(rows, self.number % MOST, design % MOST, purpose, width)
+
+
+@dataclass(frozen=True, repr=False)
+class _Rings:
+    """What may have happened since people were last published: for each of them their gap."""
+
+    over: Gaps
+    gap: Ints
+
+    def coin(self, own: Ints) -> Floats:
+        """The chance of a new set for those whose value did not change."""
+        return self.over.coin(self.gap, own)
+
+    def only(self, chosen: Bools) -> _Rings:
+        """For some of the people."""
+        return replace(self, gap=self.gap[chosen])
+
+
+class _Drawing:
+    """The sets of one release."""
+
+    def __init__(self, method: Alternatives, snapshot: Snapshot, book: Book, cell: Ints, words: _Words) -> None:
+        self._method, self._book, self._cell, self._words = method, book, cell, words
+        self._people = snapshot.people.astype(np.int64)
+        place = book.positions(snapshot.values)
+        codes = snapshot.values.codes.astype(np.int64)
+        references.need_known(place, codes)
+        self._own = place[codes]
+        self._change = change_of(method.change)
+        labels = snapshot.schema.permanent
+        self._permanent = np.array([label in labels for label in book.designs.labels], dtype=np.bool_)
+        if lacking := len(labels) - int(self._permanent.sum()):
+            raise Infeasible(
+                f"{count_of(lacking, 'permanent value has', 'permanent values have')} no share of their own, so that "
+                "sets cannot carry them on.",
+                hint="give the shares as 'reference', from outside, with all permanent values; check their spelling.",
+            )
+        if self._permanent.any() and any(design.large.size for design in book.designs.designs):
+            raise Infeasible(
+                "Permanent values and values that take several slots do not go together: what stands beside a value "
+                "that is carried on has one slot each.",
+                hint="choose a smaller m, so that no value is more frequent than one in 2m - 1; or put frequent values "
+                "apart, or do without 'permanent'.",
+            )
+
+    def sets(self, known: KeptSets, last: int) -> tuple[Sets, Bools]:
+        """A set for everybody; whose value changed although it should not is marked as withheld."""
+        has, row = known.of(self._people)
+        before = known.value[row] if known.person.size else np.full(has.size, -1)
+        differs = has & (before != self._own)
+        withheld = self._static(differs) if isinstance(self._change, Static) else np.zeros(has.size, dtype=np.bool_)
+        codes = np.zeros((has.size, self._method.m), dtype=smallest_unsigned(len(self._book.designs.labels)))
+        design, drawn = np.zeros(has.size, dtype=np.int64), ~has
+        stay = np.flatnonzero(has)
+        if stay.size:
+            codes[stay], design[stay] = known.codes[row[stay]], known.design[row[stay]]
+        if stay.size and self._book.designs.linked:
+            withheld = self._live_on(stay, known, row, last, codes)
+        elif stay.size and not isinstance(self._change, Static):
+            for cell in np.unique(self._cell[stay]).tolist():
+                rows = stay[self._cell[stay] == cell]
+                rings = self._rings(cell, known.release[row[rows]], last)
+                renewed = differs[rows] | (self._uniform(rows, COIN) < rings.coin(self._own[rows]))
+                again = rows[renewed]
+                drawn[again] = True
+                codes[again], design[again] = self._again(again, rings.only(renewed), codes[again], cell)
+        fresh = np.flatnonzero(~has)
+        design[fresh] = self._first(self._book.version) + self._cell[fresh]
+        codes[fresh] = self._draw(fresh, design[fresh])
+        if self._book.designs.linked:
+            codes[fresh] = self._in_any_order(codes[fresh], fresh)
+        own = np.where(withheld, before, self._own)
+        return Sets(codes, drawn, self._book.designs, design, own), withheld
+
+    def _live_on(self, rows: Ints, known: KeptSets, row: Ints, last: int, codes: SetCodes) -> Bools:
+        """Move all lives of everybody on; whose value moved as the table says nobody's does is refused or withheld."""
+        designs = self._book.designs
+        steps = last + 1 - known.release[row[rows]]
+        tables = powers(_chain(self._change, designs), int(steps.max(initial=0)))
+        before, own = known.value[row[rows]], self._own[rows]
+        can = possible(before, own, tables, steps)
+        withheld = np.zeros(len(codes), dtype=np.bool_)
+        withheld[rows[~can]] = True
+        if withheld.any() and self._method.changed == "refuse":
+            raise Refused(
+                f"The value of {count_of(int(withheld.sum()), 'person', 'people')} moved as the table of change says "
+                "nobody's does.",
+                hint='correct the values; or set changed = "withhold" to leave these people out. The table of change '
+                "stays as it is for the whole series.",
+            )
+        going, lives = rows[can], codes[rows[can]].astype(np.int64)
+        true = np.argmax(lives == before[can][:, None], axis=1)
+        words = self._words.of(going, MOVES, 4 * self._method.m)
+        codes[going] = moved_lives(lives, true, own[can], tables, steps[can], words)
+        return withheld
+
+    def _in_any_order(self, codes: SetCodes, rows: Ints) -> SetCodes:
+        """The lives of each row in an order drawn at random: which is the true one must not show."""
+        words = self._words.of(rows, ORDER, self._method.m)(np.arange(rows.size), 0)[:, : self._method.m]
+        return np.take_along_axis(codes, np.argsort(words, axis=1), axis=1)
+
+    def _again(self, rows: Ints, rings: _Rings, before: SetCodes, cell: int) -> tuple[SetCodes, Ints]:
+        """New sets for people who had one, and the designs they are from."""
+        if self._permanent.any():
+            design = np.full(rows.size, self._first(self._book.version) + cell)
+            return self._carrying(rows, before, rings), design
+        design = self._first(self._versions(rings, rows)) + cell
+        return self._draw(rows, design), design
+
+    def _static(self, differs: Bools) -> Bools:
+        changed = int(differs.sum())
+        if changed and self._method.changed == "refuse":
+            raise Refused(
+                f"The value of {count_of(changed, 'person', 'people')} changed, and values are declared to be static.",
+                hint="declare how values change with 'change', such as a rate, and record that with `reissue amend`; "
+                'or set changed = "withhold" to leave these people out.',
+            )
+        return differs
+
+    def _rings(self, cell: int, released: Ints, last: int) -> _Rings:
+        """What may have happened since people of a cell were last published."""
+        steps, gap = np.unique(released - 1, return_inverse=True)  # releases are counted from 0 there
+        permanent = self._permanent if self._permanent.any() else None
+        rates, versions = np.array(self._book.rates), np.array(self._book.steps) - 1
+        return _Rings(gaps(rates, versions, self._shares(cell), steps, last, permanent), gap)
+
+    def _versions(self, rings: _Rings, rows: Ints) -> Ints:
+        """The version that each new set is drawn from."""
+        if self._book.version == 1:
+            return np.ones(rows.size, dtype=np.int64)
+        odds = rings.over.odds(rings.gap, self._own[rows])
+        return chosen_version(odds, self._uniform(rows, VERSION)) + 1
+
+    def _shares(self, cell: int) -> Floats:
+        """The share of every label in every version, in a cell."""
+        designs = self._book.designs
+        shares = np.zeros((self._book.version, len(designs.labels)))
+        for version in range(1, self._book.version + 1):
+            at = int(self._first(version)) + cell
+            shares[version - 1, designs.places[at]] = designs.designs[at].shares
+        return shares
+
+    def _first(self, version: Ints | int) -> Any:
+        """The first design of a version, by position."""
+        return np.searchsorted(np.array(self._book.designs.version), version)
+
+    def _draw(self, rows: Ints, design: Ints) -> SetCodes:
+        designs = self._book.designs
+        drawn = np.zeros((rows.size, self._method.m), dtype=smallest_unsigned(len(designs.labels)))
+        for at in np.unique(design).tolist():
+            mine = np.flatnonzero(design == at)
+            places = designs.places[at]
+            local = np.searchsorted(places, self._own[rows[mine]])
+            words = self._words.of(rows[mine], SET, 2 * self._method.m, at)
+            drawn[mine] = places.astype(drawn.dtype)[draw(designs.designs[at], local, words)]
+        return drawn
+
+    def _carrying(self, rows: Ints, before: SetCodes, rings: _Rings) -> SetCodes:
+        """New sets that hold all permanent values of those before, and beside them values of whatever was drawn.
+
+        What is beside them is drawn given the value if that is not among those carried, else given nothing: so a new
+        set says nothing about whether somebody has a permanent value.
+        """
+        m = self._method.m
+        sets = np.zeros((rows.size, m), dtype=before.dtype)
+        permanent = np.flatnonzero(self._permanent)
+        held = np.stack([(before == value).any(axis=1) for value in permanent], axis=1)
+        kinds, kind = np.unique(np.column_stack([rings.gap, held.astype(np.int64)]), axis=0, return_inverse=True)
+        for at, row in enumerate(kinds):
+            mine = np.flatnonzero(kind.ravel() == at)
+            kept, rest = carried_on(rings.over.law(int(row[0])), permanent[row[1:] == 1], m)
+            places = np.flatnonzero(rest > 0)
+            own = self._own[rows[mine]]
+            inside = np.isin(own, kept)
+            own[inside] = self._chosen(rest, rows[mine[inside]])
+            sets[mine, : kept.size] = kept
+            sets[mine, kept.size :] = self._beside(rest[places], places, own, rows[mine], m - kept.size)
+        return np.sort(sets, axis=1)
+
+    def _beside(self, shares: Floats, places: Ints, own: Ints, rows: Ints, size: int) -> SetCodes:
+        """So many values for each row by these shares, its own among them."""
+        if size < 2:
+            return np.repeat(own[:, None], size, axis=1).astype(np.uint32)
+        words = self._words.of(rows, CARRIED, 2 * size)
+        design = design_of(shares, size, dict.fromkeys(np.flatnonzero(_usual_slots(shares, size) > 1).tolist(), 1))
+        drawn: SetCodes = places[draw(design, np.searchsorted(places, own), words)].astype(np.uint32)
+        return drawn
+
+    def _chosen(self, shares: Floats, rows: Ints) -> Ints:
+        """A value for each row by these shares."""
+        total = np.cumsum(shares)
+        return np.asarray(np.searchsorted(total, self._uniform(rows, CHOICE) * total[-1], side="right"), dtype=np.int64)
+
+    def _uniform(self, rows: Ints, purpose: int) -> Floats:
+        """A number from 0 to 1 for each row."""
+        words = self._words.of(rows, purpose, 1)(np.arange(rows.size), 0)[:, 0]
+        return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def _cells(snapshot: Snapshot, given: Sequence[str], known: pl.DataFrame | None) -> tuple[Ints, pl.DataFrame | None]:
+    """For each row its cell of the columns given, and the cells: those known already, or those of the table."""
+    if not given:
+        return np.zeros(len(snapshot), dtype=np.int64), None
+    columns: dict[str, Column] = {column.name: column for column in (*snapshot.quasi, *snapshot.as_is)}
+    frame = pl.DataFrame([columns[name].decode().cast(pl.String) for name in given])
+    cells = frame.unique().sort(given) if known is None else known
+    numbered = cells.with_row_index(CELL)
+    number = frame.join(numbered, on=list(given), how="left", nulls_equal=True, maintain_order="left")[CELL]
+    if lacking := number.null_count():
+        raise Refused(
+            f"{count_of(lacking, 'person is', 'people are')} in cells of {listed(list(given))} that the first table "
+            "did not have: there are no shares for them.",
+            hint="leave them out, or put such cells together before publishing.",
+        )
+    return number.to_numpy().astype(np.int64), cells
+
+
+def _check_names(before: Book, after: Book) -> None:
+    """Refuse a version that calls a value by another name: it would look as if everybody who has it had changed."""
+    old = {before.designs.labels[at] for at in before.designs.places[-1]} - {OTHERS}
+    new = {after.designs.labels[at] for at in after.designs.places[-1]} - {OTHERS}
+    count = len(new - old) * before.merged + len(old - new) * after.merged
+    if count:
+        raise Refused(
+            f"{count_of(count, 'value')} would move between '{OTHERS}' and a name of its own, and so everybody who has "
+            "it would be told from the others.",
+            hint=f"give a reference with the same names as before, and '{OTHERS}' as before.",
+        )
+
+
+def _chain(change: Change, designs: SetDesigns) -> Floats:
+    """The table of chances that lives move by, over all labels."""
+    return change.matrix([str(label) for label in designs.labels], designs.designs[-1].shares)
+
+
+def _are_shares(given: object) -> bool:
+    if not isinstance(given, Mapping) or len(given) < 2:
+        return False
+    numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in given.values())
+    return (
+        numbers and all(isinstance(label, str) for label in given) and all(0 < one < np.inf for one in given.values())
+    )
+
+
+def _plain_change(change: Change) -> object:
+    """As it stands in a policy file."""
+    match change:
+        case Renewal(rate):
+            return rate
+        case Rates(table):
+            return dict(table)
+        case Transitions(table):
+            return {label: dict(row) for label, row in table.items()}
+        case _:
+            return None

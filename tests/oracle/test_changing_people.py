@@ -280,7 +280,8 @@ def test_the_page_has_every_method() -> None:
     (_, *columns), *rows = table_of_the_page("method . people leave")
     assert columns == [*STREAMS]
     assert [name for name, *_ in rows] == [*ROWS]
-    assert {method.name for method, _ in ROWS.values()} == {*METHODS} - {"StaticI"}
+    # What sets reveal depends on how values are declared to change: that is measured on a page of its own.
+    assert {method.name for method, _ in ROWS.values()} == {*METHODS} - {"StaticI", "Alternatives"}
 
 
 @pytest.mark.parametrize("row", ROWS)

@@ -6,6 +6,7 @@
     Channels       groups of two releases held against each other (Byun et al. 2006)
     Minimality     why people were grouped at all (Wong et al. 2007)
     Permanence     values that nobody ever loses, while all others may change (Bu et al. 2008)
+    Tracking       everybody's value at each time, where sets of values are published and values change
     Mechanism      the method itself, run on every table there may have been; for tiny tables, by hand
 
 `build` makes one from its name in a policy file. Other packages add their own under the entry point group
@@ -19,7 +20,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, can_prove
 from reissue.attacks.sentences import Witness
 from reissue.model import plugins
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from reissue.attacks.mechanism.mechanism import Mechanism
     from reissue.attacks.minimality.minimality import Minimality
     from reissue.attacks.permanence.permanence import Permanence
+    from reissue.attacks.tracking.tracking import Tracking
     from reissue.attacks.worlds.worlds import Worlds
 
 __all__ = [
@@ -45,9 +47,11 @@ __all__ = [
     "Mechanism",
     "Minimality",
     "Permanence",
+    "Tracking",
     "Witness",
     "Worlds",
     "build",
+    "can_prove",
     "default_attacks",
     "kind_of",
     "proving",
@@ -60,6 +64,7 @@ _HOMES = {
     "Channels": "channels.channels",
     "Minimality": "minimality.minimality",
     "Permanence": "permanence.permanence",
+    "Tracking": "tracking.tracking",
 }
 _BY_HAND = {"Mechanism": "mechanism.mechanism"}
 """Attacks that need more than a name: no policy file and no audit can ask for them."""
@@ -86,9 +91,14 @@ def default_attacks() -> tuple[str, ...]:
     return tuple(name for name, kind in ATTACKS.items() if kind.by_default)
 
 
-def proving(limit: str, *, permanent: bool = False) -> str:
-    """The built-in attack that can prove a limit to be kept; where values change, one that does without static ones."""
-    return next(name for name, kind in ATTACKS.items() if limit in kind.proves and not (permanent and kind.static))
+def proving(limit: str, *, permanent: bool = False, sets: bool = False) -> str:
+    """The built-in attack that can prove a limit to be kept; where values change, one that does without static ones.
+
+    Where releases show sets of values that is one made for them, unless none of those proves the limit.
+    """
+    able = [name for name, kind in ATTACKS.items() if limit in kind.proves]
+    fit = [name for name in able if can_prove(ATTACKS[name], permanent=permanent, sets=sets)]
+    return next(iter([*fit, *able]))
 
 
 def __getattr__(name: str) -> Any:

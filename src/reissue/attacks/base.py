@@ -23,6 +23,9 @@ from reissue.model.published import Published
 Kind = Literal["exact", "bounded", "sampled", "undecided"]
 """How sure a number is: computed exactly, a proven bound, an estimate with a standard error, or not known."""
 
+OfSets = Literal["tracks", "bridge", "none"]
+"""What an attack does with releases of sets; see `Attack.sets`."""
+
 POSTERIORS = pl.Schema(
     {
         "person": pl.String,
@@ -193,12 +196,23 @@ class Attack(ABC):
     """Whether it takes everybody's value to be the same in all releases."""
     argues: ClassVar[bool] = False
     """Whether it argues from the values that counterfeits cannot have; see `Knowledge.counterfeits`."""
+    sets: ClassVar[OfSets] = "bridge"
+    """What it does with releases that show everybody with a set of values, one of them true. `tracks`: it is made for
+    them, and proves nothing about others; `bridge`: it takes each set for a group of its own, where no set was ever
+    renewed; `none`: it has nothing to compare there."""
     by_default: ClassVar[bool] = False
     """Whether it is part of every audit and every gate that names no attacks."""
 
     @abstractmethod
     def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
         """Attack a series."""
+
+
+def can_prove(attack: Attack | type[Attack], *, permanent: bool = False, sets: bool = False) -> bool:
+    """Whether what an attack proves counts: where all but `permanent` values may change, where releases show `sets`."""
+    if sets or attack.sets == "tracks":
+        return sets and attack.sets == "tracks"
+    return not (permanent and attack.static)
 
 
 def is_asked(attack: Attack | type[Attack], limits: Limits) -> bool:

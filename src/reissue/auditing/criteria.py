@@ -60,16 +60,17 @@ def criteria_of(
     threshold: float,
     anatomised: bool,
     permanent: bool = False,
+    sets: bool = False,
 ) -> tuple[Criterion, ...]:
     """Answer the three questions; `judged` is what the attacks found."""
     return (
-        _singling_out(risks, threshold, anatomised),
-        _linkability(risks, anatomised),
-        _inference(judged, limits, permanent),
+        _singling_out(risks, threshold, anatomised, sets),
+        _linkability(risks, anatomised, sets),
+        _inference(judged, limits, permanent, sets),
     )
 
 
-def _singling_out(risks: Risks, threshold: float, anatomised: bool) -> Criterion:
+def _singling_out(risks: Risks, threshold: float, anatomised: bool, sets: bool) -> Criterion:
     table = risks.table
     verdict: Answer = "met"
     if anatomised:
@@ -77,7 +78,12 @@ def _singling_out(risks: Risks, threshold: float, anatomised: bool) -> Criterion
     elif risks.alone:
         verdict = "not met"
         who = count_of(risks.alone, "row stands", "rows stand")
-        evidence = f"{who} alone in a group, so that somebody who knows the quasi-identifiers finds the row."
+        where = "with its quasi-identifiers" if sets else "in a group"
+        evidence = f"{who} alone {where}, so that somebody who knows the quasi-identifiers finds the row."
+        if sets:
+            evidence += " What is protected is the tie between a person and a sensitive value, not which row is theirs."
+    elif sets and not table["smallest_group"].count():
+        verdict, evidence = "undecided", "The view does not tell how many rows have the same quasi-identifiers."
     elif table["rows"].sum() == 0:
         verdict, evidence = "undecided", "The releases hold no rows."
     elif table["smallest_group"].count() and not table["prosecutor_at_risk"].count():
@@ -100,7 +106,7 @@ def _singling_out(risks: Risks, threshold: float, anatomised: bool) -> Criterion
     return Criterion("singling out", "Can the record of a person be isolated?", verdict, evidence)
 
 
-def _linkability(risks: Risks, anatomised: bool) -> Criterion:
+def _linkability(risks: Risks, anatomised: bool, sets: bool) -> Criterion:
     question = "Can the records of one person in several releases be linked?"
     if anatomised:
         return Criterion("linkability", question, "not met", ANATOMISED)
@@ -115,6 +121,12 @@ def _linkability(risks: Risks, anatomised: bool) -> Criterion:
         return Criterion("linkability", question, "undecided", evidence)
     alone, several = risks.followed
     people = count_of(several, "person in several releases", "people in several releases")
+    if alone and sets:
+        evidence = (
+            f"Of {people} {alone:,} have a sequence of quasi-identifiers and sets that nobody else has. Sets are kept "
+            "as long as values stay, so that rows can be followed: what is hidden is which value is the true one."
+        )
+        return Criterion("linkability", question, "not met", evidence)
     if alone:
         evidence = (
             f"Of {people} {alone:,} went through a sequence of groups that nobody else went through: somebody "
@@ -125,7 +137,7 @@ def _linkability(risks: Risks, anatomised: bool) -> Criterion:
     return Criterion("linkability", question, "met", evidence)
 
 
-def _inference(judged: Sequence[Judged], limits: Limits, permanent: bool) -> Criterion:
+def _inference(judged: Sequence[Judged], limits: Limits, permanent: bool, sets: bool) -> Criterion:
     question = "Can more be inferred about a person than the limits allow?"
     asked = [one for one in judged if one.judgement.status != "not asked"]
 
@@ -136,9 +148,10 @@ def _inference(judged: Sequence[Judged], limits: Limits, permanent: bool) -> Cri
         return Criterion("inference", question, "not met", told("beyond"))
     if any(one.judgement.status != "within" for one in asked):
         return Criterion("inference", question, "undecided", told("undecided", "sampled"))
-    missing = lacking([one.by for one in asked], limits, permanent=permanent)
+    missing = lacking([one.by for one in asked], limits, permanent=permanent, sets=sets)
     if not asked or missing:
-        evidence = f"No attack was run that proves what is asked: {what_is_open(missing, permanent=permanent)}."
+        open_ = what_is_open(missing, permanent=permanent, sets=sets)
+        evidence = f"No attack was run that proves what is asked: {open_}."
         if limits.probability is not None:
             evidence = f"No attack was run that bounds the probability of a value ({limits_in_short(limits)}) by proof."
         return Criterion("inference", question, "undecided", " ".join([told("within"), evidence]).strip())

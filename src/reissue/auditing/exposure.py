@@ -108,6 +108,8 @@ def exposed_groups(
     Without figures for people, or where it is not known who is in a group: the groups in which one value is most
     frequent. `above` is null where no limit bounds a probability.
     """
+    if published.sets:
+        return _exposed_regions(published, people, limit, most)
     told = published.exact and people.height > 0
     chances = _by_entry(published.index, people) if told else None
     frames = []
@@ -116,6 +118,28 @@ def exposed_groups(
         frame = _alone(release) if rated is None else _of_members(release, rated, limit)
         worst = frame.filter(pl.col("people") > 0).top_k(most, by=["above", "highest", "mean"])
         frames.append(worst.with_columns(pl.lit(release.number, pl.Int64).alias("release")).select(*GROUPS))
+    ranked = pl.concat([pl.DataFrame(schema=GROUPS), *frames])
+    order = ["above", "highest", "mean", "release", "group"]
+    worst = ranked.sort(order, descending=[True, True, True, False, False]).head(most)
+    return worst if limit is not None else worst.with_columns(pl.lit(None, pl.Int64).alias("above"))
+
+
+def _exposed_regions(published: Published, people: pl.DataFrame, limit: Fraction | None, most: int) -> pl.DataFrame:
+    """The same for rows alike in their quasi-identifiers, where everybody is shown with a set of values."""
+    frames = []
+    for one in published.sets:
+        if one.group is None and (one.region is None or not one.region.width):
+            continue
+        rows = pl.DataFrame({"person": one.people, "group": one.regions + 1}).join(people, on="person")
+        beyond = 1.0 if limit is None else float(limit) + TOLERANCE
+        found = rows.group_by("group").agg(
+            pl.len().cast(pl.Int64).alias("people"),
+            pl.col("probability").max().alias("highest"),
+            pl.col("probability").mean().alias("mean"),
+            (pl.col("probability") > beyond).sum().cast(pl.Int64).alias("above"),
+        )
+        worst = found.top_k(most, by=["above", "highest", "mean"])
+        frames.append(worst.with_columns(pl.lit(one.number, pl.Int64).alias("release")).select(*GROUPS))
     ranked = pl.concat([pl.DataFrame(schema=GROUPS), *frames])
     order = ["above", "highest", "mean", "release", "group"]
     worst = ranked.sort(order, descending=[True, True, True, False, False]).head(most)

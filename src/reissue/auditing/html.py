@@ -272,7 +272,7 @@ def _residual(report: AuditReport) -> list[str]:
         "<h3>Notes</h3>",
         _bullets(report.notes) if report.notes else "<p>None.</p>",
         "<h3>What this does not cover</h3>",
-        _bullets(not_covered(report.knowledge)),
+        _bullets(not_covered(report.knowledge, report.published)),
     ]
 
 

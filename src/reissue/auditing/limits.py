@@ -8,7 +8,7 @@ from numbers import Real
 
 from reissue.arrays.exact import probability_of
 from reissue.attacks import proving
-from reissue.attacks.base import Attack, Limits
+from reissue.attacks.base import Attack, Limits, can_prove
 from reissue.errors import ParameterError
 from reissue.model.promise import Promise, Promising, promise_of
 
@@ -67,19 +67,22 @@ def exact_limit(limit: object) -> Fraction:
     return fraction
 
 
-def lacking(able: Iterable[Attack | type[Attack]], limits: Limits, *, permanent: bool = False) -> tuple[str, ...]:
+def lacking(
+    able: Iterable[Attack | type[Attack]], limits: Limits, *, permanent: bool = False, sets: bool = False
+) -> tuple[str, ...]:
     """The limits that none of these attacks can prove to be kept.
 
     The number of values by any two releases needs a proof of its own where more is asked of them than of all releases
     together, and protected sets where less is allowed for them than for a value. Where all but `permanent` values may
-    change, an attack that takes values to be static proves nothing.
+    change, an attack that takes values to be static proves nothing; and where releases show `sets` of values, only one
+    that is made for them does.
     """
     wanted = [name for name in ("probability", "history_diversity") if getattr(limits, name) is not None]
     if limits.probability is None and (limits.diversity or 0) > (limits.history_diversity or 0):
         wanted.append("diversity")
     if limits.credibility is not None and (limits.probability is None or limits.credibility < limits.probability):
         wanted.append("credibility")
-    proven = {limit for kind in able if not (permanent and kind.static) for limit in kind.proves}
+    proven = {limit for kind in able if can_prove(kind, permanent=permanent, sets=sets) for limit in kind.proves}
     return tuple(name for name in wanted if name not in proven)
 
 
@@ -92,7 +95,7 @@ _OPEN = {
 """What is not known where a limit is not proven to be kept."""
 
 
-def what_is_open(unproven: Iterable[str], *, permanent: bool = False) -> str:
+def what_is_open(unproven: Iterable[str], *, permanent: bool = False, sets: bool = False) -> str:
     """What is not proven for want of attacks, in words."""
-    told = [f"{_OPEN[limit]}, because {proving(limit, permanent=permanent)} was not run" for limit in unproven]
-    return ", and ".join(told)
+    needed = {limit: proving(limit, permanent=permanent, sets=sets) for limit in unproven}
+    return ", and ".join(f"{_OPEN[limit]}, because {attack} was not run" for limit, attack in needed.items())

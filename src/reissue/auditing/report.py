@@ -31,6 +31,7 @@ from reissue.auditing.words import (
     limits_in_short,
     limits_in_words,
     of_counterfeits,
+    of_sets,
 )
 from reissue.errors import StorageError, check_text, count_of, printable
 from reissue.model.knowledge import Knowledge
@@ -82,7 +83,7 @@ class AuditReport:
     threshold: float
     """The re-identification risk above which a row is at risk."""
     form: str | None
-    """`generalised` or `anatomised`, where that was said."""
+    """`generalised`, `anatomised` or `alternatives`, where that was said."""
     accept: frozenset[str] = frozenset()
     """What passes although nothing is proven: `undecided`, `sampled`."""
     promises: tuple[Promise, ...] = ()
@@ -118,7 +119,12 @@ class AuditReport:
     def _lacking(self) -> tuple[str, ...]:
         """The limits that no attack proves to be kept."""
         asked = (run.by for run in self.runs if run.judgement.status != "not asked")
-        return lacking(asked, self.limits, permanent=self._permanent)
+        return lacking(asked, self.limits, permanent=self._permanent, sets=self._sets)
+
+    @property
+    def _sets(self) -> bool:
+        """Whether everybody is shown with a set of values."""
+        return bool(self.published.sets)
 
     @property
     def _permanent(self) -> bool:
@@ -138,7 +144,7 @@ class AuditReport:
         if not within and not doubtful:
             return "Not passed: none of the attacks that were run was asked for anything, so nothing is judged."
         nothing = "nothing beyond the limits was found"
-        missing = what_is_open(self._lacking, permanent=self._permanent)
+        missing = what_is_open(self._lacking, permanent=self._permanent, sets=self._sets)
         if not self.passed and not doubtful:
             return f"Not passed: {nothing}, but {missing}."
         if not self.passed:
@@ -252,6 +258,7 @@ class AuditReport:
             threshold=self.threshold,
             anatomised=self.form == "anatomised",
             permanent=self._permanent,
+            sets=self._sets,
         )
 
     @cached_property
@@ -260,9 +267,10 @@ class AuditReport:
         notes = list(self.remarks)
         if self.form == "anatomised":
             notes.append(ANATOMISED)
+        notes += of_sets(self.published)
         if self.knowledge is not None and self.knowledge.counterfeits:
             notes += of_counterfeits(self.knowledge)
-        elif any((release.members < 0).any() for release in self.published.releases):
+        elif any((release.members < 0).any() for release in self.published.plain):
             notes.append(COUNTERFEITS)
         if not self.measured.candidates_known:
             notes.append(
@@ -276,8 +284,8 @@ class AuditReport:
             who = count_of(self.measured.contradictory, "person has", "people have")
             notes.append(f"{who} no value that all their groups show: their value changed, or the releases disagree.")
         notes += [f"{run.attack} was not run: {run.judgement.words}" for run in self.runs if run.findings is None]
-        run_at_all = lacking((run.by for run in self.runs), self.limits, permanent=self._permanent)
-        if missing := what_is_open(run_at_all, permanent=self._permanent):
+        run_at_all = lacking((run.by for run in self.runs), self.limits, permanent=self._permanent, sets=self._sets)
+        if missing := what_is_open(run_at_all, permanent=self._permanent, sets=self._sets):
             notes.append(f"{missing[0].upper()}{missing[1:]}.")
         open_ = {status for status in self.accept if any(run.judgement.status == status for run in self.runs)}
         notes += [f"What is {status} was accepted by name." for status in sorted(open_)]

@@ -12,7 +12,7 @@ can be followed through the series.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -23,6 +23,7 @@ from reissue.arrays.runs import totals
 from reissue.arrays.types import Bools, Ints
 from reissue.model.memberships import Memberships
 from reissue.model.published import Published, PublishedGroups
+from reissue.model.sets import PublishedSets
 from reissue.reasoning.history import diversity
 from reissue.reasoning.worlds.candidates import candidates
 
@@ -82,6 +83,8 @@ def risks_of(published: Published, *, threshold: float, limit: Fraction | None, 
     value is disclosed, None where no limit says that. Anatomised releases show the quasi-identifiers of every row
     exactly, so that everybody is found.
     """
+    if published.sets:
+        return risks_of_sets(published, threshold, limit, anatomised)
     placed = one_place_each(published)
     so_far: list[SharedHistories] = list(histories(published)) if placed else []
     left = candidates(published) if placed and published.single else None
@@ -107,6 +110,28 @@ def risks_of(published: Published, *, threshold: float, limit: Fraction | None, 
         followed=(so_far[-1].alone, so_far[-1].several) if so_far else None,
         contradictory=0 if left is None else int(left.contradictory.size),
         candidates_known=any(release.sure is not None for release in published.releases),
+    )
+
+
+def risks_of_sets(published: Published, threshold: float, limit: Fraction | None, anatomised: bool) -> Risks:
+    """Measure a series in which everybody is shown with a set of values.
+
+    Rows hide among those alike in their quasi-identifiers; a value is disclosed by its slots among those of its set.
+    What sets of several releases tell together is for an attack.
+    """
+    rows = {release.number: _alone(release, threshold, limit, anatomised) for release in published.plain}
+    seen = _Seen(published.sets if not published.plain else ())
+    alone = sum(int(np.count_nonzero(release.rows == 1)) for release in published.plain)
+    for one in published.sets:
+        row, single = _of_sets(one, threshold, limit)
+        alone += single
+        rows[one.number] = row | seen.after(one, threshold)
+    return Risks(
+        pl.DataFrame([rows[number] for number in sorted(rows)], schema=RISKS),
+        alone=alone,
+        followed=seen.followed,
+        contradictory=0,
+        candidates_known=any(release.sure is not None for release in published.plain),
     )
 
 
@@ -144,6 +169,91 @@ def _alone(release: PublishedGroups, threshold: float, limit: Fraction | None, a
         beyond = top * limit.denominator > base * limit.numerator
         row["attribute_above"] = int(people[beyond].sum())
     return row
+
+
+def _of_sets(one: PublishedSets, threshold: float, limit: Fraction | None) -> tuple[Row, int]:
+    """The figures of one release of sets, and how many rows have quasi-identifiers that no other has."""
+    row: Row = {"release": one.number, "rows": one.people.size}
+    row["presence_certain"] = row["presence_possible"] = one.people.size
+    alone = 0
+    if one.people.size and _has_regions(one):
+        sizes = np.bincount(one.regions)
+        among, alone = sizes[one.regions], int(np.count_nonzero(sizes == 1))
+        row |= {"groups": int(np.count_nonzero(sizes)), "smallest_group": int(among.min())}
+        for who in ("prosecutor", "journalist"):
+            row |= {f"{who}_highest": float(1 / among.min()), f"{who}_at_risk": float(np.mean(1 / among > threshold))}
+        row |= {"prosecutor_success": float(np.mean(1 / among)), "marketer_success": float(np.mean(1 / among))}
+    if one.people.size:
+        top = _most_slots(one)
+        row |= {"attribute_highest": float(top.max() / one.m), "attribute_mean": float(top.mean() / one.m)}
+        if limit is not None:
+            row["attribute_above"] = int(np.count_nonzero(top * limit.denominator > one.m * limit.numerator))
+    return row, alone
+
+
+def _has_regions(one: PublishedSets) -> bool:
+    return one.group is not None or (one.region is not None and one.region.width > 0)
+
+
+def _most_slots(one: PublishedSets) -> Ints:
+    """For each row the most slots of any value with a limit; one that takes all has none."""
+    held = np.sort(one.codes.astype(np.int64), axis=1)
+    longest = np.ones(len(held), dtype=np.int64)
+    run = np.ones(len(held), dtype=np.int64)
+    for slot in range(1, one.m):
+        run = np.where(held[:, slot] == held[:, slot - 1], run + 1, 1)
+        longest = np.maximum(longest, run)
+    return np.where(longest == one.m, 0, longest)
+
+
+class _Seen:
+    """Who has the same quasi-identifiers as whom in all releases up to one, and with them the same sets."""
+
+    def __init__(self, releases: Sequence[PublishedSets]) -> None:
+        self._asked = bool(releases) and all(map(_has_regions, releases))
+        self._people = (
+            np.unique(np.concatenate([one.people for one in releases])) if self._asked else np.zeros(0, np.int64)
+        )
+        self._alike = np.zeros(self._people.size, dtype=np.int64)
+        self._rows = np.zeros(self._people.size, dtype=np.int64)
+        self._stays = np.zeros(self._people.size, dtype=np.int64)
+
+    @property
+    def followed(self) -> tuple[int, int] | None:
+        """How many people in several releases have rows that nobody else has, and how many are in several at all."""
+        if not self._asked:
+            return None
+        several = self._stays > 1
+        count = np.bincount(self._rows)[self._rows]
+        return int(np.count_nonzero(several & (count == 1))), int(np.count_nonzero(several))
+
+    def after(self, one: PublishedSets, threshold: float) -> Row:
+        """What a release adds."""
+        if not self._asked:
+            return {}
+        at = np.searchsorted(self._people, one.people)
+        self._stays[at] += 1
+        _, kind = np.unique(np.column_stack([one.regions, one.design, one.codes]), axis=0, return_inverse=True)
+        self._alike, self._rows = (
+            _refined(history, at, told) for history, told in ((self._alike, one.regions), (self._rows, kind.ravel()))
+        )
+        seen = self._stays > 0
+        count = np.bincount(self._alike[seen], minlength=self._alike.max(initial=0) + 1)[self._alike[seen]]
+        return {
+            "cumulative_people": int(seen.sum()),
+            "cumulative_highest": float(1 / count.min()),
+            "cumulative_at_risk": float(np.mean(1 / count > threshold)),
+            "cumulative_success": float(np.mean(1 / count)),
+            "cumulative_presence": int(seen.sum()),
+        }
+
+
+def _refined(history: Ints, at: Ints, told: Ints) -> Ints:
+    """Histories, by number, told apart further by what some people have now; 0 is for the others."""
+    now = np.zeros(history.size, dtype=np.int64)
+    now[at] = told + 1
+    _, refined = np.unique(history * (int(now.max(initial=0)) + 1) + now, return_inverse=True)
+    return np.asarray(refined, dtype=np.int64).ravel()
 
 
 def _registered(release: PublishedGroups, threshold: float, limit: Fraction | None) -> Row:

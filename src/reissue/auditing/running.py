@@ -22,10 +22,14 @@ from reissue.errors import ParameterError, listed
 from reissue.model.knowledge import Knowledge
 from reissue.model.promise import Promise, Promising, promise_of
 from reissue.model.published import Published
+from reissue.reasoning.alternatives.set_histories import any_renewed
 from reissue.reasoning.worlds.residual import without_recognised
 
 MOST = 100
 """How many findings of an attack are kept; all are counted."""
+
+BRIDGED = 2_000_000
+"""Sets with so many slots in all are taken for groups, by attacks that know nothing else."""
 
 UNASKED = 5.0
 """So many seconds at most for an attack that no limit asks about."""
@@ -79,6 +83,8 @@ def audit(
 
 def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limits: Limits) -> Run:
     began = perf_counter()
+    if aside := _steps_aside(attack, published):
+        return Run(attack.name, attack, Judgement("not asked", aside), None, 0.0)
     if knowledge is not None and knowledge.permanent and attack.static:
         other = family.proving("probability", permanent=True)
         words = f"It takes values to be static, and here all but the permanent ones may change; {other} is for that."
@@ -95,6 +101,21 @@ def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limi
     if knowledge is not None and knowledge.counterfeits and not attack.argues:
         judgement = _without_the_argument(attack, judgement, limits)
     return Run(attack.name, attack, judgement, findings, perf_counter() - began)
+
+
+def _steps_aside(attack: Attack, published: Published) -> str | None:
+    """Why an attack has nothing to say about releases of sets; None where it has."""
+    if not published.sets or attack.sets == "tracks":
+        return None
+    other = f"{family.proving('probability', sets=True)} is for that."
+    if attack.sets == "none":
+        words = "Everybody is shown with a set of values of their own, one of them true: there are no groups to compare"
+        return f"{words}; {other}"
+    if sum(one.codes.size for one in published.sets) > BRIDGED:
+        return f"It would take every set for a group of its own, and these are too many; {other}"
+    if any_renewed(published.sets):
+        return f"Some people have another set than before. It takes values to be static; {other}"
+    return None
 
 
 def _without_the_argument(attack: Attack, judgement: Judgement, limits: Limits) -> Judgement:
@@ -153,12 +174,12 @@ def _check(
         problems.append(f"'published' must be a Published view. Got a {type(published).__name__} instead.")
     elif not published.releases:
         problems.append("'published' has no release yet.")
-    elif not any(release.rows.sum() for release in published.releases):
+    elif not any(one.people.size for one in published.sets) and not any(one.rows.sum() for one in published.plain):
         problems.append("'published' has no rows.")
     if knowledge is not None and not isinstance(knowledge, Knowledge):
         problems.append(f"'knowledge' must be a Knowledge. Got a {type(knowledge).__name__} instead.")
-    if form not in (None, "generalised", "anatomised"):
-        problems.append("'form' must be 'generalised', 'anatomised' or left out.")
+    if form not in (None, "generalised", "anatomised", "alternatives"):
+        problems.append("'form' must be 'generalised', 'anatomised', 'alternatives' or left out.")
     if isinstance(seconds, bool) or not isinstance(seconds, Real) or not float(seconds) > 0:
         problems.append("'seconds' must be a number above 0.")
     if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < float(threshold) <= 1:

@@ -53,8 +53,19 @@ NOT_COVERED = (
 )
 
 
-def not_covered(knowledge: Knowledge | None) -> tuple[str, ...]:
+SETS = (
+    "Values are taken to change as the releases declare. Somebody who knows better how they change, what is likely for "
+    "a person, or who shares values with whom, can know more; and that somebody ever had a value is likelier than that "
+    "they have it at one time.",
+    "The probability is that of one value. Similar values in one set, each within the limit, can still tell something.",
+    "Sets that are kept let the rows of a person be linked over releases; new ones show when a value may have changed.",
+)
+
+
+def not_covered(knowledge: Knowledge | None, published: Published | None = None) -> tuple[str, ...]:
     """What no attack here looks at."""
+    if published is not None and published.sets:
+        return SETS
     return (CHANGING if knowledge is not None and knowledge.permanent else STATIC, *NOT_COVERED)
 
 
@@ -123,13 +134,18 @@ def adversary(published: Published, knowledge: Knowledge | None) -> list[str]:
     """Who attacks, knowing what."""
     releases = count_of(len(published.releases), "release")
     told = [f"An outsider who kept {'the' if len(published.releases) == 1 else 'all'} {releases}."]
-    if published.exact:
+    if published.sets:
+        told.append(
+            "They know the quasi-identifiers of everybody and who was there when, so they know whose set of values "
+            "each is; and they know how sets are drawn, kept and renewed."
+        )
+    elif published.exact:
         told.append(
             "They know the quasi-identifiers of everybody and who was there when, so they know who is in which group."
         )
-    elif any(release.sure is not None for release in published.releases):
+    elif any(release.sure is not None for release in published.plain):
         told.append("They have a register of people, and know for some of them only in which group they may be.")
-    if any(release.space is not None for release in published.releases):
+    if any(release.space is not None for release in published.plain):
         told.append("They have no register of people; they compare what the groups may stand for.")
     if knowledge is None:
         knowledge = Knowledge()
@@ -177,6 +193,18 @@ def of_counterfeits(knowledge: Knowledge) -> list[str]:
             "have certain values of their groups. Of these attacks only Worlds uses that."
         )
     return told
+
+
+def of_sets(published: Published) -> list[str]:
+    """What a reader must know about sets of values."""
+    if not published.sets:
+        return []
+    counts = sorted({one.m for one in published.sets})
+    many = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return [
+        f"In place of a value everybody is shown with {many}: one of these {many} is true. How they were drawn is "
+        "public. Probabilities are for somebody who expects values by those shares and that rule of change."
+    ]
 
 
 def joined(names: Iterable[str]) -> str:

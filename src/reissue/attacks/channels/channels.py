@@ -26,7 +26,7 @@ import polars as pl
 
 from reissue.arrays.elimination import passed
 from reissue.arrays.types import Ints
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, need_whole
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets, need_whole
 from reissue.attacks.channels.channels_witness import of_channel, of_person
 from reissue.attacks.sentences import Witness
 from reissue.errors import ParameterError, count_of
@@ -66,6 +66,7 @@ class Channels(Attack):
     proves: ClassVar[tuple[str, ...]] = ("diversity",)
     takes: ClassVar[Mapping[str, str]] = {"l": "diversity"}
     static: ClassVar[bool] = True
+    sets: ClassVar[OfSets] = "none"
     by_default: ClassVar[bool] = True
 
     l: int | None = None  # noqa: E741 - the paper's letter

@@ -22,7 +22,7 @@ import polars as pl
 
 from reissue.arrays.elimination import OutOfTime
 from reissue.arrays.types import Bools, Ints
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, need_whole
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, OfSets, need_whole
 from reissue.attacks.correlation.correlation_witness import Derivations, correlation
 from reissue.attacks.sentences import Witness
 from reissue.errors import InternalError, ParameterError, count_of
@@ -53,6 +53,7 @@ class Correlation(Attack):
     )
     judges: ClassVar[tuple[str, ...]] = ("probability", "equivalence", "correlation")
     static: ClassVar[bool] = True
+    sets: ClassVar[OfSets] = "bridge"
     by_default: ClassVar[bool] = True
 
     n: int | None = None

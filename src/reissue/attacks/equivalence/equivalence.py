@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, OfSets
 from reissue.attacks.equivalence.equivalence_witness import Witnesses
 from reissue.attacks.sentences import Witness
 from reissue.errors import ParameterError, count_of
@@ -54,6 +54,7 @@ class Equivalence(Attack):
     judges: ClassVar[tuple[str, ...]] = ("equivalence",)
     takes: ClassVar[Mapping[str, str]] = {"e": "equivalence"}
     static: ClassVar[bool] = True
+    sets: ClassVar[OfSets] = "none"
     by_default: ClassVar[bool] = True
 
     e: int | None = None

@@ -1,19 +1,22 @@
-"""Mechanism: what somebody learns who knows the program that made a release.
+"""Mechanism: what somebody learns who knows the program that made a series.
 
-Who attacks: someone who knows the method with its parameters, the quasi-identifiers of everybody in the table (a
-registry) and which values there are. What he does: he makes up every table that these people may have been in, runs
-the method on each, keeps the tables that come out as what was published, and weighs them (Bayes). What he learns is
-the probability of each value for each person; nothing more can be learnt from the release. The minimality attack of
-Wong et al. 2007 is the special case of a method of which no more is known than that it does not generalise needlessly.
+Who attacks: someone who knows the method with its parameters, who is in the table of each release with which
+quasi-identifiers (a registry), and which values there are. What he does: he makes up every table that these people may
+have been in, or every history of tables, runs the method on each, handing on what it remembers, keeps those that come
+out as what was published, and weighs them (Bayes). What he learns is the probability of each value for each person;
+nothing more can be learnt from the releases. The minimality attack of Wong et al. 2007 is the special case of one
+release and a method of which no more is known than that it does not generalise needlessly.
 
 The figures are exact where the method drew no random numbers. Otherwise the likelihood of each table is estimated over
 some seeds, the same for all tables, and the figures are estimates with a standard error.
 
 What is compared is what is public: regions (or the quasi-identifiers of each group's rows) and the counts of values;
-with `worst` also who is in which group. Rows are taken in the order of the registry and person numbers as the view has
-them: what a method makes of either without its generator is taken to be known.
+with `worst` also who is in which group; with `public` the rows of the public tables, whatever they hold. Rows are taken
+in the order of the registry and person numbers as the view has them: what a method makes of either without its
+generator is taken to be known.
 
-What it does not cover: more than one release; tables of more than a few people, because it tries all there may be.
+What it does not cover: tables of more than a few people over more than a few releases, because it tries all there may
+be.
 """
 
 from __future__ import annotations
@@ -21,17 +24,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import Attack
+from reissue.attacks.mechanism.mechanism_change import Change, Lives, fits, named
 from reissue.attacks.mechanism.mechanism_domain import Domain, weights_of
-from reissue.attacks.mechanism.mechanism_findings import MechanismFindings, Tried
-from reissue.attacks.mechanism.mechanism_runs import GroupsPeople, Runs, Shown
-from reissue.attacks.mechanism.mechanism_tables import Possible, Tables, Weighed
+from reissue.attacks.mechanism.mechanism_findings import MechanismFindings, Tried, told
+from reissue.attacks.mechanism.mechanism_runs import GroupsPeople, Runs
+from reissue.attacks.mechanism.mechanism_tables import Histories, Possible, Slots, Tables, Weighed
 from reissue.errors import ParameterError, count_of, listed
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published, PublishedGroups
@@ -42,7 +46,7 @@ from reissue.tables.frames import read_table
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mechanism(Attack):
-    """Run the method itself on every table that a release may have come from, and weigh those it did come from."""
+    """Run the method itself on every table, or history, that releases may have come from, and weigh those they did."""
 
     name: ClassVar[str] = "Mechanism"
     words: ClassVar[str] = "The method itself, run on every table that there may have been; for tiny tables."
@@ -53,16 +57,22 @@ class Mechanism(Attack):
     """The method with its parameters; nothing is known of it but that it groups the people of a snapshot."""
     registry: object
     """Everybody who is in the table, published or not: a data frame with the person column, people called as in the
-    view (by number where it has no names), and the quasi-identifiers. Other columns are not looked at."""
+    view (by number where it has no names), and the quasi-identifiers. Other columns are not looked at. For several
+    releases a list of such frames, one for each table; a single one means that everybody is in all of them."""
     schema: Schema
     """What the columns are."""
     _: KW_ONLY
-    form: Literal["generalised", "anatomised"] = "generalised"
+    form: Literal["generalised", "anatomised", "alternatives"] = "generalised"
     """How the release was published."""
     values: Sequence[object] = ()
     """Values that somebody may have beside those published."""
     prior: Mapping[Hashable, object] | Literal["uniform"] = "uniform"
-    """How likely each value is for anybody before the release is seen, in whatever unit; `uniform`: all alike."""
+    """How likely each value is for anybody before any release is seen, in whatever unit; `uniform`: all alike. Where
+    values change, it is about the first release that somebody is in."""
+    change: Change | None = None
+    """How values change from one release to the next; None: they do not. A number: with this probability a value is
+    drawn anew, by `prior` (1: all histories are alike as far as values are). A mapping to numbers: the same, with a
+    probability for each value. A mapping to mappings: for each value how likely it becomes which, in whatever unit."""
     worst: bool = False
     """Whether the attacker can tell the members of groups apart, so that who is in which group is compared too."""
     truthful: bool = False
@@ -72,14 +82,18 @@ class Mechanism(Attack):
     seeds: int = 64
     """So many runs for each table on which the method draws random numbers."""
     tables: int = 200_000
-    """Not more tables than this are tried."""
+    """Not more tables, or histories of several tables, than this are tried."""
     seconds: float | None = None
     """The time for all runs; None: until they are done. Where it is over after the first seed, the others are left."""
     quasi: object = None
     """The published table of quasi-identifiers of an anatomised release, needed where there are made-up rows: the view
-    does not tell what was published of them."""
-    admit: Callable[[Snapshot], object] | None = None
-    """Called with each table before the method is; what raises an error of Reissue is never published."""
+    does not tell what was published of them. For several releases a list of them."""
+    public: Mapping[str, object] | Sequence[Mapping[str, object]] | None = None
+    """The public tables of the release by name, as `release.tables` has them; for several releases a list of them.
+    Then these are compared, row by row, and not the groups of the view."""
+    admit: Callable[[Snapshot], object] | Sequence[Callable[[Snapshot], object] | None] | None = None
+    """Called with each table before the method is; what raises an error of Reissue is never published. A list: one, or
+    None, for each release."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -91,8 +105,10 @@ class Mechanism(Attack):
             wrong("method", "a method, such as ri.Mondrian(k=2)")
         if not isinstance(self.schema, Schema):
             wrong("schema", "a Schema")
-        if self.form not in ("generalised", "anatomised"):
-            wrong("form", "'generalised' or 'anatomised'")
+        if self.form not in ("generalised", "anatomised", "alternatives"):
+            wrong("form", "'generalised', 'anatomised' or 'alternatives'")
+        elif self.form == "alternatives" and self.public is None:
+            wrong("public", "the public tables of every release, where these are of sets")
         for flag in ("worst", "truthful"):
             if not isinstance(getattr(self, flag), bool):
                 wrong(flag, "True or False")
@@ -108,81 +124,139 @@ class Mechanism(Attack):
             wrong("values", "a list of values")
         if self.prior != "uniform" and weights_of(self.prior) is None:
             wrong("prior", "'uniform', or a mapping from values to weights of at least 0 that are not all 0")
+        if self.change is not None and not fits(self.change):
+            wrong("change", "a number from 0 to 1, a mapping from values to such, or to mappings to weights, or None")
+        if self.worst and self.public is not None:
+            problems.append("Mechanism compares 'public' tables, or with 'worst' who is in which group, but not both.")
         if problems:
             raise ParameterError("The parameters of Mechanism do not fit.", problems=problems)
-        frame, _ = read_table(self.registry)
-        _check_registry(frame, self.schema)
-        object.__setattr__(self, "registry", frame)
+        object.__setattr__(self, "registry", tuple(read_table(one)[0] for one in _several(self.registry)))
+        for frame in self._registries:
+            _check_registry(frame, self.schema)
         object.__setattr__(self, "values", tuple(self.values))
         if self.quasi is not None:
-            object.__setattr__(self, "quasi", read_table(self.quasi)[0])
+            tables = (None if one is None else read_table(one)[0] for one in _several(self.quasi))
+            object.__setattr__(self, "quasi", tuple(tables))
+        if self.public is not None:
+            read = ({name: read_table(table)[0] for name, table in one.items()} for one in _several(self.public))
+            object.__setattr__(self, "public", tuple(read))
 
     def __repr__(self) -> str:
-        return f"Mechanism({type(self.method).__name__}, {count_of(self._registry.height, 'person', 'people')})"
+        people = pl.concat([frame[self.schema.person].cast(pl.String) for frame in self._registries]).n_unique()
+        return f"Mechanism({type(self.method).__name__}, {count_of(people, 'person', 'people')})"
 
     @property
-    def _registry(self) -> pl.DataFrame:
-        if not isinstance(self.registry, pl.DataFrame):
+    def _registries(self) -> tuple[pl.DataFrame, ...]:
+        if not isinstance(self.registry, tuple):
             raise ParameterError("The registry is not a table.")
         return self.registry
 
     def run(self, published: Published, knowledge: Knowledge | None = None) -> MechanismFindings:
-        """Attack the only release of a view."""
-        if len(published.releases) != 1:
-            raise ParameterError(
-                f"Mechanism inverts one release at a time. The view has {len(published.releases):,}.",
-                hint="give it a view of the first release of a series alone.",
-            )
-        release = published.releases[0]
-        people = self._people(published)
-        _check_members(release, people)
-        domain = Domain.of(published, release, self.schema, self.values, self.prior)
+        """Attack all releases of a view together."""
+        count = len(published.releases)
+        if not count:
+            raise ParameterError("The view has no releases.")
+        registries = self._of_each("registry", count, alone=True)
+        everybody = self._everybody(published)
+        there = [
+            np.array([everybody[name] for name in self._called(published, frame)], dtype=np.int64)
+            for frame in registries
+        ]
+        people = self._numbers(published, list(everybody))
+        for release, rows in zip(published.releases, there, strict=True):
+            _check_members(release, people[rows])
+        slots = Slots.of(there, changing=self.change is not None and count > 1)
+        further = [*self.values, *named(self.change), *self._shown_values()]
+        domain = Domain.of(published, self.schema, further, self.prior)
         runs = Runs(
             self.method,
-            self._registry,
-            people,
+            registries,
+            [people[rows] for rows in there],
             self.schema,
             tuple(domain.weights),
             form=self.form,
             worst=self.worst,
-            admit=self.admit,
+            admit=self._of_each("admit", count, alone=True),
+            tables=self._of_each("public", count),
         )
-        quasi = self.quasi if isinstance(self.quasi, pl.DataFrame) else None
-        observed = runs.observed(release, domain.number_of, quasi)
+        runs.observe(published.releases, domain.number_of, self._of_each("quasi", count))
         fixed = _fixed(published, knowledge or Knowledge(), people, domain)
-        possible = Possible(fixed, domain.possible, self._room(release, domain, people.size))
-        weighed, tried = self._weighed(runs, observed, self._tables(possible), domain, fixed)
+        lives = Lives.of(domain, slots, self.change)
+        rooms = self._rooms(published.releases, domain, there)
+        weighed, tried = self._weighed(runs, self._tables(lives, fixed, domain, rooms), lives, fixed)
         return MechanismFindings(
-            published, type(self.method).__name__, domain, self._names(published), people, fixed, weighed, tried
+            published,
+            type(self.method).__name__,
+            domain,
+            tuple(everybody),
+            people,
+            slots,
+            fixed,
+            weighed,
+            tried,
         )
+
+    def _of_each(self, name: str, count: int, *, alone: bool = False) -> list[Any]:
+        """A parameter for each release; where it may stand alone it is the same for all."""
+        given = _several(getattr(self, name))
+        if len(given) == 1 and (alone or given[0] is None):
+            return given * count
+        if len(given) != count:
+            raise ParameterError(
+                f"The view has {count_of(count, 'release')}, and the '{name}' parameter of Mechanism is for "
+                f"{len(given):,}.",
+                hint="give a list with one for each release.",
+            )
+        return given
 
     # Who there is, and which values
 
-    def _people(self, published: Published) -> Ints:
-        """The number of each row's person; people who are not in the view by name get numbers beyond it."""
-        ids = self._registry[self.schema.person]
+    def _called(self, published: Published, frame: pl.DataFrame) -> list[str | int]:
+        """What the people of a registry are called."""
+        ids = frame[self.schema.person]
+        if published.people is not None:
+            return ids.cast(pl.String).to_list()
+        if not ids.dtype.is_integer():
+            raise ParameterError(
+                "The view calls people by number, and the registry does not.",
+                hint="put person numbers into the person column of the registry.",
+            )
+        return ids.cast(pl.Int64).to_list()
+
+    def _everybody(self, published: Published) -> dict[str | int, int]:
+        """Everybody who is in any table with their place, those of the first table first."""
+        names = (name for frame in self._registries for name in self._called(published, frame))
+        return {name: place for place, name in enumerate(dict.fromkeys(names))}
+
+    def _numbers(self, published: Published, names: Sequence[str | int]) -> Ints:
+        """The number of each person; people who are not in the view by name get numbers beyond it."""
         if published.people is None:
-            if not ids.dtype.is_integer():
-                raise ParameterError(
-                    "The view calls people by number, and the registry does not.",
-                    hint="put person numbers into the person column of the registry.",
-                )
-            return ids.cast(pl.Int64).to_numpy()
-        place = dict(published.numbers)
-        names = ids.cast(pl.String).to_list()
+            return np.array(names, dtype=np.int64)
+        number: dict[str | int, int] = dict(published.numbers.items())
         for name in names:
-            place.setdefault(name, len(place))
-        return np.array([place[name] for name in names], dtype=np.int64)
+            number.setdefault(name, len(number))
+        return np.array([number[name] for name in names], dtype=np.int64)
 
-    def _names(self, published: Published) -> tuple[str | int, ...]:
-        """What people are called."""
-        ids = self._registry[self.schema.person]
-        return tuple(ids.to_list() if published.people is None else ids.cast(pl.String).to_list())
+    def _shown_values(self) -> list[object]:
+        """The values of the public tables; a cell may hold several."""
+        found: dict[object, None] = {}
+        for tables in _several(self.public):
+            for frame in (tables or {}).values():
+                if self.schema.sensitive in frame.columns:
+                    column = frame[self.schema.sensitive]
+                    cells = column.explode() if isinstance(column.dtype, pl.List) else column
+                    found |= dict.fromkeys(cells.unique(maintain_order=True).to_list())
+        return list(found)
 
-    def _room(self, release: PublishedGroups, domain: Domain, people: int) -> list[int] | None:
-        """How often each value may occur, where everybody is published with his own."""
+    def _rooms(
+        self, releases: Sequence[PublishedGroups], domain: Domain, there: Sequence[Ints]
+    ) -> list[list[int]] | None:
+        """For each release how often each value may occur, where everybody is published with his own."""
         if not self.truthful:
             return None
+        return [self._room(release, domain, who.size) for release, who in zip(releases, there, strict=True)]
+
+    def _room(self, release: PublishedGroups, domain: Domain, people: int) -> list[int]:
         rows = int(release.counts.sum())
         if rows < people:
             raise ParameterError(
@@ -197,27 +271,45 @@ class Mechanism(Attack):
 
     # The tables
 
-    def _tables(self, possible: Possible) -> Tables:
-        count = possible.count()
-        if count > self.tables:
-            truthful = "" if self.truthful else ", say 'truthful' if the method is,"
-            raise ParameterError(
-                f"There are {count:,} tables of {count_of(len(possible.fixed), 'person', 'people')} and "
-                f"{count_of(len(possible.values), 'value')} to try. The 'tables' parameter of Mechanism allows "
-                f"{self.tables:,}.",
-                hint=f"attack a smaller table{truthful} or allow more; each takes a run of the method or many.",
+    def _tables(
+        self, lives: Lives, fixed: Sequence[int | None], domain: Domain, rooms: list[list[int]] | None
+    ) -> Tables:
+        """Every table, or history, that there may be."""
+        slots = lives.slots
+        releases = len(slots.of_release)
+        if releases == 1:
+            possible = Possible(fixed, domain.possible, None if rooms is None else rooms[0])
+            count, at_most = possible.count(), ""
+            tables = possible.tables() if count <= self.tables else None
+        else:
+            histories = Histories(
+                slots,
+                [fixed[person] for person in slots.person],
+                np.array(lives.start) > 0,
+                {slot: np.array(found[1].weights) > 0 for slot in slots.before if (found := lives.step(slot))},
+                rooms,
             )
-        return possible.tables()
+            count, at_most = histories.count(), "" if rooms is None else "up to "
+            tables = histories.tables(self.tables) if rooms is not None or count <= self.tables else None
+        if tables is not None:
+            return tables
+        truthful = "" if self.truthful else ", say 'truthful' if the method is,"
+        what = "tables" if releases == 1 else f"histories of {releases} tables"
+        raise ParameterError(
+            f"There are {at_most}{count:,} {what} of {count_of(len(fixed), 'person', 'people')} and "
+            f"{count_of(len(domain.possible), 'value')} to try. The 'tables' parameter of Mechanism allows "
+            f"{self.tables:,}.",
+            hint=f"attack a smaller table{truthful} or allow more; each takes a run of the method or many.",
+        )
 
-    def _weighed(
-        self, runs: Runs, observed: Shown, tables: Tables, domain: Domain, fixed: list[int | None]
-    ) -> tuple[Weighed, Tried]:
+    def _weighed(self, runs: Runs, tables: Tables, lives: Lives, fixed: Sequence[int | None]) -> tuple[Weighed, Tried]:
         """Run the method on every table, with one seed after the other where it draws."""
+        releases = len(lives.slots.of_release)
         deadline = None if self.seconds is None else time.monotonic() + self.seconds
-        first = self._pass(runs, observed, tables, 0, deadline)
+        first = self._pass(runs, tables, lives.slots, 0, deadline)
         if first is None:
             raise ParameterError(
-                f"The time ran out before each of {count_of(len(tables), 'table')} had been tried once.",
+                f"The time ran out before each of {told(len(tables), releases)} had been tried once.",
                 hint="give Mechanism more 'seconds', or a smaller table.",
             )
         # What draws nothing does the same with every seed.
@@ -225,7 +317,7 @@ class Mechanism(Attack):
         led = [np.flatnonzero(first.led)]
         settled = np.flatnonzero(first.led & ~first.drew)
         for seed in range(1, self.seeds if drawing.size else 1):
-            further = self._pass(runs, observed, tables[drawing], seed, deadline)
+            further = self._pass(runs, tables[drawing], lives.slots, seed, deadline)
             if further is None:
                 break
             led.append(np.concatenate([settled, drawing[further.led]]))
@@ -234,28 +326,28 @@ class Mechanism(Attack):
         hits = np.zeros((found.size, len(led)), dtype=np.bool_)
         for seed, which in enumerate(led):
             hits[np.searchsorted(found, which), seed] = True
-        unknown = np.array([value is None for value in fixed])
-        weighed = Weighed(tables[found], None if exact else hits, tuple(domain.weights.values()), unknown)
+        unknown = [person for person, value in enumerate(fixed) if value is None]
+        weighed = Weighed(tables[found], None if exact else hits, *lives.weights(tables[found], unknown))
         seeds = None if exact else len(led)
         if not weighed.possible:
-            raise _no_table(len(tables), first.refused, seeds)
+            raise _no_table(len(tables), releases, first.refused, seeds)
         return weighed, Tried(len(tables), first.refused, seeds, seeds is not None and seeds < self.seeds)
 
-    def _pass(self, runs: Runs, observed: Shown, tables: Tables, seed: int, deadline: float | None) -> _Pass | None:
+    def _pass(self, runs: Runs, tables: Tables, slots: Slots, seed: int, deadline: float | None) -> _Pass | None:
         """One run on each table; None where the time is over before the last."""
         led, drew = np.zeros(len(tables), dtype=np.bool_), np.zeros(len(tables), dtype=np.bool_)
         refused = 0
         for at, table in enumerate(tables):
             if deadline is not None and time.monotonic() > deadline:
                 return None
-            outcome = runs.run(table, seed)
+            outcome = runs.run([tuple(table[one].tolist()) for one in slots.of_release], seed)
             if self.truthful and not outcome.truthful:
                 raise ParameterError(
                     "A run withheld somebody or published a changed value, and the method is said to do neither.",
                     hint="leave 'truthful' out.",
                 )
-            led[at], drew[at] = outcome.shown == observed, outcome.drew
-            refused += outcome.shown is None
+            led[at], drew[at] = outcome.led, outcome.drew
+            refused += outcome.refused
         return _Pass(led, drew, refused)
 
 
@@ -302,12 +394,18 @@ def _fixed(published: Published, knowledge: Knowledge, people: Ints, domain: Dom
     return [known.get(person) for person in people.tolist()]
 
 
-def _no_table(tables: int, refused: int, seeds: int | None) -> ParameterError:
-    problems = [f"{count_of(refused, 'table')} of {tables:,} were refused"] if refused else []
+def _several(given: Any) -> list[Any]:
+    """What is given for each release, or once."""
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _no_table(tables: int, releases: int, refused: int, seeds: int | None) -> ParameterError:
+    problems = [f"{told(refused, releases)} of {tables:,} were refused"] if refused else []
     if seeds is not None:
         problems.append(f"the method draws random numbers, and {count_of(seeds, 'seed')} may be too few")
     return ParameterError(
-        f"None of the {count_of(tables, 'table')} that there may be leads to this release.",
+        f"None of the {told(tables, releases)} that there may be leads to "
+        f"{'this release' if releases == 1 else 'these releases'}.",
         problems=problems,
         hint="check the method with its parameters, the schema, the form and the registry; add 'values' that nobody "
         "was published with, or give more 'seeds'.",

@@ -11,7 +11,7 @@ import numpy as np
 
 from reissue.attacks.mechanism.mechanism_runs import cell_of
 from reissue.errors import ParameterError, count_of
-from reissue.model.published import Published, PublishedGroups
+from reissue.model.published import Published
 from reissue.model.schema import Schema
 
 
@@ -24,7 +24,7 @@ class Domain:
     values: tuple[object, ...]
     """The values as the view, or whoever named them, has them."""
     number_of: dict[int, int]
-    """The number of each value of the release, by its position in the view."""
+    """The number of each value of the releases, by its position in the view."""
     schema: Schema
 
     @property
@@ -58,13 +58,12 @@ class Domain:
     def of(
         cls,
         published: Published,
-        release: PublishedGroups,
         schema: Schema,
         further: Sequence[object],
         prior: object,
     ) -> Domain:
-        """The domain for one release."""
-        positions = np.unique(release.values).tolist()
+        """The domain for a series."""
+        positions = np.unique(np.concatenate([release.values for release in published.releases])).tolist()
         named = [*(published.values[position] for position in positions), *further]
         weights = weights_of(prior)
         if weights is not None:
@@ -97,12 +96,21 @@ def weights_of(prior: object) -> dict[object, int] | None:
         return None
     shares: dict[object, Fraction] = {}
     for value, weight in prior.items():
-        number = isinstance(weight, int | float | Fraction) and not isinstance(weight, bool)
-        if not number or not isfinite(weight) or weight < 0:
+        share = share_of(weight)
+        if share is None:
             return None
-        # 0.1 is meant to be one in ten.
-        shares[value] = Fraction(str(weight)) if isinstance(weight, float) else Fraction(weight)
+        shares[value] = share
     if not any(shares.values()):
         return None
     unit = lcm(*(share.denominator for share in shares.values()))
     return {value: int(share * unit) for value, share in shares.items()}
+
+
+def share_of(weight: object) -> Fraction | None:
+    """A number of at least 0 as it is meant; None where it is none."""
+    if not isinstance(weight, int | float | Fraction) or isinstance(weight, bool):
+        return None
+    if not isfinite(weight) or weight < 0:
+        return None
+    # 0.1 is meant to be one in ten.
+    return Fraction(str(weight)) if isinstance(weight, float) else Fraction(weight)

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from reissue.attacks.base import Attack
+from reissue.attacks.base import Attack, OfSets
 from reissue.attacks.minimality.minimality_findings import Attacked, MinimalityFindings
 from reissue.attacks.minimality.minimality_group import group_credibilities
 from reissue.errors import ParameterError, count_of
@@ -56,6 +56,7 @@ class Minimality(Attack):
     )
     judges: ClassVar[tuple[str, ...]] = ("credibility", "probability")
     proves: ClassVar[tuple[str, ...]] = ("credibility",)
+    sets: ClassVar[OfSets] = "none"
     by_default: ClassVar[bool] = True
 
     l: float | None = None  # noqa: E741 - the paper's letter

@@ -27,7 +27,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue.attacks.base import Attack
+from reissue.attacks.base import Attack, OfSets
 from reissue.attacks.permanence.permanence_findings import PermanenceFindings
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
@@ -46,6 +46,7 @@ class Permanence(Attack):
     )
     judges: ClassVar[tuple[str, ...]] = ("probability",)
     proves: ClassVar[tuple[str, ...]] = ("probability",)
+    sets: ClassVar[OfSets] = "none"
     by_default: ClassVar[bool] = True
 
     seconds: float | None = None

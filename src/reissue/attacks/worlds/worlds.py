@@ -25,7 +25,7 @@ import polars as pl
 
 from reissue.arrays.runs import entries_of, runs
 from reissue.arrays.types import Bools, Floats, Ints
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, need_whole, together
+from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets, need_whole, together
 from reissue.attacks.figures import KINDS, Figures, called, limit_told
 from reissue.attacks.sentences import Witness
 from reissue.attacks.worlds.worlds_diversity import (
@@ -57,6 +57,7 @@ class Worlds(Attack):
     proves: ClassVar[tuple[str, ...]] = ("probability", "history_diversity")
     tells: ClassVar[tuple[str, ...]] = ("diversity",)
     static: ClassVar[bool] = True
+    sets: ClassVar[OfSets] = "bridge"
     argues: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
 

@@ -1,0 +1,1 @@
+"""Tracking: what is known of each person at each time."""

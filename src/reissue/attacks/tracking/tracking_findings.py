@@ -1,0 +1,385 @@
+"""What following people through their sets leaves of their secrets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from reissue.arrays.types import Bools, Bytes, Floats, Ints
+from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits
+from reissue.attacks.figures import EXACT, KINDS, RISKS, SAMPLED, Figures, called, limit_told
+from reissue.attacks.sentences import Witness
+from reissue.attacks.tracking import tracking_witness
+from reissue.errors import ParameterError, count_of
+from reissue.model.knowledge import Knowledge
+from reissue.model.published import Published
+from reissue.reasoning.alternatives.rate_check import RateFit
+from reissue.reasoning.alternatives.set_histories import Histories
+from reissue.reasoning.alternatives.smoothing import rounding
+
+NEAR = 1e-9
+"""So near must sums come to slots / m to be taken for it, where theory says that they are."""
+FAR = 1.5
+"""A declared rate counts as too large where it is so many times what the sets look like at most."""
+EXPLAINED = 50
+"""So many people at most have their derivation among the witnesses."""
+
+
+@dataclass(frozen=True, repr=False)
+class Followed:
+    """How likely each value of each row is, and how sure that is."""
+
+    histories: Histories
+    posterior: Floats
+    """(rows, width)"""
+    lost: Bools
+    """By person: whether their rows contradict the model."""
+    sole: Bools
+    """By row: whether one value only is possible."""
+    agrees: bool
+    """Whether the adversary's model is the declared one, for which the figures are known to be slots / m."""
+    known: Ints | None = None
+    """For each row the value that was known beforehand, or -1."""
+    open: Bools | None = None
+    """By person: whether they were too many to work out."""
+    tied: Bools | None = None
+    """By person: whether others of their household count."""
+
+    def __repr__(self) -> str:
+        return f"Followed({self.histories.people.size:,} people)"
+
+    @cached_property
+    def slots(self) -> Ints:
+        """(rows, width): how many slots each value takes."""
+        if (self.histories.slots == 1).all():
+            return np.broadcast_to(np.int64(1), self.histories.codes.shape)
+        return np.asarray(self.histories.slots[self.histories.design[:, None], self.histories.codes])
+
+    @cached_property
+    def m(self) -> Ints:
+        """For each row how many slots its set has."""
+        return np.asarray(self.histories.m[self.histories.design])
+
+    @cached_property
+    def harmless(self) -> Bools:
+        """(rows, width): the values without a limit."""
+        if (self.histories.slots < self.histories.m[:, None]).all():
+            return np.broadcast_to(np.False_, self.histories.codes.shape)
+        return np.asarray(self.slots >= self.m[:, None])
+
+    @cached_property
+    def compromised(self) -> Bools:
+        """By person: whether their value was known beforehand."""
+        if self.known is None:
+            return np.zeros(self.lost.size, dtype=np.bool_)
+        return np.bincount(self.histories.owner, self.known >= 0, minlength=self.lost.size) > 0
+
+    @cached_property
+    def exact(self) -> Bools:
+        """By row: whether every value has exactly its slots / m, by theory and by sums."""
+        if not self.agrees:
+            return np.zeros(len(self.posterior), dtype=np.bool_)
+        there = self.histories.codes >= 0
+        off = np.where(there, np.abs(self.posterior - self.slots / self.m[:, None]), 0.0).max(axis=1) > NEAR
+        owner = self.histories.owner
+        strays = (np.bincount(owner, off, minlength=self.lost.size) > 0) | self.lost | self.compromised
+        return np.asarray(~strays[owner])
+
+    @cached_property
+    def margin(self) -> Floats:
+        """By row: how far figures that are not exact may be off, relative to them."""
+        lengths = np.diff(self.histories.starts)
+        return np.array(
+            [rounding(int(length), self.posterior.shape[1]) for length in range(lengths.max(initial=0) + 1)]
+        )[lengths][self.histories.owner]
+
+    @cached_property
+    def open_people(self) -> Bools:
+        """By person: of whom nothing is known."""
+        return self.lost if self.open is None else self.lost | self.open
+
+
+class TrackingFindings(Findings):
+    """What is known of everybody's value at each time."""
+
+    attack: ClassVar[str] = "Tracking"
+
+    def __init__(
+        self,
+        published: Published,
+        knowledge: Knowledge,
+        followed: Followed | None,
+        *,
+        model: str,
+        fits: tuple[RateFit, ...] = (),
+        estimated: bool = False,
+        groups: int = 0,
+    ) -> None:
+        self.published, self.knowledge, self.followed = published, knowledge, followed
+        self.model = model
+        """The model of change in a few words."""
+        self.fits = fits
+        """For each declared rate what the sets look like."""
+        self._estimated, self._groups = estimated, groups
+        self.searched = tuple(self._searched())
+        self.undecided = tuple(self._undecided())
+
+    def __repr__(self) -> str:
+        people = 0 if self.followed is None else self.followed.histories.people.size
+        return f"TrackingFindings({people:,} people, {len(self.certain):,} certain)"
+
+    def _need(self) -> Followed:
+        if self.followed is None:
+            raise ParameterError(
+                "There is nothing to follow: the releases show no sets of values.",
+                hint="for groups say how values change: Tracking(change=0.1).",
+            )
+        return self.followed
+
+    # Figures
+
+    @cached_property
+    def _kind(self) -> Bytes:
+        return np.asarray([SAMPLED if self._estimated else EXACT], dtype=np.int8)
+
+    def _figures(self, rows: Ints, places: Ints) -> Figures:
+        """Some values of some rows."""
+        followed = self._need()
+        chance, margin = followed.posterior[rows, places], followed.margin[rows]
+        exact = followed.exact[rows]
+        share = followed.slots[rows, places]
+        whole = followed.m[rows]
+        keys, which = np.unique(np.column_stack([share, whole])[exact], axis=0, return_inverse=True)
+        at = np.full(rows.size, -1, dtype=np.int64)
+        at[exact] = which.ravel()
+        fractions = [Fraction(int(one), int(of)) for one, of in keys]
+        chance = np.where(exact, share / whole, chance)
+        low = np.where(exact, chance, chance * (1 - margin))
+        high = np.where(exact, chance, np.minimum(chance * (1 + margin), 1.0))
+        if self._estimated:
+            low, high = np.zeros(rows.size), np.ones(rows.size)
+        kind = np.repeat(self._kind, rows.size)
+        return Figures(kind, chance, low, high, np.full(rows.size, np.nan), at, at, fractions)
+
+    @cached_property
+    def posteriors(self) -> pl.DataFrame:
+        """How likely each value of each set is, in its `release`; nothing for those whose sets contradict the model."""
+        person = pl.Int64 if self.published.people is None else pl.String
+        empty = pl.DataFrame(schema={**POSTERIORS, "person": person, "release": pl.Int64})
+        if self.followed is None:
+            return empty
+        histories = self.followed.histories
+        shown = (histories.codes >= 0) & ~self.followed.open_people[histories.owner][:, None]
+        rows, places = np.nonzero(shown & (self.followed.posterior > 0))
+        if not rows.size:
+            return empty
+        values = pl.Series([str(value) for value in self.published.values], dtype=pl.String)
+        return self._figures(rows, places).posteriors(
+            called(self.published, histories.people[histories.owner[rows]]),
+            values.gather(histories.codes[rows, places]),
+            np.arange(rows.size),
+            release=pl.Series(histories.numbers[histories.release[rows]]),
+        )
+
+    @cached_property
+    def _worst(self) -> tuple[Ints, Ints]:
+        """For each person the row and the place of their likeliest value that has a limit."""
+        followed = self._need()
+        chance = np.where(followed.harmless, -1.0, followed.posterior)
+        place = chance.argmax(axis=1)
+        top = chance[np.arange(place.size), place]
+        order = np.lexsort((np.arange(top.size), -top, followed.histories.owner))
+        rows = order[followed.histories.starts[:-1]]
+        return rows, place[rows]
+
+    @cached_property
+    def risks(self) -> pl.DataFrame:
+        """For each person the largest probability of any value with a limit, at any time."""
+        if self.followed is None:
+            return pl.DataFrame(schema=RISKS)
+        told = np.flatnonzero(~self.followed.open_people)
+        rows, places = (one[told] for one in self._worst)
+        return self._figures(rows, places).risks(self.followed.histories.people[told], np.arange(told.size))
+
+    def probability(self, person: str | int, value: object, release: int) -> Fraction | float:
+        """How likely a value was somebody's in a release: a fraction where that is exact."""
+        followed = self._need()
+        histories, number = followed.histories, self.published.number(person)
+        at = int(np.searchsorted(histories.people, number))
+        if at == histories.people.size or histories.people[at] != number:
+            raise ParameterError("There is no such person in the view.", hint="people are called as in the view.")
+        rows = np.arange(*histories.starts[at : at + 2])
+        there = rows[histories.numbers[histories.release[rows]] == release]
+        if not there.size or value not in self.published.values:
+            raise ParameterError("They are not in that release, or no release has such a value.")
+        place = np.flatnonzero(histories.codes[there[0]] == self.published.values.index(value))
+        if not place.size:
+            return Fraction(0)
+        figures = self._figures(there[:1], place[:1])
+        return figures.exact(0) or float(figures.probability[0])
+
+    @cached_property
+    def _sole(self) -> Bools:
+        """By row: whether one value only is possible, for somebody who was not known beforehand."""
+        followed = self._need()
+        owner = followed.histories.owner
+        return np.asarray(followed.sole & ~followed.open_people[owner] & ~followed.compromised[owner])
+
+    @property
+    def certain(self) -> dict[str | int, object]:
+        """The people who can have had one value only in some release, with (the last of) those."""
+        if self.followed is None or self._estimated:
+            return {}
+        followed = self.followed
+        found: dict[str | int, object] = {}
+        for row in np.flatnonzero(self._sole).tolist():
+            person = int(followed.histories.people[followed.histories.owner[row]])
+            place = int(followed.posterior[row].argmax())
+            found[self.published.name(person)] = self.published.values[int(followed.histories.codes[row, place])]
+        return found
+
+    # Witnesses and judgement
+
+    @cached_property
+    def witnesses(self) -> tuple[Witness, ...]:
+        """Why those who are certain are; a few."""
+        if self.followed is None or self._estimated:
+            return ()
+        people = np.unique(self.followed.histories.owner[self._sole])[:EXPLAINED]
+        return tuple(self._finding(int(person)).witness for person in people)
+
+    def _finding(self, person: int) -> Finding:
+        followed = self._need()
+        histories = followed.histories
+        row, place = int(self._worst[0][person]), int(self._worst[1][person])
+        value, chance = int(histories.codes[row, place]), float(followed.posterior[row, place])
+        release = int(histories.numbers[histories.release[row]])
+        sole = bool(self._sole[row]) and not self._estimated
+        tied = followed.tied is not None and bool(followed.tied[person])
+        witness = tracking_witness.told(
+            histories, person, value, release, chance, model=self.model, one=sole, tied=tied
+        )
+        kind: Kind = KINDS[int(self._kind[0])]
+        return Finding(self.attack, "value", (int(histories.people[person]),), release, value, chance, kind, witness)
+
+    def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
+        """Whether it is proven that nobody is tied to a value, at any time, with more than the limit."""
+        if self.followed is None:
+            return Judgement("not asked", "No release shows sets of values, and nobody said how values change.")
+        if limits.probability is None:
+            return Judgement("not asked", "No limit for probabilities was given.")
+        followed, limit, bar = self.followed, limits.probability, limit_told(limits.probability)
+        asked = np.flatnonzero(~followed.open_people & ~followed.compromised)
+        rows, places = (one[asked] for one in self._worst)
+        figures = self._figures(rows, places)
+        people = count_of(int((~followed.compromised).sum()), "person", "people")
+        highest = f"{figures.probability.max(initial=0.0):.4g}"
+        aside = "".join(f" {one}" for one in self._remarks())
+        beyond = figures.beyond(limit)
+        if beyond.any():
+            ranked = np.flatnonzero(beyond)[np.argsort(-figures.probability[beyond], kind="stable")]
+            findings = tuple(self._finding(int(asked[at])) for at in ranked[: max(most, 0)])
+            certain = np.unique(followed.histories.owner[self._sole]).size
+            words = (
+                f"{int(beyond.sum()):,} of {people} are tied to a value with more than {bar} in some release, if "
+                f"{self.model}; the highest probability is {highest}. {count_of(certain, 'person is', 'people are')} "
+                f"certain to have had one value.{aside}"
+            )
+            return Judgement("beyond", words, findings, int(beyond.sum()))
+        if self._estimated:
+            return self._judge_estimate(figures, limit, people, highest)
+        open_ = int((followed.open_people & ~followed.compromised).sum())
+        unproven = int((~figures.within(limit)).sum())
+        if open_ or unproven or self._groups or self._overdeclared:
+            told = f"Nobody is proven to be beyond {bar}, if {self.model}; the highest probability is {highest}."
+            reasons = [*self.undecided]
+            if unproven:
+                reasons.append(f"for {count_of(unproven, 'person', 'people')} it is too near to the limit to say")
+            return Judgement("undecided", f"{told}{f' But: {chr(59).join(reasons)}.' if reasons else ''}{aside}")
+        exact = "exactly" if bool(followed.exact[rows].all()) else "at most"
+        words = (
+            f"Everybody is shown with values of which one is true. Of {people} nobody is tied to one with more than "
+            f"{bar} in any release, if {self.model}; the highest probability is {exact} {self._top(figures)}.{aside}"
+        )
+        return Judgement("within", words)
+
+    def _top(self, figures: Figures) -> str:
+        at = int(figures.probability.argmax()) if figures.probability.size else -1
+        exact = figures.exact(at) if at >= 0 else None
+        return str(exact) if exact is not None else f"{figures.high.max(initial=0.0):.4g}"
+
+    def _judge_estimate(self, figures: Figures, limit: Fraction, people: str, highest: str) -> Judgement:
+        above = int((figures.probability > float(limit)).sum())
+        told = (
+            f"Groups taken one by one, as if people were independent, if {self.model}: {above:,} of {people} above "
+            f"{limit_told(limit)}, the highest probability is {highest}. That is an estimate, and proves nothing."
+        )
+        status: Literal["sampled", "undecided"] = "undecided" if above or self.undecided else "sampled"
+        return Judgement(status, told)
+
+    # What was done
+
+    @property
+    def _overdeclared(self) -> bool:
+        return any(fit.declared > FAR * fit.high for fit in self.fits)
+
+    def _searched(self) -> Iterator[str]:
+        if self.followed is None:
+            return
+        histories = self.followed.histories
+        people = count_of(histories.people.size, "person", "people")
+        if self._estimated:
+            yield f"the groups of {people}, one by one, as if people were independent: an estimate"
+            return
+        yield f"every course of values through the sets of {people}, if {self.model}"
+        if self.followed.tied is not None:
+            tied = int(self.followed.tied.sum())
+            yield f"the households of {count_of(tied, 'person', 'people')}, who may share their value"
+        elif self.knowledge.compromised:
+            yield "what is known of some people's values, which tells nothing about others: no set depends on them"
+
+    def _undecided(self) -> Iterator[str]:
+        if self.followed is None:
+            return
+        if lost := int(self.followed.lost.sum()):
+            yield (
+                f"the {'groups' if self._estimated else 'sets'} of {count_of(lost, 'person', 'people')} contradict the "
+                "design, the model of change or what is known"
+            )
+        if self.followed.open is not None and (many := int(self.followed.open.sum())):
+            yield f"the households of {count_of(many, 'person', 'people')} have too many courses to write down"
+        if self._groups:
+            yield f"{count_of(self._groups, 'release')} of groups were not followed"
+        for fit in self.fits:
+            if fit.declared > FAR * fit.high:
+                yield (
+                    f"the declared rate of change is {fit.declared:g} and the sets look like {fit.estimate:.3g} "
+                    f"({fit.low:.3g} to {fit.high:.3g})"
+                )
+
+    def _remarks(self) -> Iterator[str]:
+        """What is to be said beside the figures."""
+        if self.followed is None or self._estimated:
+            return
+        for fit in self.fits:
+            looks = f"{fit.estimate:.3g} ({fit.low:.3g} to {fit.high:.3g})"
+            if fit.over:
+                yield (
+                    f"Declared {fit.declared:g}, looks like {looks}: the dangerous direction. Somebody who knows that "
+                    "values change less often learns from sets that were renewed: "
+                    f"Tracking(change={fit.estimate:.2g}) says how much."
+                )
+            elif fit.under:
+                yield f"Declared {fit.declared:g}, looks like {looks}: values change more often than was declared."
+        held = self.followed.harmless & (self.followed.histories.codes >= 0)
+        if held.any():
+            many = np.unique(self.followed.histories.codes[held]).size
+            yield f"{count_of(many, 'value is', 'values are')} declared harmless, and no limit was asked there."
+        if self.followed.histories.renewed.any():
+            yield "That is for each release: that somebody ever had a value is likelier with every new set."

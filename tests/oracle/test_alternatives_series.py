@@ -1,0 +1,123 @@
+"""Series of sets under every attack there is: nobody is beyond what the model says, whatever is known and changes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from profiles import seeds, sized
+
+import reissue as ri
+from reissue import attacks
+from reissue.attacks.base import Limits
+from reissue.reasoning.alternatives.renewing import caught
+
+VALUES = [f"value {number}" for number in range(8)]
+SHARES = np.array([0.17, 0.16, 0.15, 0.14, 0.12, 0.1, 0.09, 0.07])
+M, RATE, PEOPLE = 4, 0.15, 150
+
+
+def stream(seed: int, releases: int, permanent: str | None = None) -> list[pl.DataFrame]:
+    """People who come, go and return, with values that are redrawn at a rate; one value may stay for ever."""
+    rng = np.random.default_rng(seed)
+    values = rng.choice(VALUES, PEOPLE, p=SHARES)
+    tables = []
+    for _ in range(releases):
+        here = np.flatnonzero(rng.random(PEOPLE) < 0.8)
+        tables.append(pl.DataFrame({"person": here, "age": 20 + here % 40, "illness": values[here]}))
+        again = rng.random(PEOPLE) < RATE
+        if permanent is not None:
+            again &= values != permanent
+        values = np.where(again, rng.choice(VALUES, PEOPLE, p=SHARES), values)
+    return tables
+
+
+def published(
+    folder: Path, tables: list[pl.DataFrame], method: object, permanent: tuple[str, ...] = (), **more: object
+) -> ri.Series:
+    schema = ri.Schema(
+        "person", {"age": ri.Numeric()}, {"illness": ri.Categorical(values=VALUES)}, permanent=list(permanent)
+    )
+    series = ri.open(folder, ri.Policy(schema, method, **more))  # type: ignore[arg-type]
+    for table in tables:
+        series.publish(table)
+    return series
+
+
+@pytest.mark.parametrize("seed", seeds(1, 6))
+def test_every_attack_over_many_releases(tmp_path: Path, seed: int) -> None:
+    method = ri.Alternatives(m=M, reference=dict(zip(VALUES, SHARES, strict=True)), change=RATE)
+    with published(tmp_path / "s", stream(seed, 20), method) as series:
+        report = series.audit(compromised=0.2, seed=1)
+        assert report.passed, report.verdict
+        assert "Tracking" in report.verdict
+        statuses = {run.attack: run.judgement.status for run in report.runs}
+        assert statuses.pop("Tracking") == "within"
+        assert set(statuses.values()) == {"not asked"}, "sets were renewed: the others have nothing to compare"
+        assert all(release.summary["held_back"] == {} for release in series.releases)
+        # Nobody at any time, exactly: who is compromised is known, and tells nothing about others.
+        found = attacks.Tracking().run(series.published())
+        assert set(found.posteriors["fraction"]) == {f"1/{M}"}
+
+
+def test_static_series_also_by_worlds(tmp_path: Path) -> None:
+    """Through the bridge the other attacks see a set as a group of the person and m - 1 counterfeits."""
+    still = stream(3, 1)[0]
+    tables = [still.sample(fraction=0.9, seed=number) for number in range(3)]
+    method = ri.Alternatives(m=M, reference=dict(zip(VALUES, SHARES, strict=True)))
+    with published(tmp_path / "s", tables, method) as series:
+        report = series.audit()
+        assert report.passed
+        found = attacks.Worlds().run(series.published())
+        people = found.posteriors.filter(pl.col("person") >= 0)
+        assert people.height and set(people["fraction"]) == {f"1/{M}"}
+
+
+@pytest.mark.parametrize("seed", seeds(1, 4))
+def test_a_permanent_value_grows_as_the_page_says(tmp_path: Path, seed: int) -> None:
+    kept, releases = VALUES[6], 6
+    share = float(SHARES[6])
+    method = ri.Alternatives(m=M, reference=dict(zip(VALUES, SHARES, strict=True)), change=RATE)
+    with published(tmp_path / "s", stream(seed, releases, kept), method, permanent=(kept,)) as series:
+        view = series.published()
+        figures = attacks.Tracking().run(view, ri.Knowledge(permanent=[kept])).posteriors
+    highest = figures.group_by("value").agg(pl.col("probability").max())
+    others = highest.filter(pl.col("value") != kept)["probability"]
+    assert others.max() <= 1 / M + 1e-9
+    top = highest.filter(pl.col("value") == kept)["probability"].item()
+    assert 1 / M < top <= caught(share, M, releases - 1) + 1e-9
+
+
+def test_what_the_others_make_of_the_same_stream(tmp_path: Path) -> None:
+    """For comparison: whoever's value changes is withheld, or made up for, or the table is refused."""
+    tables = stream(5, sized(6, 20))
+    alternatives = ri.Alternatives(m=3, reference=dict(zip(VALUES, SHARES, strict=True)), change=RATE)
+    with published(tmp_path / "sets", tables, alternatives) as series:
+        assert [one.manifest["rows"] for one in series.releases] == [table.height for table in tables]
+    with published(tmp_path / "m", tables, ri.MInvariance(m=3)) as series:
+        withheld = [sum(why["people"] for why in one.summary["held_back"].values()) for one in series.releases]
+        assert withheld[-1] > tables[-1].height / 4
+    with pytest.raises(ri.errors.Refused):
+        published(tmp_path / "grows", tables, ri.Incremental(l=3))
+
+
+def test_somebody_who_knows_the_program(tmp_path: Path) -> None:
+    """Two tiny releases by the attack that runs the method on every history there may have been."""
+    shares = {"a": 0.4, "b": 0.35, "c": 0.25}
+    schema = ri.Schema("person", {"age": ri.Numeric()}, {"illness": ri.Categorical(values=[*shares])})
+    method = ri.Alternatives(m=2, reference=shares)
+    table = pl.DataFrame({"person": [0, 1], "age": [30, 40], "illness": ["a", "b"]})
+    with ri.open(tmp_path / "s", ri.Policy(schema, method)) as series:
+        public = [series.publish(table, seed=number).tables for number in (1, 2)]
+        view = series.published()
+    attack = attacks.Mechanism(
+        method, table.drop("illness"), schema, form="alternatives", public=public, prior=shares, seeds=sized(40, 400)
+    )
+    found = attack.run(view)
+    for row in found.posteriors.filter(pl.col("probability") > 0).iter_rows(named=True):
+        assert abs(row["probability"] - 1 / 2) < 5 * row["standard_error"] + 1e-9
+    judged = found.judge(Limits(probability=Fraction(1, 2)))
+    assert judged.status != "beyond"

@@ -41,7 +41,7 @@ WAYS: dict[str, tuple[ri.EEquivalence | ri.MInvariance, str, float]] = {
 """The method, the form, and how many floors the series may take at most."""
 
 
-def policy(method: ri.CorSplit | ri.EEquivalence | ri.MInvariance, form: str) -> ri.Policy:
+def policy(method: ri.Alternatives | ri.CorSplit | ri.EEquivalence | ri.MInvariance, form: str) -> ri.Policy:
     """The census table under a method for series."""
     labels = ri.Categorical(new="accept")  # small tables do not have them all from the start
     quasi: dict[str, Any] = dict.fromkeys(QUASI, labels) | {"age": ri.Numeric(wider="accept")}

@@ -41,6 +41,7 @@ CHAPTERS = {
         "Series",
         "Draft",
         "Release",
+        "Alternatives",
         "MInvariance",
         "EEquivalence",
         "CorSplit",
@@ -76,6 +77,7 @@ CHAPTERS = {
         "guarantees.RoleBased",
         "guarantees.CohortBased",
         "guarantees.LScarce",
+        "guarantees.OneAmong",
     ),
     "Attack what went out, here or elsewhere": (
         "audit",
@@ -120,16 +122,17 @@ What [m-invariance](../explanation/methods/m-invariance.md), [e-equivalence](../
 [the methods for growing tables](../explanation/methods/incremental.md) promise. Each is checked before every release,
 and can be checked on any series: `ri.guarantees.MInvariant(4).check(series.published())`. `RoleBased` and
 `CohortBased`, which
-[HD-composition](../explanation/methods/hd-composition.md) promises with `LScarce`, must be told the roles.
+[HD-composition](../explanation/methods/hd-composition.md) promises with `LScarce`, must be told the roles. `OneAmong`
+judges releases of sets: from outside what can be seen there, and truth and draws where it is told the sets.
 """,
     "Attack what went out, here or elsewhere": """\
 How to [audit a series](../how-to/audit-a-series.md), and [releases made elsewhere](../how-to/audit-other-releases.md).
 """,
     "attacks": """\
-The module with the attacks: `Worlds`, `Equivalence`, `Correlation`, `Channels`, `Minimality`, `Permanence`, and
-`Mechanism`, which takes a method and is for tiny tables. Each has `run(published, knowledge)`, which gives findings
-with `posteriors`, `certain`, `excluded`, `witnesses`, `searched`, `undecided`, `judge(limits)`. `Limits` says how much
-may be learnt, `build(name, **parameters)` makes an attack from its name, `ATTACKS` lists those there are.
+The module with the attacks: `Worlds`, `Equivalence`, `Correlation`, `Channels`, `Minimality`, `Permanence`,
+`Tracking`, and `Mechanism`, which takes a method and is for tiny tables. Each has `run(published, knowledge)`, which
+gives findings with `posteriors`, `certain`, `excluded`, `witnesses`, `searched`, `undecided`, `judge(limits)`. `Limits`
+says how much may be learnt, `build(name, **parameters)` makes an attack from its name, `ATTACKS` lists those there are.
 [The attacks](../explanation/attacks/index.md) explains them, one page each.
 """,
     "guarantees": """\

@@ -479,7 +479,9 @@ def test_the_public_door() -> None:
     assert isinstance(ri.Published, type)
     from reissue import attacks
 
-    assert list(attacks.ATTACKS) == ["Worlds", "Equivalence", "Correlation", "Channels", "Minimality", "Permanence"]
+    assert list(attacks.ATTACKS) == [
+        *("Worlds", "Equivalence", "Correlation", "Channels", "Minimality", "Permanence", "Tracking")
+    ]
     with pytest.raises(AttributeError, match="Nothing"):
         _ = attacks.Nothing
 

@@ -330,6 +330,7 @@ def test_what_pairs_promise_is_proven_by_channels_and_worlds_stands_beside(tmp_p
         "Channels": "within",
         "Minimality": "not asked",
         "Permanence": "not asked",
+        "Tracking": "not asked",
     }
     assert report.passed
     told = "Not promised: over all releases together 1 of 10 people is proven to have fewer than 3 possible values."

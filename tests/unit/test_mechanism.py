@@ -13,8 +13,10 @@ import pytest
 import reissue as ri
 from reissue.attacks.base import Limits
 from reissue.attacks.mechanism.mechanism import Mechanism
+from reissue.attacks.mechanism.mechanism_stage import content
 from reissue.attacks.mechanism.mechanism_tables import Possible
 from reissue.model.grouping import Changed, Grouping
+from reissue.model.memory import KEPT
 
 SCHEMA = ri.Schema(person="who", quasi={"x": ri.Numeric()}, sensitive="what")
 CANARY = "canary-4711"
@@ -216,6 +218,11 @@ def test_counts_of_tables() -> None:
         ({"prior": {"a": -1}}, "'prior'"),
         ({"prior": "flat"}, "'prior'"),
         ({"values": "abc"}, "'values'"),
+        ({"change": 1.5}, "'change'"),
+        ({"change": {}}, "'change'"),
+        ({"change": {"a": 0.5, "b": {"a": 1}}}, "'change'"),
+        ({"change": {"a": {"a": -1}}}, "'change'"),
+        ({"worst": True, "public": {}}, "not both"),
         ({"worst": 1}, "'worst'"),
         ({"method": Together}, "'method'"),
         ({"registry": registry(3).drop("x")}, "lacks 'x'"),
@@ -234,7 +241,7 @@ def test_what_it_cannot_attack() -> None:
     two = ri.Published.from_groups([[(["p0"], [CANARY])], [(["p0"], [CANARY])]])
     strangers = ri.Published.from_groups([[([CANARY], ["a"])]])
     for broken, view, message in [
-        (attack, two, "one release at a time"),
+        (attack, two, "leads to these releases"),
         (attack, strangers, "not in the registry"),
         (Mechanism(Together(), registry(3), SCHEMA, tables=7), together(values), "There are 8 tables"),
         (Mechanism(Together(), registry(3), SCHEMA, seconds=1e-9), together(values), "time ran out"),
@@ -248,3 +255,102 @@ def test_what_it_cannot_attack() -> None:
         attack.run(together(["a", "b", "b"])).probability("p9", "a")
     with pytest.raises(ri.errors.ParameterError, match="such a value"):
         attack.run(together(["a", "b", "b"])).probability("p0", "z")
+
+
+# Several releases
+
+
+def twice(first: list[object], second: list[object]) -> ri.Published:
+    """Everybody in one group, in two releases."""
+    return ri.Published.from_groups([[([f"p{row}" for row in range(len(one))], one)] for one in (first, second)])
+
+
+@dataclass(frozen=True)
+class Remembering:
+    """Everybody in one group; refuses a release if the first had another value in the one before."""
+
+    def group(self, snapshot: Any, delta: Any, memory: Any, rng: Any) -> tuple[Grouping, object]:
+        first = str(snapshot.values.decode()[0])
+        if "first" in memory and memory["first"].item() != first:
+            raise ri.errors.Infeasible("Not this one.")
+        # The numbers of who has another value than before are known, and kept as they are.
+        assert delta.since == 0 or delta.stayed.size == len(snapshot) >= delta.changed_value.size
+        groups = Grouping(np.zeros(len(snapshot), dtype=np.int32), 1)
+        return groups, {"first": KEPT if "first" in memory else pl.DataFrame({"first": [first]})}
+
+
+def test_memory_is_handed_on_and_values_may_change() -> None:
+    view = twice(["a", "b"], ["a", "b"])
+    found = Mechanism(Remembering(), registry(2), SCHEMA, change=1).run(view)
+    # ab and ba, in both releases, and the first stays what he was.
+    assert (found.tried.tables, found.worlds) == (16, 2)
+    assert repr(found) == "MechanismFindings(2 people, 2 of 16 histories left)"
+    assert found.posteriors["release"].to_list() == [1, 1, 2, 2] * 2
+    assert found.probability("p0", "a", 1) == found.probability("p0", "a") == Fraction(1, 2)
+    assert found.equal_probability("p0", "p1", 1) == found.equal_probability("p0", "p1") == 0
+    told = found.witnesses[0].text(view)
+    assert told == (
+        "Somebody who knows Remembering and everybody's quasi-identifiers can try it on all 16 histories that there "
+        "may have been. 2 of them lead to these very releases. Of their weight 1/2 is with those that give p0 b at "
+        "release 1."
+    )
+    found = Mechanism(Remembering(), registry(2), SCHEMA, change=1).run(twice(["a", "b"], ["a", "a"]))
+    assert found.certain == {"p0": "a", "p1": "a"}  # at the last release that is so
+    assert found.set_probability(["b"], release=1) == {"p0": 0, "p1": 1}
+    judged = found.judge(Limits(Fraction(1, 2), equivalence=2))
+    assert (judged.status, judged.count) == ("beyond", 3)
+    assert found.equal_pairs == (("p0", "p1"),)
+    assert found.excluded == {"p0": ["b"], "p1": ["a"]}
+    assert {finding.release for finding in judged.findings} == {1, 2}
+    known = ri.Knowledge(compromised={"p0": "a"})
+    assert Mechanism(Remembering(), registry(2), SCHEMA, change=1).run(view, known).certain == {"p1": "b"}
+
+
+def test_people_who_are_in_some_tables_only() -> None:
+    view = ri.Published.from_groups([[(["p0", "p1"], ["a", "b"])], [(["p1", "p2"], ["a", "a"])]])
+    registries = [registry(2), registry(3).tail(2)]
+    found = Mechanism(Together(), registries, SCHEMA, values=["c"]).run(
+        ri.Published.from_groups([[(["p0"], ["a"]), (["p1"], ["b"])], [(["p1"], ["b"]), (["p2"], ["a"])]])
+    )
+    assert found.certain == {"p0": "a", "p1": "b", "p2": "a"}
+    assert "release" not in found.posteriors.columns and found.probability("p2", "a", 1) == 1
+    found = Mechanism(Together(), registries, SCHEMA, change=0.5, truthful=True, admit=[None, None]).run(
+        ri.Published.from_groups([[(["p0"], ["a"]), (["p1"], ["b"])], [(["p1", "p2"], ["a", "a"])]])
+    )
+    assert found.probability("p1", "a", 2) == 1 and found.set_probability(["b"], release=1) == {"p0": 0, "p1": 1}
+    for call, message in [
+        (lambda: found.probability("p2", "a", 1), "not in the table of release 1"),
+        (lambda: found.probability("p2", "a", 7), "no release 7"),
+        (lambda: found.equal_probability("p0", "p2"), "not in the table of the same release"),
+        (lambda: Mechanism(Together(), [registry(3)] * 3, SCHEMA).run(view), "'registry' parameter of Mechanism is"),
+        (lambda: Mechanism(Together(), registries, SCHEMA, quasi=registry(3)).run(view), "'quasi' parameter"),
+        (lambda: Mechanism(Together(), registries, SCHEMA, public=[{}, {}]).run(view), "lack 'table'"),
+        (lambda: Mechanism(Together(), registries, SCHEMA, change={"a": 0.5}).run(view), "lacks 1 value"),
+    ]:
+        with pytest.raises(ri.errors.ParameterError, match=message):
+            call()
+
+
+def test_the_error_says_how_many_histories_there_are() -> None:
+    view = twice(["a", "b", "c"], ["a", "b", "c"])
+    for parameters, message in [
+        ({"change": 0.1}, "There are 729 histories of 2 tables of 3 people and 3 values"),
+        ({}, "There are 27 histories of 2 tables"),
+        ({"change": {value: {value: 1, "a": 1} for value in "abc"}}, "There are 125 histories"),
+        ({"change": 0.1, "truthful": True}, "There are up to 729 histories"),
+    ]:
+        with pytest.raises(ri.errors.ParameterError, match=message):
+            Mechanism(Together(), registry(3), SCHEMA, tables=26, **parameters).run(view)
+    # Everybody with his own value: six tables of each release, and six histories where values stay.
+    assert Mechanism(Remembering(), registry(3), SCHEMA, tables=26, truthful=True).run(view).tried.tables == 6
+    found = Mechanism(Remembering(), registry(3), SCHEMA, tables=36, truthful=True, change=0.1).run(view)
+    assert found.tried.tables == 36
+
+
+def test_rows_of_public_tables_may_hold_lists() -> None:
+    one = {"table": pl.DataFrame({"x": [1, 2], "what": [["a", "b"], ["a", "c"]]})}
+    same = {"table": one["table"].reverse().select("what", "x"), "further": one["table"]}
+    other = {"table": pl.DataFrame({"x": [1, 2], "what": [["a", "b"], ["b", "c"]]})}
+    assert content(one, ["table"]) == content(same, ["table"]) != content(other, ["table"])
+    attack = Mechanism(Together(), registry(2), SCHEMA, public=one)
+    assert set(attack._shown_values()) == {"a", "b", "c"}

@@ -73,6 +73,15 @@ def _policies() -> tuple[Any, Any]:
     return Policy(schema, Mondrian(k=4, l=3), series="unprotected"), Policy(schema, MInvariance(m=4))
 
 
+def _penalty(series: Series, number: int) -> float:
+    """What generalisation cost in a release."""
+    from reissue.utility import Utility
+
+    measured = series.utility(number)
+    lost = measured.certainty_penalty if isinstance(measured, Utility) else None
+    return lost.total if lost else 0.0
+
+
 def _told(series: Series, safe: Series, folder: Path) -> dict[str, Any]:
     """Everything the demo has to say, as plain data."""
     from reissue.charts import over_releases
@@ -85,7 +94,6 @@ def _told(series: Series, safe: Series, folder: Path) -> dict[str, Any]:
     for release, row in zip(series.releases, exposed.iter_rows(named=True), strict=True):
         changes = release.summary["changes"]
         number = release.number
-        penalty, safe_penalty = (one.utility(number).certainty_penalty for one in (series, safe))
         releases.append(
             {
                 "release": release.number,
@@ -93,10 +101,10 @@ def _told(series: Series, safe: Series, folder: Path) -> dict[str, Any]:
                 "groups": release.manifest["groups"],
                 "came": changes["arrived"] + changes["returned"],
                 "gone": changes["gone"],
-                "information_loss": penalty.total if penalty else 0.0,
+                "information_loss": _penalty(series, number),
                 "exposed": row["exposed"],
                 "protected_exposed": still_exposed[number - 1],
-                "protected_information_loss": safe_penalty.total if safe_penalty else 0.0,
+                "protected_information_loss": _penalty(safe, number),
                 "counterfeits": safe.release(number).summary["counterfeits"],
             }
         )

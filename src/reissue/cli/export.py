@@ -20,7 +20,8 @@ def export(
 ) -> None:
     """Copy the public tables and the public record of a release to a folder, as CSV or Parquet.
 
-    Parquet files are copied byte for byte, so the hashes in release.json hold for the copies too.
+    Parquet files are copied byte for byte, so the hashes in release.json hold for the copies too. In CSV a set of
+    values is written as {a,b,c}.
 
     Example:
 
@@ -29,6 +30,7 @@ def export(
     from reissue.cli.selecting import chosen, note_unless_continued
     from reissue.errors import ParameterError, StorageError
     from reissue.publishing.series import open as open_series
+    from reissue.tables.set_texts import without_lists
 
     if target.resolve().is_relative_to(series.resolve()):
         raise ParameterError(f"'{target}' lies inside the series.", hint="export to a folder outside it.")
@@ -39,7 +41,7 @@ def export(
         files = {path.name: path.read_bytes() for path in sorted(release.folder.iterdir())}
     if format == "csv":
         record = files["release.json"]
-        files = {f"{name}.csv": frame.write_csv().encode() for name, frame in tables.items()}
+        files = {f"{name}.csv": without_lists(frame).write_csv().encode() for name, frame in tables.items()}
         files["release.json"] = record
     taken = [name for name in files if (target / name).exists()]
     if taken and not force:

@@ -64,9 +64,20 @@ def log(
         summary: Any = record.summary
         moved = (None, None, None) if record.lost else _moved(summary["changes"])
         when = f"{record.time:%Y-%m-%d %H:%M}"
-        rows.append((record.number, when, summary["method"], summary["rows"], summary["groups"], *moved))
-    columns = ("no.", "time (UTC)", "method", "rows", "groups", "came", "gone", "changed")
+        groups = None if "design" in record.manifest else summary["groups"]
+        rows.append((record.number, when, summary["method"], summary["rows"], groups, *moved))
+    columns = ["no.", "time (UTC)", "method", "rows", "groups", "came", "gone", "changed"]
+    if rows and all(row[4] is None for row in rows):
+        columns.remove("groups")
+        rows = [(*row[:4], *row[5:]) for row in rows]
     print_table(f"Releases of {series}", columns, rows, left=(1, 2))
+    if sets := [(r.number, *_sets(r.summary)) for r in releases if "sets_drawn" in r.summary]:
+        print_table(
+            "Sets of values, one of each true (private)",
+            ("no.", "values in a set", "regions", "new sets", "kept", "of values", "these change"),
+            sets,
+            left=(1, 6),
+        )
     if seeded := [str(r.number) for r in releases if _seeded(r.summary)]:
         say(
             f"made with a given seed, as for a rehearsal or a test: {', '.join(seeded)}",
@@ -113,6 +124,23 @@ def _moved(changes: dict[str, int]) -> tuple[int, int, int]:
     """How many people came, went and changed."""
     came, changed = changes["arrived"] + changes["returned"], changes["changed_quasi"] + changes["changed_value"]
     return came, changes["gone"], changed
+
+
+def _sets(summary: Any) -> tuple[object, ...]:
+    """How many values sets have, in how many regions; how many are new and kept; what they are made of."""
+    from reissue.model.change import change_in_words
+    from reissue.model.release import values_in_words
+
+    design, regions = summary["design"], summary["groups"]
+    size = values_in_words(design).removesuffix(" values")
+    drawn = summary["sets_drawn"], summary["sets_kept"]
+    return (
+        size,
+        regions if regions < summary["rows"] else None,
+        *drawn,
+        design["values"],
+        change_in_words(design["change"]),
+    )
 
 
 def _seeded(summary: Any) -> bool:

@@ -128,8 +128,10 @@ def print_table(
 
 
 def print_rows(title: str, frame: pl.DataFrame) -> None:
-    """Print rows of a public table just as they stand there."""
-    rows = [["" if cell is None else str(cell) for cell in row] for row in frame.iter_rows()]
+    """Print rows of a public table just as they stand there; sets of values as `{a,b,c}`."""
+    from reissue.tables.set_texts import without_lists
+
+    rows = [["" if cell is None else str(cell) for cell in row] for row in without_lists(frame).iter_rows()]
     print_table(title, frame.columns, rows, left=range(frame.width))
 
 
@@ -144,6 +146,21 @@ def cell_text(cell: object) -> str:
     if isinstance(cell, float):
         return f"{cell:,.4g}" if abs(cell) < 1e6 else f"{cell:,.0f}"
     return str(cell)
+
+
+def design_rows(design: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What the record says of how sets were drawn, in words, a row each."""
+    from reissue.model.change import change_in_words
+
+    slots, most = design["slots"], design["most_slots"]
+    frequent = "one, as of every other" if most == 1 else f"up to {most} of {slots}"
+    return [
+        ("values that sets are made of", f"{design['values']:,}"),
+        ("largest share of a value", f"{design['largest_share']:.1%}"),
+        ("slots of a frequent value", frequent),
+        ("how values change", change_in_words(design["change"])),
+        *([("places in a set", "lives: each goes on in the next release")] if design["linked"] else []),
+    ]
 
 
 @contextmanager

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, SeriesFolder, ShowValues, print_json, print_rows, print_table, say, stages, warn
+from reissue.cli.output import (
+    AsJson,
+    SeriesFolder,
+    ShowValues,
+    design_rows,
+    print_json,
+    print_rows,
+    print_table,
+    say,
+    stages,
+    warn,
+)
 
 if TYPE_CHECKING:
     from reissue.publishing.draft import Draft
@@ -112,8 +123,7 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
         ("counterfeits", summary["counterfeits"]),
         *([("values replaced", summary["replaced"])] if summary["replaced"] else []),
         ("people withheld", sum(held["people"] for held in summary["held_back"].values())),
-        ("groups", summary["groups"]),
-        ("rows in a group", _sizes(summary)),
+        *_together(summary),
     ]
     rows += [(name.replace("_", " "), summary["changes"][name]) for name in CHANGES]
     print_table(title, ("", ""), rows, left=(0, 1))
@@ -140,8 +150,21 @@ def _show_gate(gate: dict[str, Any]) -> None:
         say(gate["override"], heading="gate overridden ", style="red")
 
 
-def _sizes(summary: dict[str, Any]) -> str:
-    return f"{summary['smallest_group']:,} to {summary['largest_group']:,}, {summary['average_group']:,.1f} on average"
+def _together(summary: dict[str, Any]) -> list[tuple[str, object]]:
+    """What hides people: groups, or sets of values."""
+    from reissue.model.release import values_in_words
+
+    if "design" not in summary:
+        sizes = f"{summary['smallest_group']:,} to {summary['largest_group']:,}"
+        groups = ("groups", summary["groups"])
+        return [groups, ("rows in a group", f"{sizes}, {summary['average_group']:,.1f} on average")]
+    return [
+        *([("regions", summary["groups"])] if summary["groups"] < summary["rows"] else []),
+        ("each row", f"{values_in_words(summary['design'])} of which one is true"),
+        ("new sets", summary["sets_drawn"]),
+        ("sets that moved on" if summary["design"]["linked"] else "sets kept", summary["sets_kept"]),
+        *design_rows(summary["design"]),
+    ]
 
 
 def _show_rows(made: Draft, as_json: bool) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_rows, print_table, say
+from reissue.cli.output import AsJson, Number, SeriesFolder, design_rows, print_json, print_rows, print_table, say
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +26,9 @@ def show(
     roles: Annotated[
         bool, typer.Option("--roles", help="Private: who is holder, heir, decoy or buddy for a permanent value.")
     ] = False,
+    alternatives: Annotated[
+        bool, typer.Option("--alternatives", help="Private: who was published with which values, one of them true.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what a release told the public: its record and the first rows of its tables.
@@ -38,8 +42,12 @@ def show(
       reissue show clinic 1 --replaced
 
       reissue show clinic --roles
+
+      reissue show clinic 2 --alternatives
     """
     from reissue.cli.selecting import chosen, note_unless_continued
+    from reissue.errors import ParameterError
+    from reissue.model.release import values_in_words
     from reissue.publishing.series import open as open_series
 
     with open_series(series) as opened:
@@ -55,6 +63,16 @@ def show(
         if roles:
             people = private.roles(release.number)
             _show_private(people, "given a role in", release.number, as_json, name="roles")
+            return
+        if alternatives:
+            if "design" not in release.manifest:
+                raise ParameterError(
+                    f"Release {release.number} has no sets of values: it is {release.manifest['form']}.",
+                    hint="for releases of the method Alternatives; `reissue show` alone shows the tables.",
+                )
+            people = private.members(release.number)
+            what = f"published with {values_in_words(release.manifest['design'])} of which one is true in"
+            _show_private(people, what, release.number, as_json, name="alternatives")
             return
         tables = release.tables
     if as_json:
@@ -72,12 +90,26 @@ def show(
         *(("warning", warning) for warning in manifest.get("warnings", [])),
         ("guarantees", "; ".join(manifest["guarantees"]) or "none"),
         ("rows", manifest["rows"]),
-        ("groups", manifest["groups"]),
+        *_together(manifest),
         ("files", str(release.folder)),
     ]
     print_table(f"Release {release.number}", ("", ""), facts, left=(0, 1))
-    for name, frame in tables.items():
+    # What describes how sets were drawn comes after them.
+    for name, frame in sorted(tables.items(), key=lambda one: one[0] in ("design", "combinations")):
         print_rows(f"{name}: the first {min(rows, frame.height)} of {frame.height:,} rows", frame.head(rows))
+
+
+def _together(manifest: Mapping[str, Any]) -> list[tuple[str, object]]:
+    """What hides people: groups, or sets of values."""
+    from reissue.model.release import values_in_words
+
+    if "design" not in manifest:
+        return [("groups", manifest["groups"])]
+    return [
+        *([("regions", manifest["groups"])] if manifest["groups"] < manifest["rows"] else []),
+        ("each row", f"{values_in_words(manifest['design'])} of which one is true"),
+        *design_rows(manifest["design"]),
+    ]
 
 
 def _show_private(people: pl.DataFrame, what: str, number: int, as_json: bool, *, name: str) -> None:

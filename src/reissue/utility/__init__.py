@@ -4,6 +4,7 @@
 - How large the groups are: `discernibility`, `average_class_size`, `normalised_class_size`.
 - How far off an analyst's counts are: `query_error` with a `Workload`.
 - All of it at once: `measure`, which gives a `Utility`.
+- Of sets of values: how exactly shares can be estimated, and the error of counts: `measure_sets`, a `SetUtility`.
 
 Everything here looks at the private table, so that it can compare; figures are averages and totals, but
 `QueryError.queries` holds exact counts and stays on the private side.
@@ -21,12 +22,16 @@ from reissue.utility.loss import (
 )
 from reissue.utility.measuring import Utility, measure
 from reissue.utility.queries import QueryError, query_error
+from reissue.utility.set_measuring import SetUtility, measure_sets
+from reissue.utility.set_queries import SetQueryError
 from reissue.utility.workload import Workload
 
 __all__ = [
     "CertaintyPenalty",
     "InformationLoss",
     "QueryError",
+    "SetQueryError",
+    "SetUtility",
     "Utility",
     "Workload",
     "average_class_size",
@@ -35,6 +40,7 @@ __all__ = [
     "distortion",
     "information_loss",
     "measure",
+    "measure_sets",
     "normalised_class_size",
     "query_error",
 ]

@@ -168,6 +168,19 @@ def change_of(given: object) -> Change:
     )
 
 
+def as_written(change: Change) -> object:
+    """The change as a policy file has it: what `change_of` takes."""
+    match change:
+        case Renewal(rate):
+            return rate
+        case Rates(table):
+            return dict(table)
+        case Transitions(table):
+            return {label: dict(row) for label, row in table.items()}
+        case _:
+            return None
+
+
 def change_from_dict(stored: Mapping[str, Any]) -> Change:
     """The change that `to_dict` wrote."""
     match stored:

@@ -33,7 +33,7 @@ from reissue.errors import ParameterError, count_of
 from reissue.guarantees.base import SeriesGuarantee, Verdict
 from reissue.guarantees.series.judging_sets import ERROR, Found, Promised, judge
 from reissue.guarantees.series.last_sets import LAST, LastSets
-from reissue.model.change import Change, Rates, Renewal, Transitions, change_of
+from reissue.model.change import Change, Rates, Renewal, Transitions, as_written, change_of
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
 from reissue.model.promise import Bounds, one_in
@@ -88,7 +88,7 @@ class OneAmong(SeriesGuarantee):
         if self.epsilon is not None:
             check.real("epsilon", above=0)
         check.finish()
-        check.replace("change", _plain(change_of(self.change)))
+        check.replace("change", as_written(change_of(self.change)))
 
     def __hash__(self) -> int:
         return hash((self.name, self.m, self.limit, self.harmless, self.permanent, self.epsilon))
@@ -238,19 +238,6 @@ class OneAmong(SeriesGuarantee):
             groups=sets,
             explanation=told,
         )
-
-
-def _plain(change: Change) -> object:
-    """As it stands in a policy file."""
-    match change:
-        case Renewal(rate):
-            return rate
-        case Rates(table):
-            return dict(table)
-        case Transitions(table):
-            return {label: dict(row) for label, row in table.items()}
-        case _:
-            return None
 
 
 def _said(change: Change) -> str:

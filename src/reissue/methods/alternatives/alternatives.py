@@ -42,7 +42,7 @@ from reissue.methods.alternatives.book import BOOK, Book
 from reissue.methods.alternatives.kept_sets import SETS, KeptSets
 from reissue.methods.alternatives.reference import OTHERS, Reference
 from reissue.methods.base import Method, Takes
-from reissue.model.change import Change, Rates, Renewal, Static, Transitions, change_of
+from reissue.model.change import Change, Rates, Renewal, Static, Transitions, as_written, change_of
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
@@ -129,7 +129,7 @@ class Alternatives(Method):
                     validation.wrong(name, f'a probability from 1/{self.m} to 1, such as "1/2"')
                     break
         validation.finish()
-        object.__setattr__(self, "change", _plain_change(change_of(self.change)))
+        object.__setattr__(self, "change", as_written(change_of(self.change)))
 
     def __hash__(self) -> int:
         return hash((self.name, self.m, self.given, self.harmless))
@@ -679,16 +679,3 @@ def _are_shares(given: object) -> bool:
     return (
         numbers and all(isinstance(label, str) for label in given) and all(0 < one < np.inf for one in given.values())
     )
-
-
-def _plain_change(change: Change) -> object:
-    """As it stands in a policy file."""
-    match change:
-        case Renewal(rate):
-            return rate
-        case Rates(table):
-            return dict(table)
-        case Transitions(table):
-            return {label: dict(row) for label, row in table.items()}
-        case _:
-            return None

@@ -76,7 +76,7 @@ def given(shares: Mapping[object, float], values: Column) -> Reference:
     # A policy file has text only; a number is meant by how it is written.
     named = {texts.get(str(label), label): share for label, share in shares.items()}
     order = [name for name in known if name in named]
-    rest = sorted((name for name in named if name not in set(order) and name != OTHERS), key=str)
+    rest = sorted(({*named} - {*order, OTHERS}), key=str)
     own = [*order, *rest]
     if order == sorted(order, key=str):  # labels in no order of their own
         own.sort(key=str)

@@ -400,7 +400,8 @@ class Alternatives(Method):
         if book.merged:
             others = book.designs.labels.index(OTHERS)
             people = int(np.count_nonzero(sets.own == others))
-            found.append(f"{count_of(people, 'person has', 'people have')} a rare value, published as '{OTHERS}'")
+            if people:
+                found.append(f"{count_of(people, 'person has', 'people have')} a rare value, published as '{OTHERS}'")
         return tuple(found)
 
 

@@ -6,7 +6,7 @@ import random
 from collections import defaultdict
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import combinations, pairwise
+from itertools import combinations, combinations_with_replacement, pairwise
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,13 @@ from set_tracking import TableChain, linked_posterior, static_emission, tracked
 from reissue.errors import InternalError, ParameterError
 from reissue.reasoning.alternatives.linking import (
     check_chain,
+    crowding,
     feasible,
     largest_m,
     moved_lives,
     possible,
     powers,
+    widened,
 )
 
 Edges = dict[tuple[int, int], Fraction]
@@ -141,7 +143,7 @@ def test_all_lives_are_equally_likely(seed: int) -> None:
 # The compiled one
 
 
-def compiled_law(table: Any, lives: Lives, true: int, to: int, count: int) -> dict[Lives, float]:
+def compiled_law(table: Any, slots: Any, lives: Lives, true: int, to: int, count: int) -> dict[Lives, float]:
     """What comes of evenly spaced words: every branch is an interval of them, so that its share is nearly exact."""
     spaced = ((np.arange(count, dtype=np.uint64) * np.uint64(2**64 // count)) + np.uint64(2**63 // count))[:, None]
 
@@ -150,7 +152,7 @@ def compiled_law(table: Any, lives: Lives, true: int, to: int, count: int) -> di
 
     people = np.tile(np.array(lives), (count, 1))
     every = np.zeros(count, np.int64)
-    after = moved_lives(people, every + true, every + to, table[None], every, words)
+    after = moved_lives(people, every + true, every + to, table[None], every, slots, words)
     found, counts = np.unique(after, axis=0, return_counts=True)
     return {tuple(row): number / count for row, number in zip(found.tolist(), counts.tolist(), strict=True)}
 
@@ -164,14 +166,14 @@ def test_compiled_moves(seed: int) -> None:
     table = np.array(random_table(rng, values), dtype=float)
     if seed % 3 == 0:
         table = np.array(scaled_table([Fraction(rng.randint(1, 9), 10) for _ in range(values)]), dtype=float)
-    lives = tuple(rng.sample(range(values), m))
+    slots, lives = [1] * values, tuple(rng.sample(range(values), m))
     count = sized(1 << 13, 1 << 17)
     joint: list[dict[Lives, float]] = []
     for true in range(m):
         law: dict[Lives, float] = defaultdict(float)
         for to in range(values):
             if table[lives[true], to] > 0:
-                for after, share in compiled_law(table, lives, true, to, count).items():
+                for after, share in compiled_law(table, np.array(slots), lives, true, to, count).items():
                     assert after[true] == to
                     assert len(set(after)) == m
                     law[after] += table[lives[true], to] * share
@@ -190,7 +192,7 @@ def test_many_values_and_more_words() -> None:
     size, m, people = 40, 5, 4000
     rates, law = rng.uniform(0.3, 0.4, size), rng.dirichlet(np.full(size, 5.0))
     table = np.diag(1 - rates) + rates[:, None] * law
-    check_chain(table, law, m)
+    check_chain(table, law, np.ones(size, np.int64), m)
     lives = np.argsort(rng.random((people, size)), axis=1)[:, :m]
     true, which = rng.integers(0, m, people), rng.integers(1, 3, people)
     tables = powers(table, 2)
@@ -204,25 +206,31 @@ def test_many_values_and_more_words() -> None:
         asked.append(rows.size)
         return drawn[rows, round_ : round_ + 1]
 
-    after = moved_lives(lives, true, to, tables, which, words)
+    after = moved_lives(lives, true, to, tables, which, np.ones(size, np.int64), words)
     assert len(asked) > 1
     assert asked == sorted(asked, reverse=True)
     assert (after[np.arange(people), true] == to).all()
     assert (np.diff(np.sort(after, axis=1), axis=1) > 0).all()
-    assert (after == moved_lives(lives, true, to, tables, which, lambda rows, _: drawn[rows])).all()
+    assert (
+        after == moved_lives(lives, true, to, tables, which, np.ones(size, np.int64), lambda rows, _: drawn[rows])
+    ).all()
     expected = tables[which[:, None], lives].sum(axis=(0, 1))
     assert (np.abs(np.bincount(after.ravel(), minlength=size) - expected) < 5 * np.sqrt(expected)).all()
 
 
 def test_moves_that_cannot_be() -> None:
     table = np.array([[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 0, 1.0]])
-    one = np.zeros(1, np.int64)
+    one, few = np.zeros(1, np.int64), np.ones(3, np.int64)
     assert possible(np.array([0, 0]), np.array([1, 2]), table[None], np.zeros(2, np.int64)).tolist() == [True, False]
     with pytest.raises(InternalError, match="as the declared chain does not"):
-        moved_lives(np.array([[0, 1]]), one, one + 2, table[None], one, lambda rows, _: np.zeros((1, 4), np.uint64))
+        moved_lives(
+            np.array([[0, 1]]), one, one + 2, table[None], one, few, lambda rows, _: np.zeros((1, 4), np.uint64)
+        )
     crowd = np.array([[0.2, 0.8], [0.0, 1.0]])
     with pytest.raises(InternalError, match="check_chain"):
-        moved_lives(np.array([[0, 1]]), one, one + 1, crowd[None], one, lambda rows, _: np.zeros((1, 4), np.uint64))
+        moved_lives(
+            np.array([[0, 1]]), one, one + 1, crowd[None], one, few, lambda rows, _: np.zeros((1, 4), np.uint64)
+        )
 
 
 # Which chains can be
@@ -241,13 +249,13 @@ def test_what_is_feasible(seed: int) -> None:
     for m in range(1, values + 1):
         sets = np.array(list(combinations(range(values), m)))
         expected = [bool((table[list(chosen)].sum(axis=0) <= 1 + 1e-11).all()) for chosen in sets]
-        assert feasible(table, sets).tolist() == expected
+        assert feasible(table, sets, np.ones(values, np.int64)).tolist() == expected
         fits[m] = all(expected)
         if all(expected):
-            check_chain(table, np.full(values, 1 / values), m)
+            check_chain(table, np.full(values, 1 / values), np.ones(values, np.int64), m)
         else:
             with pytest.raises(ParameterError, match=f"With m = {m}"):
-                check_chain(table, np.full(values, 1 / values), m)
+                check_chain(table, np.full(values, 1 / values), np.ones(values, np.int64), m)
     assert largest_m(table) == max(m for m in fits if all(fits[k] for k in range(1, m + 1)))
 
 
@@ -258,7 +266,7 @@ def test_feasible_is_when_a_law_exists() -> None:
         one, other = rng.dirichlet(np.full(4, 0.6), 2)
         # By Hall, what values A of one life can go with is everything, or everything but the value if A has just one.
         exists = all(one[v] <= 1 - other[v] + 1e-12 for v in range(4))
-        assert feasible(np.stack([one, other]), np.array([[0, 1]]))[0] == exists
+        assert feasible(np.stack([one, other]), np.array([[0, 1]]), np.ones(4, np.int64))[0] == exists
 
 
 def test_rates_by_value_as_the_page_says() -> None:
@@ -270,7 +278,7 @@ def test_rates_by_value_as_the_page_says() -> None:
         for chosen in combinations(range(5), 3):
             total = rates[list(chosen)].sum()
             expected = all(law[v] * total <= (rates[v] if v in chosen else 1) for v in range(5))
-            assert feasible(table, np.array([chosen]))[0] == expected
+            assert feasible(table, np.array([chosen]), np.ones(5, np.int64))[0] == expected
     rates[0] = 0
     assert largest_m(np.diag(1 - rates) + rates[:, None] * law) == 1
     assert largest_m(np.diag(1 - rates) + rates[:, None] * rates / rates.sum()) == 5
@@ -279,7 +287,113 @@ def test_rates_by_value_as_the_page_says() -> None:
 def test_values_without_a_share_that_are_moved_to_count() -> None:
     table = np.array([[0.5, 0.5, 0, 0], [0.2, 0.2, 0.6, 0], [0, 0, 1, 0], [0, 0, 1, 0]])
     with pytest.raises(ParameterError, match=r"1 value of 3 .*\n?.*"):
-        check_chain(table, np.array([0.5, 0.5, 0, 0]), 2)
+        check_chain(table, np.array([0.5, 0.5, 0, 0]), np.ones(4, np.int64), 2)
+
+
+# Values with several slots: several lives may be at one value
+
+
+def crowds(slots: Sequence[int], m: int) -> list[Lives]:
+    """Every multiset of m values with no more of one than it has slots."""
+    every = combinations_with_replacement(range(len(slots)), m)
+    return [chosen for chosen in every if all(chosen.count(v) <= slots[v] for v in chosen)]
+
+
+def table_with_room(rng: random.Random, values: int, m: int) -> tuple[list[list[Fraction]], list[int]]:
+    """A random chain, and the fewest slots that let every multiset move on; some value has several."""
+    while True:
+        weights = [[rng.randint(0, 4) + 6 * (v == u) * rng.randint(0, 1) for u in range(values)] for v in range(values)]
+        if not all(map(any, weights)):
+            continue
+        table = [[Fraction(x, sum(row)) for x in row] for row in weights]
+        slots = widened(np.array(table, dtype=float), np.ones(values, np.int64), m, np.full(values, m)).tolist()
+        if 1 < max(slots) < m or (m == 2 and max(slots) == 2):
+            return table, slots
+
+
+@pytest.mark.parametrize("seed", seeds(20, 300))
+def test_crowding_is_the_largest_sum(seed: int) -> None:
+    """Against every multiset; and with one slot fewer for a value that was widened, some set cannot move on."""
+    rng = random.Random(seed)
+    values, m = rng.randint(3, 5), rng.randint(2, 4)
+    table, slots = table_with_room(rng, values, m)
+    numbers = np.array(table, dtype=float)
+    own = [rng.randint(1, m) for _ in range(values)]
+    for asked in (own, slots):
+        sums = [[sum(table[x][v] for x in chosen) for v in range(values)] for chosen in crowds(asked, m)]
+        largest = [max(column) for column in zip(*sums, strict=True)]
+        assert crowding(numbers, np.array(asked), m) == pytest.approx([float(one) for one in largest], abs=1e-12)
+    check_chain(numbers, np.full(values, 1 / values), np.array(slots), m)
+    assert feasible(numbers, np.array(crowds(slots, m)), np.array(slots)).all()
+    fewer = [k - (k == max(slots)) for k in slots]
+    if not crowds(fewer, m):
+        return
+    assert not feasible(numbers, np.array(crowds(fewer, m)), np.array(fewer)).all()
+    with pytest.raises(ParameterError, match="more lives must go than it has slots"):
+        check_chain(numbers, np.full(values, 1 / values), np.array(fewer), m)
+
+
+@pytest.mark.parametrize("seed", seeds(12, 150))
+def test_lives_at_one_value(seed: int) -> None:
+    """Three releases with fractions: the value has (its lives)/m at each time, given all lives; by brute force over
+    which life is true, drawn anew among those at the true value."""
+    rng = random.Random(seed)
+    values, m = 3, rng.randint(2, 3)
+    table, slots = table_with_room(rng, values, m)
+    starts = [chosen for chosen in crowds(slots, m) if all(chosen.count(v) == slots[v] for v in chosen)] or crowds(
+        slots, m
+    )
+    design = {chosen: Fraction(rng.randint(1, 4)) for chosen in starts}
+    total = sum(design.values())
+    # Whoever has v gets S with P(S) times its places of v, so that every place of S is true with 1/m.
+    courses: dict[Any, Fraction] = defaultdict(Fraction)
+    for chosen, weight in design.items():
+        for v in chosen:
+            courses[((chosen,), (v,))] += weight / total / m
+    for _ in range(2):
+        following: dict[Any, Fraction] = defaultdict(Fraction)
+        for (lives, course), chance in courses.items():
+            edges, last = edges_of(table, lives[-1]), course[-1]
+            places = [at for at, v in enumerate(lives[-1]) if v == last]
+            for u, move in enumerate(table[last]):
+                for true in places if move else []:
+                    for after, more in rounded(edges, (true, u), seed).items():
+                        assert all(after.count(v) <= slots[v] for v in after)
+                        following[((*lives, after), (*course, u))] += chance * move * more / len(places)
+        courses = following
+    assert sum(courses.values()) == 1
+    for lives in {lives for lives, _ in courses}:
+        whole = sum(chance for (those, _), chance in courses.items() if those == lives)
+        for time, there in enumerate(lives):
+            for v in set(there):
+                mine = sum(p for (those, course), p in courses.items() if those == lives and course[time] == v)
+                assert mine / whole == Fraction(there.count(v), m)
+
+
+@pytest.mark.parametrize("seed", seeds(12, 200))
+def test_compiled_moves_to_values_with_room(seed: int) -> None:
+    """Marginals T, at most the slots at a value, and the same joint law whichever life is true."""
+    rng = random.Random(1000 + seed)
+    values, m = rng.randint(3, 6), rng.randint(2, 4)
+    exact, slots = table_with_room(rng, values, m)
+    table = np.array(exact, dtype=float)
+    lives = rng.choice(crowds(slots, m))
+    count = sized(1 << 13, 1 << 17)
+    joint: list[dict[Lives, float]] = []
+    for true in range(m):
+        law: dict[Lives, float] = defaultdict(float)
+        for to in np.flatnonzero(table[lives[true]]).tolist():
+            for after, share in compiled_law(table, np.array(slots), lives, true, to, count).items():
+                assert after[true] == to
+                assert all(after.count(v) <= slots[v] for v in after)
+                law[after] += table[lives[true], to] * share
+        joint.append(law)
+    near = 100 / count
+    for law in joint[1:]:
+        assert all(abs(law.get(after, 0) - joint[0].get(after, 0)) < near for after in {*law, *joint[0]})
+    for row, v in enumerate(lives):
+        for u in range(values):
+            assert abs(sum(share for after, share in joint[0].items() if after[row] == u) - table[v, u]) < near
 
 
 # What is known of lives

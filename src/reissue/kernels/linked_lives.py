@@ -1,13 +1,15 @@
-"""The compiled part of linked lives: m values move together, all different, given how the true one moves.
+"""The compiled part of linked lives: m values move together, few of them to one value, given how the true one moves.
 
 Dependent rounding in a bipartite graph (Gandhi, Khuller, Parthasarathy & Srinivasan, Dependent rounding and its
 applications to approximation algorithms, Journal of the ACM 53 (2006) 324-360): lives are rows, values are columns, and
 an edge begins at T(x_i, v). Along a cycle, or a path between two columns with one open edge each, every second edge
 goes up and every other one down until one of them is 0 or 1. Which of the two ways has the chance that keeps every edge
-what it was on average. Rows keep their sum of 1, and columns stay at most 1.
+what it was on average. Rows keep their sum of 1, and a column whose sum is s ends at s rounded down or up: so at most
+as many lives go to a value as it has room for, if s is no more than that.
 
 Columns that together come to at most 1 are first put into one bin: at most one life then goes there, so that it can
-choose among them by itself. That leaves little more than m columns, whatever the number of values.
+choose among them by itself. That leaves little more than m columns, whatever the number of values. A column that comes
+to more than 1 has a bin to itself.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ DUST = 1e-11
 ENOUGH = np.uint64(1) << np.uint64(48)
 """A draw has at least so many equally likely outcomes left when it decides something."""
 DONE, SHORT, IMPOSSIBLE, TIGHT = range(4)
-"""How it ended: moved; more words are needed; the true life cannot move like this; its values cannot all differ."""
+"""How it ended: moved; more words are needed; the true life cannot move like this; a life has nowhere to go."""
 
 
 @inner
@@ -69,7 +71,7 @@ def _close(row: int, column: int, open_edges: Any, place: Any, counts: Any, degr
 
 @inner
 def _settle(
-    row: int, column: int, edges: Any, open_edges: Any, place: Any, counts: Any, degree: Any, moved: Any
+    row: int, column: int, edges: Any, room: Any, open_edges: Any, place: Any, counts: Any, degree: Any, moved: Any
 ) -> None:
     """Close an edge that has come to 0 or 1, with whatever follows from it for its row and column."""
     if place[row, column] < 0:
@@ -82,6 +84,8 @@ def _settle(
         moved[row] = column
         while counts[row] > 0:
             _close(row, open_edges[row, 0], open_edges, place, counts, degree)
+        if room[column] > 1 + DUST:
+            return  # others may go there as well
         for other in range(counts.size):
             if place[other, column] >= 0:
                 edges[other, column] = 0.0
@@ -229,7 +233,7 @@ def _round(
             for row in range(m):
                 if moved[row] < 0 and counts[row] == 1:
                     settled = False
-                    _settle(row, open_edges[row, 0], edges, open_edges, place, lives, degree, moved)
+                    _settle(row, open_edges[row, 0], edges, room, open_edges, place, lives, degree, moved)
         while current < m and counts[current] == 0:
             if moved[current] < 0:
                 return TIGHT
@@ -279,8 +283,8 @@ def _round(
             edges[rows[at], columns[at + 1]] -= change
         for at in range(first, length):
             entered = columns[at] if at > first else enters
-            _settle(rows[at], entered, edges, open_edges, place, lives, degree, moved)
-            _settle(rows[at], columns[at + 1], edges, open_edges, place, lives, degree, moved)
+            _settle(rows[at], entered, edges, room, open_edges, place, lives, degree, moved)
+            _settle(rows[at], columns[at + 1], edges, room, open_edges, place, lives, degree, moved)
 
 
 @kernel

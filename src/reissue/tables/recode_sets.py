@@ -94,10 +94,10 @@ def _order(keys: list[npt.NDArray[np.integer]]) -> Ints:
 
 
 def listed(codes: npt.NDArray[np.unsignedinteger], designs: SetDesigns) -> pl.Series:
-    """Sets as lists of values; one that takes several slots stands once."""
+    """Sets as lists of values; one that takes several slots stands once, but for lives, which have a place each."""
     flat = codes.ravel()
     values = values_of(flat, designs.labels)
-    if any(int(design.slots.max()) > 1 for design in designs.designs):
+    if not designs.linked and any(int(design.slots.max()) > 1 for design in designs.designs):
         again = np.zeros(codes.shape, dtype=np.bool_)
         again[:, 1:] = codes[:, 1:] == codes[:, :-1]
         values = values.set(pl.Series(again.ravel()), None)

@@ -80,9 +80,9 @@ def read_sets(table: pl.DataFrame, designs: SetDesigns, sensitive: str) -> tuple
     for at, (one, places) in enumerate(zip(designs.designs, designs.places, strict=True)):
         slots[at, places] = one.slots
     of_row = np.zeros(table.height, dtype=np.int64) if design is None else design
-    if int(slots.max()) > 1 or (lengths != designs.m).any():
+    if not designs.linked and (int(slots.max()) > 1 or (lengths != designs.m).any()):
         flat = np.repeat(flat, slots[np.repeat(of_row, lengths), flat])
-    if flat.size != table.height * designs.m:
+    if flat.size != table.height * designs.m or (designs.linked and (lengths != designs.m).any()):
         raise SeriesDamaged("A public table of sets does not have as many slots in each row as its record says.")
     return flat.astype(dtype).reshape(table.height, designs.m), of_row
 

@@ -50,6 +50,8 @@ class Followed:
     """By person: whether they were too many to work out."""
     tied: Bools | None = None
     """By person: whether others of their household count."""
+    taken: Ints | None = None
+    """(rows, width): how many slots each value takes, where that is not what its design says: lives at one value."""
 
     def __repr__(self) -> str:
         return f"Followed({self.histories.people.size:,} people)"
@@ -57,6 +59,8 @@ class Followed:
     @cached_property
     def slots(self) -> Ints:
         """(rows, width): how many slots each value takes."""
+        if self.taken is not None:
+            return self.taken
         if (self.histories.slots == 1).all():
             return np.broadcast_to(np.int64(1), self.histories.codes.shape)
         return np.asarray(self.histories.slots[self.histories.design[:, None], self.histories.codes])

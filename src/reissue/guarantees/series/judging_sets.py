@@ -15,6 +15,7 @@ from reissue.guarantees.series.set_draws import PAIRED, Drawn, repeated, unlikel
 from reissue.guarantees.series.set_forms import beyond, misshapen, unsound
 from reissue.guarantees.series.set_renewals import Returned, flipped, from_versions, impossible_moves
 from reissue.model.change import Change, Rates, Renewal, Static, Transitions, change_from_dict
+from reissue.model.design import Design
 from reissue.model.sets import PublishedSets, Sets
 from reissue.reasoning.alternatives.tail_bounds import allowed, surprise
 
@@ -145,6 +146,7 @@ class _Judging:
         if self._permanent.any():
             carried = np.zeros(sound.size, dtype=np.bool_)
             carried[self._again] = self._marks[self._again] != self._before.mark[self._row]
+        moved = self._place >= 0 if self._designs.linked else None
         for at, rows in self._by_design(sound):
             broken, wrong = misshapen(
                 self._designs.designs[at],
@@ -153,6 +155,7 @@ class _Judging:
                 self._columns[:, rows],
                 linked=self._designs.linked,
                 carried=None if carried is None else carried[rows],
+                moved=None if moved is None else moved[rows],
             )
             for count, words in wrong:
                 self._note(count, f"{count_of(count, 'set')} {words}.")
@@ -295,7 +298,7 @@ class _Judging:
                 local = self._local(at)
                 columns, own = local[columns], local[own]
             if self._designs.linked:
-                self._order_of_lives(columns, own, ERROR / 10 / len(jobs))
+                self._order_of_lives(design, columns, own, ERROR / 10 / len(jobs))
                 marks = marks_of(columns, self._labels[places], ordered=False)
             found = unlikely(Drawn(design, columns, own, marks, self._labels[places]), ERROR / 2 / len(jobs))
             for words in found:
@@ -320,12 +323,13 @@ class _Judging:
         local[self._designs.places[at]] = np.arange(self._designs.places[at].size)
         return local
 
-    def _order_of_lives(self, columns: npt.NDArray[np.integer], own: Ints, error: float) -> None:
+    def _order_of_lives(self, design: Design, columns: npt.NDArray[np.integer], own: Ints, error: float) -> None:
         """Whether the true life comes first, or last, more often than others; ascending ones are judged by value."""
         if (columns[1:] > columns[:-1]).all():
             return
         seen = np.array([np.count_nonzero(column == own) for column in columns])
-        if surprise(seen, own.size, own.size / seen.size).max() > allowed(error, seen.size):
+        expected = float(design.slots[own].sum()) / design.m
+        if surprise(seen, own.size, expected).max() > allowed(error, seen.size):
             self._note(1, "The order of lives tells which is true.")
 
     def _repeats(self, back: Returned, same: Bools, same_design: Bools) -> list[str]:

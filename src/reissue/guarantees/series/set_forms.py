@@ -55,11 +55,19 @@ def beyond(designs: SetDesigns, used: list[int], limit: Fraction, harmless: Bool
 
 
 def misshapen(
-    design: Design, places: Ints, labels: int, columns: Columns, *, linked: bool, carried: Bools | None
+    design: Design,
+    places: Ints,
+    labels: int,
+    columns: Columns,
+    *,
+    linked: bool,
+    carried: Bools | None,
+    moved: Bools | None = None,
 ) -> tuple[Bools, list[tuple[int, str]]]:
     """Which sets do not have the form that their design says, and for each mistake how many and what it is.
 
     `carried`: sets that hold permanent values of those before. Beside these, others are drawn by other designs.
+    `moved`: lives that have moved on. These are at a value in as many slots at most as its design says.
     """
     count = columns.shape[1]
     local = np.full(labels + 1, -1, dtype=np.int64)
@@ -87,17 +95,20 @@ def misshapen(
         note(falling, "out of order: the order of values could tell which is true")
         if falling.any():
             columns = np.sort(columns, axis=0)
-    note(_wrong_slots(design, local, columns, carried), "with a value in more or fewer slots than its design says")
+    note(
+        _wrong_slots(design, local, columns, carried, moved), "with a value in more or fewer slots than its design says"
+    )
     if design.large.size:
         wrong = _unknown_combinations(design, local, columns)
-        note(
-            wrong if carried is None else wrong & ~carried, "with frequent values together that their design never has"
-        )
+        for other in (carried, moved):
+            wrong = wrong if other is None else wrong & ~other
+        note(wrong, "with frequent values together that their design never has")
     return broken, found
 
 
-def _wrong_slots(design: Design, local: Ints, columns: Columns, carried: Bools | None) -> Bools:
-    """Which sets, in ascending order, have a value in another number of slots than it takes."""
+def _wrong_slots(design: Design, local: Ints, columns: Columns, carried: Bools | None, moved: Bools | None) -> Bools:
+    """Which sets, in ascending order, have a value in another number of slots than it takes; lives that have moved on,
+    in more."""
     wrong = np.zeros(columns.shape[1], dtype=np.bool_)
     if int(design.slots.max()) == 1:
         for one, following in pairwise(columns):
@@ -108,6 +119,8 @@ def _wrong_slots(design: Design, local: Ints, columns: Columns, carried: Bools |
     for slot, column in enumerate(columns):
         ends = np.ones(run.size, dtype=np.bool_) if slot + 1 == len(columns) else columns[slot + 1] != column
         bad = ends & (run != takes[column])
+        if moved is not None:
+            bad &= ~(moved & (run < takes[column]))
         wrong |= bad if carried is None else bad & ~(carried & (run == 1))
         run = np.where(ends, 1, run + 1).astype(takes.dtype)
     return wrong

@@ -43,6 +43,7 @@ from reissue.methods.alternatives.kept_sets import SETS, KeptSets
 from reissue.methods.alternatives.reference import OTHERS, Reference
 from reissue.methods.base import Method, Takes
 from reissue.model.change import Change, Rates, Renewal, Static, Transitions, as_written, change_of
+from reissue.model.design import Design
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
@@ -53,7 +54,7 @@ from reissue.model.snapshot import Column, Delta, Snapshot, smallest_unsigned
 from reissue.reasoning.alternatives.designing import design_of
 from reissue.reasoning.alternatives.drawing import draw
 from reissue.reasoning.alternatives.keyed import MOST, Keyed, PersonalWords
-from reissue.reasoning.alternatives.linking import check_chain, moved_lives, possible, powers
+from reissue.reasoning.alternatives.linking import check_chain, moved_lives, possible, powers, widened
 from reissue.reasoning.alternatives.renewing import Gaps, carried_on, chosen_version, gaps
 
 CHANGED = "their value changed, and values are declared to be static"
@@ -61,7 +62,7 @@ MOVED = "their value moved as the table of change says nobody's does"
 CELL = "\0cell"
 OWN_COLUMNS = ("design", "version", "share", "slots", "combination", "probability")
 """Columns of the public tables that describe how sets were drawn."""
-SET, COIN, VERSION, CARRIED, CHOICE, MOVES, ORDER = range(1, 8)
+SET, COIN, VERSION, CARRIED, CHOICE, MOVES, ORDER, LIFE = range(1, 9)
 """What the random words of a row are for. The key is a new one for every release."""
 
 
@@ -328,24 +329,27 @@ class Alternatives(Method):
             local = {int(np.searchsorted(used, at)): slots for at, slots in limits.items() if row[at] > 0}
             others = shares.merged and bool(row[-1] > 0)
             allowed = self._with_limit(row[used], local, others=used.size - 1 if others else None)
-            designs.append(design_of(row[used] / row[used].sum(), self.m, allowed))
+            design = design_of(row[used] / row[used].sum(), self.m, allowed)
+            if isinstance(change_of(self.change), Rates | Transitions):
+                design = self._with_room(design, local, [str(shares.labels[at]) for at in used])
+            designs.append(design)
             places.append(used.astype(np.int64))
         return SetDesigns(shares.labels, tuple(designs), tuple(places), (1,) * len(designs), cells)
+
+    def _with_room(self, design: Design, own: dict[int, int], labels: list[str]) -> Design:
+        """The design with slots enough for lives that move by the table of change, as far as limits allow."""
+        table = change_of(self.change).matrix(labels, design.shares)
+        most = np.full(design.values, self._most_slots())
+        most[list(own)] = list(own.values())
+        slots = widened(table, design.slots, self.m, np.maximum(most, design.slots))
+        check_chain(table, design.shares, slots, self.m)
+        same = bool((slots == design.slots).all())
+        return design if same else design_of(design.shares, self.m, dict(enumerate(slots.tolist())))
 
     def _moving(self, designs: SetDesigns) -> SetDesigns:
         """The designs with the rule of change that the policy says."""
         change = change_of(self.change)
-        linked = isinstance(change, Rates | Transitions)
-        several = max(design.large.size for design in designs.designs)
-        if linked and several:
-            raise Infeasible(
-                f"{count_of(several, 'value takes', 'values take')} several slots, and lives that move by a table "
-                "cannot: every life has one value.",
-                hint="choose a smaller m, so that no value is more frequent than one in 2m - 1; or give one rate.",
-            )
-        if linked:
-            check_chain(_chain(change, designs), designs.designs[-1].shares, self.m)
-        return replace(designs, change=change.to_dict(), linked=linked)
+        return replace(designs, change=change.to_dict(), linked=isinstance(change, Rates | Transitions))
 
     def _slots(self, shares: Reference) -> dict[int, int]:
         """How many slots single values may take, by the policy."""
@@ -354,9 +358,13 @@ class Alternatives(Method):
         place = {str(label): at for at, label in enumerate(shares.labels)}
         return {place[name]: slots for name, slots in asked.items() if name in place}
 
+    def _most_slots(self) -> int:
+        """How many slots a value without a limit of its own may take."""
+        return 1 if self.limit is None else int(self.m * (probability_of(self.limit) or 0))
+
     def _with_limit(self, shares: Floats, own: dict[int, int], *, others: int | None) -> dict[int, int]:
         """Every frequent value with the slots that the limit allows; refused where it is too frequent for that."""
-        most = 1 if self.limit is None else int(self.m * (probability_of(self.limit) or 0))
+        most = self._most_slots()
         wanted = _usual_slots(shares, self.m)
         slots = dict.fromkeys(np.flatnonzero(wanted > most).tolist(), most) | own
         too_many = [at for at, limit in slots.items() if self.m * shares[at] > limit * (1 + 1e-12)]
@@ -529,10 +537,20 @@ class _Drawing:
                 "stays as it is for the whole series.",
             )
         going, lives = rows[can], codes[rows[can]].astype(np.int64)
-        true = np.argmax(lives == before[can][:, None], axis=1)
+        true = self._one_of(lives == before[can][:, None], going)
         words = self._words.of(going, MOVES, 4 * self._method.m)
-        codes[going] = moved_lives(lives, true, own[can], tables, steps[can], words)
+        codes[going] = moved_lives(lives, true, own[can], tables, steps[can], designs.designs[-1].slots, words)
         return withheld
+
+    def _one_of(self, marked: Bools, rows: Ints) -> Ints:
+        """For each row one of its marked places, drawn evenly: were it always the first, that one would be likelier."""
+        several = np.flatnonzero(marked.sum(axis=1) > 1)
+        place: Ints = np.argmax(marked, axis=1)
+        if several.size:
+            words = self._words.of(rows[several], LIFE, marked.shape[1])(np.arange(several.size), 0)
+            drawn = np.where(marked[several], words[:, : marked.shape[1]] >> np.uint64(1), np.uint64(0))
+            place[several] = np.argmax(drawn + marked[several], axis=1)
+        return place
 
     def _in_any_order(self, codes: SetCodes, rows: Ints) -> SetCodes:
         """The lives of each row in an order drawn at random: which is the true one must not show."""

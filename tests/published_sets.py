@@ -50,7 +50,9 @@ def view_of_sets(
             PublishedSets(
                 number=at + 1,
                 people=people,
-                codes=np.array([sorted(release[person]) for person in people], dtype=np.uint8),
+                codes=np.array(
+                    [release[person] if one.linked else sorted(release[person]) for person in people], dtype=np.uint8
+                ),
                 design=np.array([0 if design is None else design[at][person] for person in people], dtype=np.int64),
                 designs=one,
                 values=np.arange(len(one.labels)),

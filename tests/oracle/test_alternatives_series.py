@@ -91,6 +91,77 @@ def test_a_permanent_value_grows_as_the_page_says(tmp_path: Path, seed: int) -> 
     assert 1 / M < top <= caught(share, M, releases - 1) + 1e-9
 
 
+STICKY = 0.55 * np.eye(8) + 0.45 * np.array([0.5, 0.12, 0.1, 0.08, 0.06, 0.06, 0.05, 0.03])
+STICKY[0] = 0.2 * np.eye(8)[0] + 0.8 * np.array([0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1])
+
+
+def moving(seed: int, releases: int, people: int) -> list[pl.DataFrame]:
+    """People whose values move by a chain that is not at rest; they come, go and return."""
+    rng = np.random.default_rng(seed)
+    values = rng.choice(8, people, p=SHARES)
+    tables = []
+    for _ in range(releases):
+        here = np.flatnonzero(rng.random(people) < 0.8)
+        tables.append(
+            pl.DataFrame({"person": here, "age": 20 + here % 40, "illness": [VALUES[v] for v in values[here]]})
+        )
+        values = (np.cumsum(STICKY[values], axis=1) < rng.random((people, 1))).sum(axis=1)
+    return tables
+
+
+def chained(limit: str) -> ri.Alternatives:
+    chain = {one: dict(zip(VALUES, map(float, row), strict=True)) for one, row in zip(VALUES, STICKY, strict=True)}
+    return ri.Alternatives(m=M, reference=dict(zip(VALUES, SHARES, strict=True)), change=chain, limit=limit)
+
+
+@pytest.mark.parametrize("seed", seeds(1, 6))
+def test_lives_by_every_attack_over_many_releases(tmp_path: Path, seed: int) -> None:
+    """A value that most people come to, and that takes two slots: nobody is beyond what the lives show."""
+    with pytest.raises(ri.errors.ParameterError, match='limit = "2/4"'):
+        published(tmp_path / "narrow", moving(seed, 1, PEOPLE), chained("1/4"))
+    with published(tmp_path / "s", moving(seed, 20, PEOPLE), chained("1/2")) as series:
+        report = series.audit(compromised=0.2, seed=1)
+        assert report.passed, report.verdict
+        assert {run.attack: run.judgement.status for run in report.runs}["Tracking"] == "within"
+        assert all(release.summary["held_back"] == {} for release in series.releases)
+        lists = series.releases[-1].tables["table"]["illness"]
+        assert set(lists.list.len()) == {M}
+        assert 0 < (lists.list.n_unique() < M).sum() < lists.len()
+        found = attacks.Tracking().run(series.published()).posteriors
+    assert set(found["fraction"]) == {"1/4", "1/2"}
+    # Whoever has the table published by groups or by a rate is found out: the same stream, followed by the same chain.
+    rate = ri.Alternatives(m=M, reference=dict(zip(VALUES, SHARES, strict=True)), change=0.3)
+    with published(tmp_path / "rate", moving(seed, 20, PEOPLE), rate) as series:
+        own = attacks.Tracking(change=chained("1/2").change).run(series.published())
+    assert own.risks["probability"].max() > 0.6
+
+
+@pytest.mark.parametrize("seed", seeds(1, 5))
+def test_true_values_are_where_lives_say(tmp_path: Path, seed: int) -> None:
+    """The program's own draws: of all who show so many lives at a value, that share has it; at the end, and at the
+    first release given all later ones."""
+    people = sized(6_000, 60_000)
+    tables = [
+        table.filter(pl.col("person") % 3 > 0) if at == 1 else table for at, table in enumerate(moving(seed, 4, people))
+    ]
+    with published(tmp_path / "s", tables, chained("1/2")) as series:
+        shown = [series.private.members(at + 1) for at in range(4)]
+    for at in (0, 3):
+        one = shown[at].join(tables[at].select("person", "illness"), on="person")
+        other = shown[3 - at].select("person", pl.col("alternatives").alias("other"))
+        one = one.join(other, on="person")
+        one = one.with_columns(
+            count=pl.col("alternatives").list.eval(pl.element() == VALUES[0]).list.sum(),
+            then=pl.col("other").list.eval(pl.element() == VALUES[0]).list.sum(),
+            true=pl.col("illness") == VALUES[0],
+        )
+        seen = one.group_by("count", "then").agg(pl.len(), pl.col("true").sum()).filter(pl.col("len") > 100)
+        assert seen.height >= 4
+        for count, _, size, true in seen.iter_rows():
+            expected = size * count / M
+            assert abs(true - expected) <= 5 * np.sqrt(size * (count / M) * (1 - count / M)) + 1e-9
+
+
 def test_what_the_others_make_of_the_same_stream(tmp_path: Path) -> None:
     """For comparison: whoever's value changes is withheld, or made up for, or the table is refused."""
     tables = stream(5, sized(6, 20))

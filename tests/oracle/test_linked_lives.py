@@ -5,16 +5,20 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, combinations_with_replacement, pairwise
+from itertools import combinations, combinations_with_replacement, pairwise, permutations
 from typing import Any
 
 import numpy as np
 import pytest
 from changing_sets import Number, given, sampford
 from profiles import seeds, sized
+from published_sets import designs_of, labels_of, view_of_sets
 from set_tracking import TableChain, linked_posterior, static_emission, tracked
 
+from reissue.attacks import Tracking
+from reissue.attacks.base import Limits
 from reissue.errors import InternalError, ParameterError
 from reissue.reasoning.alternatives.linking import (
     check_chain,
@@ -435,6 +439,56 @@ def test_lives_under_another_chain(seed: int) -> None:
         assert row == pytest.approx(weights / weights.sum(), abs=1e-12)
     exact = linked_posterior(*arrays, declared, uniform, declared, uniform)
     assert exact == pytest.approx(np.full(exact.shape, 1 / m), abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", seeds(10, 120))
+def test_tracking_lives_at_one_value(seed: int) -> None:
+    """Brute force over every course of the true value, for somebody with another chain and other shares; with the
+    declared ones a value has as many of the m lives as are there."""
+    rng, numbers = random.Random(seed), np.random.default_rng(seed)
+    shares, slots, m = [0.6, 0.2, 0.1, 0.1], {0: 2}, 3
+    # From b, c and d one in three goes to a, which half of those who are there leave: two lives at most are there.
+    table = [[Fraction(1, 2), *[Fraction(1, 6)] * 3]]
+    table += [[Fraction(1, 3), *(Fraction(1, 3) * (v == u) + Fraction(1, 9) for u in range(3))] for v in range(3)]
+    labels, room = labels_of(4), np.array([2, 1, 1, 1])
+    check_chain(np.array(table, dtype=float), np.array(shares), room, m)
+    other, first = numbers.dirichlet(np.ones(4), 4), numbers.dirichlet(np.ones(4))
+
+    def written(chain: Any) -> dict[str, dict[str, float]]:
+        return {a: dict(zip(labels, map(float, row), strict=True)) for a, row in zip(labels, chain, strict=True)}
+
+    start = rng.choice([lives for lives in permutations((0, 0, 1, 2, 3), 3) if sorted(lives)[:2] == [0, 0]])
+    courses: dict[Any, float] = {}
+    for v in set(start):
+        courses[((start,), (v,))] = first[v] * start.count(v) / shares[v]
+    for _ in range(2):
+        following: dict[Any, float] = defaultdict(float)
+        for (lives, course), chance in courses.items():
+            edges, last = edges_of(table, lives[-1]), course[-1]
+            places = [at for at, v in enumerate(lives[-1]) if v == last]
+            for u in range(4):
+                for true in places:
+                    for after, more in rounded(edges, (true, u), seed).items():
+                        weight = chance * other[last, u] * float(more) / len(places)
+                        following[((*lives, after), (*course, u))] += weight
+        courses = following
+    seen = sorted({lives for lives, _ in courses})
+    designs = replace(designs_of([shares], m, written(table), slots), linked=True)
+    view = view_of_sets([{at: lives[time] for at, lives in enumerate(seen)} for time in range(3)], designs)
+    declared = Tracking().run(view)
+    told = Tracking(change=written(other), prior=dict(zip(labels, first, strict=True))).run(view)
+    crowded = 0
+    for at, lives in enumerate(seen):
+        mine = {course: p for (those, course), p in courses.items() if those == lives}
+        for time, there in enumerate(lives):
+            crowded += there.count(0) == 2
+            for v in set(there):
+                expected = sum(p for course, p in mine.items() if course[time] == v) / sum(mine.values())
+                assert float(told.probability(at, labels[v], time + 1)) == pytest.approx(expected, abs=1e-12)
+                assert declared.probability(at, labels[v], time + 1) == Fraction(there.count(v), m)
+    assert crowded > len(seen)
+    assert declared.judge(Limits(Fraction(2, 3))).status == "within"
+    assert declared.judge(Limits(Fraction(1, 3))).status == "beyond"
 
 
 @pytest.mark.parametrize(("releases", "figure"), [(2, 0.818), (3, 0.976)])

@@ -714,6 +714,29 @@ def test_linked_lives() -> None:
     assert "sets are not linked lives" in found([(unlinked, made[0][1])], promise)
 
 
+def test_lives_at_one_value() -> None:
+    """A value with two slots has both at first, and at most two lives later; three are one too many."""
+    chain = {label: dict.fromkeys(LABELS, 1 / 6) for label in LABELS}
+    shares = (0.4, *[0.12] * 5)
+    design = design_of(np.array(shares), 4, {0: 2})
+    designs = SetDesigns(
+        LABELS, (design,), (np.arange(6),), (1,), change={"kind": "transitions", "table": chain}, linked=True
+    )
+    promise = OneAmong(4, limit="1/2", change=chain)
+
+    def made(first: list[int], then: list[int], own: int) -> list[tuple[PublishedSets, Sets]]:
+        return [release(1, [7], [first], designs, [first[0]]), release(2, [7], [then], designs, [own], False)]
+
+    for then in ([0, 3, 0, 2], [1, 0, 2, 4], [1, 2, 3, 4]):
+        assert check(promise, made([0, 1, 2, 0], then, then[0])).holds
+        assert check(promise, made([0, 1, 2, 0], then, then[0]), private=False).holds
+    for then in ([0, 0, 0, 2], [1, 1, 2, 4]):
+        for private in (True, False):
+            told = found(made([0, 1, 2, 0], then, then[0]), promise, private=private)
+            assert "1 set with more lives at a value than there is room for" in told
+    assert "more or fewer slots" in found(made([0, 1, 2, 3], [0, 1, 2, 3], 0), promise)
+
+
 # Versions with other labels
 
 

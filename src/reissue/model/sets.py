@@ -47,6 +47,8 @@ class SetDesigns:
     """The rule of change, as its `to_dict` has it; None: values are static."""
     linked: bool = False
     """Whether the columns of sets are lives, the same in all releases."""
+    room: Ints | None = None
+    """For each label how many lives may come to be at it, where they are lives; None: as many as it has slots."""
 
     def __post_init__(self) -> None:
         if not len(self.designs) == len(self.places) == len(self.version) or len(self.designs) != (
@@ -61,6 +63,10 @@ class SetDesigns:
     def m(self) -> int:
         """How many slots a set has."""
         return self.designs[0].m
+
+    def most(self, at: int) -> Ints:
+        """For each value of a design how many slots of a set it may have, at any time."""
+        return self.designs[at].slots if self.room is None else self.room[self.places[at]]
 
 
 @dataclass(frozen=True, repr=False)

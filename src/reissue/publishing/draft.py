@@ -208,7 +208,7 @@ class Draft:
         facts = {
             "values": len(designs.labels),
             "largest_share": max(float(design.shares.max()) for design in designs.designs),
-            "most_slots": max(int(design.slots.max()) for design in designs.designs),
+            "most_slots": max(int(designs.most(at).max()) for at in range(len(designs.designs))),
             "change": change,
             "linked": designs.linked,
         }

@@ -22,6 +22,8 @@ from reissue.tables.recode import Recoded, region_columns
 
 DESIGN = "design"
 """The public table with the shares and slots of every value; the column that says which of several a row is from."""
+ROOM = "room"
+"""The column of `design` that says how many lives may come to be at a value, where that is more than its slots."""
 COMBINATIONS = "combinations"
 """The public table with the combinations of frequent values that sets can have, where there are any."""
 
@@ -120,9 +122,16 @@ def design_tables(designs: SetDesigns, sensitive: str) -> dict[str, pl.DataFrame
         cell = {} if designs.cells is None else designs.cells.row(at, named=True)
         head = {DESIGN: at + 1, "version": designs.version[at], **cell} if several else {}
         shares.append(
-            pl.DataFrame({sensitive: values_of(places, designs.labels), "share": design.shares, "slots": design.slots})
+            pl.DataFrame(
+                {
+                    sensitive: values_of(places, designs.labels),
+                    "share": design.shares,
+                    "slots": design.slots.astype(np.uint32),
+                    **({} if designs.room is None else {ROOM: designs.room[places].astype(np.uint32)}),
+                }
+            )
             .select(*(pl.lit(value).alias(name) for name, value in head.items()), pl.all())
-            .cast({"slots": pl.UInt32, **dict.fromkeys(head.keys() & {DESIGN, "version"}, pl.UInt32)})
+            .cast(dict.fromkeys(head.keys() & {DESIGN, "version"}, pl.UInt32))
         )
         if design.large.size:
             rows = [places[design.large[row]].astype(np.int64).tolist() for row in design.joint]

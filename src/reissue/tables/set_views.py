@@ -14,11 +14,11 @@ from reissue.model.design import Design
 from reissue.model.domain import GROUP, PERSON
 from reissue.model.sets import PublishedSets, SetCodes, SetDesigns
 from reissue.model.snapshot import smallest_unsigned
-from reissue.tables.recode_sets import COMBINATIONS, DESIGN
+from reissue.tables.recode_sets import COMBINATIONS, DESIGN, ROOM
 
 FORM = "alternatives"
 """The form of such releases."""
-_OWN = (DESIGN, "version", "share", "slots")
+_OWN = (DESIGN, "version", "share", "slots", ROOM)
 
 
 def read_designs(
@@ -52,9 +52,12 @@ def read_designs(
         versions.append(int(own["version"][0]) if "version" in own.columns else 1)
     columns = [name for name in table.columns if name not in (*_OWN, sensitive)]
     cells = table.filter(pl.Series(np.diff(number, prepend=0) != 0)).select(columns) if columns else None
-    return SetDesigns(
-        tuple(labels), tuple(designs), tuple(places), tuple(versions), cells, said, bool(record.get("linked", False))
-    )
+    linked = bool(record.get("linked", False))
+    room = None
+    if ROOM in table.columns:
+        room = np.zeros(len(labels), dtype=np.int64)
+        room[[place[label] for label in table[sensitive].to_list()]] = table[ROOM].to_numpy()
+    return SetDesigns(tuple(labels), tuple(designs), tuple(places), tuple(versions), cells, said, linked, room)
 
 
 def _combinations(joint: pl.DataFrame | None, number: int, named: Ints, place: Mapping[object, int]) -> tuple[Any, ...]:

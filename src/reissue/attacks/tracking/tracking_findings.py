@@ -75,7 +75,8 @@ class Followed:
         """(rows, width): the values without a limit."""
         if (self.histories.slots < self.histories.m[:, None]).all():
             return np.broadcast_to(np.False_, self.histories.codes.shape)
-        return np.asarray(self.slots >= self.m[:, None])
+        most = self.histories.slots[self.histories.design[:, None], self.histories.codes]
+        return np.asarray(most >= self.m[:, None])
 
     @cached_property
     def compromised(self) -> Bools:

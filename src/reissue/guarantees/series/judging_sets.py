@@ -156,6 +156,7 @@ class _Judging:
                 linked=self._designs.linked,
                 carried=None if carried is None else carried[rows],
                 moved=None if moved is None else moved[rows],
+                room=self._designs.most(at),
             )
             for count, words in wrong:
                 self._note(count, f"{count_of(count, 'set')} {words}.")

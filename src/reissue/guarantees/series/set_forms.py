@@ -48,7 +48,7 @@ def beyond(designs: SetDesigns, used: list[int], limit: Fraction, harmless: Bool
     for at in used:
         design, places = designs.designs[at], designs.places[at]
         limited = ~harmless[places]
-        slots = design.slots[limited]
+        slots = designs.most(at)[limited]
         worst = max(worst, float(slots.max(initial=0)) / design.m)
         over[places[limited]] |= slots * limit.denominator > design.m * limit.numerator
     return int(over.sum()), worst
@@ -63,11 +63,12 @@ def misshapen(
     linked: bool,
     carried: Bools | None,
     moved: Bools | None = None,
+    room: Ints | None = None,
 ) -> tuple[Bools, list[tuple[int, str]]]:
     """Which sets do not have the form that their design says, and for each mistake how many and what it is.
 
     `carried`: sets that hold permanent values of those before. Beside these, others are drawn by other designs.
-    `moved`: lives that have moved on. These are at a value in as many slots at most as its design says.
+    `moved`: lives that have moved on, and `room`: how many of them may be at each value of the design.
     """
     count = columns.shape[1]
     local = np.full(labels + 1, -1, dtype=np.int64)
@@ -95,9 +96,11 @@ def misshapen(
         note(falling, "out of order: the order of values could tell which is true")
         if falling.any():
             columns = np.sort(columns, axis=0)
-    note(
-        _wrong_slots(design, local, columns, carried, moved), "with a value in more or fewer slots than its design says"
-    )
+    wrong = _wrong_slots(design, local, columns, carried)
+    if moved is not None and room is not None:
+        note(_crowded(room, local, columns), "with more lives at a value than there is room for")
+        wrong &= ~moved
+    note(wrong, "with a value in more or fewer slots than its design says")
     if design.large.size:
         wrong = _unknown_combinations(design, local, columns)
         for other in (carried, moved):
@@ -106,9 +109,8 @@ def misshapen(
     return broken, found
 
 
-def _wrong_slots(design: Design, local: Ints, columns: Columns, carried: Bools | None, moved: Bools | None) -> Bools:
-    """Which sets, in ascending order, have a value in another number of slots than it takes; lives that have moved on,
-    in more."""
+def _wrong_slots(design: Design, local: Ints, columns: Columns, carried: Bools | None) -> Bools:
+    """Which sets, in ascending order, have a value in another number of slots than it takes."""
     wrong = np.zeros(columns.shape[1], dtype=np.bool_)
     if int(design.slots.max()) == 1:
         for one, following in pairwise(columns):
@@ -119,11 +121,19 @@ def _wrong_slots(design: Design, local: Ints, columns: Columns, carried: Bools |
     for slot, column in enumerate(columns):
         ends = np.ones(run.size, dtype=np.bool_) if slot + 1 == len(columns) else columns[slot + 1] != column
         bad = ends & (run != takes[column])
-        if moved is not None:
-            bad &= ~(moved & (run < takes[column]))
         wrong |= bad if carried is None else bad & ~(carried & (run == 1))
         run = np.where(ends, 1, run + 1).astype(takes.dtype)
     return wrong
+
+
+def _crowded(room: Ints, local: Ints, columns: Columns) -> Bools:
+    """Which lives, in ascending order, are at a value in larger number than it has room for."""
+    most = np.append(room, 1)[local]
+    run, over = np.ones(columns.shape[1], dtype=np.int64), np.zeros(columns.shape[1], dtype=np.bool_)
+    for one, following in pairwise(columns):
+        run = np.where(one == following, run + 1, 1)
+        over |= run > most[following]
+    return over
 
 
 def _unknown_combinations(design: Design, local: Ints, columns: Columns) -> Bools:

@@ -43,7 +43,6 @@ from reissue.methods.alternatives.kept_sets import SETS, KeptSets
 from reissue.methods.alternatives.reference import OTHERS, Reference
 from reissue.methods.base import Method, Takes
 from reissue.model.change import Change, Rates, Renewal, Static, Transitions, as_written, change_of
-from reissue.model.design import Design
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
@@ -60,7 +59,7 @@ from reissue.reasoning.alternatives.renewing import Gaps, carried_on, chosen_ver
 CHANGED = "their value changed, and values are declared to be static"
 MOVED = "their value moved as the table of change says nobody's does"
 CELL = "\0cell"
-OWN_COLUMNS = ("design", "version", "share", "slots", "combination", "probability")
+OWN_COLUMNS = ("design", "version", "share", "slots", "room", "combination", "probability")
 """Columns of the public tables that describe how sets were drawn."""
 SET, COIN, VERSION, CARRIED, CHOICE, MOVES, ORDER, LIFE = range(1, 9)
 """What the random words of a row are for. The key is a new one for every release."""
@@ -329,22 +328,25 @@ class Alternatives(Method):
             local = {int(np.searchsorted(used, at)): slots for at, slots in limits.items() if row[at] > 0}
             others = shares.merged and bool(row[-1] > 0)
             allowed = self._with_limit(row[used], local, others=used.size - 1 if others else None)
-            design = design_of(row[used] / row[used].sum(), self.m, allowed)
-            if isinstance(change_of(self.change), Rates | Transitions):
-                design = self._with_room(design, local, [str(shares.labels[at]) for at in used])
-            designs.append(design)
+            designs.append(design_of(row[used] / row[used].sum(), self.m, allowed))
             places.append(used.astype(np.int64))
-        return SetDesigns(shares.labels, tuple(designs), tuple(places), (1,) * len(designs), cells)
+        made = SetDesigns(shares.labels, tuple(designs), tuple(places), (1,) * len(designs), cells)
+        if isinstance(change_of(self.change), Rates | Transitions):
+            return replace(made, room=self._room(made, limits))
+        return made
 
-    def _with_room(self, design: Design, own: dict[int, int], labels: list[str]) -> Design:
-        """The design with slots enough for lives that move by the table of change, as far as limits allow."""
-        table = change_of(self.change).matrix(labels, design.shares)
+    def _room(self, designs: SetDesigns, own: dict[int, int]) -> Ints | None:
+        """How many lives may be at each value: as few as let all lives move by the table of change, within limits.
+
+        None where that is as many as it has slots.
+        """
+        design = designs.designs[0]
+        table = _chain(change_of(self.change), designs)
         most = np.full(design.values, self._most_slots())
         most[list(own)] = list(own.values())
-        slots = widened(table, design.slots, self.m, np.maximum(most, design.slots))
-        check_chain(table, design.shares, slots, self.m)
-        same = bool((slots == design.slots).all())
-        return design if same else design_of(design.shares, self.m, dict(enumerate(slots.tolist())))
+        room = widened(table, design.slots, self.m, np.maximum(most, design.slots))
+        check_chain(table, design.shares, room, self.m)
+        return None if (room == design.slots).all() else room
 
     def _moving(self, designs: SetDesigns) -> SetDesigns:
         """The designs with the rule of change that the policy says."""
@@ -539,7 +541,7 @@ class _Drawing:
         going, lives = rows[can], codes[rows[can]].astype(np.int64)
         true = self._one_of(lives == before[can][:, None], going)
         words = self._words.of(going, MOVES, 4 * self._method.m)
-        codes[going] = moved_lives(lives, true, own[can], tables, steps[can], designs.designs[-1].slots, words)
+        codes[going] = moved_lives(lives, true, own[can], tables, steps[can], designs.most(-1), words)
         return withheld
 
     def _one_of(self, marked: Bools, rows: Ints) -> Ints:

@@ -86,6 +86,7 @@ class Book:
             cells,
             after.change,
             after.linked,
+            after.room,
         )
         noised = version.noised or self.noised
         return Book(designs, version.merged, version.source, noised, self.rates, self.steps)
@@ -102,6 +103,7 @@ class Book:
             "given": None if designs.cells is None else designs.cells.columns,
             "change": designs.change,
             "linked": designs.linked,
+            **({} if designs.room is None else {"room": designs.room.tolist()}),
             "merged": self.merged,
             "source": self.source,
             "noised": self.noised,
@@ -125,6 +127,7 @@ class Book:
             None if cells is None else pl.DataFrame(cells, schema=written["given"], orient="row"),
             written["change"],
             written["linked"],
+            np.array(written["room"], dtype=np.int64) if "room" in written else None,
         )
         rates, steps = tuple(written["rates"]), tuple(written["steps"])
         return cls(designs, written["merged"], tuple(written["source"]), written["noised"], rates, steps)

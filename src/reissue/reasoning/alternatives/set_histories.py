@@ -56,7 +56,7 @@ class Histories:
     laws: Laws
     """The shares of the designs, and which of them are of which version and cell."""
     slots: Ints
-    """(designs, values)"""
+    """(designs, values): how many slots a value takes; how many lives may be at it, where they are lives."""
     m: Ints
     """How many slots the sets of each design have."""
     version: Ints
@@ -234,17 +234,20 @@ class _Designs:
     @classmethod
     def of(cls, releases: Sequence[PublishedSets], values: int) -> _Designs:
         known: dict[tuple[Design, bytes, int, int], int] = {}
+        most: dict[tuple[Design, bytes, int, int], Ints] = {}
         place = []
         for one in releases:
             cells = _cells(one.designs.version)
             every = zip(one.designs.designs, one.designs.places, one.designs.version, cells, strict=True)
             keys = [(design, one.values[places].tobytes(), version, cell) for design, places, version, cell in every]
+            for at, key in enumerate(keys):
+                most[key] = one.designs.most(at)
             place.append(np.array([known.setdefault(key, len(known)) for key in keys], dtype=np.int64))
         shares = np.zeros((len(known), values))
         slots = np.ones((len(known), values), dtype=np.int64)
-        for (design, places, _, _), at in known.items():
-            held = np.frombuffer(places, dtype=np.int64)
-            shares[at, held], slots[at, held] = design.shares, design.slots
+        for key, at in known.items():
+            held = np.frombuffer(key[1], dtype=np.int64)
+            shares[at, held], slots[at, held] = key[0].shares, most[key]
         names = sorted({version for _, _, version, _ in known})
         version = np.array([names.index(number) for _, _, number, _ in known], dtype=np.int64)
         cell = np.array([cell for _, _, _, cell in known], dtype=np.int64)

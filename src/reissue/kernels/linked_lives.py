@@ -45,6 +45,8 @@ def _more(words: Any, state: Any) -> bool:
 @inner
 def _decide(chance: float, state: Any) -> bool:
     """Whether the draw falls into the first `chance` of it; what is left of it is as good a draw as before."""
+    if chance >= 1.0:
+        return True
     first = np.uint64(chance * np.float64(state[1]))
     first = min(first, state[1])
     if state[0] < first:
@@ -276,6 +278,8 @@ def _round(
             chance *= max(0.0, (edges[true, goal] + mine * up) / edges[true, goal])
         if not _more(words, state):
             return SHORT
+        if chance < DUST or chance > 1 - DUST:
+            chance = np.round(chance)  # what cannot be must not be, whatever the words are
         change = up if _decide(min(chance, 1.0), state) else -down
         for at in range(first, length):
             entered = columns[at] if at > first else enters

@@ -12,7 +12,8 @@ from reissue.arrays.types import Bools, Ints
 from reissue.errors import count_of
 from reissue.guarantees.series.last_sets import UNKNOWN, LastSets, Step, digests_of, marks_of, numbers_of
 from reissue.guarantees.series.set_draws import PAIRED, Drawn, repeated, unlikely
-from reissue.guarantees.series.set_forms import beyond, misshapen, unsound
+from reissue.guarantees.series.set_forms import beyond, crowded, misshapen, unsound
+from reissue.guarantees.series.set_moves import Moved, unlikely_moves
 from reissue.guarantees.series.set_renewals import Returned, flipped, from_versions, impossible_moves
 from reissue.model.change import Change, Rates, Renewal, Static, Transitions, change_from_dict
 from reissue.model.design import Design
@@ -274,6 +275,18 @@ class _Judging:
         torn = int(np.count_nonzero(~together))
         have = count_of(torn, "person has", "people have")
         self._note(torn, f"{have} a true value in another life than before.")
+        sound = np.flatnonzero(~away & ~begun & ~moved & together)
+        room = self._designs.most(0)
+        if (
+            sound.size
+            and room.size == len(self._designs.labels)
+            and not crowded(room, np.sort(now[:, sound], axis=0)).any()
+        ):
+            labels = [str(label) for label in self._designs.labels]
+            table = self._change.matrix(labels, self._designs.designs[0].shares)
+            lives = Moved(before.T[sound], now.T[sound], last[sound], own[sound], length[sound])
+            for words in unlikely_moves(lives, table, room, ERROR / 10):
+                self._note(1, words)
 
     # Draws
 

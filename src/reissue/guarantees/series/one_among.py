@@ -8,7 +8,7 @@ that takes several slots as many times as much. What that needs is checked:
    within the limit, and the design itself is sound;
 2. truth: the true value is in the set;
 3. rule: sets are kept as long as the rule of change keeps them, and renewed as often as it says, from the version in
-   force, with permanent values carried on; lives move only where the chain leads;
+   force, with permanent values carried on; lives move only where the chain leads, with its chances;
 4. draws: new sets have the design's probabilities, given true values. A sampler that is wrong is found out here.
 
 Form, keeping and permanent values are visible from outside; the rest only with the `Sets` of the private side. What is
@@ -17,7 +17,7 @@ each release (`ERROR`). The bounds behind that are exact for any number of peopl
 
 What it does not cover: that the reference shares are what somebody expects, and that values change as declared. An
 audit asks that (Tracking). That people's sets are independent is tested for those with the same value only, and draws
-beside permanent values that are carried on, and moves of linked lives, for their form only.
+beside permanent values that are carried on for their form only.
 """
 
 from __future__ import annotations

@@ -98,7 +98,7 @@ def misshapen(
             columns = np.sort(columns, axis=0)
     wrong = _wrong_slots(design, local, columns, carried)
     if moved is not None and room is not None:
-        note(_crowded(room, local, columns), "with more lives at a value than there is room for")
+        note(crowded(np.append(room, 1)[local], columns), "with more lives at a value than there is room for")
         wrong &= ~moved
     note(wrong, "with a value in more or fewer slots than its design says")
     if design.large.size:
@@ -126,13 +126,12 @@ def _wrong_slots(design: Design, local: Ints, columns: Columns, carried: Bools |
     return wrong
 
 
-def _crowded(room: Ints, local: Ints, columns: Columns) -> Bools:
+def crowded(room: Ints, columns: Columns) -> Bools:
     """Which lives, in ascending order, are at a value in larger number than it has room for."""
-    most = np.append(room, 1)[local]
     run, over = np.ones(columns.shape[1], dtype=np.int64), np.zeros(columns.shape[1], dtype=np.bool_)
     for one, following in pairwise(columns):
         run = np.where(one == following, run + 1, 1)
-        over |= run > most[following]
+        over |= run > room[following]
     return over
 
 

@@ -10,7 +10,9 @@ Everybody's set depends on their value, the design and their own random words, o
    elsewhere the draw begins anew.
 
 Differs from Sampford, who draws with replacement until all are different: that takes for ever where values are nearly
-in every set, and more words everywhere.
+in every set, and more words everywhere. Sampling unit after unit by what is still possible is known (Traat, Bondesson &
+Meister, Sampling design and sample selection through distribution theory, Journal of Statistical Planning and Inference
+123 (2004) 395-413); here it is done given that the true value is in the sample.
 
 A word counts as a multiple of 2^-53. No probability is further from the design's than a few times that, and sums over
 sets are as exact as floating-point numbers; a table of 10^9 people could not tell.

@@ -6,7 +6,6 @@ person who knows the data; nothing is published under a policy that nobody wrote
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Collection
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from reissue.errors import TableError, count_of
+from reissue.model.toml_text import quoted
 
 _PERSON = re.compile(
     r"(^|_|\b)(id|nr|no|number|patient|person|subject|citizen|customer|employee|ssn|mrn|pid|uid|owner)s?($|_|\b)", re.I
@@ -95,20 +95,20 @@ def propose_policy(frame: pl.DataFrame, source: str, labels: Collection[str] = (
         'ids = "plain"  # or "hashed", with key_file = "..." (reissue key makes one)',
         "",
         "[schema]",
-        f"person = {_quoted(person.column)}  # GUESS: {person.why}",
+        f"person = {quoted(person.column)}  # GUESS: {person.why}",
     ]
     if by_role["drop"]:
         lines += ["drop = ["]
-        lines += [f"    {_quoted(g.column)},  # GUESS: {g.why}" for g in by_role["drop"]]
+        lines += [f"    {quoted(g.column)},  # GUESS: {g.why}" for g in by_role["drop"]]
         lines += ["]"]
     for guess in by_role["quasi"]:
-        lines += ["", f"[schema.quasi.{_quoted(guess.column)}]  # GUESS: {guess.why}", f'kind = "{guess.kind}"']
+        lines += ["", f"[schema.quasi.{quoted(guess.column)}]  # GUESS: {guess.why}", f'kind = "{guess.kind}"']
         if guess.kind == "numeric":
             lines.append('wider = "accept"  # later tables may go beyond the range seen so far')
         else:
             lines.append('new = "refuse"  # a label never seen before is an error; "accept" takes it')
         lines.append(_missing_line(guess.column in missing))
-    lines += ["", f"[schema.sensitive.{_quoted(sensitive.column)}]  # GUESS: {sensitive.why}"]
+    lines += ["", f"[schema.sensitive.{quoted(sensitive.column)}]  # GUESS: {sensitive.why}"]
     lines.append(f'kind = "{sensitive.kind}"')
     if sensitive.kind == "categorical":
         lines.append('new = "accept"  # later tables may bring values never seen before')
@@ -226,7 +226,3 @@ def _sensitive(frame: pl.DataFrame, person: str) -> str:
     if not candidates or len(others) < 2:
         raise TableError("A policy needs a person, a quasi-identifier and a sensitive column: three columns at least.")
     return candidates[-1]
-
-
-def _quoted(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)  # a JSON string is a TOML string too

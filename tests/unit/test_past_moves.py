@@ -156,12 +156,13 @@ def test_a_value_nobody_had_is_expected_to_do_as_all_do(monkeypatch: pytest.Monk
     assert found.staying == pytest.approx(staying)
     last = np.array([(1 - staying) * 0.5 / 0.8, (1 - staying) * 0.3 / 0.8, staying])
     assert found.chances[2] == pytest.approx((1 - FLOOR) * last + FLOOR * shares)
-    # The scale is 1: two moves of expectation for staying, two for where the others go.
-    stay = (60 + 2 * staying) / 92
-    to = np.array([(30 + 2 * 0.6) / 32, 2 * 0.4 / 32]) * (1 - stay)
+    # The scale is 1, of two counts: four moves of expectation for staying, four for where the others go.
+    stay = (60 + 4 * staying) / 94
+    to = np.array([(30 + 4 * 0.6) / 34, 4 * 0.4 / 34]) * (1 - stay)
     assert found.chances[0] == pytest.approx((1 - FLOOR) * np.array([stay, *to]) + FLOOR * shares)
-    assert found.thin.tolist() == [False, False, True]
-    assert found.error[2] == pytest.approx(1 / 2 + (1 - staying) / 2)
+    # Of the second row a third is expectation, and another third of the four fifths who leave: just more than half.
+    assert found.thin.tolist() == [False, True, True]
+    assert found.error[2] == pytest.approx(1 / 4 + (1 - staying) / 4)
 
 
 @pytest.mark.parametrize(

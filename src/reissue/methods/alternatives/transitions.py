@@ -17,9 +17,10 @@ From counts to chances. Noise takes counts below 0 and brings people where nobod
 counts are taken down by one amount, and at 0 there is an end, so that they add up to as many as left it (the nearest
 such counts). Then each row is put together with what would be expected without it: staying as values do on the whole,
 else moving by the shares. The expectation weighs as many moves as the noise of a row adds up to on average, the number
-of its counts times the scale. So a row with more moves than that rests on them, and one with fewer on the expectation;
-with many moves, or little noise, the chances become those that were counted. At last every chance is kept above 0,
-since a move without one is refused: one value in a thousand (`FLOOR`) is taken to be drawn by the shares.
+of its counts times the scale, and twice that (`WEIGHT`), so that a value that nobody has does not go where the noise
+points. A row with more moves than that rests on them, and one with fewer on the expectation; with many moves, or
+little noise, the chances become those that were counted. At last every chance is kept above 0, since a move without
+one is refused: one value in a thousand (`FLOOR`) is taken to be drawn by the shares.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from reissue.arrays.types import Bools, Floats, Ints
 from reissue.methods.alternatives.noise import discrete_laplace
 from reissue.methods.alternatives.reference import read_columns
 
+WEIGHT = 2
+"""So many times the noise of a row the expectation weighs."""
 FLOOR = 0.001
 """So many values are taken to be drawn by the shares, whatever was counted."""
 
@@ -89,17 +92,17 @@ def _chances(ways: Floats, cells: Floats, shares: Floats, scale: float) -> Count
     kept, left = np.maximum(ways, 0)
     total = np.maximum(ways.sum(axis=1), 0)
     staying = float((total[0] + 1) / (total.sum() + 2))
-    weight = 2 * scale
+    weight = WEIGHT * 2 * scale
     stay = (kept + weight * staying) / (kept + left + weight)
     expected = np.broadcast_to(shares, (values, values))[away].reshape(values, values - 1)
     expected = expected / expected.sum(axis=1, keepdims=True)
-    among = (values - 1) * scale
+    among = WEIGHT * (values - 1) * scale
     went = (nearest(cells, left) + among * expected) / (left + among)[:, None]
     chances = np.diag(stay)
     chances[away] = ((1 - stay)[:, None] * went).ravel()
     chances = (1 - FLOOR) * chances + FLOOR * shares / shares.sum()
     # A noisy count is off by about the scale, and half of what is too much in some places is too little in others.
-    error = scale / (kept + left + weight) + (1 - stay) * among / 2 / (left + among)
+    error = scale / (kept + left + weight) + (1 - stay) * among / WEIGHT / 2 / (left + among)
     lent = weight / (kept + left + weight)
     thin = lent + (1 - lent) * (1 - stay) * among / (left + among) > 1 / 2
     return Counted(chances / chances.sum(axis=1, keepdims=True), staying, error, thin)

@@ -2,6 +2,7 @@
 
 Say what is in the table:
     Schema, Numeric, Categorical, Hierarchy, Policy, Ids, Gate
+    moves (how values changed in past states of it)
 Publish it:
     publish, preview, open, adopt, Series, Draft, Release
     Alternatives (a whole series: everybody with m values, one of them true)
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from reissue.publishing.custody import backup, restore, resume, verify
     from reissue.publishing.draft import Draft
     from reissue.publishing.gate import Gate
+    from reissue.publishing.past_moves import moves
     from reissue.publishing.policy import Ids, Policy
     from reissue.publishing.series import Series, open, preview, publish
     from reissue.utility import Workload
@@ -96,6 +98,7 @@ _HOMES = {
     "errors": "",
     "guarantees": "",
     "estimate": "utility.estimates",
+    "moves": "publishing.past_moves",
     "open": "publishing.series",
     "preview": "publishing.series",
     "publish": "publishing.series",
@@ -139,6 +142,7 @@ __all__ = [
     "errors",
     "estimate",
     "guarantees",
+    "moves",
     "open",
     "preview",
     "publish",

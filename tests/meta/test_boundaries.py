@@ -22,7 +22,7 @@ PUBLIC = [
     "HDComposition", "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal",
     "Mondrian", "Numeric",
     "Policy", "Published", "Release", "Schema", "Series", "StaticI", "StaticII", "Workload", "adopt", "attacks",
-    "audit", "backup", "errors", "estimate", "guarantees", "open", "preview", "publish",
+    "audit", "backup", "errors", "estimate", "guarantees", "moves", "open", "preview", "publish",
     "read_releases", "restore", "resume", "verify",
 ]  # fmt: skip
 

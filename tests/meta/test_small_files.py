@@ -14,7 +14,6 @@ ELSEWHERE = ("cli", "guarantees")
 """Folders that are not looked at: in `cli` one file is one command, in `guarantees` one promise."""
 OWN_IDEA = {
     "methods/alternatives/blind_regions.py": "quasi-identifiers as regions that are cut without a look at values",
-    "methods/alternatives/noise.py": "exact discrete Laplace noise, after a paper of its own",
     "attacks/tracking/tracking_lives.py": "lives that move together, of which one is true",
     "attacks/tracking/tracking_witness.py": "why it follows, in sentences",
     "attacks/permanence/permanence_passing.py": "values that change freely: one release tells nothing about another",

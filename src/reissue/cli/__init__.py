@@ -22,6 +22,7 @@ from reissue.cli.forget import forget
 from reissue.cli.init import init
 from reissue.cli.key import key
 from reissue.cli.log import log
+from reissue.cli.moves import moves
 from reissue.cli.publish import publish
 from reissue.cli.restore import restore
 from reissue.cli.resume import resume
@@ -42,7 +43,7 @@ app = typer.Typer(
 )
 
 for command in (
-    *(init, publish, audit, log, show, utility, export, adopt, amend, forget),
+    *(init, moves, publish, audit, log, show, utility, export, adopt, amend, forget),
     *(verify, backup, restore, resume),
     *(key, datasets, demo, warm_up),
 ):

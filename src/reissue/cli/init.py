@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,13 @@ if TYPE_CHECKING:
 
 
 def init(
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV or Parquet file with one row per person.")],
+    tables: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TABLE...",
+            help="A CSV or Parquet file with one row per person; states of it in order show how values change.",
+        ),
+    ],
     out: Annotated[Path, typer.Option("--out", help="The policy file to write.")] = Path("policy.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there already.")] = False,
     as_json: AsJson = False,
@@ -24,11 +31,14 @@ def init(
     Example:
 
       reissue init patients.csv --out policy.toml
+
+      reissue init january.csv february.csv march.csv
     """
     from reissue.errors import ParameterError, StorageError
-    from reissue.publishing.proposals import guess_roles, propose_policy
+    from reissue.publishing.proposals import changes_in, guess_roles, propose_policy
     from reissue.tables.frames import read_table
 
+    table = tables[0]
     if out.exists() and not force:
         raise ParameterError(f"There is a file '{out}' already.", hint="choose another with --out, or pass --force.")
     with steps(f"Reading {table.name}"):
@@ -37,12 +47,19 @@ def init(
         # 02003 is a code, not the number 2003.
         codes = [name for name in frame.columns if _has_leading_zeros(written[name]) and frame[name].dtype.is_integer()]
         guesses = guess_roles(frame, codes)
+        changes = None
+        if len(tables) > 1:
+            text = {guess.column for guess in guesses if guess.role == "person" or guess.kind == "categorical"}
+            command = shlex.join(["reissue", "moves", *map(str, tables), "--policy", str(out), "--epsilon", "1"])
+            changes = changes_in([read_table(one, text=text)[0] for one in tables], guesses, command)
     try:
-        out.write_text(propose_policy(frame, table.name, codes), encoding="utf-8")
+        out.write_text(propose_policy(frame, table.name, codes, changes), encoding="utf-8")
     except OSError as error:
         raise StorageError(f"'{out}' cannot be written: {error.strerror}.") from error
     if as_json:
-        print_json({"file": str(out), "guesses": [{"column": g.column, "role": g.role, "why": g.why} for g in guesses]})
+        told = {"file": str(out), "guesses": [{"column": g.column, "role": g.role, "why": g.why} for g in guesses]}
+        seen = {} if changes is None else {"changed": {"people": changes.people, "changed": changes.changed}}
+        print_json({**told, **seen})
         return
     print_table(
         f"Guessed roles for {table.name}", ("column", "role", "kind", "why"),
@@ -52,6 +69,13 @@ def init(
         f"wrote {out}. These are guesses: read it and confirm or correct every line marked GUESS, then",
         f"  reissue publish <series folder> {table} --policy {out} --dry-run",
     )
+    if changes is not None:
+        say(f"Through {len(tables):,} tables {changes.words}.")
+    if changes is not None and changes.changed:
+        say(
+            "To publish values that change as sets (in a comment at the end of the file), count how with",
+            f"  {command}",
+        )
 
 
 def _has_leading_zeros(column: pl.Series) -> bool:

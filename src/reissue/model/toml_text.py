@@ -6,6 +6,7 @@ takes hours for a long one. Neither is anything that somebody meant.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -45,3 +46,8 @@ def parsed(text: str) -> dict[str, Any]:
     except RecursionError:
         failure = Unwieldy("it is nested too deeply")
     raise failure
+
+
+def quoted(text: str) -> str:
+    """A text as TOML has it."""
+    return json.dumps(text, ensure_ascii=False)  # a JSON string is a TOML string too

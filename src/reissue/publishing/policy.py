@@ -39,7 +39,7 @@ accept = []                     # ["undecided", "sampled"]: what may pass withou
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
@@ -226,8 +226,11 @@ class Policy:
         return tomli_w.dumps(self.to_dict())
 
     @classmethod
-    def read(cls, path: str | Path) -> Policy:
-        """Read a policy file; paths of hierarchies and of the key in it are relative to the file."""
+    def read(cls, path: str | Path, *, unwritten: Collection[Path] = ()) -> Policy:
+        """Read a policy file; paths in it are relative to the file.
+
+        Files of the method that are `unwritten`, to be made with the help of this policy, count as not named in it.
+        """
         path = Path(path)
         try:
             text = bounded(path).decode()
@@ -240,12 +243,12 @@ class Policy:
                 hint="reissue init <table> proposes a policy file.",
             ) from error
         try:
-            return cls.from_toml(text, folder=path.parent)
+            return cls.from_toml(text, folder=path.parent, unwritten=unwritten)
         except PolicyError as error:
             raise PolicyError(f"'{path}': {error.what}", problems=error.problems, hint=error.hint) from None
 
     @classmethod
-    def from_toml(cls, text: str, *, folder: str | Path | None = None) -> Policy:
+    def from_toml(cls, text: str, *, folder: str | Path | None = None, unwritten: Collection[Path] = ()) -> Policy:
         """Read a policy from TOML text; paths in it are relative to `folder` or, without one, left as they are."""
         try:
             data = parsed(text)
@@ -253,14 +256,15 @@ class Policy:
             raise PolicyError(f"The policy is not valid TOML: {error}.") from error
         except Unwieldy as error:
             raise PolicyError(f"The policy cannot be read: {error}.") from error
-        return _Reader(None if folder is None else Path(folder)).policy(data)
+        return _Reader(None if folder is None else Path(folder), unwritten).policy(data)
 
 
 class _Reader:
     """Turns nested dictionaries into a policy; gathers everything that is wrong."""
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, unwritten: Collection[Path] = ()) -> None:
         self.folder = folder
+        self.unwritten = {path.resolve() for path in unwritten}
         self.problems: list[str] = []
 
     def policy(self, data: Mapping[str, Any]) -> Policy:
@@ -336,9 +340,11 @@ class _Reader:
             self.problems.append('[method] needs a name, such as name = "Mondrian"')
             return None
         parameters = {name: value for name, value in data.items() if name not in ("name", "constraints")}
-        if isinstance(parameters.get("reference"), str):
-            # A file beside the policy; what is in it becomes part of the policy.
-            parameters["reference"] = str((self.folder or Path()) / parameters["reference"])
+        for name in ("reference", "change"):
+            if isinstance(parameters.get(name), str):
+                # A file beside the policy; what is in it becomes part of the policy.
+                file = (self.folder or Path()) / parameters.pop(name)
+                parameters |= {} if file.resolve() in self.unwritten else {name: str(file)}
         if not isinstance(data.get("constraints", []), list):
             self.problems.append("[method] constraints must be a list of tables: [[method.constraints]]")
             return None

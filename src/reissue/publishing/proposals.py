@@ -6,15 +6,16 @@ person who knows the data; nothing is published under a policy that nobody wrote
 
 from __future__ import annotations
 
-import json
 import math
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import polars as pl
 
-from reissue.errors import TableError, count_of
+from reissue.errors import TableError, count_of, printable
+from reissue.model.toml_text import quoted
 
 _PERSON = re.compile(
     r"(^|_|\b)(id|nr|no|number|patient|person|subject|citizen|customer|employee|ssn|mrn|pid|uid|owner)s?($|_|\b)", re.I
@@ -31,6 +32,8 @@ _EPSILONS = (0.1, 1.0)
 """How much noise is proposed for reference shares: much, and where the table is too small for that, less."""
 _FEW_SCALES = 10
 """Values with fewer people than so many scales of the noise are published as one, as Alternatives does by default."""
+_MOVES_EPSILON = 1.0
+"""How much counting moves is proposed to tell; half of it is for the shares that go with them."""
 _FEW = 400
 """A column with more distinct labels is hardly a quasi-identifier as it stands."""
 
@@ -43,6 +46,49 @@ class Guess:
     role: str
     kind: str
     why: str
+
+
+@dataclass(frozen=True)
+class Changes:
+    """How values change through several states of a table."""
+
+    people: int
+    """How often somebody is in one state and in the next."""
+    changed: int
+    """How often their value is then another one."""
+    command: str
+    """What counts the moves, for the policy."""
+
+    @property
+    def words(self) -> str:
+        """How often values change."""
+        if not self.changed:
+            return "nobody's value changed from one table to the next"
+        return f"{self.changed / self.people:.0%} of values differ from one table to the next"
+
+
+def changes_in(frames: Sequence[pl.DataFrame], guesses: Collection[Guess], command: str) -> Changes:
+    """How often the values of people differ from one table to the next."""
+    named = {guess.role: guess for guess in guesses if guess.role in ("person", "sensitive")}
+    person, value = named["person"].column, named["sensitive"].column
+    states = []
+    for number, frame in enumerate(frames, 1):
+        if lacking := [name for name in (person, value) if name not in frame.columns]:
+            raise TableError(f"Table {number} of {len(frames)} has no column '{lacking[0]}'.")
+        if frame[person].n_unique() < frame.height:
+            raise TableError(f"Table {number} of {len(frames)} has more than one row for a person.")
+        plain = named["sensitive"].kind == "numeric" and frame[value].dtype.is_numeric()
+        states.append(
+            frame.select(pl.col(person).cast(pl.String), pl.col(value).cast(pl.Float64 if plain else pl.String))
+        )
+    both = pl.concat([one.join(other, on=person, suffix=" after") for one, other in pairwise(states)])
+    if not both.height:
+        raise TableError(
+            "Nobody is in two tables one after the other.",
+            hint="give tables with the same people and the same ids, in the order of time.",
+        )
+    differs = both.select(pl.col(value).ne_missing(pl.col(f"{value} after")).sum()).item()
+    return Changes(both.height, int(differs), command)
 
 
 def guess_roles(frame: pl.DataFrame, labels: Collection[str] = ()) -> list[Guess]:
@@ -77,7 +123,9 @@ def guess_roles(frame: pl.DataFrame, labels: Collection[str] = ()) -> list[Guess
     return guesses
 
 
-def propose_policy(frame: pl.DataFrame, source: str, labels: Collection[str] = ()) -> str:
+def propose_policy(
+    frame: pl.DataFrame, source: str, labels: Collection[str] = (), changes: Changes | None = None
+) -> str:
     """A policy file with the guesses in it, ready to be read, corrected and used."""
     guesses = guess_roles(frame, labels)
     missing = {s.name for s in frame if s.null_count() or (s.dtype.is_float() and s.is_nan().any())}
@@ -95,20 +143,20 @@ def propose_policy(frame: pl.DataFrame, source: str, labels: Collection[str] = (
         'ids = "plain"  # or "hashed", with key_file = "..." (reissue key makes one)',
         "",
         "[schema]",
-        f"person = {_quoted(person.column)}  # GUESS: {person.why}",
+        f"person = {quoted(person.column)}  # GUESS: {person.why}",
     ]
     if by_role["drop"]:
         lines += ["drop = ["]
-        lines += [f"    {_quoted(g.column)},  # GUESS: {g.why}" for g in by_role["drop"]]
+        lines += [f"    {quoted(g.column)},  # GUESS: {g.why}" for g in by_role["drop"]]
         lines += ["]"]
     for guess in by_role["quasi"]:
-        lines += ["", f"[schema.quasi.{_quoted(guess.column)}]  # GUESS: {guess.why}", f'kind = "{guess.kind}"']
+        lines += ["", f"[schema.quasi.{quoted(guess.column)}]  # GUESS: {guess.why}", f'kind = "{guess.kind}"']
         if guess.kind == "numeric":
             lines.append('wider = "accept"  # later tables may go beyond the range seen so far')
         else:
             lines.append('new = "refuse"  # a label never seen before is an error; "accept" takes it')
         lines.append(_missing_line(guess.column in missing))
-    lines += ["", f"[schema.sensitive.{_quoted(sensitive.column)}]  # GUESS: {sensitive.why}"]
+    lines += ["", f"[schema.sensitive.{quoted(sensitive.column)}]  # GUESS: {sensitive.why}"]
     lines.append(f'kind = "{sensitive.kind}"')
     if sensitive.kind == "categorical":
         lines.append('new = "accept"  # later tables may bring values never seen before')
@@ -116,7 +164,7 @@ def propose_policy(frame: pl.DataFrame, source: str, labels: Collection[str] = (
     lines += [
         "",
         *_method_lines(frame[sensitive.column]),
-        *_alternatives_lines(frame[sensitive.column], sensitive.kind),
+        *_alternatives_lines(frame[sensitive.column], sensitive.kind, changes),
         "",
     ]
     return "\n".join(lines)
@@ -147,14 +195,18 @@ def _method_lines(values: pl.Series) -> list[str]:
     ]
 
 
-def _alternatives_lines(values: pl.Series, kind: str) -> list[str]:
+def _alternatives_lines(values: pl.Series, kind: str, changes: Changes | None) -> list[str]:
     """Sets of values instead of groups, with figures that the table can keep; where it is too small, shares from
     outside."""
     counts = sorted(values.value_counts()["count"].to_list(), reverse=True)
-    found = next((sizes for epsilon in _EPSILONS if (sizes := _set_sizes(counts, epsilon, kind))), None)
+    moving = changes is not None and changes.changed > 0
+    epsilons = (_MOVES_EPSILON / 2,) if moving else _EPSILONS
+    found = next((sizes for epsilon in epsilons if (sizes := _set_sizes(counts, epsilon, kind))), None)
     m, slots, epsilon = found or (_USUAL_M, 2, 0.0)
     shares = '# reference = "shares.csv"  # values and shares from outside: the table is too small to give its own'
-    if epsilon:
+    if moving:
+        shares = '# reference = "shares.csv"  # the shares of values, which the command below writes as well'
+    elif epsilon:
         shares = f"# epsilon = {epsilon:g}  # GUESS: the noise of the shares that sets are drawn by; less hides more"
     return [
         "# For sets instead of groups: everybody with m values of which one is true, nobody withheld, nobody made up.",
@@ -167,7 +219,21 @@ def _alternatives_lines(values: pl.Series, kind: str) -> list[str]:
             else []
         ),
         shares,
-        "# # Values are taken to be static. If they change, 'change' says how often, rather too seldom than too often.",
+        *_change_lines(changes),
+    ]
+
+
+def _change_lines(changes: Changes | None) -> list[str]:
+    if changes is None:
+        static = (
+            "Values are taken to be static. If they change, 'change' says how often, rather too seldom than too often."
+        )
+        return [f"# # {static}"]
+    if not changes.changed:
+        return [f"# # Values are taken to be static: {changes.words}."]
+    return [
+        f'# change = "moves.csv"  # {changes.words}; how, this counts with noise:',
+        f"# #   {printable(changes.command)}",
     ]
 
 
@@ -226,7 +292,3 @@ def _sensitive(frame: pl.DataFrame, person: str) -> str:
     if not candidates or len(others) < 2:
         raise TableError("A policy needs a person, a quasi-identifier and a sensitive column: three columns at least.")
     return candidates[-1]
-
-
-def _quoted(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)  # a JSON string is a TOML string too

@@ -69,7 +69,8 @@ class OneAmong(SeriesGuarantee):
     permanent: tuple[str, ...] = ()
     """Values that nobody loses: they stand in all later sets."""
     epsilon: float | None = None
-    """The noise in reference shares that are those of the first table; None: they are from outside."""
+    """The noise of what was counted from people of the series, reference shares or how values change; None: all is from
+    outside."""
 
     def __post_init__(self) -> None:
         check = Validation(self)

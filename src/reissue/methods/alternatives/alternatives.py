@@ -41,6 +41,7 @@ from reissue.methods.alternatives.blind_regions import CELLS, regions
 from reissue.methods.alternatives.book import BOOK, Book
 from reissue.methods.alternatives.kept_sets import SETS, KeptSets
 from reissue.methods.alternatives.reference import OTHERS, Reference
+from reissue.methods.alternatives.transitions import read_moves
 from reissue.methods.base import Method, Takes
 from reissue.model.change import Change, Rates, Renewal, Static, Transitions, as_written, change_of
 from reissue.model.grouping import HELD_BACK, Grouping
@@ -73,7 +74,8 @@ class Alternatives(Method):
     """How many values a set has: nobody is tied to a value with more than 1/m."""
     change: Any = None
     """How values change between releases: None, they do not; a rate, at which values are redrawn by the reference
-    shares; rates by value; or a table of transitions. A rate above the true one is dangerous."""
+    shares; rates by value; or a table of transitions, as a mapping or a CSV file. A rate above the true one is
+    dangerous."""
     given: Sequence[str] = ()
     """Columns by whose cells the shares differ, such as sex: 1/m then holds for whoever knows those shares."""
     limit: Any = None
@@ -94,6 +96,9 @@ class Alternatives(Method):
     """Where values are static and somebody's changed: refuse the table, or withhold them."""
     k: int | None = None
     """Publish quasi-identifiers as regions with at least k people each, cut without a look at values; None: exactly."""
+    spent: float = 0.0
+    """The epsilon with which `reference` and `change` were counted from people of this series, in sum; what files say
+    of themselves is taken from them. 0: they are from outside."""
 
     name: ClassVar[str] = "Alternatives"
     words: ClassVar[str] = "everybody with m values, one of them true, the same ones as long as the value stays"
@@ -115,9 +120,9 @@ class Alternatives(Method):
                 validation.wrong(name, "a list of text")
             else:
                 validation.replace(name, tuple(one))
-        if isinstance(self.reference, str):
-            validation.replace("reference", references.read_shares(self.reference))
-        if self.reference is not None and not _are_shares(self.reference):
+        validation.real("spent", least=0)
+        self._read_files(validation)
+        if self.reference is not None and not references.are_shares(self.reference):
             validation.wrong("reference", "a mapping from at least two values to numbers above 0, or a CSV file")
         if not isinstance(self.limits, Mapping):
             validation.wrong("limits", "a mapping from values to probabilities")
@@ -131,15 +136,28 @@ class Alternatives(Method):
         validation.finish()
         object.__setattr__(self, "change", as_written(change_of(self.change)))
 
+    def _read_files(self, validation: Validation) -> None:
+        """Put what is in files in their places, and at least what they were counted with in `spent`."""
+        told = 0.0
+        for name, read in (("reference", references.read_shares), ("change", read_moves)):
+            if isinstance(path := getattr(self, name), str):
+                content, epsilon = read(path)
+                validation.replace(name, content)
+                told += epsilon
+        if told and self.spent == 0:
+            validation.replace("spent", told)
+        elif isinstance(self.spent, int | float) and told > self.spent:
+            validation.wrong("spent", f"at least {told:g}, which the files of this policy were counted with")
+
     def __hash__(self) -> int:
         return hash((self.name, self.m, self.given, self.harmless))
 
     @property
     def parameters(self) -> dict[str, object]:
         """m, and whatever else was said."""
-        usual = {"epsilon": 0.1, "merge": 10.0, "changed": "refuse"}
+        usual = {"epsilon": 0.1, "merge": 10.0, "changed": "refuse", "spent": 0.0}
         names = ("change", "given", "limit", "limits", "harmless", "reference", "epsilon", "merge", "changed", "k")
-        rest = {name: getattr(self, name) for name in names}
+        rest = {name: getattr(self, name) for name in (*names, "spent")}
         return {
             "m": self.m,
             **{
@@ -151,13 +169,18 @@ class Alternatives(Method):
 
     def promises(self, schema: Schema) -> tuple[Promise, ...]:
         """One among m, per time."""
-        noise = {} if self.reference is not None else {"epsilon": self.epsilon}
+        told = self._told()
+        noise = {"epsilon": told} if told else {}
         change = {} if self.change is None else {"change": self.change}
         limit = {} if self._largest() == Fraction(1, self.m) else {"limit": str(self._largest())}
         harmless = {"harmless": self.harmless} if self.harmless else {}
         permanent = {"permanent": schema.permanent} if schema.permanent else {}
         regions = () if self.k is None else (Promise("k-anonymity", {"k": self.k}),)
         return (Promise("one-among", {"m": self.m, **limit, **harmless, **change, **permanent, **noise}), *regions)
+
+    def _told(self) -> float:
+        """The epsilon of everything that was counted from people of this series, in sum."""
+        return self.spent + (self.epsilon if self.reference is None else 0.0)
 
     def _largest(self) -> Fraction:
         """The largest probability that a value with a limit may have."""
@@ -196,11 +219,14 @@ class Alternatives(Method):
     def warnings(self) -> tuple[str, ...]:
         """What the public record must say."""
         told = ["The bound is per time: that somebody ever had a value is likelier with every new set."]
-        if self.reference is None:
+        counted = ["the shares of the first table"] if self.reference is None else []
+        if self.spent:
+            counted.append("shares or a table of change from past tables")
+        if counted:
             told.append(
-                f"Shares are those of the first table with noise (epsilon = {self.epsilon:g}): somebody who knows all "
-                "other values is off by a factor of at most e^epsilon, so that a value with k of m slots has at most "
-                "k e^epsilon/(k e^epsilon + m - k)."
+                f"Of these people {' and '.join(counted)} were counted, with noise (epsilon = {self._told():g}): "
+                "somebody who knows all other values is off by a factor of at most e^epsilon, so that a value with k "
+                "of m slots has at most k e^epsilon/(k e^epsilon + m - k)."
             )
         return tuple(told)
 
@@ -691,12 +717,3 @@ def _check_names(before: Book, after: Book) -> None:
 def _chain(change: Change, designs: SetDesigns) -> Floats:
     """The table of chances that lives move by, over all labels."""
     return change.matrix([str(label) for label in designs.labels], designs.designs[-1].shares)
-
-
-def _are_shares(given: object) -> bool:
-    if not isinstance(given, Mapping) or len(given) < 2:
-        return False
-    numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in given.values())
-    return (
-        numbers and all(isinstance(label, str) for label in given) and all(0 < one < np.inf for one in given.values())
-    )

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Floats, Ints
-from reissue.errors import Infeasible, Refused, TableError, count_of
+from reissue.errors import Infeasible, ParameterError, Refused, TableError, count_of
 from reissue.methods.alternatives.noise import discrete_laplace
 from reissue.model.sets import OTHERS as OTHERS
 from reissue.model.snapshot import Column, Labels, Leaves, Numbers
@@ -41,7 +42,7 @@ class Reference:
         return places_of(names_of(values), place, place[OTHERS] if self.merged else -1)
 
 
-def places_of(names: Sequence[object], place: Mapping[object, int], otherwise: int) -> Ints:
+def places_of(names: Sequence[object], place: Mapping[Any, int], otherwise: int) -> Ints:
     """The places of names; `otherwise` where there is none."""
     return np.array([place.get(name, otherwise) for name in names], dtype=np.int64)
 
@@ -69,12 +70,22 @@ def is_number(values: Column) -> bool:
     return isinstance(values.levels, Numbers) and not isinstance(values.levels, Leaves)
 
 
-def given(shares: Mapping[object, float], values: Column) -> Reference:
+def are_shares(given: object) -> bool:
+    """Whether it is a mapping from at least two values, as text, to numbers above 0."""
+    if not isinstance(given, Mapping) or len(given) < 2:
+        return False
+    numbers = all(isinstance(one, int | float) and not isinstance(one, bool) for one in given.values())
+    return (
+        numbers and all(isinstance(label, str) for label in given) and all(0 < one < np.inf for one in given.values())
+    )
+
+
+def given(shares: Mapping[str, float], values: Column) -> Reference:
     """The reference that the policy gives, in the order of the column's values."""
     known = names_of(values)
     texts = {str(name): name for name in known}
     # A policy file has text only; a number is meant by how it is written.
-    named = {texts.get(str(label), label): share for label, share in shares.items()}
+    named: dict[object, float] = {texts.get(str(label), label): share for label, share in shares.items()}
     order = [name for name in known if name in named]
     rest = sorted(({*named} - {*order, OTHERS}), key=str)
     own = [*order, *rest]
@@ -125,33 +136,59 @@ def noised(
     return Reference(tuple(labels), mixed / mixed.sum(axis=1, keepdims=True), merged)
 
 
-def read_shares(path: str) -> dict[str, float]:
-    """Reference shares from a CSV file with a column for values and one for shares or counts."""
-    from reissue.errors import ParameterError
+def read_shares(path: str) -> tuple[dict[str, float], float]:
+    """Reference shares from a CSV file with a column for values and one for shares or counts; and the epsilon that the
+    file says they were counted with, 0 where it says none."""
+    frame, spent = read_columns(path, "reference", ("values", "shares"), "value,share")
+    return dict(frame.iter_rows()), spent
 
+
+def read_columns(path: str, parameter: str, columns: Sequence[str], header: str) -> tuple[pl.DataFrame, float]:
+    """The first columns of a CSV file, the last of them numbers, and what its column `epsilon` says, 0 without one.
+
+    What stands before the number is there once.
+    """
+    what = f"The '{parameter}' file '{path}'"
     try:
         frame = pl.read_csv(path, infer_schema=False)
     except FileNotFoundError:
-        raise ParameterError(f"The 'reference' file '{path}' is not there.") from None
+        raise ParameterError(
+            f"{what} is not there.", hint="`reissue moves` writes such files from past tables."
+        ) from None
     except OSError as error:
-        reason = error.strerror or "the system refuses it"
-        raise ParameterError(f"The 'reference' file '{path}' cannot be read: {reason}.") from error
+        raise ParameterError(f"{what} cannot be read: {error.strerror or 'the system refuses it'}.") from error
     except pl.exceptions.PolarsError:
-        raise ParameterError(f"The 'reference' file '{path}' is not CSV.") from None
-    if frame.width < 2:
+        raise ParameterError(f"{what} is not CSV.") from None
+    spent = _spent(what, frame["epsilon"]) if "epsilon" in frame.columns else 0.0
+    frame = frame.drop("epsilon", strict=False)
+    if frame.width < len(columns):
         raise ParameterError(
-            f"The 'reference' file '{path}' must have two columns, values and shares. It has {frame.width}.",
-            hint="write a file with a line `value,share` and one for each value.",
+            f"{what} must have {len(columns)} columns, {', '.join(columns[:-1])} and {columns[-1]}. "
+            f"It has {frame.width}.",
+            hint=f"write a file with a line `{header}` and one for each of them.",
         )
-    values, numbers = frame.columns[0], frame.columns[1]
-    shares = frame[numbers].cast(pl.Float64, strict=False)
-    if shares.null_count() or frame[values].n_unique() < frame.height:
+    *named, number = frame.columns[: len(columns)]
+    found = frame.select(pl.col(named).fill_null(""), pl.col(number).cast(pl.Float64, strict=False))
+    twice = found.height - found.select(named).n_unique()
+    if found[number].null_count() or twice:
         raise ParameterError(
-            f"The 'reference' file '{path}' must have every value once, with a number. "
-            f"{count_of(shares.null_count(), 'line')} without one, "
-            f"{count_of(frame.height - frame[values].n_unique(), 'value')} more than once."
+            f"{what} must have every {'value' if len(named) == 1 else 'move'} once, with a number. "
+            f"{count_of(found[number].null_count(), 'line')} without one, "
+            f"{count_of(twice, 'line')} with what was there before."
         )
-    return dict(zip(frame[values].fill_null("").to_list(), shares.to_list(), strict=True))
+    return found, spent
+
+
+def _spent(what: str, column: pl.Series) -> float:
+    """What a file says its figures were counted with: one number, in every line."""
+    numbers = column.cast(pl.Float64, strict=False).unique()
+    if numbers.len() != 1 or numbers.null_count() or not 0 < numbers[0] < np.inf:
+        raise ParameterError(
+            f"{what} must say one number above 0 in its column 'epsilon', the same in every line.",
+            hint="take the file as `reissue moves` wrote it; leave the column out where nobody of the series was "
+            "counted.",
+        )
+    return float(numbers[0])
 
 
 def need_known(place: Ints, codes: Ints) -> None:

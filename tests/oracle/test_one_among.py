@@ -618,7 +618,8 @@ def test_large_domains_with_seeds_by_value() -> None:
 def judged(design: Design, sets: np.ndarray[Any, Any], own: np.ndarray[Any, Any]) -> list[str]:
     numbers = np.random.default_rng(9).integers(0, 2**63, design.values).astype(np.uint64)
     columns = np.ascontiguousarray(sets.T)
-    return unlikely(Drawn(design, columns, own, numbers[sets].sum(axis=1), numbers), 1e-6)
+    part = Drawn(design, columns, own, numbers[sets].sum(axis=1), numbers, np.arange(design.values))
+    return unlikely([part], design.values, 1e-6)
 
 
 # Permanent values

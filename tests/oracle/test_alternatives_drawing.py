@@ -173,6 +173,26 @@ def test_inclusion_in_a_large_domain(shape: str) -> None:
     assert surprise(counts, expected, 1) < UNLIKELY
 
 
+def test_a_value_in_nearly_every_large_set() -> None:
+    """Sums over sets stay numbers: with odds of a million for one value they once became 0, and no draw ended."""
+    values, m, people = 2000, 200, 4000
+    share = (1 - 1e-6) / m
+    shares = np.array([share, *np.full(values - 1, (1 - share) / (values - 1))])
+    design = design_of(shares, m, dict.fromkeys(range(values), 1))
+    codes = np.random.default_rng(2).choice(values, size=people, p=shares / shares.sum())
+    sets = draw(design, codes, Fresh(5, people, m))
+    assert (np.diff(sets.astype(np.int64), axis=1) > 0).all()
+    assert (sets == codes[:, None]).any(axis=1).all()
+    seen = np.bincount(sets.ravel(), minlength=values)
+    assert seen[0] >= people - 1
+    expected = people * design.inclusion[1:]
+    freedom = (values - 1) * (1 - design.inclusion[1])
+    assert abs((((seen[1:] - expected) ** 2 / expected).sum() - freedom) / math.sqrt(2 * freedom)) < UNLIKELY
+    chances = probability(design, sets)
+    assert (chances > 0).all()
+    assert np.isfinite(chances).all()
+
+
 def test_the_posterior_of_those_who_look() -> None:
     """Among people with values by their shares, a value is true for slots/m of those in whose set it is."""
     design = DESIGNS["slots"]()

@@ -618,7 +618,8 @@ def test_large_domains_with_seeds_by_value() -> None:
 def judged(design: Design, sets: np.ndarray[Any, Any], own: np.ndarray[Any, Any]) -> list[str]:
     numbers = np.random.default_rng(9).integers(0, 2**63, design.values).astype(np.uint64)
     columns = np.ascontiguousarray(sets.T)
-    return unlikely(Drawn(design, columns, own, numbers[sets].sum(axis=1), numbers), 1e-6)
+    part = Drawn(design, columns, own, numbers[sets].sum(axis=1), numbers, np.arange(design.values))
+    return unlikely([part], design.values, 1e-6)
 
 
 # Permanent values
@@ -836,6 +837,44 @@ def test_joint_inclusion_against_all_sets() -> None:
         assert np.abs(joint.totals(weights) - pairs @ weights).max() < 1e-12
         assert np.abs(joint.below(weights) - np.tril(pairs, -1) @ weights).max() < 1e-12
         compared += 1
+
+
+def two_together(design: Design, *pairs: tuple[int, int]) -> list[float]:
+    """The probability of both, where every value takes one slot: sums over sets, added up value by value."""
+    pi = design.inclusion.astype(np.longdouble)
+    odds = pi / (1 - pi)
+
+    def sums(size: int, *without: int) -> np.ndarray[Any, Any]:
+        found = np.zeros((size + 1, 2), dtype=np.longdouble)
+        found[0, 0] = 1
+        for value in range(design.values):
+            if value not in without:
+                found[1:, 1] += odds[value] * (found[:-1, 1] + (1 - pi[value]) * found[:-1, 0])
+                found[1:, 0] += odds[value] * found[:-1, 0]
+        return found
+
+    whole, chances = sums(design.m)[design.m, 1], []
+    for one, other in pairs:
+        ways, weight = sums(design.m - 2, one, other)[design.m - 2]
+        chances.append(float(odds[one] * odds[other] * ((2 - pi[one] - pi[other]) * ways + weight) / whole))
+    return chances
+
+
+@pytest.mark.parametrize("near", [0.9, 0.999999])
+def test_joint_inclusion_of_large_sets(near: float) -> None:
+    """Many frequent values, some of them in nearly every set."""
+    m = 120
+    shares = np.concatenate([np.full(9, near), np.linspace(0.3, 0.9, 90), np.linspace(0.05, 0.3, 200)])
+    rest = (m - shares.sum()) / 400
+    design = plain(np.concatenate([shares, np.full(400, rest)]) / m, m)
+    pairs = [(0, 1), (3, 40), (3, 98), (50, 51), (20, 200), (98, 99), (150, 250), (298, 299), (400, 500), (2, 698)]
+    joint = JointInclusion(design)
+    matrix = joint.matrix()
+    assert [matrix[pair] for pair in pairs] == pytest.approx(two_together(design, *pairs), rel=1e-12)
+    assert np.abs(matrix.sum(axis=1) - (m - 1) * design.inclusion).max() < 1e-10
+    weights = np.random.default_rng(3).random(design.values)
+    assert joint.totals(weights) == pytest.approx(matrix @ weights, rel=1e-12)
+    assert joint.below(weights) == pytest.approx(np.tril(matrix, -1) @ weights, rel=1e-11, abs=1e-13)
 
 
 def test_bounds_are_above_exact_tails() -> None:

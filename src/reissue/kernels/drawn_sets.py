@@ -42,21 +42,6 @@ def sum_over_sets(odds: Any, gaps: Any, sizes: Any, without: Any, tables: Any) -
 
 
 @kernel
-def weigh_pairs(sums: Any, odds: Any, gaps: Any, rare: Any, size: int, pairs: Any) -> None:
-    """For each place and each rare one: what all sets of some size with both weigh, but for the odds of these two.
-
-    `sums` has for each place a row for k from 0: both sums over sets of k values at all other places, rare ones too.
-    """
-    for place in range(odds.size):
-        for other in rare:
-            ways, weight = sums[place, 0, 0], sums[place, 0, 1]
-            for k in range(1, size - 1):
-                weight = sums[place, k, 1] - odds[other] * (weight + gaps[other] * ways)
-                ways = sums[place, k, 0] - odds[other] * ways
-            pairs[place, other] = pairs[other, place] = (gaps[place] + gaps[other]) * ways + weight
-
-
-@kernel
 def draw_sets(
     codes: Any,
     words: Any,

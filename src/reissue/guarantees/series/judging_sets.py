@@ -10,14 +10,24 @@ import numpy.typing as npt
 
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import count_of
+from reissue.guarantees.series.carried_draws import Carried, beside, unlikely_beside
 from reissue.guarantees.series.last_sets import UNKNOWN, LastSets, Step, digests_of, marks_of, numbers_of
-from reissue.guarantees.series.set_draws import PAIRED, Drawn, repeated, unlikely
+from reissue.guarantees.series.set_draws import PAIRED, Drawn, unlikely
 from reissue.guarantees.series.set_forms import beyond, crowded, misshapen, unsound
 from reissue.guarantees.series.set_moves import Moved, unlikely_moves
-from reissue.guarantees.series.set_renewals import Returned, flipped, from_versions, impossible_moves
+from reissue.guarantees.series.set_renewals import (
+    Returned,
+    cell_of,
+    flipped,
+    from_versions,
+    impossible_moves,
+    redrawn,
+    shares_by_cell,
+)
 from reissue.model.change import Change, Rates, Renewal, Static, Transitions, change_from_dict
 from reissue.model.design import Design
 from reissue.model.sets import PublishedSets, Sets
+from reissue.reasoning.alternatives.set_probabilities import probability_given
 from reissue.reasoning.alternatives.tail_bounds import allowed, surprise
 
 ERROR = 1e-6
@@ -304,7 +314,8 @@ class _Judging:
             self._note(
                 old, f"{count_of(old, 'set')} of newcomers from a version of the reference that is not in force."
             )
-        jobs = self._by_design(drawn & sound & self._by_design_alone())
+        alone = self._by_design_alone()
+        jobs = self._by_design(drawn & sound & alone)
         for at, rows in jobs:
             design, places = self._designs.designs[at], self._designs.places[at]
             columns, own, marks = self._columns[:, rows], self._own[rows], self._marks[rows]
@@ -314,9 +325,39 @@ class _Judging:
             if self._designs.linked:
                 self._order_of_lives(design, columns, own, ERROR / 10 / len(jobs))
                 marks = marks_of(columns, self._labels[places], ordered=False)
-            found = unlikely(Drawn(design, columns, own, marks, self._labels[places]), ERROR / 2 / len(jobs))
-            for words in found:
+            part = Drawn(design, columns, own, marks, self._labels[places], places)
+            for words in unlikely([part], len(self._designs.labels), ERROR / 2 / len(jobs)):
                 self._note(1, words)
+        if self._permanent.any() and isinstance(self._change, Renewal) and self._before.slots is not None:
+            self._draws_beside(drawn & sound & ~alone)
+
+    def _draws_beside(self, chosen: Bools) -> None:
+        """Whether what stands beside permanent values is drawn as it should be, and what is drawn after absences."""
+        mine = np.flatnonzero(chosen[self._again])
+        assert self._own is not None
+        assert self._before.slots is not None
+        rows, row = self._again[mine], self._row[mine]
+        version = np.array(self._designs.version)
+        old = int(np.count_nonzero(version[self._design[rows]] != version.max()))
+        self._note(old, f"{count_of(old, 'new set')} from a version of the reference that is not in force.")
+        if old or not rows.size:
+            return
+        # A law for each cell and gap.
+        steps = (*self._before.steps, self._step)
+        since, gap = np.unique(self._steps[self._before.release[row]], return_inverse=True)
+        cell = np.array(cell_of(self._designs))[self._design[rows]]
+        laws = [redrawn(share, steps, since, self._permanent)[1] for share in shares_by_cell(self._designs)]
+        values = np.flatnonzero(self._permanent)
+        before = self._before.slots[:, row]
+        held = np.stack([(before == value).any(axis=0) for value in values], axis=1)
+        carried = Carried(self._columns[:, rows], self._own[rows], held, cell * since.size + gap.ravel())
+        judged = beside(carried, np.concatenate(laws), values, self._labels)
+        count = judged.strange
+        self._note(
+            count, f"{count_of(count, 'new set')} without a value that is carried on, or with one that has no share."
+        )
+        for words in unlikely_beside(judged, len(self._designs.labels), ERROR / 10):
+            self._note(1, words)
 
     def _by_design_alone(self) -> Bools:
         """Whose new set has nothing but a design behind it."""
@@ -325,6 +366,8 @@ class _Judging:
             # Beside values that are carried on, and after longer absences, sets are drawn by other shares.
             plain = np.array([int(design.slots.max()) == 1 for design in self._designs.designs])
             alone[self._again] = ~self._holding & self._recent() & plain[self._design[self._again]]
+            if self._before.slots is None:  # whether they held permanent values is not known
+                alone[self._again] = False
         return alone
 
     def _recent(self) -> Bools:
@@ -349,7 +392,10 @@ class _Judging:
     def _repeats(self, back: Returned, same: Bools, same_design: Bools) -> list[str]:
         """Whether new sets for a value that stayed are the old ones more often than by chance."""
         chosen = back.drawn & back.same_own & same_design & ~self._holding
+        slots = self._before.slots
         if self._permanent.any():
+            if slots is None:
+                return []
             chosen &= self._recent()
         rows = np.flatnonzero(chosen)
         used = np.flatnonzero(np.bincount(back.design[rows])).tolist()
@@ -357,17 +403,16 @@ class _Judging:
         for at in used:
             mine = rows[back.design[rows] == at][:PAIRED]
             local = self._local(at)
-            found.append(
-                repeated(
-                    self._designs.designs[at],
-                    local[self._columns[:, self._again[mine]]],
-                    local[back.own[mine]],
-                    int(np.count_nonzero(same[mine])),
-                    ERROR / 10 / len(used),
-                    "{seen:,} of {trials:,} new sets for a value that stayed are the old ones",
+            # Either of the two could be given, unless old ones are looked at for not having permanent values.
+            given = self._columns[:, self._again[mine]] if slots is None else slots[:, self._row[mine]]
+            expected = probability_given(self._designs.designs[at], local[given].T, local[back.own[mine]]).sum()
+            seen = int(np.count_nonzero(same[mine]))
+            if surprise(seen, mine.size, expected) > allowed(ERROR / 10 / len(used), 1):
+                found.append(
+                    f"{seen:,} of {mine.size:,} new sets for a value that stayed are the old ones, and "
+                    f"{expected:,.3g} are expected."
                 )
-            )
-        return [words for words in found if words]
+        return found
 
 
 def _columns(release: PublishedSets, labels: int) -> npt.NDArray[np.integer]:

@@ -16,8 +16,7 @@ random can only be tested: a promise that is kept is called broken with a probab
 each release (`ERROR`). The bounds behind that are exact for any number of people, not approximations for many.
 
 What it does not cover: that the reference shares are what somebody expects, and that values change as declared. An
-audit asks that (Tracking). That people's sets are independent is tested for those with the same value only, and draws
-beside permanent values that are carried on for their form only.
+audit asks that (Tracking). That people's sets are independent is tested for those with the same value only.
 """
 
 from __future__ import annotations

@@ -12,7 +12,9 @@ above what is stated.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import comb
 
 import numpy as np
@@ -41,56 +43,96 @@ class Drawn:
     columns: npt.NDArray[np.integer]
     """A row for each slot, a column for each set; ascending unless they are lives."""
     own: npt.NDArray[np.integer]
-    """The true value of each."""
+    """The true value of each, which is in the set; a label, and not in the set, where `free`."""
     marks: Words
     numbers: Words
     """For each value the number that marks are made of."""
+    places: Ints
+    """The label of each value, ascending."""
+    free: bool = False
+    """Whether sets were drawn given nothing: the true value stands beside them, and is none of the design's."""
 
     @property
     def count(self) -> int:
         """How many sets."""
         return self.own.size
 
+    @cached_property
+    def joint(self) -> JointInclusion:
+        """How probable two values are together."""
+        return JointInclusion(self.design)
 
-def unlikely(drawn: Drawn, error: float) -> list[str]:
-    """What does not fit the design, in words; a false alarm has a probability of at most `error`."""
-    counts = np.bincount(drawn.own, minlength=drawn.design.values)
-    joint = JointInclusion(drawn.design)
-    found = [_decoys(drawn, counts, joint, error / 2), _positions(drawn, counts, joint, error / 6)]
-    found += [_whole_sets(drawn, counts, error / 6), _twins(drawn, error / 6)]
+    @cached_property
+    def true(self) -> Ints:
+        """The label of each true value."""
+        return self.own.astype(np.int64) if self.free else self.places[self.own]
+
+    @cached_property
+    def counts(self) -> Ints:
+        """For each value of the design how many people have it."""
+        if self.free:
+            return np.zeros(self.design.values, dtype=np.int64)
+        return np.bincount(self.own, minlength=self.design.values)
+
+
+def unlikely(parts: Sequence[Drawn], labels: int, error: float) -> list[str]:
+    """What does not fit the designs, in words; a false alarm has a probability of at most `error`.
+
+    Sets of several designs are judged together: what is seen of each label, and what is expected, is added up.
+    """
+    found = [_decoys(parts, labels, error / 2), _positions(parts, labels, error / 6)]
+    found += [_whole_sets(parts, error / 6), _twins(parts, error / 6)]
     return [words for words in found if words]
 
 
-def _decoys(drawn: Drawn, counts: Ints, joint: JointInclusion, error: float) -> str | None:
+def _decoys(parts: Sequence[Drawn], labels: int, error: float) -> str | None:
     """How often values are in sets of those who do not have them."""
-    design, values = drawn.design, drawn.design.values
-    given = counts / design.inclusion
-    if values <= MANY_VALUES:
-        seen = np.zeros(values * values, dtype=np.int64)
-        rows = drawn.own.astype(np.intp) * values
-        for column in drawn.columns:
-            seen += np.bincount(rows + column, minlength=values * values)
-        cells = seen.reshape(values, values) // design.slots  # a true value to the left, a value in its sets on top
-        np.fill_diagonal(cells, 0)
-        others = cells.sum(axis=0)
-        expected = joint.matrix() * given[:, None]
-        trials = np.broadcast_to(counts[:, None], cells.shape)
-        surprises = surprise(cells, trials, expected)
-        if surprises.max() > allowed(error / 2, values * (values - 1)):
+    by_value = labels <= MANY_VALUES
+    seen, trials, expected = np.zeros((3, labels, labels) if by_value else (3, 1, labels))
+    for part in parts:
+        rows, *own = _by_value(part) if by_value else _by_all(part)
+        for every, one in zip((seen, trials, expected), own, strict=True):
+            every[np.ix_(rows, part.places)] += one
+    if by_value:
+        surprises = surprise(seen, trials, expected)
+        if surprises.max() > allowed(error / 2, int(np.count_nonzero(trials))):
             at = np.unravel_index(int(np.argmax(surprises)), surprises.shape)
-            return _told("for people with one value another", cells[at], expected[at])
-        totals = expected.sum(axis=0)
-    else:
-        seen = np.zeros(values, dtype=np.int64)
-        for column in drawn.columns:
-            seen += np.bincount(column, minlength=values)
-        others = seen // design.slots - counts
-        totals = joint.totals(given)
-    surprises = surprise(others, drawn.count - counts, totals)
-    if surprises.max() <= allowed(error / 2, values):
+            return _told("for people with one value another", seen[at], expected[at])
+    others, totals = seen.sum(axis=0), expected.sum(axis=0)
+    surprises = surprise(others, trials.sum(axis=0), totals)
+    if surprises.max() <= allowed(error / 2, labels):
         return None
     at_value = int(np.argmax(surprises))
     return _told("one value", others[at_value], totals[at_value])
+
+
+def _by_value(part: Drawn) -> tuple[Ints, Floats, Floats, Floats]:
+    """True values, and for each, a row, and every other value: how often that is in sets, could be, and should."""
+    design, values = part.design, part.design.values
+    people, row = np.unique(part.true, return_inverse=True) if part.free else (part.places, part.own.astype(np.intp))
+    seen = np.zeros(people.size * values, dtype=np.int64)
+    for column in part.columns:
+        seen += np.bincount(row * values + column, minlength=seen.size)
+    cells = seen.reshape(people.size, values) // design.slots
+    trials = np.repeat(np.bincount(row, minlength=people.size)[:, None], values, axis=1)
+    if part.free:
+        return people, cells.astype(np.float64), trials.astype(np.float64), trials * design.inclusion
+    expected = part.joint.matrix() * (part.counts / design.inclusion)[:, None]
+    for table in (cells, trials):
+        np.fill_diagonal(table, 0)
+    return people, cells.astype(np.float64), trials.astype(np.float64), expected
+
+
+def _by_all(part: Drawn) -> tuple[Ints, Floats, Floats, Floats]:
+    """The same for all true values together, as one row."""
+    design, counts = part.design, part.counts
+    seen = np.zeros(design.values, dtype=np.int64)
+    for column in part.columns:
+        seen += np.bincount(column, minlength=design.values)
+    expected = part.count * design.inclusion if part.free else part.joint.totals(counts / design.inclusion)
+    others, trials = seen // design.slots - counts, part.count - counts
+    row = np.zeros(1, dtype=np.int64)
+    return row, others[None].astype(np.float64), trials[None].astype(np.float64), expected[None]
 
 
 def _told(which: str, seen: float, expected: float) -> str:
@@ -100,49 +142,60 @@ def _told(which: str, seen: float, expected: float) -> str:
     )
 
 
-def _positions(drawn: Drawn, counts: Ints, joint: JointInclusion, error: float) -> str | None:
+def _positions(parts: Sequence[Drawn], labels: int, error: float) -> str | None:
     """Where true values stand in order: how many slots have smaller ones."""
-    design = drawn.design
-    own = drawn.own.astype(drawn.columns.dtype)
-    rank = np.zeros(drawn.count, dtype=np.int16)
-    for column in drawn.columns:
-        rank += column < own
-    room = (design.m - design.slots).astype(np.float64)
-    smaller = np.bincount(drawn.own, rank, minlength=design.values)
-    expected = joint.below(design.slots.astype(np.float64)) / design.inclusion * counts
-    could = room > 0
-    with np.errstate(divide="ignore", invalid="ignore"):
-        parts = np.where(could, smaller / room, 0.0), np.where(could, expected / room, 0.0)
-    single = surprise(parts[0], counts, parts[1])
-    every = surprise(parts[0].sum(), counts[could].sum(), parts[1].sum())
-    if max(single.max(), every.max()) <= allowed(error, design.values + 1):
+    seen, trials, expected = np.zeros((3, labels))
+    slots, fair = 0.0, 0.0
+    for part in parts:
+        design = part.design
+        own = np.searchsorted(part.places, part.own) if part.free else part.own.astype(part.columns.dtype)
+        rank = np.zeros(part.count, dtype=np.int16)
+        for column in part.columns:
+            rank += column < own
+        if part.free:
+            below = np.append(0.0, np.cumsum(design.inclusion))[own]
+            room = np.full(part.count, design.m, dtype=np.float64)
+        else:
+            below = (part.joint.below(design.slots.astype(np.float64)) / design.inclusion)[own]
+            room = (design.m - design.slots[own]).astype(np.float64)
+        could = room > 0
+        true, share = part.true[could], 1 / room[could]
+        seen += np.bincount(true, rank[could] * share, minlength=labels)
+        expected += np.bincount(true, below[could] * share, minlength=labels)
+        trials += np.bincount(true, minlength=labels)
+        slots, fair = slots + float(rank.sum()), fair + float(below.sum())
+    single = surprise(seen, trials, expected)
+    every = surprise(seen.sum(), trials.sum(), expected.sum())
+    if max(single.max(), every.max()) <= allowed(error, labels + 1):
         return None
     return (
-        f"The order of values tells which is true: {smaller.sum():,.0f} slots have smaller values than the true one, "
-        f"and {expected.sum():,.1f} are expected."
+        f"The order of values tells which is true: {slots:,.0f} slots have smaller values than the true one, "
+        f"and {fair:,.1f} are expected."
     )
 
 
-def _whole_sets(drawn: Drawn, counts: Ints, error: float) -> str | None:
+def _whole_sets(parts: Sequence[Drawn], error: float) -> str | None:
     """How often each set was drawn for each true value, where there are few."""
-    design = drawn.design
-    if possible_sets(design) > MANY_SETS:
-        return None
-    sets = all_sets(design)
-    chances = probability(design, sets)
-    marks = drawn.numbers[sets].sum(axis=1)
-    order = np.argsort(marks)
-    place = order[np.searchsorted(marks[order], drawn.marks).clip(max=marks.size - 1)]
-    strange = int(np.count_nonzero(marks[place] != drawn.marks))
+    divergence, freedom, strange = 0.0, 0, 0
+    for part in parts:
+        design = part.design
+        if possible_sets(design) > MANY_SETS:
+            continue
+        sets = all_sets(design)
+        chances = probability(design, sets)
+        marks = part.numbers[sets].sum(axis=1)
+        order = np.argsort(marks)
+        place = order[np.searchsorted(marks[order], part.marks).clip(max=marks.size - 1)]
+        strange += int(np.count_nonzero(marks[place] != part.marks))
+        people, row = np.unique(part.own, return_inverse=True)
+        seen = np.bincount(row * len(sets) + place, minlength=people.size * len(sets)).reshape(people.size, len(sets))
+        for value, counts in zip(people.tolist(), seen, strict=True):
+            inside = np.full(len(sets), part.free) | (sets == value).any(axis=1)
+            whole = 1.0 if part.free else design.inclusion[value]
+            far, free = surprise_of_cells(counts[inside], chances[inside] / whole)
+            divergence, freedom = divergence + far, freedom + free
     if strange:
         return f"{strange:,} sets are none that the design can give."
-    seen = np.bincount(drawn.own.astype(np.intp) * len(sets) + place, minlength=design.values * len(sets))
-    seen = seen.reshape(design.values, len(sets))
-    divergence, freedom = 0.0, 0
-    for value in np.flatnonzero(counts).tolist():
-        inside = (sets == value).any(axis=1)
-        far, free = surprise_of_cells(seen[value, inside], chances[inside] / design.inclusion[value])
-        divergence, freedom = divergence + far, freedom + free
     if surprise_of_fit(divergence, freedom) <= allowed(error, 1):
         return None
     return (
@@ -158,37 +211,31 @@ def possible_sets(design: Design) -> int:
     return sum(comb(int(among[index]), int(every.free[index])) for index in every.size_of)
 
 
-def _twins(drawn: Drawn, error: float) -> str | None:
+def _twins(parts: Sequence[Drawn], error: float) -> str | None:
     """How often two people with the same value have the same set; nobody is in two pairs."""
-    few = drawn.own[:PAIRED]
-    order = np.argsort(few, kind="stable")
-    first = _pairs(few[order])
-    one, other = order[first], order[first + 1]
-    return repeated(
-        drawn.design,
-        drawn.columns[:, one],
-        drawn.own[one],
-        int(np.count_nonzero(drawn.marks[one] == drawn.marks[other])),
-        error,
-        "{seen:,} of {trials:,} pairs of people with the same value have the same set",
+    seen, trials, expected = 0, 0, 0.0
+    for part in parts:
+        few = part.own[:PAIRED]
+        order = np.argsort(few, kind="stable")
+        first = _pairs(few[order])
+        one, other = order[first], order[first + 1]
+        seen += int(np.count_nonzero(part.marks[one] == part.marks[other]))
+        trials += one.size
+        expected += float(again(part, one).sum())
+    if not trials or float(surprise(seen, trials, expected)) <= allowed(error, 1):
+        return None
+    return (
+        f"{seen:,} of {trials:,} pairs of people with the same value have the same set, "
+        f"and {expected:,.3g} are expected."
     )
 
 
-def repeated(
-    design: Design,
-    columns: npt.NDArray[np.integer],
-    own: npt.NDArray[np.integer],
-    seen: int,
-    error: float,
-    words: str,
-) -> str | None:
-    """Whether sets came up a second time, for the same values, more or less often than by chance."""
-    if not own.size:
-        return None
-    expected: Floats = probability_given(design, columns.T.astype(np.int64), own.astype(np.int64))
-    if float(surprise(seen, own.size, expected.sum())) <= allowed(error, 1):
-        return None
-    return words.format(seen=seen, trials=own.size) + f", and {expected.sum():,.3g} are expected."
+def again(part: Drawn, rows: Ints) -> Floats:
+    """For some sets the chance that each comes up once more, for the same value."""
+    sets = part.columns[:, rows].T.astype(np.int64)
+    if part.free:
+        return probability(part.design, sets)
+    return probability_given(part.design, sets, part.own[rows].astype(np.int64))
 
 
 def _pairs(ordered: npt.NDArray[np.integer]) -> Ints:

@@ -47,17 +47,7 @@ def coins(designs: SetDesigns, steps: tuple[Step, ...], since: Ints, permanent: 
     lows, highs = [], []
     versions = np.zeros((since.size, max(designs.version) + 1))
     for share in shares_by_cell(designs):
-        kept = np.ones((since.size, 1))
-        h = np.zeros((since.size, len(designs.labels)))
-        versions[:] = 0
-        for at in range(int(since.min(initial=len(steps))) + 1, len(steps)):
-            after = (since < at)[:, None]
-            rate, version = steps[at].rate * after, steps[at].version
-            free = 1 - h[:, permanent].sum(axis=1, keepdims=True)
-            h = np.where(permanent, h, h * (1 - rate)) + rate * share[version] * free
-            kept = kept * (1 - rate)
-            versions *= 1 - rate
-            versions[:, version] += rate[:, 0]
+        kept, h, versions = redrawn(share, steps, since, permanent)
         # Nothing is said of a value that has no share though everything was redrawn.
         with np.errstate(invalid="ignore"):
             coin = np.where(permanent, 1 - kept, h / (kept + h))
@@ -66,14 +56,38 @@ def coins(designs: SetDesigns, steps: tuple[Step, ...], since: Ints, permanent: 
     return Coins(np.min(lows, axis=0), np.max(highs, axis=0), None if permanent.any() else versions)
 
 
+def redrawn(share: Floats, steps: tuple[Step, ...], since: Ints, permanent: Bools) -> tuple[Floats, Floats, Floats]:
+    """For each gap, by the shares of one cell: `kept`, h of each label, and of each version the chance that the last
+    redraw was by it."""
+    kept = np.ones((since.size, 1))
+    h = np.zeros((since.size, permanent.size))
+    versions = np.zeros((since.size, len(share)))
+    for at in range(int(since.min(initial=len(steps))) + 1, len(steps)):
+        after = (since < at)[:, None]
+        rate, version = steps[at].rate * after, steps[at].version
+        free = 1 - h[:, permanent].sum(axis=1, keepdims=True)
+        h = np.where(permanent, h, h * (1 - rate)) + rate * share[version] * free
+        kept = kept * (1 - rate)
+        versions *= 1 - rate
+        versions[:, version] += rate[:, 0]
+    return kept, h, versions
+
+
 def shares_by_cell(designs: SetDesigns) -> list[Floats]:
     """For each cell a row for each version, counted from 1, and a column for each label."""
-    cells = [0] * len(designs.designs) if designs.cells is None else designs.cells.rows()
-    found: dict[object, Floats] = {}
-    for at, cell in enumerate(cells):
-        shape = (max(designs.version) + 1, len(designs.labels))
-        found.setdefault(cell, np.zeros(shape))[designs.version[at], designs.places[at]] = designs.designs[at].shares
-    return list(found.values())
+    cell = cell_of(designs)
+    found = [np.zeros((max(designs.version) + 1, len(designs.labels))) for _ in range(max(cell) + 1)]
+    for at, number in enumerate(cell):
+        found[number][designs.version[at], designs.places[at]] = designs.designs[at].shares
+    return found
+
+
+def cell_of(designs: SetDesigns) -> list[int]:
+    """For each design the number of its cell; 0 where shares do not differ by cell."""
+    if designs.cells is None:
+        return [0] * len(designs.designs)
+    number: dict[object, int] = {}
+    return [number.setdefault(cell, len(number)) for cell in designs.cells.rows()]
 
 
 @dataclass(frozen=True, repr=False)

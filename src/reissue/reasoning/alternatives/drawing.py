@@ -43,7 +43,8 @@ CHUNK = 1 << 14
 """So many rows are drawn at a time: their words stay near the processor."""
 LIKELY, VERY_LIKELY = 1 / 8, 1 / 2
 """With this inclusion probability a value has sums of its own; the second where sums take more memory."""
-MANY_VALUES = 1_000
+MANY_VALUES, MANY_SUMS = 1_000, 50_000
+"""With more values, or more sums in a table, these take more memory."""
 
 
 def draw(design: Design, codes: npt.NDArray[np.integer], words: RandomWords) -> npt.NDArray[np.unsignedinteger]:
@@ -118,7 +119,9 @@ def _tables_for(every: Fillings) -> tuple[Ints, Ints, Ints]:
     """
     count = every.sizes.size
     table_of = np.where(every.certain, -1, np.arange(count)[:, None])
-    likely = every.inclusion > (LIKELY if every.odds.shape[1] <= MANY_VALUES else VERY_LIKELY)
+    values, most = every.odds.shape[1], int(every.free.max(initial=0))
+    much = values > MANY_VALUES or values * most > MANY_SUMS
+    likely = every.inclusion > (VERY_LIKELY if much else LIKELY)
     size, place = np.nonzero(likely & ~every.certain)
     table_of[size, place] = count + np.arange(size.size)
     return table_of, np.concatenate([np.arange(count), size]), np.concatenate([np.full(count, -1), place])

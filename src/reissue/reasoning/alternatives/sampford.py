@@ -13,7 +13,6 @@ Of r different values each is in the set with probability exactly pi(u) = r p(u)
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -53,21 +52,11 @@ class Fillings:
 
     def sums(self) -> Floats:
         """For each size the sum of what all sets weigh; 1 where nothing is drawn."""
-        every = np.arange(self.sizes.size)
-        if not self.free.any():
-            return np.ones(every.size)
-        found = self.tables(every, np.full(every.size, -1))[every, self.free, 0, 1]
-        return np.where(self.free == 0, 1.0, found)
-
-
-class Filling(NamedTuple):
-    """The same for one size, of the values that are drawn."""
-
-    places: Ints
-    inclusion: Floats
-    odds: Floats
-    gaps: Floats
-    size: int
+        found = np.ones(self.sizes.size)
+        nothing = np.array([-1])
+        for index in np.flatnonzero(self.free):  # one table at a time: with many sizes all of them are large
+            found[index] = self.tables(np.array([index]), nothing)[0, self.free[index], 0, 1]
+        return found
 
 
 def fillings(design: Design) -> Fillings:
@@ -79,14 +68,8 @@ def fillings(design: Design) -> Fillings:
     free = sizes - certain.sum(axis=1)
     gaps = np.where(certain, 0.0, 1 - inclusion)
     odds = np.where(certain, 0.0, inclusion / np.where(certain, 1.0, gaps))
-    # With a sum of odds that is their number, sums over sets stay near 1, whatever the domain.
-    total = odds.sum(axis=1, keepdims=True)
-    odds *= np.divide(free[:, None], total, out=np.zeros_like(total), where=total > 0)
+    # All sets of any size weigh prod (1 + odds) together, most of it those of the right size. With that taken off, a
+    # part for each value of a set, sums over sets stay near 1, whatever the domain and however likely single values.
+    total = np.log1p(odds).sum(axis=1)
+    odds *= np.exp(-total / np.maximum(free, 1))[:, None]
     return Fillings(sizes, size_of.astype(np.int64), inclusion, certain, free, odds, gaps)
-
-
-def filling(every: Fillings, index: int) -> Filling:
-    """One of them."""
-    places = np.flatnonzero(~every.certain[index])
-    inclusion, odds, gaps = (rows[index, places] for rows in (every.inclusion, every.odds, every.gaps))
-    return Filling(places, inclusion, odds, gaps, int(every.free[index]))

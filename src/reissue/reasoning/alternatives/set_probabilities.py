@@ -13,17 +13,13 @@ import numpy.typing as npt
 
 from reissue.arrays.types import Floats, Ints
 from reissue.errors import ParameterError, count_of
-from reissue.kernels.drawn_sets import weigh_pairs
 from reissue.model.design import Design
-from reissue.reasoning.alternatives.sampford import Filling, filling, fillings
+from reissue.reasoning.alternatives.joint_inclusion import JointInclusion
+from reissue.reasoning.alternatives.sampford import fillings
 
 Sets = npt.NDArray[np.integer]
 
 MOST_SETS = 1_000_000
-FREQUENT = 0.4
-"""Sums without a value are worked out from those with it unless its inclusion probability is above this: digits would
-be lost. Those without frequent values are added up anew."""
-
 SINGULAR = 1e12
 """A matrix with this condition number or more has no inverse to speak of."""
 
@@ -79,21 +75,9 @@ def all_sets(design: Design) -> Ints:
 def pair_inclusion(design: Design) -> Floats:
     """For each two values the probability that both are in a set; on the diagonal that of one.
 
-    Exact, in O(values^2 m). P(v in S | true value u) is `pair_inclusion(design)[v, u] / design.inclusion[u]`.
+    P(v in S | true value u) is `pair_inclusion(design)[v, u] / design.inclusion[u]`.
     """
-    pairs = np.zeros((design.values, design.values))
-    large, small, every = design.large, design.small, fillings(design)
-    weighted = design.joint * design.weights[:, None]
-    pairs[np.ix_(large, large)] = weighted.T @ design.joint
-    across = weighted.T @ every.inclusion[every.size_of]
-    pairs[np.ix_(large, small)], pairs[np.ix_(small, large)] = across, across.T
-    total = np.zeros((small.size, small.size))
-    for index, weight in enumerate(np.bincount(every.size_of, design.weights)):
-        both = np.outer(every.inclusion[index], every.inclusion[index])  # right where one of the two is certain
-        one = filling(every, index)
-        both[np.ix_(one.places, one.places)] = _drawn_pairs(one)
-        total += weight * both
-    pairs[np.ix_(small, small)] = total
+    pairs = JointInclusion(design).matrix()
     np.fill_diagonal(pairs, design.inclusion)
     return pairs
 
@@ -122,49 +106,3 @@ def _combination_of(design: Design, held: npt.NDArray[np.bool_]) -> Ints:
     order = np.argsort(known)
     found = order[np.searchsorted(known[order], asked).clip(max=known.size - 1)]
     return np.where(known[found] == asked, found, -1)
-
-
-def _drawn_pairs(one: Filling) -> Floats:
-    """For each two values that are drawn the probability that both are.
-
-    Sets with both v and u weigh odds(v) odds(u) ((gap(v) + gap(u)) L + M), where L and M are sums over the sets of two
-    values fewer among the others: of products of odds, and of these times sums of gaps.
-    """
-    count, size = one.odds.size, one.size
-    pairs = np.zeros((count, count))
-    if size < 2:
-        return pairs
-    frequent = np.flatnonzero(one.inclusion > FREQUENT)
-    rare = np.flatnonzero(one.inclusion <= FREQUENT)
-    nothing = np.zeros((size + 1, 2))
-    nothing[0, 0] = 1.0
-    of_rare = _with_all(nothing, one, rare)
-    whole = _with_all(of_rare, one, frequent)
-    sums = np.empty((count, size + 1, 2))
-    sums[rare] = _without(whole, one.odds[rare], one.gaps[rare])
-    for place in frequent:
-        sums[place] = _with_all(of_rare, one, frequent[frequent != place])
-    weigh_pairs(sums, one.odds, one.gaps, rare, size, pairs)
-    for place, other in combinations(frequent, 2):
-        ways, weight = _with_all(of_rare, one, frequent[(frequent != place) & (frequent != other)])[size - 2]
-        pairs[place, other] = pairs[other, place] = (one.gaps[place] + one.gaps[other]) * ways + weight
-    return np.asarray(pairs * np.outer(one.odds, one.odds) / whole[size, 1])
-
-
-def _with_all(sums: Floats, one: Filling, places: Ints) -> Floats:
-    """Both sums over sets of k values, a row for each k from 0, with some values more to choose from."""
-    for odds, gap in zip(one.odds[places], one.gaps[places], strict=True):
-        more = sums.copy()
-        more[1:, 0] += odds * sums[:-1, 0]
-        more[1:, 1] += odds * (sums[:-1, 1] + gap * sums[:-1, 0])
-        sums = more
-    return sums
-
-
-def _without(sums: Floats, odds: Floats, gaps: Floats) -> Floats:
-    """The same with one value fewer, for each of some values."""
-    less = np.repeat(sums[None], odds.size, axis=0)
-    for k in range(1, len(sums)):
-        less[:, k, 1] -= odds * (less[:, k - 1, 1] + gaps * less[:, k - 1, 0])
-        less[:, k, 0] -= odds * less[:, k - 1, 0]
-    return less

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from reissue.arrays.dense import numbered
 from reissue.arrays.types import Bools, Bytes, Floats, Ints
 from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits
 from reissue.attacks.figures import EXACT, KINDS, RISKS, SAMPLED, Figures, called, limit_told
@@ -27,8 +28,14 @@ NEAR = 1e-9
 """So near must sums come to slots / m to be taken for it, where theory says that they are."""
 FAR = 1.5
 """A declared rate counts as too large where it is so many times what the sets look like at most."""
+CHUNK = 1 << 14
+"""So many rows are worked on at once."""
 EXPLAINED = 50
 """So many people at most have their derivation among the witnesses."""
+
+
+def _chunks(count: int) -> Iterator[slice]:
+    return (slice(begin, min(begin + CHUNK, count)) for begin in range(0, count, CHUNK))
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,23 +62,31 @@ class Followed:
         return f"Followed({self.histories.people.size:,} people)"
 
     @cached_property
-    def slots(self) -> Ints:
-        """(rows, width): how many slots each value takes."""
-        if (self.histories.slots == 1).all():
-            return np.broadcast_to(np.int64(1), self.histories.codes.shape)
-        return np.asarray(self.histories.slots[self.histories.design[:, None], self.histories.codes])
-
-    @cached_property
-    def m(self) -> Ints:
-        """For each row how many slots its set has."""
-        return np.asarray(self.histories.m[self.histories.design])
+    def limits(self) -> Floats:
+        """(designs, values): slots / m, the limit that each value has by its design."""
+        return np.asarray(self.histories.slots / self.histories.m[:, None])
 
     @cached_property
     def harmless(self) -> Bools:
-        """(rows, width): the values without a limit."""
-        if (self.histories.slots < self.histories.m[:, None]).all():
-            return np.broadcast_to(np.False_, self.histories.codes.shape)
-        return np.asarray(self.slots >= self.m[:, None])
+        """(designs, values): the values without a limit, which take all slots."""
+        return np.asarray(self.histories.slots >= self.histories.m[:, None])
+
+    def furthest(self, limits: Floats) -> tuple[Ints, Ints]:
+        """For each person the row and the place of the value that is furthest above what it may have.
+
+        `limits` says that by design and value, but for harmless ones. Who has no other gets a place without a value.
+        """
+        histories = self.histories
+        scale = np.where(self.harmless, -1.0, 1 / limits)
+        top, place = np.empty(len(self.posterior)), np.empty(len(self.posterior), dtype=np.int64)
+        for rows in _chunks(top.size):
+            chance = self.posterior[rows] * scale[histories.design[rows, None], histories.codes[rows]]
+            place[rows] = chance.argmax(axis=1)
+            top[rows] = chance.max(axis=1)
+        highest = np.maximum.reduceat(top, histories.starts[:-1])
+        reached = np.flatnonzero(top == highest[histories.owner])
+        first = reached[np.searchsorted(reached, histories.starts[:-1])]
+        return first, place[first]
 
     @cached_property
     def compromised(self) -> Bools:
@@ -85,11 +100,14 @@ class Followed:
         """By row: whether every value has exactly its slots / m, by theory and by sums."""
         if not self.agrees:
             return np.zeros(len(self.posterior), dtype=np.bool_)
-        there = self.histories.codes >= 0
-        off = np.where(there, np.abs(self.posterior - self.slots / self.m[:, None]), 0.0).max(axis=1) > NEAR
-        owner = self.histories.owner
-        strays = (np.bincount(owner, off, minlength=self.lost.size) > 0) | self.lost | self.compromised
-        return np.asarray(~strays[owner])
+        histories = self.histories
+        off = np.empty(len(self.posterior), dtype=np.bool_)
+        for rows in _chunks(off.size):
+            codes = histories.codes[rows]
+            away = np.abs(self.posterior[rows] - self.limits[histories.design[rows, None], codes])
+            off[rows] = np.where(codes >= 0, away, 0.0).max(axis=1) > NEAR
+        strays = np.logical_or.reduceat(off, histories.starts[:-1]) | self.lost | self.compromised
+        return np.asarray(~strays[histories.owner])
 
     @cached_property
     def margin(self) -> Floats:
@@ -153,13 +171,14 @@ class TrackingFindings(Findings):
         followed = self._need()
         chance, margin = followed.posterior[rows, places], followed.margin[rows]
         exact = followed.exact[rows]
-        share = followed.slots[rows, places]
-        whole = followed.m[rows]
-        keys, which = np.unique(np.column_stack([share, whole])[exact], axis=0, return_inverse=True)
+        codes, design = followed.histories.codes[rows, places], followed.histories.design[rows]
+        slots = np.where(codes >= 0, followed.histories.slots[design, codes], 0)
+        most = int(slots.max(initial=0)) + 1
+        keys, which = numbered((design * most + slots)[exact])
         at = np.full(rows.size, -1, dtype=np.int64)
-        at[exact] = which.ravel()
-        fractions = [Fraction(int(one), int(of)) for one, of in keys]
-        chance = np.where(exact, share / whole, chance)
+        at[exact] = which
+        fractions = [Fraction(key % most, int(followed.histories.m[key // most])) for key in keys.tolist()]
+        chance = np.where(exact, slots / followed.histories.m[design], chance)
         low = np.where(exact, chance, chance * (1 - margin))
         high = np.where(exact, chance, np.minimum(chance * (1 + margin), 1.0))
         if self._estimated:
@@ -190,13 +209,7 @@ class TrackingFindings(Findings):
     @cached_property
     def _worst(self) -> tuple[Ints, Ints]:
         """For each person the row and the place of their likeliest value that has a limit."""
-        followed = self._need()
-        chance = np.where(followed.harmless, -1.0, followed.posterior)
-        place = chance.argmax(axis=1)
-        top = chance[np.arange(place.size), place]
-        order = np.lexsort((np.arange(top.size), -top, followed.histories.owner))
-        rows = order[followed.histories.starts[:-1]]
-        return rows, place[rows]
+        return self._need().furthest(np.ones(self._need().limits.shape))
 
     @cached_property
     def risks(self) -> pl.DataFrame:
@@ -377,9 +390,7 @@ class TrackingFindings(Findings):
                 )
             elif fit.under:
                 yield f"Declared {fit.declared:g}, looks like {looks}: values change more often than was declared."
-        held = self.followed.harmless & (self.followed.histories.codes >= 0)
-        if held.any():
-            many = np.unique(self.followed.histories.codes[held]).size
+        if many := int(self.followed.harmless.any(axis=0).sum()):
             yield f"{count_of(many, 'value is', 'values are')} declared harmless, and no limit was asked there."
         if self.followed.histories.renewed.any():
             yield "That is for each release: that somebody ever had a value is likelier with every new set."

@@ -17,6 +17,7 @@ from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind,
 from reissue.attacks.figures import EXACT, KINDS, RISKS, SAMPLED, Figures, called, limit_told
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tracking import tracking_witness
+from reissue.attacks.tracking.tracking_limits import OwnLimits
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published
@@ -265,12 +266,12 @@ class TrackingFindings(Findings):
         if self.followed is None or self._estimated:
             return ()
         people = np.unique(self.followed.histories.owner[self._sole])[:EXPLAINED]
-        return tuple(self._finding(int(person)).witness for person in people)
+        rows, places = self._worst
+        return tuple(self._finding(int(one), int(rows[one]), int(places[one])).witness for one in people)
 
-    def _finding(self, person: int) -> Finding:
+    def _finding(self, person: int, row: int, place: int) -> Finding:
         followed = self._need()
         histories = followed.histories
-        row, place = int(self._worst[0][person]), int(self._worst[1][person])
         value, chance = int(histories.codes[row, place]), float(followed.posterior[row, place])
         release = int(histories.numbers[histories.release[row]])
         sole = bool(self._sole[row]) and not self._estimated
@@ -282,35 +283,47 @@ class TrackingFindings(Findings):
         return Finding(self.attack, "value", (int(histories.people[person]),), release, value, chance, kind, witness)
 
     def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
-        """Whether it is proven that nobody is tied to a value, at any time, with more than the limit."""
+        """Whether it is proven that nobody is tied to a value, at any time, with more than its limit.
+
+        That is its slots / m by the design, or the probability that is asked for where that is less.
+        """
         if self.followed is None:
             return Judgement("not asked", "No release shows sets of values, and nobody said how values change.")
         if limits.probability is None:
             return Judgement("not asked", "No limit for probabilities was given.")
-        followed, limit, bar = self.followed, limits.probability, limit_told(limits.probability)
+        followed, held = self.followed, self._held_against(limits.probability)
         asked = np.flatnonzero(~followed.open_people & ~followed.compromised)
-        rows, places = (one[asked] for one in self._worst)
+        rows, places = (one[asked] for one in (self._worst if held.uniform else followed.furthest(held.table)))
         figures = self._figures(rows, places)
         people = count_of(int((~followed.compromised).sum()), "person", "people")
-        highest = f"{figures.probability.max(initial=0.0):.4g}"
-        aside = "".join(f" {one}" for one in self._remarks())
-        beyond = figures.beyond(limit)
+        if self._estimated:
+            highest = f"{figures.probability.max(initial=0.0):.4g}"
+            return self._judge_estimate(figures, limits.probability, people, highest)
+        limit = held.of(followed.histories, rows, places)
+        beyond, within = held.judged(figures.beyond, limit), held.judged(figures.within, limit)
+        worst = figures if held.uniform else self._figures(*(one[asked] for one in self._worst))
+        highest = f"the highest probability is {worst.probability.max(initial=0.0):.4g}"
+        aside = "".join(f" {one}" for one in (*held.words, *self._remarks()))
         if beyond.any():
-            ranked = np.flatnonzero(beyond)[np.argsort(-figures.probability[beyond], kind="stable")]
-            findings = tuple(self._finding(int(asked[at])) for at in ranked[: max(most, 0)])
+            over = figures.probability / held.floats[limit]
+            ranked = np.flatnonzero(beyond)[np.argsort(-over[beyond], kind="stable")]
+            if not held.uniform:
+                chance, own = figures.probability[ranked[0]], limit_told(held.limits[int(limit[ranked[0]])])
+                highest += f", and the furthest above its limit {chance:.4g} where that is {own}"
+            findings = tuple(
+                self._finding(int(asked[at]), int(rows[at]), int(places[at])) for at in ranked[: max(most, 0)]
+            )
             certain = np.unique(followed.histories.owner[self._sole]).size
             words = (
-                f"{int(beyond.sum()):,} of {people} are tied to a value with more than {bar} in some release, if "
-                f"{self.model}; the highest probability is {highest}. {count_of(certain, 'person is', 'people are')} "
+                f"{int(beyond.sum()):,} of {people} are tied to a value with more than {held.bar} in some release, if "
+                f"{self.model}; {highest}. {count_of(certain, 'person is', 'people are')} "
                 f"certain to have had one value.{aside}"
             )
             return Judgement("beyond", words, findings, int(beyond.sum()))
-        if self._estimated:
-            return self._judge_estimate(figures, limit, people, highest)
         open_ = int((followed.open_people & ~followed.compromised).sum())
-        unproven = int((~figures.within(limit)).sum())
+        unproven = int((~within).sum())
         if open_ or unproven or self._groups or self._overdeclared:
-            told = f"Nobody is proven to be beyond {bar}, if {self.model}; the highest probability is {highest}."
+            told = f"Nobody is proven to be beyond {held.bar}, if {self.model}; {highest}."
             reasons = [*self.undecided]
             if unproven:
                 reasons.append(f"for {count_of(unproven, 'person', 'people')} it is too near to the limit to say")
@@ -318,9 +331,14 @@ class TrackingFindings(Findings):
         exact = "exactly" if bool(followed.exact[rows].all()) else "at most"
         words = (
             f"Everybody is shown with values of which one is true. Of {people} nobody is tied to one with more than "
-            f"{bar} in any release, if {self.model}; the highest probability is {exact} {self._top(figures)}.{aside}"
+            f"{held.bar} in any release, if {self.model}; the highest probability is {exact} {self._top(worst)}.{aside}"
         )
         return Judgement("within", words)
+
+    def _held_against(self, asked: Fraction) -> OwnLimits:
+        if self._estimated or self.knowledge.permanent_values(self.published).size:
+            return OwnLimits.same(self._need().limits.shape, asked)
+        return OwnLimits.by_design(self._need().histories, asked)
 
     def _top(self, figures: Figures) -> str:
         at = int(figures.probability.argmax()) if figures.probability.size else -1

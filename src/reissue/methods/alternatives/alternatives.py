@@ -36,6 +36,7 @@ import polars as pl
 from reissue.arrays.exact import probability_of
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import Infeasible, ParameterError, Refused, count_of, listed
+from reissue.methods.alternatives import change_notes
 from reissue.methods.alternatives import reference as references
 from reissue.methods.alternatives.blind_regions import CELLS, regions
 from reissue.methods.alternatives.book import BOOK, Book
@@ -50,6 +51,7 @@ from reissue.model.promise import Promise
 from reissue.model.schema import Numeric, Schema
 from reissue.model.sets import SetCodes, SetDesigns, Sets
 from reissue.model.snapshot import Column, Delta, Snapshot, smallest_unsigned
+from reissue.reasoning.alternatives.change_check import Comers, fit_of_rate, fit_of_table
 from reissue.reasoning.alternatives.designing import design_of
 from reissue.reasoning.alternatives.drawing import draw
 from reissue.reasoning.alternatives.keyed import MOST, Keyed, PersonalWords
@@ -224,7 +226,8 @@ class Alternatives(Method):
             )
         group, count, cut = self._grouped(snapshot, shown, memory)
         held = {MOVED if book.designs.linked else CHANGED: np.flatnonzero(withheld)} if withheld.any() else {}
-        grouping = Grouping(group, count, held_back=held, sets=sets, notes=self._notes(book, sets))
+        notes = (*self._notes(book, sets), *drawing.change_notes(known, delta.since))
+        grouping = Grouping(group, count, held_back=held, sets=sets, notes=notes)
         kept = known.after(
             snapshot.people[shown], sets.own[shown], sets.design[shown], delta.since + 1, sets.codes[shown]
         )
@@ -511,6 +514,34 @@ class _Drawing:
             codes[fresh] = self._in_any_order(codes[fresh], fresh)
         own = np.where(withheld, before, self._own)
         return Sets(codes, drawn, self._book.designs, design, own), withheld
+
+    def change_notes(self, known: KeptSets, last: int) -> tuple[str, ...]:
+        """What to say where the values of people who were published before did not change as declared."""
+        has, row = known.of(self._people)
+        rows = np.flatnonzero(has) if known.person.size else np.zeros(0, dtype=np.int64)
+        before, since = known.value[row[rows]], known.release[row[rows]] - 1  # releases are counted from 0 here
+        if isinstance(self._change, Renewal):
+            # Only people of whom nothing but the rate that is declared now is expected.
+            rates = np.array(self._book.rates)
+            other = np.append(np.flatnonzero(rates != self._change.rate), 0).max()
+            asked = np.flatnonzero(~self._permanent[before] & (since >= other))
+            rows, before, since = rows[asked], before[asked], since[asked]
+            comers = [self._comers(cell, before, since, self._cell[rows]) for cell in np.unique(self._cell[rows])]
+            return change_notes.of_rate(fit_of_rate(self._change.rate, comers, int((before != self._own[rows]).sum())))
+        if self._book.designs.linked and rows.size:
+            steps = last - since
+            tables = powers(_chain(self._change, self._book.designs), int(steps.max()))
+            can = possible(before, self._own[rows], tables, steps)
+            return change_notes.of_table(fit_of_table(before[can], self._own[rows][can], steps[can], tables))
+        return ()
+
+    def _comers(self, cell: int, before: Ints, since: Ints, cells: Ints) -> Comers:
+        mine = np.flatnonzero(cells == cell)
+        steps, gap = np.unique(since[mine], return_inverse=True)
+        values = len(self._book.designs.labels)
+        had = np.bincount(gap * values + before[mine], minlength=steps.size * values).reshape(steps.size, values)
+        permanent = self._permanent if self._permanent.any() else None
+        return Comers(steps, had, np.array(self._book.steps) - 1, self._shares(cell), permanent)
 
     def _live_on(self, rows: Ints, known: KeptSets, row: Ints, last: int, codes: SetCodes) -> Bools:
         """Move all lives of everybody on; whose value moved as the table says nobody's does is refused or withheld."""

@@ -153,7 +153,12 @@ class Alternatives(Method):
 
     def promises(self, schema: Schema) -> tuple[Promise, ...]:
         """One among m, per time."""
-        noise = {} if self.reference is not None else {"epsilon": self.epsilon}
+        return self.promises_after(schema, {})
+
+    def promises_after(self, schema: Schema, memory: Memory) -> tuple[Promise, ...]:
+        """The same; shares of the first table that are out with noise stay out, whatever the reference is now."""
+        epsilon = self._told(memory)
+        noise = {} if epsilon is None else {"epsilon": epsilon}
         change = {} if self.change is None else {"change": self.change}
         limit = {} if self._largest() == Fraction(1, self.m) else {"limit": str(self._largest())}
         harmless = {"harmless": self.harmless} if self.harmless else {}
@@ -197,14 +202,23 @@ class Alternatives(Method):
 
     def warnings(self) -> tuple[str, ...]:
         """What the public record must say."""
+        return self.warnings_after({})
+
+    def warnings_after(self, memory: Memory) -> tuple[str, ...]:
+        """The same in a series that remembers this."""
         told = ["The bound is per time: that somebody ever had a value is likelier with every new set."]
-        if self.reference is None:
+        if (epsilon := self._told(memory)) is not None:
             told.append(
-                f"Shares are those of the first table with noise (epsilon = {self.epsilon:g}): somebody who knows all "
-                "other values is off by a factor of at most e^epsilon, so that a value with k of m slots has at most "
-                "k e^epsilon/(k e^epsilon + m - k)."
+                f"Shares {'are' if self.reference is None else 'were at first'} those of the first table with noise "
+                f"(epsilon = {epsilon:g}): somebody who knows all other values is off by a factor of at most "
+                "e^epsilon, so that a value with k of m slots has at most k e^epsilon/(k e^epsilon + m - k)."
             )
         return tuple(told)
+
+    def _told(self, memory: Memory) -> float | None:
+        """The noise of shares that were made from a table, now or in an earlier version; None: none ever were."""
+        before = Book.read(memory)
+        return self.epsilon if self.reference is None else None if before is None else before.epsilon
 
     def group(
         self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
@@ -277,8 +291,8 @@ class Alternatives(Method):
             epsilon = Fraction(self.epsilon).limit_denominator(10**6)
             count = 1 if cells is None else cells.height
             shares = references.noised(snapshot.values, codes, cell, count, epsilon, self.merge, rng)
-        noised = of_shares if self.reference is None else None
-        version = Book(self._designs(shares, cells), shares.merged, (of_shares, of_limits), noised, (), ())
+        noised, noise = (None, None) if self.reference is not None else (of_shares, self.epsilon)
+        version = Book(self._designs(shares, cells), shares.merged, (of_shares, of_limits), noised, noise, (), ())
         if before is None:
             return replace(version, designs=self._moving(version.designs))
         _check_names(before, version)
@@ -298,10 +312,10 @@ class Alternatives(Method):
             problems.append("with a table of change neither reference nor limits can change")
         if (then.cells is None) != (cells is None):
             problems.append("'given' cannot be taken up or given up")
-        if self.reference is None and before.noised is not None and before.noised != self._sources()[0]:
+        if self.reference is None and before.noised is not None and before.source[0] != self._sources()[0]:
             problems.append(
-                "shares of the table are drawn once: another 'epsilon', 'merge' or 'given' would tell more about it "
-                "than was said; give a 'reference' instead"
+                "shares of the table are drawn once: another 'epsilon', 'merge' or 'given', or to go back to them, "
+                "would tell more about it than was said; give a 'reference' instead"
             )
         if problems:
             raise Refused(

@@ -32,6 +32,8 @@ class Book:
     """What shares and limits of the last version were made of, so that other ones make another version."""
     noised: str | None
     """What the shares were made of that a table gave, with noise, in whatever version; None: none did."""
+    epsilon: float | None
+    """How much noise they had."""
     rates: tuple[float, ...]
     """For each release the chance of a redraw in the step into it, the first one's is 0."""
     steps: tuple[int, ...]
@@ -87,8 +89,8 @@ class Book:
             after.change,
             after.linked,
         )
-        noised = version.noised or self.noised
-        return Book(designs, version.merged, version.source, noised, self.rates, self.steps)
+        told = version if version.noised else self
+        return Book(designs, version.merged, version.source, told.noised, told.epsilon, self.rates, self.steps)
 
     def frame(self) -> pl.DataFrame:
         """As it is kept."""
@@ -105,6 +107,7 @@ class Book:
             "merged": self.merged,
             "source": self.source,
             "noised": self.noised,
+            "epsilon": self.epsilon,
             "rates": self.rates,
             "steps": self.steps,
         }
@@ -127,7 +130,8 @@ class Book:
             written["linked"],
         )
         rates, steps = tuple(written["rates"]), tuple(written["steps"])
-        return cls(designs, written["merged"], tuple(written["source"]), written["noised"], rates, steps)
+        noise = written["noised"], written["epsilon"]
+        return cls(designs, written["merged"], tuple(written["source"]), *noise, rates, steps)
 
 
 def _united(one: Sequence[object], other: Sequence[object]) -> tuple[object, ...]:

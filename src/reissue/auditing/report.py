@@ -241,7 +241,10 @@ class AuditReport:
         """What can be learnt about values from all releases together."""
         known = set(self.knowledge.compromised) if self.knowledge else set()
         certain = {who for run in self.runs if run.findings is not None for who in run.findings.certain}
-        return disclosure_of(self.people, self.limits.probability, len(certain - known))
+        found = disclosure_of(self.people, self.limits.probability, len(certain - known))
+        # Values of sets have limits of their own, by which the attack on sets has counted.
+        own = [run.judgement.count for run in self.runs if run.by.sets == "tracks" and run.judgement.status == "beyond"]
+        return replace(found, above=max([found.above or 0, *own])) if own else found
 
     @cached_property
     def exposed_groups(self) -> pl.DataFrame:

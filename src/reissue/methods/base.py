@@ -99,6 +99,14 @@ class Method(ABC):
         """What the publisher should know about releases in this form, in plain words."""
         return ()
 
+    def promises_after(self, schema: Schema, memory: Memory) -> tuple[Promise, ...]:
+        """What holds for the next release of a series that remembers this: what was told before stays told."""
+        return self.promises(schema)
+
+    def warnings_after(self, memory: Memory) -> tuple[str, ...]:
+        """What the public record must say about the next release of such a series."""
+        return self.warnings()
+
     @abstractmethod
     def group(
         self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator

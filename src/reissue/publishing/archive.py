@@ -17,7 +17,7 @@ from reissue.ledger import Entry, Ledger, Record
 from reissue.methods import incremental
 from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON, Domain
 from reissue.model.grouping import HELD_BACK, Changed, Counterfeits, Elsewhere, Grouping
-from reissue.model.memory import KEPT, Prefixed
+from reissue.model.memory import KEPT, Memory, Prefixed
 from reissue.model.release import Release
 from reissue.model.showing import codes_of, with_counterfeits
 from reissue.model.snapshot import Snapshot
@@ -153,6 +153,11 @@ def history(ledger: Ledger, policy: Policy, policy_version: int, key: bytes | No
         barred=tables.get(BARRED),
         lost=tuple(lost),
     )
+
+
+def memory(ledger: Ledger, number: int) -> Memory:
+    """What the method of a release remembers of it."""
+    return Prefixed(ledger.tables(number, inherited=True), MEMORY)
 
 
 def made_by(record: Record) -> str:

@@ -14,6 +14,7 @@ from reissue.guarantees import SeriesGuarantee, Verdict
 from reissue.model.domain import Domain, sort_of
 from reissue.model.grouping import Grouping
 from reissue.model.memory import Remembered
+from reissue.model.promise import Promise
 from reissue.model.published import Published
 from reissue.model.release import rows_in_words
 from reissue.model.sets import PublishedSets
@@ -80,6 +81,10 @@ class DraftVerdicts:
     """What the checkers of the method's guarantees found."""
     notes: tuple[str, ...]
     """What the publisher should look at before committing."""
+    warnings: tuple[str, ...]
+    """What the method says that the public record must say."""
+    promises: tuple[Promise, ...]
+    """What was promised and checked, with what earlier releases of the series told."""
     seal: str | None = None
     """The seal on the tables as they were checked; None as long as nobody had them in hands."""
     passage: Passage | None = None
@@ -223,7 +228,7 @@ class Draft:
 
     def _warnings(self) -> list[str]:
         """What a reader of the public record must know about the promises."""
-        own = list(self.policy.method.warnings())
+        own = list(self.judged.warnings)
         if self.adopted and self.protected:
             own.append(
                 f"{count_of(self.adopted, 'release')} before the first one made here came from elsewhere: the promises "

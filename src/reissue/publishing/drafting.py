@@ -68,8 +68,9 @@ def make_draft(
 ) -> Draft:
     """Read, code, group, recode and check a table; raise if it cannot or must not be published."""
     method = policy.method
-    guarantees = policy.guarantees()
     continues = _continuation(policy, history)
+    before = History() if continues.anew else history
+    guarantees, warnings = policy.guarantees_after(before.memory), method.warnings_after(before.memory)
     check_registry(method, given.registry is not None or given.extinct is not None)
     registry = read_registry(given.registry, given.extinct, policy.schema) if method.takes.registry else None
     coded, library = _read(given, registry, policy.schema, history, progress)
@@ -83,7 +84,6 @@ def make_draft(
     check_feasible(eligible, guarantees, goes_on=goes_on)
     progress("Grouping people")
     seed = new_seed() if given.seed is None else given.seed
-    before = History() if continues.anew else history
     grouping, memory = method.group(eligible, delta_of_eligible, before.memory, generator(seed))
     grouping = all_rows(grouping, snapshot, eligible)
     progress("Recoding")
@@ -114,6 +114,7 @@ def make_draft(
         grouping,
         private,
         continues,
+        warnings,
         unregistered=registry is not None and registry.people is None,
         gone=_left_registry(history, snapshot),
         seeded=given.seed is not None,
@@ -129,7 +130,7 @@ def make_draft(
         private=private,
         memory=memory,
         checks=checks,
-        judged=DraftVerdicts(verdicts, notes),
+        judged=DraftVerdicts(verdicts, notes, warnings, tuple(one.promise for one in guarantees)),
         seed=str(seed),
         seeded=given.seed is not None,
         library=library,

@@ -91,7 +91,9 @@ class PastReleases:
         each = [self.policy_of(release.number).promises for release in self.releases]
         records = [release.manifest["series"] for release in self.releases]
         if records[-1] != "unprotected":
-            return each[-1]
+            last = self.releases[-1].number
+            told = self.policy_of(last).guarantees_after(archive.memory(self.ledger, last))
+            return tuple(guarantee.promise for guarantee in told)
         if "adopted" in records:
             return ()
         return tuple(promise for promise in each[-1] if all(promise in others for others in each))
@@ -244,7 +246,7 @@ class Sight:
         People of releases made elsewhere who are never published again are left out with all who share groups
         with them: none of those is in a later release, so that nothing the draft shows is about them.
         """
-        schema, promised = draft.policy.schema, draft.policy.promises
+        schema, promised = draft.policy.schema, draft.judged.promises
         own = _minimal(draft.policy)
         minimal = {draft.number: own} if own else {}
         untrue = [] if draft.policy.method.truthful else [draft.number]

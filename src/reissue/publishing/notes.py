@@ -30,6 +30,7 @@ def notes_of(
     grouping: Grouping,
     private: PrivateTables,
     continues: Continuation,
+    warnings: tuple[str, ...],
     *,
     unregistered: bool = False,
     gone: tuple[int, int] = (0, 0),
@@ -89,4 +90,4 @@ def notes_of(
     if unseen:
         what = count_of(len(unseen), "permanent value has", "permanent values have")
         notes.append(f"{what} not occurred in any table yet; check the spelling")
-    return (*notes, *grouping.notes, *method.warnings(), *method.remarks(policy.form))
+    return (*notes, *grouping.notes, *warnings, *method.remarks(policy.form))

@@ -61,6 +61,7 @@ from reissue.errors import (
 )
 from reissue.methods.base import Method
 from reissue.model.hierarchy import Hierarchy
+from reissue.model.memory import Memory
 from reissue.model.promise import Promise
 from reissue.model.schema import Categorical, Kind, Numeric, Schema
 from reissue.model.toml_text import Unwieldy, bounded, parsed
@@ -179,6 +180,11 @@ class Policy:
     @cached_property
     def _guarantees(self) -> tuple[guarantees.Guarantee, ...]:
         promised = self.method.promises(self.schema)
+        return tuple(guarantees.build(promise.name, **promise.parameters) for promise in promised)
+
+    def guarantees_after(self, memory: Memory) -> tuple[guarantees.Guarantee, ...]:
+        """Those of the next release of a series whose method remembers this; as many, of the same kinds."""
+        promised = self.method.promises_after(self.schema, memory)
         return tuple(guarantees.build(promise.name, **promise.parameters) for promise in promised)
 
     def guarantees(self) -> tuple[guarantees.Guarantee, ...]:

@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from reissue.arrays.cores import at_once
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.attacks.base import Attack, OfSets
 from reissue.attacks.tracking.tracking_findings import Followed, TrackingFindings
@@ -42,7 +43,7 @@ from reissue.reasoning.alternatives.set_histories import Histories, set_steps, s
 from reissue.reasoning.alternatives.smoothing import smoothed
 
 DECLARED = "declared"
-CELLS = 1 << 19
+CELLS = 1 << 17
 """So many values of rows are worked on at once."""
 
 
@@ -146,16 +147,20 @@ class Tracking(Attack):
         agrees = given.prior is None and isinstance(moving, Redrawn) and np.array_equal(moving.rates, histories.rates)
         posterior = np.zeros(histories.codes.shape)
         likelihood, sole = np.zeros(histories.people.size), np.zeros(len(posterior), dtype=np.bool_)
-        at_once = max(1, CELLS // (histories.codes.shape[1] * histories.numbers.size))
-        for begin in range(0, histories.people.size, at_once):
-            some = np.arange(begin, min(begin + at_once, histories.people.size))
-            part = histories.only(some)
-            rows = slice(int(histories.starts[some[0]]), int(histories.starts[some[-1] + 1]))
+        people = max(1, CELLS // (histories.codes.shape[1] * histories.numbers.size))
+
+        def follow(begin: int) -> None:
+            end = min(begin + people, histories.people.size)
+            part = histories.span(begin, end)
+            rows = slice(int(histories.starts[begin]), int(histories.starts[end]))
             told = None if given.known is None else given.known[rows]
             steps = set_steps(part, moving, given.prior, still=still, permanent=given.permanent, known=told)
             found = smoothed(part.starts, steps)
-            posterior[rows], likelihood[some] = found.posterior, found.log_likelihood
+            posterior[rows], likelihood[begin:end] = found.posterior, found.log_likelihood
             sole[rows] = sole_values(part, steps, found.posterior)
+
+        _ = histories.chance  # once, before several parts ask for it
+        at_once(follow, range(0, histories.people.size, people))
         lost = ~np.isfinite(likelihood)
         followed = Followed(histories, posterior, lost, sole, agrees=agrees, known=given.known)
         homes = households_of(self.household, published, histories)

@@ -11,11 +11,13 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from reissue.arrays.types import Bools, Bytes, Floats, Ints
+from reissue.arrays.dense import numbered
+from reissue.arrays.types import Bools, Bytes, Codes, Floats, Ints
 from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits
 from reissue.attacks.figures import EXACT, KINDS, RISKS, SAMPLED, Figures, called, limit_told
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tracking import tracking_witness
+from reissue.attacks.tracking.tracking_limits import OwnLimits
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published
@@ -27,8 +29,14 @@ NEAR = 1e-9
 """So near must sums come to slots / m to be taken for it, where theory says that they are."""
 FAR = 1.5
 """A declared rate counts as too large where it is so many times what the sets look like at most."""
+CHUNK = 1 << 14
+"""So many rows are worked on at once."""
 EXPLAINED = 50
 """So many people at most have their derivation among the witnesses."""
+
+
+def _chunks(count: int) -> Iterator[slice]:
+    return (slice(begin, min(begin + CHUNK, count)) for begin in range(0, count, CHUNK))
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,26 +65,31 @@ class Followed:
         return f"Followed({self.histories.people.size:,} people)"
 
     @cached_property
-    def slots(self) -> Ints:
-        """(rows, width): how many slots each value takes."""
-        if self.taken is not None:
-            return self.taken
-        if (self.histories.slots == 1).all():
-            return np.broadcast_to(np.int64(1), self.histories.codes.shape)
-        return np.asarray(self.histories.slots[self.histories.design[:, None], self.histories.codes])
-
-    @cached_property
-    def m(self) -> Ints:
-        """For each row how many slots its set has."""
-        return np.asarray(self.histories.m[self.histories.design])
+    def limits(self) -> Floats:
+        """(designs, values): slots / m, the limit that each value has by its design."""
+        return np.asarray(self.histories.slots / self.histories.m[:, None])
 
     @cached_property
     def harmless(self) -> Bools:
-        """(rows, width): the values without a limit."""
-        if (self.histories.slots < self.histories.m[:, None]).all():
-            return np.broadcast_to(np.False_, self.histories.codes.shape)
-        most = self.histories.slots[self.histories.design[:, None], self.histories.codes]
-        return np.asarray(most >= self.m[:, None])
+        """(designs, values): the values without a limit, which take all slots."""
+        return np.asarray(self.histories.slots >= self.histories.m[:, None])
+
+    def furthest(self, limits: Floats) -> tuple[Ints, Ints]:
+        """For each person the row and the place of the value that is furthest above what it may have.
+
+        `limits` says that by design and value, but for harmless ones. Who has no other gets a place without a value.
+        """
+        histories = self.histories
+        scale = np.where(self.harmless, -1.0, 1 / limits)
+        top, place = np.empty(len(self.posterior)), np.empty(len(self.posterior), dtype=np.int64)
+        for rows in _chunks(top.size):
+            chance = self.posterior[rows] * scale[histories.design[rows, None], histories.codes[rows]]
+            place[rows] = chance.argmax(axis=1)
+            top[rows] = chance.max(axis=1)
+        highest = np.maximum.reduceat(top, histories.starts[:-1])
+        reached = np.flatnonzero(top == highest[histories.owner])
+        first = reached[np.searchsorted(reached, histories.starts[:-1])]
+        return first, place[first]
 
     @cached_property
     def compromised(self) -> Bools:
@@ -90,11 +103,20 @@ class Followed:
         """By row: whether every value has exactly its slots / m, by theory and by sums."""
         if not self.agrees:
             return np.zeros(len(self.posterior), dtype=np.bool_)
-        there = self.histories.codes >= 0
-        off = np.where(there, np.abs(self.posterior - self.slots / self.m[:, None]), 0.0).max(axis=1) > NEAR
-        owner = self.histories.owner
-        strays = (np.bincount(owner, off, minlength=self.lost.size) > 0) | self.lost | self.compromised
-        return np.asarray(~strays[owner])
+        histories = self.histories
+        off = np.empty(len(self.posterior), dtype=np.bool_)
+        for rows in _chunks(off.size):
+            codes = histories.codes[rows]
+            away = np.abs(self.posterior[rows] - self._expected(rows, codes))
+            off[rows] = np.where(codes >= 0, away, 0.0).max(axis=1) > NEAR
+        strays = np.logical_or.reduceat(off, histories.starts[:-1]) | self.lost | self.compromised
+        return np.asarray(~strays[histories.owner])
+
+    def _expected(self, rows: slice, codes: Codes) -> Floats:
+        """What values of rows have by the declared model: slots / m, or as many of the m lives as are there."""
+        if self.taken is not None:
+            return np.asarray(self.taken[rows] / self.histories.m[self.histories.design[rows, None]])
+        return np.asarray(self.limits[self.histories.design[rows, None], codes])
 
     @cached_property
     def margin(self) -> Floats:
@@ -158,13 +180,15 @@ class TrackingFindings(Findings):
         followed = self._need()
         chance, margin = followed.posterior[rows, places], followed.margin[rows]
         exact = followed.exact[rows]
-        share = followed.slots[rows, places]
-        whole = followed.m[rows]
-        keys, which = np.unique(np.column_stack([share, whole])[exact], axis=0, return_inverse=True)
+        codes, design = followed.histories.codes[rows, places], followed.histories.design[rows]
+        taken = followed.histories.slots[design, codes] if followed.taken is None else followed.taken[rows, places]
+        slots = np.where(codes >= 0, taken, 0)
+        most = int(slots.max(initial=0)) + 1
+        keys, which = numbered((design * most + slots)[exact])
         at = np.full(rows.size, -1, dtype=np.int64)
-        at[exact] = which.ravel()
-        fractions = [Fraction(int(one), int(of)) for one, of in keys]
-        chance = np.where(exact, share / whole, chance)
+        at[exact] = which
+        fractions = [Fraction(key % most, int(followed.histories.m[key // most])) for key in keys.tolist()]
+        chance = np.where(exact, slots / followed.histories.m[design], chance)
         low = np.where(exact, chance, chance * (1 - margin))
         high = np.where(exact, chance, np.minimum(chance * (1 + margin), 1.0))
         if self._estimated:
@@ -195,13 +219,7 @@ class TrackingFindings(Findings):
     @cached_property
     def _worst(self) -> tuple[Ints, Ints]:
         """For each person the row and the place of their likeliest value that has a limit."""
-        followed = self._need()
-        chance = np.where(followed.harmless, -1.0, followed.posterior)
-        place = chance.argmax(axis=1)
-        top = chance[np.arange(place.size), place]
-        order = np.lexsort((np.arange(top.size), -top, followed.histories.owner))
-        rows = order[followed.histories.starts[:-1]]
-        return rows, place[rows]
+        return self._need().furthest(np.ones(self._need().limits.shape))
 
     @cached_property
     def risks(self) -> pl.DataFrame:
@@ -257,12 +275,12 @@ class TrackingFindings(Findings):
         if self.followed is None or self._estimated:
             return ()
         people = np.unique(self.followed.histories.owner[self._sole])[:EXPLAINED]
-        return tuple(self._finding(int(person)).witness for person in people)
+        rows, places = self._worst
+        return tuple(self._finding(int(one), int(rows[one]), int(places[one])).witness for one in people)
 
-    def _finding(self, person: int) -> Finding:
+    def _finding(self, person: int, row: int, place: int) -> Finding:
         followed = self._need()
         histories = followed.histories
-        row, place = int(self._worst[0][person]), int(self._worst[1][person])
         value, chance = int(histories.codes[row, place]), float(followed.posterior[row, place])
         release = int(histories.numbers[histories.release[row]])
         sole = bool(self._sole[row]) and not self._estimated
@@ -274,35 +292,47 @@ class TrackingFindings(Findings):
         return Finding(self.attack, "value", (int(histories.people[person]),), release, value, chance, kind, witness)
 
     def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
-        """Whether it is proven that nobody is tied to a value, at any time, with more than the limit."""
+        """Whether it is proven that nobody is tied to a value, at any time, with more than its limit.
+
+        That is its slots / m by the design, or the probability that is asked for where that is less.
+        """
         if self.followed is None:
             return Judgement("not asked", "No release shows sets of values, and nobody said how values change.")
         if limits.probability is None:
             return Judgement("not asked", "No limit for probabilities was given.")
-        followed, limit, bar = self.followed, limits.probability, limit_told(limits.probability)
+        followed, held = self.followed, self._held_against(limits.probability)
         asked = np.flatnonzero(~followed.open_people & ~followed.compromised)
-        rows, places = (one[asked] for one in self._worst)
+        rows, places = (one[asked] for one in (self._worst if held.uniform else followed.furthest(held.table)))
         figures = self._figures(rows, places)
         people = count_of(int((~followed.compromised).sum()), "person", "people")
-        highest = f"{figures.probability.max(initial=0.0):.4g}"
-        aside = "".join(f" {one}" for one in self._remarks())
-        beyond = figures.beyond(limit)
+        if self._estimated:
+            highest = f"{figures.probability.max(initial=0.0):.4g}"
+            return self._judge_estimate(figures, limits.probability, people, highest)
+        limit = held.of(followed.histories, rows, places)
+        beyond, within = held.judged(figures.beyond, limit), held.judged(figures.within, limit)
+        worst = figures if held.uniform else self._figures(*(one[asked] for one in self._worst))
+        highest = f"the highest probability is {worst.probability.max(initial=0.0):.4g}"
+        aside = "".join(f" {one}" for one in (*held.words, *self._remarks()))
         if beyond.any():
-            ranked = np.flatnonzero(beyond)[np.argsort(-figures.probability[beyond], kind="stable")]
-            findings = tuple(self._finding(int(asked[at])) for at in ranked[: max(most, 0)])
+            over = figures.probability / held.floats[limit]
+            ranked = np.flatnonzero(beyond)[np.argsort(-over[beyond], kind="stable")]
+            if not held.uniform:
+                chance, own = figures.probability[ranked[0]], limit_told(held.limits[int(limit[ranked[0]])])
+                highest += f", and the furthest above its limit {chance:.4g} where that is {own}"
+            findings = tuple(
+                self._finding(int(asked[at]), int(rows[at]), int(places[at])) for at in ranked[: max(most, 0)]
+            )
             certain = np.unique(followed.histories.owner[self._sole]).size
             words = (
-                f"{int(beyond.sum()):,} of {people} are tied to a value with more than {bar} in some release, if "
-                f"{self.model}; the highest probability is {highest}. {count_of(certain, 'person is', 'people are')} "
+                f"{int(beyond.sum()):,} of {people} are tied to a value with more than {held.bar} in some release, if "
+                f"{self.model}; {highest}. {count_of(certain, 'person is', 'people are')} "
                 f"certain to have had one value.{aside}"
             )
             return Judgement("beyond", words, findings, int(beyond.sum()))
-        if self._estimated:
-            return self._judge_estimate(figures, limit, people, highest)
         open_ = int((followed.open_people & ~followed.compromised).sum())
-        unproven = int((~figures.within(limit)).sum())
+        unproven = int((~within).sum())
         if open_ or unproven or self._groups or self._overdeclared:
-            told = f"Nobody is proven to be beyond {bar}, if {self.model}; the highest probability is {highest}."
+            told = f"Nobody is proven to be beyond {held.bar}, if {self.model}; {highest}."
             reasons = [*self.undecided]
             if unproven:
                 reasons.append(f"for {count_of(unproven, 'person', 'people')} it is too near to the limit to say")
@@ -310,9 +340,14 @@ class TrackingFindings(Findings):
         exact = "exactly" if bool(followed.exact[rows].all()) else "at most"
         words = (
             f"Everybody is shown with values of which one is true. Of {people} nobody is tied to one with more than "
-            f"{bar} in any release, if {self.model}; the highest probability is {exact} {self._top(figures)}.{aside}"
+            f"{held.bar} in any release, if {self.model}; the highest probability is {exact} {self._top(worst)}.{aside}"
         )
         return Judgement("within", words)
+
+    def _held_against(self, asked: Fraction) -> OwnLimits:
+        if self._estimated or self.knowledge.permanent_values(self.published).size:
+            return OwnLimits.same(self._need().limits.shape, asked)
+        return OwnLimits.by_design(self._need().histories, asked)
 
     def _top(self, figures: Figures) -> str:
         at = int(figures.probability.argmax()) if figures.probability.size else -1
@@ -382,9 +417,7 @@ class TrackingFindings(Findings):
                 )
             elif fit.under:
                 yield f"Declared {fit.declared:g}, looks like {looks}: values change more often than was declared."
-        held = self.followed.harmless & (self.followed.histories.codes >= 0)
-        if held.any():
-            many = np.unique(self.followed.histories.codes[held]).size
+        if many := int(self.followed.harmless.any(axis=0).sum()):
             yield f"{count_of(many, 'value is', 'values are')} declared harmless, and no limit was asked there."
         if self.followed.histories.renewed.any():
             yield "That is for each release: that somebody ever had a value is likelier with every new set."

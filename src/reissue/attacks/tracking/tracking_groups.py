@@ -17,8 +17,8 @@ from reissue.errors import ParameterError
 from reissue.model.change import Static
 from reissue.model.published import Published
 from reissue.reasoning.alternatives.redraws import Laws, Moving
-from reissue.reasoning.alternatives.set_histories import Histories, SetSteps
-from reissue.reasoning.alternatives.smoothing import smoothed
+from reissue.reasoning.alternatives.set_histories import Histories
+from reissue.reasoning.alternatives.smoothing import SetSteps, smoothed
 
 WIDEST = 256
 """Groups with more different values are not followed."""
@@ -65,7 +65,7 @@ def _rows(published: Published) -> tuple[Histories, Floats, Floats]:
     for at, one in enumerate(published.releases):
         shown += np.bincount(one.values, one.counts, minlength=count)
         held = np.diff(one.value_starts)
-        table = np.full((one.group_count, width), -1, dtype=np.int64)
+        table = np.full((one.group_count, width), -1, dtype=np.int32)
         share = np.zeros((one.group_count, width))
         place = np.arange(one.values.size) - np.repeat(one.value_starts[:-1], held)
         table[one.value_groups, place] = one.values

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue.arrays.types import Floats, Ints
+from reissue.arrays.types import Codes, Floats, Ints
 from reissue.attacks.tracking.tracking_findings import Followed
 from reissue.errors import ParameterError
 from reissue.model.published import Published
-from reissue.reasoning.alternatives.set_histories import Histories, SetSteps
+from reissue.reasoning.alternatives.set_histories import Histories
+from reissue.reasoning.alternatives.smoothing import SetSteps
 
 MOST_COURSES = 20_000
 """So many courses of a common value are written down for a household at most."""
@@ -161,7 +162,7 @@ class Relatives:
         weight = float(self.steps.prior[opening][self.steps.codes[opening] == course[0]][0])
         for at in range(1, len(times)):
             cell = self.steps.cell[[rows[times[at]][0]]]
-            old, new = np.array([[course[at - 1]]]), np.array([[course[at]]])
+            old, new = (np.array([[value]], dtype=np.int32) for value in course[at - 1 : at + 1])
             moved = self.steps.moving.moves(old, new, np.array([times[at - 1]]), np.array([times[at]]), cell)
             weight *= float(moved[0, 0, 0])
         for mine in members:
@@ -169,35 +170,35 @@ class Relatives:
             weight *= float(self.steps.drawn[mine[0]][self.steps.codes[mine[0]] == held[0]][0])
             for at in range(1, mine.size):
                 chance = self.steps.mechanism(mine[at - 1 : at], mine[at : at + 1])[0]
-                old = np.flatnonzero(self.steps.codes[mine[at - 1]] == held[at - 1])
-                new = np.flatnonzero(self.steps.codes[mine[at]] == held[at])
-                weight *= float(chance[old[0], new[0]])
+                left = np.flatnonzero(self.steps.codes[mine[at - 1]] == held[at - 1])
+                came = np.flatnonzero(self.steps.codes[mine[at]] == held[at])
+                weight *= float(chance[left[0], came[0]])
             for row, value in zip(mine.tolist(), held, strict=True):
-                weight *= float(self._told([row], np.array([value]))[0])
+                weight *= float(self._told([row], np.array([value], dtype=np.int32))[0])
         return weight
 
-    def _values(self, rows: list[int]) -> Ints:
+    def _values(self, rows: list[int]) -> Codes:
         """The values that all these sets hold."""
-        held: Ints = self.steps.codes[rows[0]]
+        held: Codes = self.steps.codes[rows[0]]
         held = held[held >= 0]
         for row in rows[1:]:
             held = held[np.isin(held, self.steps.codes[row])]
         return held
 
-    def _places(self, row: int, values: Ints) -> Ints:
+    def _places(self, row: int, values: Codes) -> Ints:
         """Where a row has these values."""
         codes = self.steps.codes[row]
         order = np.argsort(codes)
         places: Ints = order[np.searchsorted(codes[order], values)]
         return places
 
-    def _first(self, members: list[Ints], values: Ints) -> Floats:
+    def _first(self, members: list[Ints], values: Codes) -> Floats:
         weights: Floats = self.steps.prior[members[0][0]][self._places(int(members[0][0]), values)]
         for mine in members:
             weights = weights * self.steps.drawn[mine[0]][self._places(int(mine[0]), values)]
         return weights
 
-    def _weights(self, pairs: list[tuple[int, int]], old: Ints, new: Ints) -> Floats:
+    def _weights(self, pairs: list[tuple[int, int]], old: Codes, new: Codes) -> Floats:
         before, after = pairs[0]
         since, now = self.steps.since[[after]], self.steps.release[[after]]
         weights = self.steps.moving.moves(old[None, :], new[None, :], since, now, self.steps.cell[[after]])[0]
@@ -206,7 +207,7 @@ class Relatives:
             weights = weights * chance[np.ix_(self._places(before, old), self._places(after, new))]
         return np.asarray(weights)
 
-    def _told(self, rows: list[int], values: Ints) -> Floats:
+    def _told(self, rows: list[int], values: Codes) -> Floats:
         """1 for values that are not known to be others."""
         told = np.ones(values.size)
         if self.steps.known is not None:
@@ -215,7 +216,7 @@ class Relatives:
                     told = told * (values == self.steps.known[row])
         return told
 
-    def _spread(self, row: int, values: Ints, chance: Floats) -> Floats:
+    def _spread(self, row: int, values: Codes, chance: Floats) -> Floats:
         found = np.zeros(self.steps.width)
         found[self._places(row, values)] = chance
         return found

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from reissue.arrays.types import Bools, Floats, Ints
+from reissue.arrays.types import Floats, Ints
 from reissue.attacks.tracking.tracking_findings import Followed
+from reissue.kernels.following import smooth_lives
 from reissue.reasoning.alternatives.redraws import Moving
 from reissue.reasoning.alternatives.set_histories import Histories
-from reissue.reasoning.alternatives.smoothing import smoothed
 
 
 def followed_lives(
@@ -36,20 +36,21 @@ def followed_lives(
     ratio = np.nan_to_num(ratio, nan=0.0, posinf=0.0)
     if known is not None:
         ratio = np.where((known[:, None] < 0) | (codes == known[:, None]), ratio, 0.0)
-    found = smoothed(histories.starts, _LifeSteps(ratio, codes))
-    possible = smoothed(histories.starts, _LifeSteps(np.sign(ratio), codes)).posterior > 0
-    posterior, again, counts = found.posterior.copy(), np.zeros(codes.shape, dtype=np.bool_), np.ones_like(codes)
-    rows = np.flatnonzero(_crowded(codes))
+    posterior, likelihood = _smoothed(histories, ratio)
+    possible = _smoothed(histories, np.sign(ratio))[0] > 0
+    again, counts = np.zeros(codes.shape, dtype=np.bool_), np.ones(codes.shape, dtype=np.int64)
+    ordered = np.sort(codes, axis=1)
+    rows = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
     if rows.size:
         # A value counts once, where it comes first, with all its lives.
-        alike = _alike(codes[rows])
+        alike = codes[rows][:, :, None] == codes[rows][:, None, :]
         posterior[rows] = (alike * posterior[rows][:, None, :]).sum(axis=2)
         counts[rows], again[rows] = alike.sum(axis=2), alike.argmax(axis=2) < np.arange(codes.shape[1])
         posterior[again] = 0.0
     return Followed(
-        replace(histories, codes=np.where(again, -1, codes)),
+        replace(histories, codes=np.where(again, -1, codes).astype(np.int32)),
         posterior,
-        ~np.isfinite(found.log_likelihood),
+        ~np.isfinite(likelihood),
         (possible & ~again).sum(axis=1) == 1,
         agrees=agrees,
         known=known,
@@ -57,49 +58,11 @@ def followed_lives(
     )
 
 
-def _crowded(codes: Ints) -> Bools:
-    """Which rows have several lives at one value."""
-    ordered = np.sort(codes, axis=1)
-    return np.asarray((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
-
-
-def _alike(codes: Ints) -> Bools:
-    """(rows, m, m): which lives of a row are at the same value."""
-    return np.asarray(codes[:, :, None] == codes[:, None, :])
-
-
-class _LifeSteps:
-    """What the lives of people say; see `smoothing.Steps`."""
-
-    def __init__(self, ratio: Floats, codes: Ints) -> None:
-        # (rows, m): T' / T of the move into the row, or of shares in somebody's first.
-        self._ratio, self._codes, self._crowded = ratio, codes, _crowded(codes)
-
-    @property
-    def width(self) -> int:
-        """How many lives there are."""
-        return int(self._ratio.shape[1])
-
-    def first(self, rows: Ints) -> Floats:
-        """The weights of lives in first rows."""
-        return np.asarray(self._ratio[rows])
-
-    def ahead(self, weights: Floats, before: Ints, after: Ints) -> Floats:
-        """The weights in the rows after."""
-        return self._spread(weights, before) * self._ratio[after]
-
-    def back(self, weights: Floats, before: Ints, after: Ints) -> Floats:
-        """What the rows after say of the lives before."""
-        return self._spread(self._ratio[after] * weights, before)
-
-    def _spread(self, weights: Floats, rows: Ints) -> Floats:
-        """Weights of lives at one value spread evenly over them."""
-        some = np.flatnonzero(self._crowded[rows])
-        if some.size:
-            alike = _alike(self._codes[rows[some]])
-            weights = weights.copy()
-            weights[some] = (alike * weights[some][:, None, :]).sum(axis=2) / alike.sum(axis=2)
-        return weights
+def _smoothed(histories: Histories, ratio: Floats) -> tuple[Floats, Floats]:
+    """How likely each life of each row is the true one; and by person the logarithm of how likely their lives are."""
+    posterior, likelihood = np.zeros(ratio.shape), np.zeros(histories.people.size)
+    smooth_lives(histories.starts, histories.codes, ratio, posterior, likelihood)
+    return posterior, likelihood
 
 
 def _moved(histories: Histories, moving: Moving, rows: Ints) -> Floats:

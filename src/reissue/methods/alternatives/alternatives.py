@@ -36,6 +36,7 @@ import polars as pl
 from reissue.arrays.exact import probability_of
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import Infeasible, ParameterError, Refused, count_of, listed
+from reissue.methods.alternatives import change_notes
 from reissue.methods.alternatives import reference as references
 from reissue.methods.alternatives.blind_regions import CELLS, regions
 from reissue.methods.alternatives.book import BOOK, Book
@@ -51,6 +52,7 @@ from reissue.model.promise import Promise
 from reissue.model.schema import Numeric, Schema
 from reissue.model.sets import SetCodes, SetDesigns, Sets
 from reissue.model.snapshot import Column, Delta, Snapshot, smallest_unsigned
+from reissue.reasoning.alternatives.change_check import Comers, fit_of_rate, fit_of_table
 from reissue.reasoning.alternatives.designing import design_of
 from reissue.reasoning.alternatives.drawing import draw
 from reissue.reasoning.alternatives.keyed import MOST, Keyed, PersonalWords
@@ -169,18 +171,18 @@ class Alternatives(Method):
 
     def promises(self, schema: Schema) -> tuple[Promise, ...]:
         """One among m, per time."""
-        told = self._told()
-        noise = {"epsilon": told} if told else {}
+        return self.promises_after(schema, {})
+
+    def promises_after(self, schema: Schema, memory: Memory) -> tuple[Promise, ...]:
+        """The same; what was counted from people of the series stays told, whatever the reference is now."""
+        epsilon = sum(self._told(memory))
+        noise = {"epsilon": epsilon} if epsilon else {}
         change = {} if self.change is None else {"change": self.change}
         limit = {} if self._largest() == Fraction(1, self.m) else {"limit": str(self._largest())}
         harmless = {"harmless": self.harmless} if self.harmless else {}
         permanent = {"permanent": schema.permanent} if schema.permanent else {}
         regions = () if self.k is None else (Promise("k-anonymity", {"k": self.k}),)
         return (Promise("one-among", {"m": self.m, **limit, **harmless, **change, **permanent, **noise}), *regions)
-
-    def _told(self) -> float:
-        """The epsilon of everything that was counted from people of this series, in sum."""
-        return self.spent + (self.epsilon if self.reference is None else 0.0)
 
     def _largest(self) -> Fraction:
         """The largest probability that a value with a limit may have."""
@@ -218,17 +220,36 @@ class Alternatives(Method):
 
     def warnings(self) -> tuple[str, ...]:
         """What the public record must say."""
+        return self.warnings_after({})
+
+    def warnings_after(self, memory: Memory) -> tuple[str, ...]:
+        """The same in a series that remembers this."""
         told = ["The bound is per time: that somebody ever had a value is likelier with every new set."]
-        counted = ["the shares of the first table"] if self.reference is None else []
-        if self.spent:
+        first, past = self._told(memory)
+        counted = ["the shares of the first table"] if first else []
+        if past:
             counted.append("shares or a table of change from past tables")
         if counted:
             told.append(
-                f"Of these people {' and '.join(counted)} were counted, with noise (epsilon = {self._told():g}): "
+                f"Of these people {' and '.join(counted)} were counted, with noise (epsilon = {first + past:g}): "
                 "somebody who knows all other values is off by a factor of at most e^epsilon, so that a value with k "
                 "of m slots has at most k e^epsilon/(k e^epsilon + m - k)."
             )
         return tuple(told)
+
+    def _told(self, memory: Memory) -> tuple[float, float]:
+        """The epsilon of shares that a table of the series gave, and that of files counted from its people, in sum;
+        now or in an earlier version."""
+        before = Book.read(memory)
+        first = self.epsilon if self.reference is None else 0.0 if before is None else before.epsilon or 0.0
+        return first, self._spent_after(before)
+
+    def _spent_after(self, before: Book | None) -> float:
+        """What files told of people, those of earlier versions too."""
+        if before is None:
+            return self.spent
+        same = before.source[0] == self._sources()[0]
+        return max(before.spent, self.spent) if same else before.spent + self.spent
 
     def group(
         self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator
@@ -250,7 +271,8 @@ class Alternatives(Method):
             )
         group, count, cut = self._grouped(snapshot, shown, memory)
         held = {MOVED if book.designs.linked else CHANGED: np.flatnonzero(withheld)} if withheld.any() else {}
-        grouping = Grouping(group, count, held_back=held, sets=sets, notes=self._notes(book, sets))
+        notes = (*self._notes(book, sets), *drawing.change_notes(known, delta.since))
+        grouping = Grouping(group, count, held_back=held, sets=sets, notes=notes)
         kept = known.after(
             snapshot.people[shown], sets.own[shown], sets.design[shown], delta.since + 1, sets.codes[shown]
         )
@@ -288,7 +310,7 @@ class Alternatives(Method):
             self._check_amended(before, cells)
         of_shares, of_limits = self._sources()
         if before is not None and before.source == (of_shares, of_limits):
-            return replace(before, designs=self._moving(before.designs))
+            return replace(before, designs=self._moving(before.designs), spent=self._spent_after(before))
         if before is not None and before.source[0] == of_shares:
             shares = before.reference()  # the table is not asked again: that would tell more about it
         elif self.reference is not None:
@@ -300,8 +322,9 @@ class Alternatives(Method):
             epsilon = Fraction(self.epsilon).limit_denominator(10**6)
             count = 1 if cells is None else cells.height
             shares = references.noised(snapshot.values, codes, cell, count, epsilon, self.merge, rng)
-        noised = of_shares if self.reference is None else None
-        version = Book(self._designs(shares, cells), shares.merged, (of_shares, of_limits), noised, (), ())
+        noised, noise = (None, None) if self.reference is not None else (of_shares, self.epsilon)
+        source, spent = (of_shares, of_limits), self._spent_after(before)
+        version = Book(self._designs(shares, cells), shares.merged, source, noised, noise, spent, (), ())
         if before is None:
             return replace(version, designs=self._moving(version.designs))
         _check_names(before, version)
@@ -321,10 +344,10 @@ class Alternatives(Method):
             problems.append("with a table of change neither reference nor limits can change")
         if (then.cells is None) != (cells is None):
             problems.append("'given' cannot be taken up or given up")
-        if self.reference is None and before.noised is not None and before.noised != self._sources()[0]:
+        if self.reference is None and before.noised is not None and before.source[0] != self._sources()[0]:
             problems.append(
-                "shares of the table are drawn once: another 'epsilon', 'merge' or 'given' would tell more about it "
-                "than was said; give a 'reference' instead"
+                "shares of the table are drawn once: another 'epsilon', 'merge' or 'given', or to go back to them, "
+                "would tell more about it than was said; give a 'reference' instead"
             )
         if problems:
             raise Refused(
@@ -547,6 +570,34 @@ class _Drawing:
             codes[fresh] = self._in_any_order(codes[fresh], fresh)
         own = np.where(withheld, before, self._own)
         return Sets(codes, drawn, self._book.designs, design, own), withheld
+
+    def change_notes(self, known: KeptSets, last: int) -> tuple[str, ...]:
+        """What to say where the values of people who were published before did not change as declared."""
+        has, row = known.of(self._people)
+        rows = np.flatnonzero(has) if known.person.size else np.zeros(0, dtype=np.int64)
+        before, since = known.value[row[rows]], known.release[row[rows]] - 1  # releases are counted from 0 here
+        if isinstance(self._change, Renewal):
+            # Only people of whom nothing but the rate that is declared now is expected.
+            rates = np.array(self._book.rates)
+            other = np.append(np.flatnonzero(rates != self._change.rate), 0).max()
+            asked = np.flatnonzero(~self._permanent[before] & (since >= other))
+            rows, before, since = rows[asked], before[asked], since[asked]
+            comers = [self._comers(cell, before, since, self._cell[rows]) for cell in np.unique(self._cell[rows])]
+            return change_notes.of_rate(fit_of_rate(self._change.rate, comers, int((before != self._own[rows]).sum())))
+        if self._book.designs.linked and rows.size:
+            steps = last - since
+            tables = powers(_chain(self._change, self._book.designs), int(steps.max()))
+            can = possible(before, self._own[rows], tables, steps)
+            return change_notes.of_table(fit_of_table(before[can], self._own[rows][can], steps[can], tables))
+        return ()
+
+    def _comers(self, cell: int, before: Ints, since: Ints, cells: Ints) -> Comers:
+        mine = np.flatnonzero(cells == cell)
+        steps, gap = np.unique(since[mine], return_inverse=True)
+        values = len(self._book.designs.labels)
+        had = np.bincount(gap * values + before[mine], minlength=steps.size * values).reshape(steps.size, values)
+        permanent = self._permanent if self._permanent.any() else None
+        return Comers(steps, had, np.array(self._book.steps) - 1, self._shares(cell), permanent)
 
     def _live_on(self, rows: Ints, known: KeptSets, row: Ints, last: int, codes: SetCodes) -> Bools:
         """Move all lives of everybody on; whose value moved as the table says nobody's does is refused or withheld."""

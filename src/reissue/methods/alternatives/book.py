@@ -32,6 +32,10 @@ class Book:
     """What shares and limits of the last version were made of, so that other ones make another version."""
     noised: str | None
     """What the shares were made of that a table gave, with noise, in whatever version; None: none did."""
+    epsilon: float | None
+    """How much noise they had."""
+    spent: float
+    """The epsilon of all files counted from people of the series, in whatever version."""
     rates: tuple[float, ...]
     """For each release the chance of a redraw in the step into it, the first one's is 0."""
     steps: tuple[int, ...]
@@ -88,8 +92,10 @@ class Book:
             after.linked,
             after.room,
         )
-        noised = version.noised or self.noised
-        return Book(designs, version.merged, version.source, noised, self.rates, self.steps)
+        told = version if version.noised else self
+        return Book(
+            designs, version.merged, version.source, told.noised, told.epsilon, version.spent, self.rates, self.steps
+        )
 
     def frame(self) -> pl.DataFrame:
         """As it is kept."""
@@ -107,6 +113,8 @@ class Book:
             "merged": self.merged,
             "source": self.source,
             "noised": self.noised,
+            "epsilon": self.epsilon,
+            "spent": self.spent,
             "rates": self.rates,
             "steps": self.steps,
         }
@@ -130,7 +138,8 @@ class Book:
             np.array(written["room"], dtype=np.int64) if "room" in written else None,
         )
         rates, steps = tuple(written["rates"]), tuple(written["steps"])
-        return cls(designs, written["merged"], tuple(written["source"]), written["noised"], rates, steps)
+        noise = written["noised"], written.get("epsilon"), written.get("spent", 0.0)
+        return cls(designs, written["merged"], tuple(written["source"]), *noise, rates, steps)
 
 
 def _united(one: Sequence[object], other: Sequence[object]) -> tuple[object, ...]:

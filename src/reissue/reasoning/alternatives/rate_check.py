@@ -20,7 +20,8 @@ from math import sqrt
 
 import numpy as np
 
-from reissue.reasoning.alternatives.set_histories import Histories
+from reissue.arrays.types import Floats, Ints
+from reissue.reasoning.alternatives.set_histories import CHUNK, Histories
 
 WIDE = 3.0
 """The interval has so many standard errors to either side: right in 997 of 1,000 cases."""
@@ -69,24 +70,21 @@ def rate_fits(histories: Histories) -> tuple[RateFit, ...]:
     return tuple(fits)
 
 
-def _fit(histories: Histories, rows: np.ndarray[tuple[int], np.dtype[np.int64]], rate: float) -> RateFit | None:
-    before = rows - 1
-    codes, design = histories.codes[before], histories.design[before]
-    there = codes >= 0
-    cell = histories.cell[design]
-    law = histories.laws.of[versions_at(histories, rows), cell]
-    share = np.where(there, histories.laws.shares[law[:, None], codes], 0.0)
-    chance = np.where(there, histories.slots[design[:, None], codes] / histories.m[design][:, None], 0.0)
-    coin = rate * share / (1 - rate + rate * share) if rate < 1 else np.where(share > 0, 1.0, 0.0)
-    # A new set of the same design that is the old one: chance limit / p times P(S), given a value that is in it.
-    current = design == law
-    with np.errstate(divide="ignore", invalid="ignore"):
-        alike = np.nan_to_num(chance / share, posinf=0.0) * (histories.chance[before] * current)[:, None]
-    # Of who has the value v: redrawn with chance x to any other u of the set, or to itself, or not at all.
-    landed = (share * alike).sum(axis=1, keepdims=True)  # the chance that a redraw ends in the old set
-    at_none = (chance * coin * (1 - alike)).sum(axis=1)
-    at_all = (chance * ((1 - share) - (landed - share * alike) + share * coin * (1 - alike))).sum(axis=1)
-    slope = at_all - at_none
+def _fit(histories: Histories, rows: Ints, rate: float) -> RateFit | None:
+    design = histories.design[rows - 1]
+    law = histories.laws.of[histories.laws.versions[histories.release[rows]], histories.cell[design]]
+    # What is expected of somebody whose set was kept is what was expected of them before.
+    new = ~histories.kept[rows - 1]
+    new[:1] = True
+    new[1:] |= (law[1:] != law[:-1]) | (rows[1:] != rows[:-1] + 1)
+    different = np.flatnonzero(new)
+    at_none, slope = np.empty(different.size), np.empty(different.size)
+    for begin in range(0, different.size, CHUNK):
+        some = slice(begin, begin + CHUNK)
+        at = different[some]
+        at_none[some], slope[some] = _line(histories, rows[at] - 1, law[at], rate)
+    alike = np.cumsum(new) - 1
+    at_none, slope = at_none[alike], slope[alike]
     total = float(slope.sum())
     if total <= 0:
         return None
@@ -103,8 +101,19 @@ def _fit(histories: Histories, rows: np.ndarray[tuple[int], np.dtype[np.int64]],
     return RateFit(rate, bounded, max(low, 0.0), min(max(high, 0.0), 1.0), int(seen.size), int(seen.sum()))
 
 
-def versions_at(
-    histories: Histories, rows: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The version in force in the release of each row."""
-    return np.asarray(histories.laws.versions[histories.release[rows]])
+def _line(histories: Histories, rows: Ints, law: Ints, rate: float) -> tuple[Floats, Floats]:
+    """The chance of a new set after each row if nothing is redrawn, and how much more it is if everything is."""
+    codes, design = histories.codes[rows], histories.design[rows]
+    there = codes >= 0
+    share = np.where(there, histories.laws.shares[law[:, None], codes], 0.0)
+    chance = np.where(there, histories.slots[design[:, None], codes] / histories.m[design][:, None], 0.0)
+    coin = rate * share / (1 - rate + rate * share) if rate < 1 else np.where(share > 0, 1.0, 0.0)
+    # A new set of the same design that is the old one: chance limit / p times P(S), given a value that is in it.
+    current = design == law
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alike = np.nan_to_num(chance / share, posinf=0.0) * (histories.chance[rows] * current)[:, None]
+    # Of who has the value v: redrawn with chance x to any other u of the set, or to itself, or not at all.
+    landed = (share * alike).sum(axis=1, keepdims=True)  # the chance that a redraw ends in the old set
+    at_none = (chance * coin * (1 - alike)).sum(axis=1)
+    at_all = (chance * ((1 - share) - (landed - share * alike) + share * coin * (1 - alike))).sum(axis=1)
+    return at_none, at_all - at_none

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.types import Bools, Floats, Ints
+from reissue.arrays.dense import numbered
+from reissue.arrays.types import Bools, Codes, Floats, Ints
 from reissue.errors import ParameterError
 from reissue.reasoning.alternatives.renewing import Gaps, gaps
 
@@ -49,44 +50,48 @@ class Redrawn:
     def __repr__(self) -> str:
         return f"Redrawn({self.rates.size} releases)"
 
-    def passed(self, since: Ints, now: Ints, cell: Ints) -> tuple[list[Gaps], Ints]:
-        """What may have happened from one release to another: for each cell the gaps, and which gap each place has."""
+    def passed(self, since: Ints, now: Ints) -> tuple[list[Gaps], Ints]:
+        """What may have happened from one release to another: for each cell the gaps, and which gap each row has."""
         base = int(now.max(initial=0)) + 1
-        pairs, which = np.unique(since * base + now, return_inverse=True)
+        pairs, which = numbered(since * base + now)
         last, until = pairs // base, pairs % base
-        cells = range(self.laws.of.shape[1])
-        shares = (self.laws.shares[self.laws.of[:, at]] for at in cells)
-        found = [gaps(self.rates, self.laws.versions, one, last, until, self.permanent) for one in shares]
-        return found, which
+        shares = (self.laws.shares[laws] for laws in self.laws.of.T)
+        return [gaps(self.rates, self.laws.versions, one, last, until, self.permanent) for one in shares], which
 
-    def parts(self, codes: Ints, since: Ints, now: Ints, cell: Ints) -> tuple[Floats, Floats, Floats]:
-        """For values of rows (-1: none): the chance that it stays as nothing was redrawn, 1 or 0 for whether it is ever
-        lost, and the chance that a redraw ends in it."""
-        found, which = self.passed(since, now, cell)
-        stay, land = np.empty(len(codes)), np.zeros(codes.shape)
+    @property
+    def is_permanent(self) -> Bools:
+        """By value: whether it is never lost."""
+        return np.zeros(self.laws.shares.shape[1], dtype=np.bool_) if self.permanent is None else self.permanent
+
+    def parts(self, codes: Codes, since: Ints, now: Ints, cell: Ints) -> tuple[Floats, Floats]:
+        """For rows the chance that nothing was redrawn, and for their values (-1: none) that a redraw ends in it."""
+        found, which = self.passed(since, now)
+        if len(found) == 1:
+            return found[0].kept[which], self._land(codes, found[0], which, 0)
+        stay, land = np.empty(len(codes)), np.empty(codes.shape)
         for at, gap in enumerate(found):
-            here = np.flatnonzero(cell == at) if len(found) > 1 else np.arange(len(codes))
-            if not here.size:
-                continue
-            stay[here] = gap.kept[which[here]]
-            held = np.zeros(codes.shape, np.bool_) if self.permanent is None else self.permanent[codes]
-            for version, law in enumerate(self.laws.of[:, at].tolist()):
-                weight = gap.moving[which[here], version][:, None]
-                if self.permanent is not None:
-                    weight = np.where(held[here], gap.staying[which[here], version][:, None], weight)
-                if weight.any():
-                    land[here] += weight * self.laws.shares[law][codes[here]]
-        if self.permanent is None:
-            return np.repeat(stay[:, None], codes.shape[1], axis=1), np.ones(codes.shape), land
-        held = self.permanent[codes]
-        return np.where(held, 1.0, stay[:, None]), np.where(held, 0.0, 1.0), land
+            here = np.flatnonzero(cell == at)
+            if here.size:
+                stay[here], land[here] = gap.kept[which[here]], self._land(codes[here], gap, which[here], at)
+        return stay, land
 
-    def moves(self, old: Ints, new: Ints, since: Ints, now: Ints, cell: Ints) -> Floats:
+    def _land(self, codes: Codes, gap: Gaps, which: Ints, cell: int) -> Floats:
+        land = np.zeros(codes.shape)
+        for version, law in enumerate(self.laws.of[:, cell].tolist()):
+            weight = gap.moving[which, version][:, None]
+            if self.permanent is not None:
+                weight = np.where(self.permanent[codes], gap.staying[which, version][:, None], weight)
+            if weight.any():
+                land += weight * self.laws.shares[law][codes]
+        return land
+
+    def moves(self, old: Codes, new: Codes, since: Ints, now: Ints, cell: Ints) -> Floats:
         """T(v, v') for all values of rows before and after: (rows, width, width)."""
-        stay, _, land = self.parts(new, since, now, cell)
-        lost = np.ones(old.shape) if self.permanent is None else np.where(self.permanent[old], 0.0, 1.0)
+        kept, land = self.parts(new, since, now, cell)
+        held = self.is_permanent
+        stay = np.where(held[new], 1.0, kept[:, None])
         same = old[:, :, None] == new[:, None, :]
-        return np.where(same, stay[:, None, :], 0.0) + lost[:, :, None] * land[:, None, :]
+        return np.where(same, stay[:, None, :], 0.0) + np.where(held[old], 0.0, 1.0)[:, :, None] * land[:, None, :]
 
     def even(self) -> Redrawn:
         """The same with every chance that is not 0 or 1 as good as even."""
@@ -105,7 +110,7 @@ class Chained:
                 f"Got {len(table):,} instead.",
                 hint="give one rate.",
             )
-        self._powers = [np.eye(len(table)), np.asarray(table, dtype=np.float64)]
+        self._powers = np.stack([np.eye(len(table)), np.asarray(table, dtype=np.float64)])
 
     def __repr__(self) -> str:
         return f"Chained({len(self._powers[0]):,} values)"
@@ -114,17 +119,22 @@ class Chained:
         """The same with every chance that is not 0 as good as any other."""
         return Chained(np.sign(self._powers[1]) / len(self._powers[1]))
 
-    def moves(self, old: Ints, new: Ints, since: Ints, now: Ints, cell: Ints) -> Floats:
+    def powers(self, most: int) -> Floats:
+        """The chances after 0, 1, ... steps, up to so many at least."""
+        known = self._powers
+        if len(known) <= most:
+            more = [known[-1]]
+            for _ in range(most - len(known) + 1):
+                more.append(more[-1] @ known[1])
+            self._powers = known = np.concatenate([known, more[1:]])
+        return known
+
+    def moves(self, old: Codes, new: Codes, since: Ints, now: Ints, cell: Ints) -> Floats:
         """T(v, v') for all values of rows before and after: (rows, width, width)."""
         del cell
         steps = now - since
-        while len(self._powers) <= int(steps.max(initial=0)):
-            self._powers.append(self._powers[-1] @ self._powers[1])
-        chances = np.empty((len(old), old.shape[1], new.shape[1]))
-        for power in np.unique(steps).tolist():
-            here = np.flatnonzero(steps == power)
-            chances[here] = self._powers[power][old[here][:, :, None], new[here][:, None, :]]
-        return chances
+        powers = self.powers(int(steps.max(initial=0)))
+        return np.asarray(powers[steps[:, None, None], old[:, :, None], new[:, None, :]])
 
 
 Moving = Redrawn | Chained

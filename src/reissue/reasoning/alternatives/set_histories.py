@@ -22,8 +22,10 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue.arrays.types import Bools, Floats, Ints
-from reissue.errors import InternalError, ParameterError
+from reissue.arrays.cores import at_once
+from reissue.arrays.dense import numbered
+from reissue.arrays.types import Bools, Codes, Floats, Ints
+from reissue.errors import ParameterError
 from reissue.model.change import Change, Renewal, Static, change_from_dict
 from reissue.model.design import Design
 from reissue.model.sets import PublishedSets
@@ -31,7 +33,10 @@ from reissue.reasoning.alternatives.designing import design_of
 from reissue.reasoning.alternatives.redraws import Laws, Moving, Redrawn
 from reissue.reasoning.alternatives.renewing import carried_on
 from reissue.reasoning.alternatives.set_probabilities import probability
-from reissue.reasoning.alternatives.smoothing import smoothed
+from reissue.reasoning.alternatives.smoothing import SetSteps, smoothed
+
+CHUNK = 1 << 16
+"""So many rows are worked on at once."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,7 +51,7 @@ class Histories:
     """For each row its release, counted from 0 among those of sets."""
     numbers: Ints
     """The numbers of those releases."""
-    codes: Ints
+    codes: Codes
     """For each row its different values, ascending, and then -1. Where lives are linked: in their order."""
     design: Ints
     """For each row the design of its set, by position in `designs`."""
@@ -76,21 +81,30 @@ class Histories:
     def of(cls, releases: Sequence[PublishedSets], values: int) -> Histories:
         """The histories of a view with so many values."""
         designs = _Designs.of(releases, values)
-        person = np.concatenate([one.people for one in releases]).astype(np.int64)
-        release = np.repeat(np.arange(len(releases)), [one.people.size for one in releases])
+        people, owner = numbered(np.concatenate([one.people for one in releases]).astype(np.int64))
+        starts = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=people.size))])
         linked = any(one.designs.linked for one in releases)
         width = max(one.m for one in releases)
-        codes = np.concatenate([_wide(one, width, linked) for one in releases])
-        design = np.concatenate([designs.place[at][one.design] for at, one in enumerate(releases)])
-        order = np.lexsort((release, person))
-        person, release, codes, design = person[order], release[order], codes[order], design[order]
-        people, first = np.unique(person, return_index=True)
-        kept = np.zeros(person.size, dtype=np.bool_)
-        kept[1:] = (person[1:] == person[:-1]) & (design[1:] == design[:-1]) & (codes[1:] == codes[:-1]).all(axis=1)
-        if ((person[1:] == person[:-1]) & (release[1:] == release[:-1])).any():
-            raise ParameterError("Somebody has two sets in one release, which these histories do not have a place for.")
+        release, design = np.empty(owner.size, dtype=np.int64), np.empty(owner.size, dtype=np.int64)
+        codes = np.empty((owner.size, width), dtype=np.int32)
+        # Release after release, everybody's row behind those that they have already: nothing has to be sorted.
+        upto, begin = starts[:-1].copy(), 0
+        for at, one in enumerate(releases):
+            mine = owner[begin : begin + one.people.size]
+            begin += mine.size
+            if np.bincount(mine, minlength=1).max() > 1:
+                raise ParameterError(
+                    "Somebody has two sets in one release, which these histories do not have a place for."
+                )
+            rows = upto[mine]
+            upto[mine] += 1
+            release[rows], design[rows], codes[rows] = at, designs.place[at][one.design], _wide(one, width, linked)
+        kept = np.zeros(owner.size, dtype=np.bool_)
+        for first, last in _chunks(owner.size):
+            now, before = slice(max(first, 1), last), slice(max(first, 1) - 1, last - 1)
+            kept[now] = (design[now] == design[before]) & (codes[now] == codes[before]).all(axis=1)
+        kept[starts[:-1]] = False
         numbers = np.array([one.number for one in releases], dtype=np.int64)
-        starts = np.append(first, person.size).astype(np.int64)
         changes = tuple(
             Static() if one.designs.change is None else change_from_dict(one.designs.change) for one in releases
         )
@@ -119,7 +133,7 @@ class Histories:
         first[self.starts[:-1]] = True
         return first
 
-    @property
+    @cached_property
     def owner(self) -> Ints:
         """For each row the place of its person among the people."""
         return np.repeat(np.arange(self.people.size), np.diff(self.starts))
@@ -162,20 +176,40 @@ class Histories:
             known_chance=self.chance[rows],
         )
 
+    def span(self, begin: int, end: int) -> Histories:
+        """Those of the people from one place to before another, without a copy."""
+        rows = slice(int(self.starts[begin]), int(self.starts[end]))
+        return replace(
+            self,
+            people=self.people[begin:end],
+            starts=self.starts[begin : end + 1] - self.starts[begin],
+            release=self.release[rows],
+            codes=self.codes[rows],
+            design=self.design[rows],
+            kept=self.kept[rows],
+            known_chance=self.chance[rows],
+        )
+
     @cached_property
     def chance(self) -> Floats:
         """P(S) of each row's set by its design, whatever the value; 0 where the design has no such set."""
         if self.known_chance is not None:
             return self.known_chance
         found = np.zeros(self.release.size)
-        for at, design in enumerate(self.designs):
+
+        def fill(fresh: tuple[int, Ints]) -> None:
+            at, rows = fresh
+            found[rows] = self._chance(at, self.designs[at], self.codes[rows])
+
+        parts = []
+        for at in range(len(self.designs)):
             fresh = np.flatnonzero((self.design == at) & ~self.kept)
-            if fresh.size:
-                found[fresh] = self._chance(at, design, self.codes[fresh])
+            parts += [(at, fresh[first:last]) for first, last in _chunks(fresh.size)]
+        at_once(fill, parts)
         last = np.maximum.accumulate(np.where(self.kept, 0, np.arange(found.size)))
         return found[last]
 
-    def _chance(self, at: int, design: Design, codes: Ints) -> Floats:
+    def _chance(self, at: int, design: Design, codes: Codes) -> Floats:
         law = self.laws.shares[at]
         place = np.full(law.size + 1, -1, dtype=np.int64)
         place[np.flatnonzero(law > 0)] = np.arange(design.values)
@@ -197,20 +231,25 @@ def any_renewed(releases: Sequence[PublishedSets]) -> bool:
     )
 
 
-def _wide(one: PublishedSets, width: int, linked: bool) -> Ints:
+def _chunks(count: int) -> list[tuple[int, int]]:
+    return [(first, min(first + CHUNK, count)) for first in range(0, count, CHUNK)]
+
+
+def _wide(one: PublishedSets, width: int, linked: bool) -> Codes:
     """The different values of each set, ascending and then -1."""
-    codes = one.codes.astype(np.int64)
+    codes = one.codes.astype(np.int32)
     if linked:
         return codes
-    codes = np.sort(codes, axis=1)
-    again = np.zeros(codes.shape, dtype=np.bool_)
-    again[:, 1:] = codes[:, 1:] == codes[:, :-1]
-    if again.any():
-        beyond = np.iinfo(np.int64).max
-        codes[again] = beyond
-        codes = np.sort(codes, axis=1)
-        codes[codes == beyond] = -1
-    left = np.full((len(codes), width - codes.shape[1]), -1, dtype=np.int64)
+    if not (codes[:, 1:] > codes[:, :-1]).all():
+        codes.sort(axis=1)
+        again = np.zeros(codes.shape, dtype=np.bool_)
+        again[:, 1:] = codes[:, 1:] == codes[:, :-1]
+        if again.any():
+            beyond = np.iinfo(np.int32).max
+            codes[again] = beyond
+            codes.sort(axis=1)
+            codes[codes == beyond] = -1
+    left = np.full((len(codes), width - codes.shape[1]), -1, dtype=np.int32)
     return np.concatenate([codes, left], axis=1)
 
 
@@ -270,98 +309,6 @@ def _cells(versions: Iterable[int]) -> list[int]:
         cells.append(seen.get(version, 0))
         seen[version] = cells[-1] + 1
     return cells
-
-
-@dataclass(frozen=True, repr=False)
-class SetSteps:
-    """What the sets of people say to somebody with a model of their own; see `smoothing.Steps`."""
-
-    codes: Ints
-    release: Ints
-    cell: Ints
-    since: Ints
-    """For each row the release of the person's row before."""
-    prior: Floats
-    """(rows, width): how likely somebody took each value to be at the person's first row."""
-    drawn: Floats
-    """(rows, width): D, up to a factor for new sets."""
-    coin: Floats
-    kept: Bools
-    moving: Moving
-    known: Ints | None = None
-    """For each row the true value where it is known, or -1."""
-
-    def __repr__(self) -> str:
-        return f"SetSteps({self.release.size:,} rows)"
-
-    @property
-    def width(self) -> int:
-        """How many different values a set has at most."""
-        return int(self.codes.shape[1])
-
-    def first(self, rows: Ints) -> Floats:
-        """The weight of each value in first rows."""
-        return self._told(self.prior[rows] * self.drawn[rows], rows)
-
-    def ahead(self, weights: Floats, before: Ints, after: Ints) -> Floats:
-        """The weights in the rows after."""
-        found = np.empty(weights.shape)
-        quick, slow = self._split(after)
-        if quick.size:
-            old, rows = weights[quick], after[quick]
-            stay, lost, land, drawn, again = self._parts(rows)
-            found[quick] = (old * lost).sum(axis=1)[:, None] * land * drawn + old * (stay * drawn + again)
-        if slow.size:
-            found[slow] = np.einsum("ni,nij->nj", weights[slow], self.weights(before[slow], after[slow]))
-        return self._told(found, after)
-
-    def back(self, weights: Floats, before: Ints, after: Ints) -> Floats:
-        """What the rows after say of the values before."""
-        weights = self._told(weights, after)
-        found = np.empty(weights.shape)
-        quick, slow = self._split(after)
-        if quick.size:
-            said, rows = weights[quick], after[quick]
-            stay, lost, land, drawn, again = self._parts(rows)
-            found[quick] = lost * (land * drawn * said).sum(axis=1)[:, None] + (stay * drawn + again) * said
-        if slow.size:
-            found[slow] = np.einsum("nij,nj->ni", self.weights(before[slow], after[slow]), weights[slow])
-        return found
-
-    def _split(self, after: Ints) -> tuple[Ints, Ints]:
-        """Rows whose set is kept, where it is enough to know what leaves and where it lands; and others."""
-        quick = self.kept[after] & isinstance(self.moving, Redrawn)
-        return np.flatnonzero(quick), np.flatnonzero(~quick)
-
-    def _parts(self, rows: Ints) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        if not isinstance(self.moving, Redrawn):
-            raise InternalError("a table has no parts")
-        codes = self.codes[rows]
-        stay, lost, land = self.moving.parts(codes, self.since[rows], self.release[rows], self.cell[rows])
-        drawn, coin = self.drawn[rows], self.coin[rows]
-        # T(v, v) (coin D + 1 - coin) without what T(v, v) D has in it already.
-        again = np.where(codes >= 0, (stay + lost * land) * (1 - coin) * (1 - drawn), 0.0)
-        return stay, lost, land, drawn, again
-
-    def mechanism(self, before: Ints, after: Ints) -> Floats:
-        """The chance of the sets after for all values of rows before and after, by the declared mechanism."""
-        drawn, coin = self.drawn[after][:, None, :], self.coin[after][:, None, :]
-        old, new = self.codes[before], self.codes[after]
-        same = old[:, :, None] == new[:, None, :]
-        chance = np.where(same, coin * drawn + np.where(self.kept[after][:, None, None], 1 - coin, 0.0), drawn)
-        return np.where((old >= 0)[:, :, None] & (new >= 0)[:, None, :], chance, 0.0)
-
-    def weights(self, before: Ints, after: Ints) -> Floats:
-        """The same times the chance that values move so, in somebody's model."""
-        cell, release = self.cell[after], self.release[after]
-        moves = self.moving.moves(self.codes[before], self.codes[after], self.since[after], release, cell)
-        return moves * self.mechanism(before, after)
-
-    def _told(self, weights: Floats, rows: Ints) -> Floats:
-        if self.known is None:
-            return weights
-        known = self.known[rows]
-        return np.where((known[:, None] < 0) | (self.codes[rows] == known[:, None]), weights, 0.0)
 
 
 def set_steps(
@@ -447,13 +394,13 @@ def _again(histories: Histories, declared: Redrawn, rows: Ints, since: Ints, lim
     """D and the coin of rows that are not somebody's first."""
     codes, design, release = histories.codes[rows], histories.design[rows], histories.release[rows]
     cell, version = histories.cell[design], histories.version[design]
-    stay, _, land = declared.parts(codes, since, release, cell)
-    found, which = declared.passed(since, release, cell)
+    stay, land = declared.parts(codes, since, release, cell)
+    found, which = declared.passed(since, release)
     weight = np.stack([gap.moving for gap in found])[cell, which, version]
     chance = np.where(histories.kept[rows], histories.chance[rows], 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         drawn = np.nan_to_num(weight[:, None] * limit * chance[:, None] / land, posinf=0.0)
-        coin = np.nan_to_num(land / (stay + land))
+        coin = np.nan_to_num(land / (stay[:, None] + land))
     if declared.permanent is None:
         return drawn, coin
     # The bell rings for permanent values as for all others, and what was in the set before stays in it.
@@ -475,7 +422,7 @@ class _Kind:
     held: Ints
 
 
-def _kinds(permanent: Bools, before: Ints, cell: Ints, gap: Ints) -> list[tuple[_Kind, Ints]]:
+def _kinds(permanent: Bools, before: Codes, cell: Ints, gap: Ints) -> list[tuple[_Kind, Ints]]:
     values = np.flatnonzero(permanent)
     held = np.stack([(before == value).any(axis=1) for value in values], axis=1).astype(np.int64)
     kinds, kind = np.unique(np.column_stack([cell, gap, held]), axis=0, return_inverse=True)
@@ -485,7 +432,7 @@ def _kinds(permanent: Bools, before: Ints, cell: Ints, gap: Ints) -> list[tuple[
     ]
 
 
-def _beside(codes: Ints, held: Ints, rest: Floats, kept: Bools, m: int) -> Floats:
+def _beside(codes: Codes, held: Ints, rest: Floats, kept: Bools, m: int) -> Floats:
     """D where new sets carry permanent values: those of the set before, and others drawn by the rest."""
     inside = np.isin(codes, held)
     left = m - held.size

@@ -619,7 +619,7 @@ def judged(design: Design, sets: np.ndarray[Any, Any], own: np.ndarray[Any, Any]
     numbers = np.random.default_rng(9).integers(0, 2**63, design.values).astype(np.uint64)
     columns = np.ascontiguousarray(sets.T)
     part = Drawn(design, columns, own, numbers[sets].sum(axis=1), numbers, np.arange(design.values))
-    return unlikely([part], design.values, 1e-6)
+    return unlikely([part], 1e-6)
 
 
 # Permanent values

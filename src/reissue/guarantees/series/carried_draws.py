@@ -51,14 +51,24 @@ class Beside:
 
 
 @dataclass(frozen=True, repr=False)
+class Single:
+    """The same where one slot is left, of people whose value is in K."""
+
+    own: Ints
+    value: Ints
+    """What is in the slot."""
+    shares: Floats
+    rows: Ints
+
+
+@dataclass(frozen=True, repr=False)
 class Judged:
     """What there is to judge."""
 
     strange: int
     """How many sets do not hold K, or hold what cannot be beside it."""
     parts: tuple[Beside, ...]
-    ones: tuple[tuple[Ints, Ints, Floats], ...]
-    """Where one slot is left and the true value is in K: true values, what is in the slot, and the shares."""
+    singles: tuple[Single, ...]
 
 
 def beside(carried: Carried, laws: Floats, permanent: Ints, numbers: Words) -> Judged:
@@ -67,7 +77,7 @@ def beside(carried: Carried, laws: Floats, permanent: Ints, numbers: Words) -> J
     order = np.argsort(-np.bincount(kind.ravel()), kind="stable")[:MOST_KINDS]
     m, strange = len(carried.columns), 0
     parts: list[Beside] = []
-    ones: list[tuple[Ints, Ints, Floats]] = []
+    singles: list[Single] = []
     for at in order.tolist():
         rows = np.flatnonzero(kind.ravel() == at)
         kept, shares = carried_on(laws[kinds[at, 0]], permanent[kinds[at, 1:] == 1], m)
@@ -79,14 +89,14 @@ def beside(carried: Carried, laws: Floats, permanent: Ints, numbers: Words) -> J
         sets, own = sets[sound][others[sound]].reshape(rows.size, left), carried.own[rows]
         inside = np.isin(own, kept)
         if left == 1:
-            ones.append((own[inside], sets[inside, 0], shares))
+            singles.append(Single(own[inside], sets[inside, 0], shares, rows[inside]))
         elif left > 1:
             for free in (False, True):
                 mine = np.flatnonzero(inside == free)
                 if mine.size:
                     part = _part(shares, sets[mine], own[mine], numbers, free=free)
                     parts.append(Beside(part, rows[mine]))
-    return Judged(strange, tuple(parts), tuple(ones))
+    return Judged(strange, tuple(parts), tuple(singles))
 
 
 def _part(shares: Floats, sets: Ints, own: Ints, numbers: Words, *, free: bool) -> Drawn:
@@ -103,23 +113,23 @@ def _part(shares: Floats, sets: Ints, own: Ints, numbers: Words, *, free: bool) 
 def unlikely_beside(judged: Judged, labels: int, error: float) -> list[str]:
     """What does not fit the designs: of all kinds of people together, then of each by itself."""
     parts = [part.drawn for part in judged.parts]
-    found = unlikely(parts, labels, error / 3) if parts else []
+    found = unlikely(parts, error / 3) if parts else []
     for part in parts if not found and len(parts) > 1 else ():
-        found = found or unlikely([part], labels, error / 3 / len(parts))
-    one = _unlikely_ones(judged.ones, labels, error / 3)
+        found = found or unlikely([part], error / 3 / len(parts))
+    one = _unlikely_singles(judged.singles, labels, error / 3)
     return [f"Beside values that are carried on: {words}" for words in [*found, *one]]
 
 
-def _unlikely_ones(ones: Sequence[tuple[Ints, Ints, Floats]], labels: int, error: float) -> list[str]:
+def _unlikely_singles(singles: Sequence[Single], labels: int, error: float) -> list[str]:
     """Single values beside K, of people whose value is in K: by the shares, whatever the value is."""
     by_value = labels <= MANY_VALUES
     seen, trials, expected = np.zeros((3, labels if by_value else 1, labels))
-    for own, value, shares in ones:
-        row = own if by_value else np.zeros(own.size, dtype=np.int64)
-        np.add.at(seen, (row, value), 1)
+    for one in singles:
+        row = one.own if by_value else np.zeros(one.own.size, dtype=np.int64)
+        np.add.at(seen, (row, one.value), 1)
         people = np.bincount(row, minlength=len(seen))[:, None]
-        trials += people * (shares > 0)
-        expected += people * shares
+        trials += people * (one.shares > 0)
+        expected += people * one.shares
     for axis in (None, 0) if by_value else (None,):
         up, of, mean = (table if axis is None else table.sum(axis=axis) for table in (seen, trials, expected))
         surprises = surprise(up, of, mean)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import count_of
-from reissue.guarantees.series.carried_draws import Carried, beside, unlikely_beside
+from reissue.guarantees.series.carried_draws import Carried, Single, beside, unlikely_beside
 from reissue.guarantees.series.last_sets import UNKNOWN, LastSets, Step, digests_of, marks_of, numbers_of
 from reissue.guarantees.series.set_draws import PAIRED, Drawn, unlikely
 from reissue.guarantees.series.set_forms import beyond, crowded, misshapen, unsound
@@ -24,6 +24,7 @@ from reissue.guarantees.series.set_renewals import (
     redrawn,
     shares_by_cell,
 )
+from reissue.guarantees.series.set_spells import Former, Spell, dependent, former, in_common, single_in_common
 from reissue.model.change import Change, Rates, Renewal, Static, Transitions, change_from_dict
 from reissue.model.design import Design
 from reissue.model.sets import PublishedSets, Sets
@@ -31,7 +32,11 @@ from reissue.reasoning.alternatives.set_probabilities import probability_given
 from reissue.reasoning.alternatives.tail_bounds import allowed, surprise
 
 ERROR = 1e-6
-"""The probability of a false alarm in a release, at most: half of it for draws, less for the rest together."""
+"""The probability of a false alarm in a release, at most.
+
+Half of it for draws, a tenth each for versions, old sets that come again, the order of lives and draws beside permanent
+values, a twentieth for what depends on sets before; coins have a thousandth.
+"""
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,8 @@ class _Judging:
         for at, step in enumerate((*before.steps, self._step)):
             self._steps[step.number] = at
         self._wealth = before.wealth
+        self._spells: list[Spell] = []
+        self._formers: list[Former] = []
         self._problems: list[str] = []
         self._violations = 0
 
@@ -112,6 +119,7 @@ class _Judging:
         """Everybody's last set; of somebody who is there twice, which is told, the last one."""
         keeps = (self._designs.linked or self._permanent.any()) and len(self._columns) == self._promised.m
         place, people = self._place, self._release.people
+        some = isinstance(self._change, Renewal) and self._own is not None and not keeps and len(self._columns) > 0
         rows: Ints | slice = slice(None)
         if self._twice:
             people, rows = np.unique(people, return_index=True)
@@ -125,6 +133,7 @@ class _Judging:
             self._columns[:, rows] if keeps else None,
             self._step,
             self._wealth,
+            self._columns[:, rows] if some else None,
         )
 
     def _note(self, count: int, words: str) -> None:
@@ -326,10 +335,29 @@ class _Judging:
                 self._order_of_lives(design, columns, own, ERROR / 10 / len(jobs))
                 marks = marks_of(columns, self._labels[places], ordered=False)
             part = Drawn(design, columns, own, marks, self._labels[places], places)
-            for words in unlikely([part], len(self._designs.labels), ERROR / 2 / len(jobs)):
+            for words in unlikely([part], ERROR / 2 / len(jobs)):
                 self._note(1, words)
+            self._compare(part, np.arange(drawn.size)[rows])
         if self._permanent.any() and isinstance(self._change, Renewal) and self._before.slots is not None:
             self._draws_beside(drawn & sound & ~alone)
+        for words in dependent(self._spells, self._formers, ERROR / 20):
+            self._note(1, words)
+
+    def _compare(self, part: Drawn | Single, rows: Ints) -> None:
+        """Set those who were published before beside their old sets and values."""
+        if not isinstance(self._change, Renewal) or self._own is None:
+            return
+        back = np.flatnonzero(self._place[rows] >= 0)
+        place, own = self._place[rows[back]], self._own[rows[back]]
+        last = self._before.own[place]
+        mine, old = self._before.old_sets(place)
+        stayed = (last == own)[mine]
+        if isinstance(part, Single):
+            self._spells.append(single_in_common(part, back[mine], old, stayed))
+            return
+        self._spells.append(in_common(part, back[mine], old, stayed))
+        changed = np.flatnonzero((last != UNKNOWN) & (last != own))[:PAIRED]
+        self._formers.append(former(part, back[changed], last[changed]))
 
     def _draws_beside(self, chosen: Bools) -> None:
         """Whether what stands beside permanent values is drawn as it should be, and what is drawn after absences."""
@@ -356,6 +384,10 @@ class _Judging:
         self._note(
             count, f"{count_of(count, 'new set')} without a value that is carried on, or with one that has no share."
         )
+        for part in judged.parts:
+            self._compare(part.drawn, rows[part.rows])
+        for single in judged.singles:
+            self._compare(single, rows[single.rows])
         for words in unlikely_beside(judged, len(self._designs.labels), ERROR / 10):
             self._note(1, words)
 

@@ -3,6 +3,8 @@
 A set is remembered by a mark of 64 bits: the sum of one random-looking number for each slot, which the label gives and
 not its code, so that another version with other labels gives the same set the same mark. Two different sets have the
 same mark with a chance of 2^-64. Where values are permanent, or columns are lives, the sets themselves are remembered.
+Where values change by a rate those of some people of the last release are, `REMEMBERED` slots of them at most, to see
+whether new sets depend on them.
 """
 
 from __future__ import annotations
@@ -21,11 +23,12 @@ from reissue.model.sets import SetDesigns
 from reissue.model.snapshot import smallest_unsigned
 from reissue.reasoning.alternatives.tail_bounds import FACTORS
 
-LAST, LABELS, DESIGNS, STEPS, WAGER = "last", "labels", "designs", "steps", "wager"
-PERSON, OWN, DESIGN, RELEASE, MARK, SLOT = "person", "own", "design", "release", "mark", "slot"
+LAST, LABELS, DESIGNS, STEPS, WAGER, RECENT = "last", "labels", "designs", "steps", "wager", "recent"
+PERSON, OWN, DESIGN, RELEASE, MARK, SLOT, ROW = "person", "own", "design", "release", "mark", "slot", "row"
 UNKNOWN = -1
 """In place of a true value that nobody told."""
-
+REMEMBERED = 400_000
+"""So many slots of sets of the last release are remembered where marks are enough for all else."""
 
 Whole = TypeVar("Whole", bound=np.integer)
 
@@ -41,6 +44,16 @@ class Step:
     m: int
     limit: float
     """The largest posterior that was promised."""
+
+
+@dataclass(frozen=True, repr=False)
+class Recent:
+    """The sets themselves of some people."""
+
+    row: Ints
+    """Their rows among everybody's."""
+    slots: npt.NDArray[np.integer]
+    """A row for each slot, positions among the labels."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,6 +76,8 @@ class LastSets:
     steps: tuple[Step, ...]
     wealth: Floats
     """What bets on other coins than the rule's are worth, as logarithms."""
+    recent: Recent | None = None
+    """Sets of some people of the last release, where `slots` has none."""
 
     @classmethod
     def read(cls, state: Memory) -> LastSets:
@@ -83,13 +98,19 @@ class LastSets:
             state[DESIGNS][DESIGN].to_numpy(),
             tuple(Step(**row) for row in state[STEPS].iter_rows(named=True)),
             state[WAGER]["wealth"].to_numpy(),
+            _recent(state[RECENT]) if RECENT in state else None,
         )
 
     def tables(self) -> Remembered:
         """What to remember."""
         narrow = smallest_unsigned(self.labels.size + 1)
         slots = {} if self.slots is None else {f"{SLOT}_{at}": row.astype(narrow) for at, row in enumerate(self.slots)}
+        recent = {}
+        if self.recent is not None:
+            columns = {f"{SLOT}_{at}": one.astype(narrow) for at, one in enumerate(self.recent.slots)}
+            recent[RECENT] = pl.DataFrame({ROW: self.recent.row.astype(np.uint32), **columns})
         return {
+            **recent,
             LAST: pl.DataFrame(
                 {
                     PERSON: self.person.astype(np.uint32),
@@ -127,12 +148,25 @@ class LastSets:
         place, united = _moved(self.labels, labels)
         there, every = _moved(self.designs, designs)
         if self.labels.size == 0 or np.array_equal(place, np.arange(place.size)):
-            own, slots = self.own, self.slots
+            own, slots, recent = self.own, self.slots, self.recent
         else:
             own = np.append(place, UNKNOWN)[self.own]
             slots = None if self.slots is None else place[self.slots]
+            recent = None if self.recent is None else replace(self.recent, slots=place[self.recent.slots])
         design = there[self.design] if self.designs.size else self.design
-        return replace(self, own=own, design=design, slots=slots, labels=united, designs=every)
+        return replace(self, own=own, design=design, slots=slots, labels=united, designs=every, recent=recent)
+
+    def old_sets(self, rows: Ints) -> tuple[Ints, npt.NDArray[np.integer]]:
+        """Of some rows those whose set is remembered, some of them if there are many; and these sets."""
+        if self.slots is not None:
+            known = np.arange(min(rows.size, REMEMBERED // len(self.slots)))
+            return known, self.slots[:, rows[known]]
+        if self.recent is None:
+            return np.zeros(0, dtype=np.int64), np.zeros((1, 0), dtype=np.int64)
+        place = np.full(self.person.size, -1)
+        place[self.recent.row] = np.arange(self.recent.row.size)
+        known = np.flatnonzero(place[rows] >= 0)
+        return known, self.recent.slots[:, place[rows[known]]]
 
     def after(
         self,
@@ -144,8 +178,12 @@ class LastSets:
         slots: npt.NDArray[np.integer] | None,
         step: Step,
         wealth: Floats,
+        recent: npt.NDArray[np.integer] | None = None,
     ) -> LastSets:
-        """With a release: those in `row` again, the others for the first time."""
+        """With a release: those in `row` again, the others for the first time.
+
+        `recent` has everybody's sets, to remember those of some.
+        """
         new = row < 0
         place = row.copy()
         place[new] = self.person.size + np.arange(np.count_nonzero(new))
@@ -171,7 +209,20 @@ class LastSets:
             self.designs,
             (*self.steps, step),
             wealth,
+            None if recent is None else _some(place, recent),
         )
+
+
+def _some(row: Ints, slots: npt.NDArray[np.integer]) -> Recent:
+    """The sets of some people, from all parts of a release alike."""
+    count = min(row.size, REMEMBERED // len(slots))
+    chosen = np.arange(count) * row.size // max(count, 1)
+    return Recent(row[chosen], slots[:, chosen])
+
+
+def _recent(table: pl.DataFrame) -> Recent:
+    slots = [table[name].to_numpy() for name in table.columns if name.startswith(SLOT)]
+    return Recent(table[ROW].to_numpy().astype(np.int64), np.stack(slots))
 
 
 def numbers_of(labels: tuple[object, ...]) -> Words:

@@ -9,7 +9,8 @@ that takes several slots as many times as much. What that needs is checked:
 2. truth: the true value is in the set;
 3. rule: sets are kept as long as the rule of change keeps them, and renewed as often as it says, from the version in
    force, with permanent values carried on; lives move only where the chain leads, with its chances;
-4. draws: new sets have the design's probabilities, given true values. A sampler that is wrong is found out here.
+4. draws: new sets have the design's probabilities, given true values, and do not depend on those before. A sampler
+   that is wrong is found out here.
 
 Form, keeping and permanent values are visible from outside; the rest only with the `Sets` of the private side. What is
 random can only be tested: a promise that is kept is called broken with a probability of at most one in a million for

@@ -75,24 +75,26 @@ class Drawn:
         return np.bincount(self.own, minlength=self.design.values)
 
 
-def unlikely(parts: Sequence[Drawn], labels: int, error: float) -> list[str]:
+def unlikely(parts: Sequence[Drawn], error: float) -> list[str]:
     """What does not fit the designs, in words; a false alarm has a probability of at most `error`.
 
     Sets of several designs are judged together: what is seen of each label, and what is expected, is added up.
     """
+    labels = np.unique(np.concatenate([every for part in parts for every in (part.places, part.true)]))
     found = [_decoys(parts, labels, error / 2), _positions(parts, labels, error / 6)]
     found += [_whole_sets(parts, error / 6), _twins(parts, error / 6)]
     return [words for words in found if words]
 
 
-def _decoys(parts: Sequence[Drawn], labels: int, error: float) -> str | None:
+def _decoys(parts: Sequence[Drawn], labels: Ints, error: float) -> str | None:
     """How often values are in sets of those who do not have them."""
-    by_value = labels <= MANY_VALUES
-    seen, trials, expected = np.zeros((3, labels, labels) if by_value else (3, 1, labels))
+    by_value = labels.size <= MANY_VALUES
+    seen, trials, expected = np.zeros((3, labels.size if by_value else 1, labels.size))
     for part in parts:
-        rows, *own = _by_value(part) if by_value else _by_all(part)
+        true, *own = _by_value(part) if by_value else _by_all(part)
+        rows = np.searchsorted(labels, true) if by_value else np.zeros(1, dtype=np.int64)
         for every, one in zip((seen, trials, expected), own, strict=True):
-            every[np.ix_(rows, part.places)] += one
+            every[np.ix_(rows, np.searchsorted(labels, part.places))] += one
     if by_value:
         surprises = surprise(seen, trials, expected)
         if surprises.max() > allowed(error / 2, int(np.count_nonzero(trials))):
@@ -100,7 +102,7 @@ def _decoys(parts: Sequence[Drawn], labels: int, error: float) -> str | None:
             return _told("for people with one value another", seen[at], expected[at])
     others, totals = seen.sum(axis=0), expected.sum(axis=0)
     surprises = surprise(others, trials.sum(axis=0), totals)
-    if surprises.max() <= allowed(error / 2, labels):
+    if surprises.max() <= allowed(error / 2, labels.size):
         return None
     at_value = int(np.argmax(surprises))
     return _told("one value", others[at_value], totals[at_value])
@@ -124,15 +126,14 @@ def _by_value(part: Drawn) -> tuple[Ints, Floats, Floats, Floats]:
 
 
 def _by_all(part: Drawn) -> tuple[Ints, Floats, Floats, Floats]:
-    """The same for all true values together, as one row."""
+    """The same with all true values in one row."""
     design, counts = part.design, part.counts
     seen = np.zeros(design.values, dtype=np.int64)
     for column in part.columns:
         seen += np.bincount(column, minlength=design.values)
     expected = part.count * design.inclusion if part.free else part.joint.totals(counts / design.inclusion)
     others, trials = seen // design.slots - counts, part.count - counts
-    row = np.zeros(1, dtype=np.int64)
-    return row, others[None].astype(np.float64), trials[None].astype(np.float64), expected[None]
+    return part.places, others[None].astype(np.float64), trials[None].astype(np.float64), expected[None]
 
 
 def _told(which: str, seen: float, expected: float) -> str:
@@ -142,9 +143,9 @@ def _told(which: str, seen: float, expected: float) -> str:
     )
 
 
-def _positions(parts: Sequence[Drawn], labels: int, error: float) -> str | None:
+def _positions(parts: Sequence[Drawn], labels: Ints, error: float) -> str | None:
     """Where true values stand in order: how many slots have smaller ones."""
-    seen, trials, expected = np.zeros((3, labels))
+    seen, trials, expected = np.zeros((3, labels.size))
     slots, fair = 0.0, 0.0
     for part in parts:
         design = part.design
@@ -159,14 +160,14 @@ def _positions(parts: Sequence[Drawn], labels: int, error: float) -> str | None:
             below = (part.joint.below(design.slots.astype(np.float64)) / design.inclusion)[own]
             room = (design.m - design.slots[own]).astype(np.float64)
         could = room > 0
-        true, share = part.true[could], 1 / room[could]
-        seen += np.bincount(true, rank[could] * share, minlength=labels)
-        expected += np.bincount(true, below[could] * share, minlength=labels)
-        trials += np.bincount(true, minlength=labels)
+        true, share = np.searchsorted(labels, part.true[could]), 1 / room[could]
+        seen += np.bincount(true, rank[could] * share, minlength=labels.size)
+        expected += np.bincount(true, below[could] * share, minlength=labels.size)
+        trials += np.bincount(true, minlength=labels.size)
         slots, fair = slots + float(rank.sum()), fair + float(below.sum())
     single = surprise(seen, trials, expected)
     every = surprise(seen.sum(), trials.sum(), expected.sum())
-    if max(single.max(), every.max()) <= allowed(error, labels + 1):
+    if max(single.max(), every.max()) <= allowed(error, labels.size + 1):
         return None
     return (
         f"The order of values tells which is true: {slots:,.0f} slots have smaller values than the true one, "

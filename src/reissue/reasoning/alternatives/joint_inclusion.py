@@ -39,7 +39,7 @@ class JointInclusion:
         self._head = np.concatenate([design.large, design.small[frequent]])
         self._tail = design.small[~frequent]
         self._rows = np.zeros((self._head.size, design.values))
-        self._columns: list[tuple[Floats, Floats]] = []
+        self._columns: list[tuple[Floats, Floats]] = []  # their products are the pairs of all that have no row
         self._large(every)
         large = design.large.size
         heads, tails = np.flatnonzero(frequent), np.flatnonzero(~frequent)
@@ -48,14 +48,14 @@ class JointInclusion:
             self._certain(every, index, weight, heads, large)
             if every.free[index] >= 2:
                 self._drawn(every, index, weight, heads, tails, large)
-        self._own = sum(((left @ core) * left).sum(axis=1) for left, core in self._columns) + np.zeros(tails.size)
+        self._own = sum((left * right).sum(axis=1) for left, right in self._columns) + np.zeros(tails.size)
 
     def totals(self, weights: Floats) -> Floats:
         """For each value u the sum of weights(v) P(u and v in S) over all other values v."""
         head, tail = self._head, self._tail
         found = weights[head] @ self._rows
-        for left, core in self._columns:
-            found[tail] += left @ (core @ (weights[tail] @ left))
+        for left, right in self._columns:
+            found[tail] += right @ (weights[tail] @ left)
         found[tail] -= self._own * weights[tail]
         found[head] = self._rows @ weights
         return np.asarray(found)
@@ -65,19 +65,32 @@ class JointInclusion:
         head, tail = self._head, self._tail
         values = np.arange(self._design.values)
         found = np.where(head[:, None] < values, weights[head, None] * self._rows, 0.0).sum(axis=0)
-        for left, core in self._columns:
+        for left, right in self._columns:
             sums = np.cumsum(left * weights[tail, None], axis=0)
             sums[1:], sums[:1] = sums[:-1].copy(), 0.0
-            found[tail] += ((left @ core) * sums).sum(axis=1)
+            found[tail] += (right * sums).sum(axis=1)
         found[head] = np.where(values < head[:, None], self._rows * weights, 0.0).sum(axis=1)
         return np.asarray(found)
+
+    def of(self, ones: Ints, others: Ints) -> Floats:
+        """For some pairs of different values."""
+        row, place = np.full((2, self._design.values), -1)
+        row[self._head], place[self._tail] = np.arange(self._head.size), np.arange(self._tail.size)
+        first, second = np.where(row[ones] >= 0, ones, others), np.where(row[ones] >= 0, others, ones)
+        head = row[first] >= 0
+        found = np.zeros(ones.size)
+        found[head] = self._rows[row[first[head]], second[head]]
+        one, other = place[first[~head]], place[second[~head]]
+        for left, right in self._columns:
+            found[~head] += np.einsum("ij,ij->i", left[one], right[other])
+        return np.maximum(found, 0.0)
 
     def matrix(self) -> Floats:
         """For all pairs, where values are few."""
         head, tail = self._head, self._tail
         found = np.zeros((self._design.values, self._design.values))
-        for left, core in self._columns:
-            found[np.ix_(tail, tail)] += left @ core @ left.T
+        for left, right in self._columns:
+            found[np.ix_(tail, tail)] += right @ left.T
         found[head] = self._rows
         found[:, head] = self._rows.T
         np.fill_diagonal(found, 0.0)
@@ -113,7 +126,7 @@ class JointInclusion:
         power = np.arange(_terms(float(odds[tails].max(initial=0.0)), np.vstack([whole[0], alone[0]]), size))
         powers = odds[tails, None] * (-odds[tails, None]) ** power
         left = np.hstack([powers, gaps[tails, None] * powers * (power + 1)])
-        self._columns.append((left, factor * _core(whole, power, size)))
+        self._columns.append((left, left @ (factor * _core(whole, power, size))))
         if not free.size:
             return
         small, rest = self._design.small, size - 2 - power

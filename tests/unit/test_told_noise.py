@@ -36,11 +36,25 @@ def test_a_series_says_the_epsilon_that_it_began_with(tmp_path: Path) -> None:
         [title] = record.manifest["guarantees"]
         assert bound in title
         assert any("(epsilon = 0.5)" in warning for warning in record.manifest["warnings"])
-    assert "Shares are those of the first table" in " ".join(records[0].manifest["warnings"])
-    assert "Shares were at first those of the first table" in " ".join(records[2].manifest["warnings"])
+    for record in (records[0], records[2]):
+        assert "Of these people the shares of the first table were counted" in " ".join(record.manifest["warnings"])
     assert [promise.parameters.get("epsilon") for promise in promised] == [0.5]
     with ri.open(tmp_path / "s") as again:
         assert bound in again.publish(TABLE).manifest["guarantees"][0]
+
+
+def test_files_that_were_counted_add_up(tmp_path: Path) -> None:
+    """What was told by an earlier file stays told; another file tells more, and saying less changes nothing."""
+    other = OUTSIDE | {"a": 2.0}
+    with ri.open(tmp_path / "s", policy(reference=OUTSIDE, spent=0.5)) as series:
+        series.publish(TABLE)
+        series.amend(policy(reference=OUTSIDE), "forgotten")
+        series.publish(TABLE)
+        series.amend(policy(reference=other, spent=0.25), "another file")
+        series.publish(TABLE)
+        said = [series.publish(TABLE), *series.releases]
+    found = [record.manifest["warnings"][-1].split("(epsilon = ")[1].split(")")[0] for record in said[1:]]
+    assert found == ["0.5", "0.5", "0.75", "0.75"]
 
 
 def test_shares_from_outside_alone_have_no_epsilon(tmp_path: Path) -> None:

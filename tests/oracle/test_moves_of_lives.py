@@ -34,6 +34,8 @@ def moved(seed: int, people: int, fault: str = "") -> Moved:
     own = (np.cumsum(tables[steps, last], axis=1) < rng.random((people, 1))).sum(axis=1)
     words = words_of(rng)
     law, over, room = tables, steps, ROOM
+    if fault == "always the first of several":
+        true = np.argmax(before == last[:, None], axis=1)
     match fault:
         case "another chain":
             law = powers(OTHER, 2)
@@ -48,6 +50,15 @@ def moved(seed: int, people: int, fault: str = "") -> Moved:
         case "decoys stay where the true one does":
             still = np.flatnonzero(own == last)
             after[still] = before[still]
+        case "decoys move next door":
+            gone = np.flatnonzero(own != last)
+            for place in range(M):
+                goes = (after[gone, place] != before[gone, place]) & (place != true[gone])
+                after[gone[goes], place] = (own[gone[goes]] + 1 + place % 2) % 6
+        case "decoys avoid what the true one left":
+            for place in range(M):
+                there = (after[:, place] == last) & (before[:, place] != last) & (place != true)
+                after[there, place] = before[there, place]
         case "decoys move where the true one stays":
             still = np.flatnonzero(own == last)
             places = np.argsort(rng.random((still.size, M)), axis=1)
@@ -78,6 +89,9 @@ def test_lives_that_move_as_they_should(seed: int) -> None:
         "decoys stay",
         "decoys stay where the true one does",
         "decoys move where the true one stays",
+        "decoys move next door",
+        "decoys avoid what the true one left",
+        "always the first of several",
     ],
 )
 def test_faults_are_found(fault: str) -> None:

@@ -103,6 +103,10 @@ class Method(ABC):
         """What holds for the next release of a series that remembers this: what was told before stays told."""
         return self.promises(schema)
 
+    def amended(self, memory: Memory) -> tuple[str, ...]:
+        """What of the policy a series that remembers this cannot go on with, whatever the table."""
+        return ()
+
     def warnings_after(self, memory: Memory) -> tuple[str, ...]:
         """What the public record must say about the next release of such a series."""
         return self.warnings()

@@ -154,7 +154,7 @@ def in_the_way(policy: Policy, history: History) -> tuple[str, ...]:
         _continuation(policy, history)
     except Unprotected as error:
         return tuple(error.problems) or (error.what,)
-    return ()
+    return policy.method.amended(history.memory)
 
 
 def _continuation(policy: Policy, history: History) -> Continuation:

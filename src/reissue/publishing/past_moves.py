@@ -102,7 +102,9 @@ def moves(
     states = _states(tables, schema)
     exact = Fraction(epsilon).limit_denominator(10**6)
     if reference is None:
-        shares, exact = _shares_of(states[-1].values, exact / 2, merge, rng), exact / 2
+        everybody = pl.concat([state.ids for state in states]).n_unique()
+        absent = everybody - len(states[-1].ids)
+        shares, exact = _shares_of(states[-1].values, exact / 2, merge, rng, absent), exact / 2
     else:
         shares = references.given(reference, states[-1].values)
     if len(shares.labels) < 2:
@@ -172,9 +174,11 @@ def _states(tables: Sequence[object], schema: Schema) -> list[_State]:
     return states
 
 
-def _shares_of(values: Column, epsilon: Fraction, merge: float, rng: np.random.Generator) -> Reference:
+def _shares_of(values: Column, epsilon: Fraction, merge: float, rng: np.random.Generator, absent: int) -> Reference:
+    """The shares of the last state. Another history can take somebody out of it: so those who are absent count too."""
     codes = values.codes.astype(np.int64)
-    return references.noised(values, codes, np.zeros(codes.size, dtype=np.int64), 1, epsilon, merge, rng)
+    cell = np.zeros(codes.size, dtype=np.int64)
+    return references.noised(values, codes, cell, 1, epsilon, merge, rng, absent=absent)
 
 
 def _pairs(states: Sequence[_State], shares: Reference) -> tuple[Ints, Ints, Ints]:

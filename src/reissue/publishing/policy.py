@@ -198,7 +198,8 @@ class Policy:
 
     def differences(self, other: Policy) -> list[str]:
         """The entries in which another policy differs, by their names in TOML."""
-        mine, theirs = _flat(self.to_dict()), _flat(other.to_dict())
+        whole = {*self.method.in_tables, *other.method.in_tables}
+        mine, theirs = _flat(self.to_dict(), whole), _flat(other.to_dict(), whole)
         return sorted(key for key in {*mine, *theirs} if mine.get(key) != theirs.get(key))
 
     def to_dict(self) -> dict[str, Any]:
@@ -430,12 +431,12 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(entry)
 
 
-def _flat(data: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """`{"a": {"b": 1}}` as `{"a.b": 1}`; hierarchies and lists stay whole."""
+def _flat(data: Mapping[str, Any], whole: Collection[str], prefix: str = "") -> dict[str, Any]:
+    """`{"a": {"b": 1}}` as `{"a.b": 1}`; hierarchies, lists and tables of values stay whole."""
     flat: dict[str, Any] = {}
     for name, value in data.items():
-        if isinstance(value, Mapping) and name != "hierarchy":
-            flat |= _flat(value, f"{prefix}{name}.")
+        if isinstance(value, Mapping) and name != "hierarchy" and name not in whole:
+            flat |= _flat(value, whole, f"{prefix}{name}.")
         else:
             flat[prefix + name] = value
     return flat

@@ -164,9 +164,14 @@ def _instead(happened: list[str], history: History) -> str:
 
 
 def never_without(method: Method) -> tuple[str, ...]:
-    """What to say when ids are forgotten in a series whose method takes no deletions; nothing where it does."""
-    if method.takes.deletions:
+    """What to say when ids are forgotten: what becomes of those who come back, or of every table without them."""
+    if method.takes.deletions and not method.protects_series:
         return ()
+    if method.takes.deletions:
+        return (
+            "whoever of those forgotten comes back is published as somebody new, and the values that their old and new "
+            "sets or groups have in common may give them away: leave them out of later tables",
+        )
     return (
         f"{method.name} takes no deletions: if those forgotten were published, every later table will be refused, "
         "without them because they are gone, and with them because they are not recognised",

@@ -8,8 +8,10 @@ number of them (`tail_bounds`). Counted is, person by person:
 
 1. how many lives are at each value: a wrong chain, a wrong number of steps after an absence;
 2. how many of those that were at a value are there still, value by value;
-3. how many stay, of people whose true value stayed and of those whose value moved, and of those who were away: decoys
-   that give the true one away by what they do when it moves.
+3. how many stay, of people whose true value stayed and of those whose value moved, and of those who were away;
+4. how far from the true value, and from the one it was before, the lives are, counted in values; and, up to `MANY`
+   values, at which value they are for each true one, now and before: decoys that follow the true one or avoid it;
+5. at which place the true value goes on: an order that tells, or always the first of several lives at one value.
 """
 
 from __future__ import annotations
@@ -28,10 +30,17 @@ AGAIN = 3
 """So often lives are moved once more."""
 LOOKED_AT = 20_000
 """So many people at most are looked at, evenly among all."""
+MANY = 64
+"""Up to so many values every pair of them is looked at by itself."""
 COUNTED = (
     "times as many lives as there is room for are at a value",
     "times as many lives as there is room for stayed at a value",
     "times all lives of somebody stayed where they were",
+    "times all lives are so far from the true value",
+    "times all lives are so far from what the true value was before",
+    "times the true value goes on at one place",
+    "times as many lives as there is room for are at one value where the true one is another",
+    "times as many lives as there is room for are at one value where the true one was another before",
 )
 """What is counted, as it is told."""
 
@@ -67,15 +76,12 @@ def unlikely_moves(moved: Moved, table: Floats, room: Ints, error: float) -> lis
     some = some.only(np.flatnonzero(possible(some.last, some.own, tables, some.steps) & at_true.any(axis=1)))
     if not some.own.size:
         return []
-    # What is alike by where they came from: whether the true value stayed, and whether they were away.
-    kind = 2 * (some.steps > 1) + (some.last == some.own)
-    people = (np.full(room.size, some.own.size), np.full(room.size, some.own.size), np.bincount(kind, minlength=4))
-    seen = _counts(some, some.after, room, kind)
-    drawn = [_counts(some, after, room, kind) for after in _again(some, tables, room)]
+    seen = _counts(some, some.after, room)
+    drawn = [_counts(some, after, room) for after in _again(some, tables, room)]
     found = []
-    for at, what in enumerate(COUNTED):
+    for at, (what, people) in enumerate(zip(COUNTED, _people(some, room), strict=False)):
         expected = np.mean([seen[at], *(one[at] for one in drawn)], axis=0)
-        surprises = surprise(seen[at], people[at], expected)
+        surprises = surprise(seen[at], people, expected)
         if surprises.max() > allowed(error / len(COUNTED), expected.size):
             worst = int(np.argmax(surprises))
             found.append(
@@ -85,13 +91,44 @@ def unlikely_moves(moved: Moved, table: Floats, room: Ints, error: float) -> lis
     return found
 
 
-def _counts(moved: Moved, after: Lives, room: Ints, kind: Ints) -> tuple[Floats, Floats, Floats]:
+def _kind(moved: Moved) -> Ints:
+    """By person whether the true value stayed, and whether they were away."""
+    return np.asarray(2 * (moved.steps > 1) + (moved.last == moved.own))
+
+
+def _people(moved: Moved, room: Ints) -> list[Ints]:
+    """Of how many people each count is."""
+    every = moved.own.size
+    size, m = room.size, moved.before.shape[1]
+    found = [np.full(size, every), np.full(size, every), np.bincount(_kind(moved), minlength=4)]
+    found += [np.full(size, every), np.full(size, every), np.full(m, every)]
+    if size <= MANY:
+        found += [np.repeat(np.bincount(true, minlength=size), size) for true in (moved.own, moved.last)]
+    return found
+
+
+def _counts(moved: Moved, after: Lives, room: Ints) -> list[Floats]:
     """What is counted, added up over people; of each person from 0 to 1."""
+    size, (count, m) = room.size, after.shape
     stays = after == moved.before
-    here = np.bincount(after.ravel(), minlength=room.size) / room
-    stayed = np.bincount(moved.before[stays], minlength=room.size) / room
-    together: Floats = np.bincount(kind, stays.mean(axis=1), minlength=4).astype(np.float64)
-    return here, stayed, together
+    going = np.repeat(np.arange(count), m)
+    lives = after.astype(np.int64)
+    found = [
+        np.bincount(lives.ravel(), minlength=size) / room,
+        np.bincount(moved.before[stays], minlength=size) / room,
+        np.bincount(_kind(moved), stays.mean(axis=1), minlength=4).astype(np.float64),
+        *(
+            np.bincount(((lives - true[:, None]) % size).ravel(), minlength=size) / m
+            for true in (moved.own, moved.last)
+        ),
+        ((moved.before == moved.last[:, None]) & (after == moved.own[:, None])).sum(axis=0).astype(np.float64),
+    ]
+    if size <= MANY:
+        found += [
+            np.bincount(true[going] * size + lives.ravel(), minlength=size * size) / np.tile(room, size)
+            for true in (moved.own, moved.last)
+        ]
+    return found
 
 
 def _again(moved: Moved, tables: Floats, room: Ints) -> Iterator[Lives]:

@@ -62,6 +62,10 @@ from reissue.reasoning.alternatives.renewing import Gaps, carried_on, chosen_ver
 CHANGED = "their value changed, and values are declared to be static"
 MOVED = "their value moved as the table of change says nobody's does"
 CELL = "\0cell"
+DRIFT = 12
+"""So many releases ahead it is looked where a table of change leads."""
+FAR_OFF = 1.25
+"""A value that comes to be so many times as frequent as its share is told."""
 OWN_COLUMNS = ("design", "version", "share", "slots", "room", "combination", "probability")
 """Columns of the public tables that describe how sets were drawn."""
 SET, COIN, VERSION, CARRIED, CHOICE, MOVES, ORDER, LIFE = range(1, 9)
@@ -132,8 +136,10 @@ class Alternatives(Method):
             own = [] if self.limit is None else [("limit", self.limit)]
             for name, limit in [*own, *(("limits", limit) for limit in self.limits.values())]:
                 exact = probability_of(limit)
-                if exact is None or exact < Fraction(1, self.m):
-                    validation.wrong(name, f'a probability from 1/{self.m} to 1, such as "1/2"')
+                if exact is None or not Fraction(1, self.m) <= exact < 1:
+                    validation.wrong(
+                        name, f"a probability from 1/{self.m} to below 1, such as \"1/2\" ('harmless' has no limit)"
+                    )
                     break
         validation.finish()
         object.__setattr__(self, "change", as_written(change_of(self.change)))
@@ -300,14 +306,12 @@ class Alternatives(Method):
         self, before: Book | None, snapshot: Snapshot, cell: Ints, cells: pl.DataFrame | None, rng: np.random.Generator
     ) -> Book:
         """The book with the version that the policy asks for."""
-        if before is not None and before.designs.m != self.m:
+        if before is not None and (problems := self.amended({BOOK: before.frame()})):
             raise Refused(
-                f"Sets of this series have {before.designs.m} values, and the policy asks for {self.m}: sets that are "
-                "out stay out.",
-                hint="keep m, or start a new series.",
+                "The policy changed in a way that sets which are out do not allow.",
+                problems=problems,
+                hint="take that back with `reissue amend`, or start a new series.",
             )
-        if before is not None:
-            self._check_amended(before, cells)
         of_shares, of_limits = self._sources()
         if before is not None and before.source == (of_shares, of_limits):
             return replace(before, designs=self._moving(before.designs), spent=self._spent_after(before))
@@ -331,10 +335,15 @@ class Alternatives(Method):
         book = before.with_version(version)
         return replace(book, designs=self._moving(book.designs))
 
-    def _check_amended(self, before: Book, cells: pl.DataFrame | None) -> None:
-        """Refuse what an amendment cannot change: sets that are out were drawn by other rules, and would tell."""
+    def amended(self, memory: Memory) -> tuple[str, ...]:
+        """What an amendment cannot change: sets that are out were drawn by other rules, and would tell."""
+        before = Book.read(memory)
+        if before is None:
+            return ()
         change, then = change_of(self.change), before.designs
         problems = []
+        if then.m != self.m:
+            problems.append(f"sets of this series have {then.m} values, and the policy asks for {self.m}: keep m")
         if isinstance(change, Static) and any(before.rates):
             problems.append("values were declared to change before, and cannot be declared static: give a low rate")
         table = isinstance(change, Rates | Transitions)
@@ -342,19 +351,14 @@ class Alternatives(Method):
             problems.append("a table of change is for a whole series: it cannot be taken up, given up or changed")
         if table and before.source != self._sources():
             problems.append("with a table of change neither reference nor limits can change")
-        if (then.cells is None) != (cells is None):
-            problems.append("'given' cannot be taken up or given up")
+        if tuple(() if then.cells is None else then.cells.columns) != tuple(self.given):
+            problems.append("'given' cannot be taken up, given up or changed")
         if self.reference is None and before.noised is not None and before.source[0] != self._sources()[0]:
             problems.append(
                 "shares of the table are drawn once: another 'epsilon', 'merge' or 'given', or to go back to them, "
                 "would tell more about it than was said; give a 'reference' instead"
             )
-        if problems:
-            raise Refused(
-                "The policy changed in a way that sets which are out do not allow.",
-                problems=problems,
-                hint="take that back with `reissue amend`, or start a new series.",
-            )
+        return tuple(problems)
 
     def _sources(self) -> tuple[str, str]:
         """What shares and limits are made of, as digests: other ones make another version."""
@@ -407,7 +411,14 @@ class Alternatives(Method):
         asked = {name: int(self.m * (probability_of(limit) or 0)) for name, limit in self.limits.items()}
         asked |= dict.fromkeys(self.harmless, self.m)
         place = {str(label): at for at, label in enumerate(shares.labels)}
-        return {place[name]: slots for name, slots in asked.items() if name in place}
+        if lost := len(asked.keys() - place.keys()):
+            named = count_of(lost, "value named in 'limits' or 'harmless' has", "values named there have")
+            raise Refused(
+                f"{named} no share of their own, so that nothing would follow from it.",
+                hint="check the spelling, or leave them out: rare values are published as one, "
+                f"'{OTHERS}', which can have a limit as well.",
+            )
+        return {place[name]: slots for name, slots in asked.items()}
 
     def _most_slots(self) -> int:
         """How many slots a value without a limit of its own may take."""
@@ -420,11 +431,14 @@ class Alternatives(Method):
         slots = dict.fromkeys(np.flatnonzero(wanted > most).tolist(), most) | own
         too_many = [at for at, limit in slots.items() if self.m * shares[at] > limit * (1 + 1e-12)]
         if others in too_many:
+            fits = f'allow limit = "{int(wanted[others])}/{self.m}"'
+            counted = "give the shares as 'reference', from outside; or a larger epsilon or a smaller 'merge', which "
+            counted += "promise less; or "
             raise Infeasible(
                 f"{shares[others]:.0%} of the people have values that are too rare for shares of their own: "
                 f"as '{OTHERS}' these are more frequent than the limit.",
-                hint="give the shares as 'reference', from outside; or a larger epsilon or a smaller 'merge', which "
-                "promise less; or put rare values together yourself, by meaning.",
+                hint=f"{fits}; or {counted if self.reference is None else ''}put rare values together yourself, by "
+                "meaning.",
             )
         if too_many and max(shares[too_many]) > (self.m - 1) / self.m:
             raise Infeasible(
@@ -435,7 +449,8 @@ class Alternatives(Method):
             needed = max(int(wanted[at]) for at in too_many)
             raise Infeasible(
                 f"{count_of(len(too_many), 'value is', 'values are')} more frequent than the limit: the largest share "
-                f"is {shares[too_many].max():.1%}, and a set cannot make it less likely than that.",
+                f"is {shares[too_many].max():.1%}, and a set cannot make it less likely than that. Of {self.m} slots a "
+                f"value takes whole ones, {max(slots[at] for at in too_many)} within its limit.",
                 hint=f'give it a limit it can keep, limit = "{needed}/{self.m}", or limits by value; or name it in '
                 "'harmless'; or choose a smaller m.",
             )
@@ -443,18 +458,20 @@ class Alternatives(Method):
 
     def _notes(self, book: Book, sets: Sets) -> tuple[str, ...]:
         found = []
-        known = {str(label) for label in book.designs.labels}
-        if lost := len({*self.limits, *self.harmless} - known):
-            what = count_of(
-                lost, "value named in 'limits' or 'harmless' is", "values named in 'limits' or 'harmless' are"
+        if isinstance(change_of(self.change), Static) and not any(book.rates) and len(book.steps) == 1:
+            found.append(
+                "values are declared never to change: if some will, say how with 'change' before this is published; a "
+                "table of change cannot be taken up later"
             )
-            found.append(f"{what} not among those of the reference; check the spelling")
+        if book.designs.linked and len(book.steps) == 1 and (drift := self._drift(book)) is not None:
+            found.append(drift)
         if (far := _understated(book, sets)) is not None:
             count, factor, chance = far
             what = count_of(count, "value is more frequent", "values are more frequent")
             found.append(
-                f"{what} in this table than the reference says, up to {factor:.1f} times: for whoever knows that, the "
-                f"bound is {chance:.2f} and not what is promised; give a reference that fits"
+                f"{what} in this table than the reference says, up to {factor:.1f} times: whoever knows that gives one "
+                f"of them up to {chance:.2f} instead of its limit; a reference from outside that fits can be recorded "
+                "with `reissue amend`"
             )
         if book.merged:
             others = book.designs.labels.index(OTHERS)
@@ -463,23 +480,47 @@ class Alternatives(Method):
                 found.append(f"{count_of(people, 'person has', 'people have')} a rare value, published as '{OTHERS}'")
         return tuple(found)
 
+    def _drift(self, book: Book) -> str | None:
+        """Where the table of change leads away from the shares, what that means for those who arrive late."""
+        design, table = book.designs.designs[0], _chain(change_of(self.change), book.designs)
+        shares, worst, chance = design.shares, 1.0, 0.0
+        for _ in range(DRIFT):
+            shares = shares @ table
+            ratio = shares / design.shares
+            if ratio.max() > worst:
+                worst = float(ratio.max())
+                chance = _at_worst(ratio, design.slots, design.m)
+        if worst < FAR_OFF:
+            return None
+        return (
+            f"the table of change leads away from the reference shares: after {DRIFT} releases a value is up to "
+            f"{worst:.1f} times as frequent. Whoever expects that of people who arrive late, too, gives a value of "
+            f"theirs up to {chance:.2f}; shares that the chain is at rest with would avoid it"
+        )
+
+
+def _at_worst(ratio: Floats, slots: Ints, m: int) -> float:
+    """The largest posterior of a value that is so many times as frequent as its share says: the others of its set are
+    as many as it has slots for, of those that are overstated most."""
+    least = np.concatenate([[0.0], np.cumsum(np.sort(ratio))])
+    odds = ratio * slots
+    return float((odds / (odds + least[np.minimum(m - slots, ratio.size)])).max())
+
 
 def _understated(book: Book, sets: Sets) -> tuple[int, float, float] | None:
     """How many values are far more frequent than their share, the largest factor, and the probability that gives."""
     design = book.designs.designs[-1]
     held = book.designs.places[-1]
-    counts = np.bincount(sets.own, minlength=len(book.designs.labels))[held].astype(np.float64)
+    # Lives that moved on are where the chain has taken them; shares are what is expected of newcomers.
+    asked = sets.own[sets.drawn] if book.designs.linked else sets.own
+    counts = np.bincount(asked, minlength=len(book.designs.labels))[held].astype(np.float64)
     expected = design.shares * counts.sum()
     # Chance alone, and the noise of shares, are no reason to say anything.
     over = np.flatnonzero((counts > 1.25 * expected) & (counts > expected + 5 * np.sqrt(expected) + 5))
     if not over.size or book.designs.cells is not None:
         return None
     ratio = counts / expected
-    # The others of a set are at their least: as many as it has slots for, of those that are overstated most.
-    least = np.concatenate([[0.0], np.cumsum(np.sort(ratio))])
-    odds = (ratio * design.slots)[over]
-    chance = odds / (odds + least[np.minimum(design.m - design.slots[over], ratio.size)])
-    return over.size, float(ratio[over].max()), float(chance.max())
+    return over.size, float(ratio[over].max()), _at_worst(ratio, design.slots, design.m)
 
 
 def _usual_slots(shares: Floats, m: int) -> Ints:
@@ -583,7 +624,8 @@ class _Drawing:
             asked = np.flatnonzero(~self._permanent[before] & (since >= other))
             rows, before, since = rows[asked], before[asked], since[asked]
             comers = [self._comers(cell, before, since, self._cell[rows]) for cell in np.unique(self._cell[rows])]
-            return change_notes.of_rate(fit_of_rate(self._change.rate, comers, int((before != self._own[rows]).sum())))
+            fit = fit_of_rate(self._change.rate, comers, int((before != self._own[rows]).sum()))
+            return change_notes.of_rate(fit)
         if self._book.designs.linked and rows.size:
             steps = last - since
             tables = powers(_chain(self._change, self._book.designs), int(steps.max()))
@@ -649,8 +691,9 @@ class _Drawing:
         if changed and self._method.changed == "refuse":
             raise Refused(
                 f"The value of {count_of(changed, 'person', 'people')} changed, and values are declared to be static.",
-                hint="declare how values change with 'change', such as a rate, and record that with `reissue amend`; "
-                'or set changed = "withhold" to leave these people out.',
+                hint="declare how values change with 'change': a rate, recorded with `reissue amend`; a table of it "
+                "(`reissue moves`) is better where values stay for different times, and is for a new series. "
+                'Or set changed = "withhold" to leave these people out.',
             )
         return differs
 

@@ -21,8 +21,7 @@ def of_rate(fit: ChangeFit | None) -> tuple[str, ...]:
     if fit.over:
         return (
             f"the declared rate of change, {fit.declared:g}, is too high, and that is dangerous: {seen}. Whoever knows "
-            "that values change less often learns from sets that are new; record a lower rate with `reissue amend` "
-            f"before this is published, and see what Tracking(change={fit.estimate or fit.high:.2g}) finds",
+            "that values change less often learns from sets that are new; record a lower rate with `reissue amend`",
         )
     return (
         f"values change more often than declared ({fit.declared:g}): {seen}. That harms little; a rate that fits can "
@@ -36,9 +35,9 @@ def of_table(fit: TableFit) -> tuple[str, ...]:
     notes = []
     if fit.slower:
         notes.append(
-            f"the table of change is wrong, and that is dangerous: {among}, {fit.slower:,} "
-            f"{'is' if fit.slower == 1 else 'are'} lost less often than it says. Whoever knows that learns from lives "
-            "that moved; the table is for the whole series, so begin another one with a table that fits"
+            f"{among}, {fit.slower:,} {'is' if fit.slower == 1 else 'are'} lost less often than the table of change "
+            "says. Whoever knows how much learns from lives that moved: in Python, Tracking(change=...) with a table "
+            "that fits says how much. The table is for the whole series; a new one can have another"
         )
     rest = []
     if fit.faster:

@@ -97,9 +97,21 @@ def given(shares: Mapping[str, float], values: Column) -> Reference:
 
 
 def noised(
-    values: Column, codes: Ints, cell: Ints, cells: int, epsilon: Fraction, merge: float, rng: np.random.Generator
+    values: Column,
+    codes: Ints,
+    cell: Ints,
+    cells: int,
+    epsilon: Fraction,
+    merge: float,
+    rng: np.random.Generator,
+    *,
+    absent: int | None = None,
 ) -> Reference:
-    """The shares in a table with noise. `codes` and `cell` are those of rows; fewer than `merge` scales are few."""
+    """The shares in a table with noise. `codes` and `cell` are those of rows; fewer than `merge` scales are few.
+
+    `absent`: how many people could be in the table and are not. Then how many are gets noise as well; else it is
+    public, as the number of rows of a release is.
+    """
     scale = Fraction(2) / epsilon
     names = names_of(values)
     counts = np.zeros((cells, len(names)), dtype=np.int64)
@@ -115,10 +127,8 @@ def noised(
         raise Infeasible(
             f"Of {count_of(int(occurs.sum()), 'value')} in the table {what} too rare for reference shares with noise: "
             f"fewer than about {few:,.0f} people have each, with epsilon = {float(epsilon):g}.",
-            hint="give the shares as 'reference', from outside; or a larger epsilon, which promises less"
-            + (
-                "; or make the column coarser: numbers that are rare cannot be published as one." if rare.any() else "."
-            ),
+            hint="give the shares as 'reference', from outside; or a larger epsilon, which promises less; or make the "
+            "column coarser" + (": numbers that are rare cannot be published as one." if is_number(values) else "."),
         )
     labels = [name for name, keep in zip(names, kept.tolist(), strict=True) if keep]
     columns = noisy[:, kept].astype(np.float64)
@@ -126,7 +136,12 @@ def noised(
     merged = not is_number(values)
     if merged:
         labels.append(OTHERS)
-        columns = np.column_stack([columns, noisy[:, rare].sum(axis=1)])
+        # Those who have none of the values named, of how many there are: the noise of these values and no other. With
+        # noise of its own for each rare value, how many of these there are would show, and one person can be one more.
+        people = counts.sum(axis=1)
+        if absent is not None:
+            people = people - discrete_laplace(scale, 1, rng)  # as of everybody those who are absent, with noise
+        columns = np.column_stack([columns, people - columns.sum(axis=1)])
     overall = np.maximum(columns.sum(axis=0), few)
     if cells == 1:
         return Reference(tuple(labels), (overall / overall.sum())[None, :], merged)
@@ -158,9 +173,17 @@ def read_columns(path: str, parameter: str, columns: Sequence[str], header: str)
     except OSError as error:
         raise ParameterError(f"{what} cannot be read: {error.strerror or 'the system refuses it'}.") from error
     except pl.exceptions.PolarsError:
-        raise ParameterError(f"{what} is not CSV.") from None
+        raise ParameterError(
+            f"{what} is not CSV.", hint=f"it needs a line `{header}`, commas between cells, and a line for each."
+        ) from None
     spent = _spent(what, frame["epsilon"]) if "epsilon" in frame.columns else 0.0
     frame = frame.drop("epsilon", strict=False)
+    if frame.width > len(columns):
+        # A column that is misspelt could be the one that says what was told of people.
+        raise ParameterError(
+            f"{what} has {count_of(frame.width - len(columns), 'column')} that nothing is known of.",
+            hint=f"its columns are `{header}`, and `epsilon` if it was counted with noise.",
+        )
     if frame.width < len(columns):
         raise ParameterError(
             f"{what} must have {len(columns)} columns, {', '.join(columns[:-1])} and {columns[-1]}. "
@@ -168,13 +191,19 @@ def read_columns(path: str, parameter: str, columns: Sequence[str], header: str)
             hint=f"write a file with a line `{header}` and one for each of them.",
         )
     *named, number = frame.columns[: len(columns)]
+    if pl.Series([number]).cast(pl.Float64, strict=False).null_count() == 0:
+        raise ParameterError(
+            f"{what} has no header: its first line has a number where a name should be.",
+            hint=f"put a line `{header}` before the others; `{header},epsilon` if it was counted with noise.",
+        )
     found = frame.select(pl.col(named).fill_null(""), pl.col(number).cast(pl.Float64, strict=False))
     twice = found.height - found.select(named).n_unique()
     if found[number].null_count() or twice:
         raise ParameterError(
             f"{what} must have every {'value' if len(named) == 1 else 'move'} once, with a number. "
             f"{count_of(found[number].null_count(), 'line')} without one, "
-            f"{count_of(twice, 'line')} with what was there before."
+            f"{count_of(twice, 'line')} with what was there before.",
+            hint=f"correct them; `{header}` is what a line says.",
         )
     return found, spent
 

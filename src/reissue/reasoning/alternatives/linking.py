@@ -1,11 +1,12 @@
-"""Linked lives: m whole lives are published, one of them true, and all of them move by the same chain.
+"""Linked lives: m values are published that move on together by the same chain, at any time one of them true.
 
 At each step the m values x move together by a joint law J with marginals T(x_i, .), in which a value v has at most as
 many lives as it has slots; the decoys are drawn given the true one's move. Then all lives together are equally likely
 whichever is true: if that held before a step with chance q, the true life i moves to x'_i with chance T(x_i, x'_i), and
 the others as J says given that: with J(x') / T(x_i, x'_i). Afterwards the chance is q J(x'), without i: every life has
 1/m, and a value at any time 1/m for each life that is there. Where several lives are at the true value, which of them
-goes on as the true one is drawn anew, evenly: nothing but the value has to be remembered.
+goes on as the true one is drawn anew, evenly: nothing but the value has to be remembered. (So where lives meet the true
+course can go on along another of them, and the 1/m is per time; where every value has one slot it is for whole lives.)
 
 J comes from dependent rounding (`kernels.linked_lives`): a walk of martingales from T(x_i, v) to 0 or 1. Given that the
 true life i moves to v, each branch gets the factor x_iv(new) / x_iv(old) (Doob): the product over all branches is
@@ -94,14 +95,25 @@ def check_chain(table: Floats, shares: Floats, slots: Ints, m: int) -> None:
         advice.append(f"choose m = {few}")
     if needed.max() < m:
         advice.append(f'allow limit = "{int(needed.max())}/{m}", which {_count(needed > own)} would need')
+    elif larger := _larger(inside, own, m):
+        advice.append(larger)
     advice.append("merge rare values")
-    advice.append("let the values that stay longest be reached less often")
+    advice.append("declare values that hardly anybody loses as permanent, with one rate for the others")
     raise ParameterError(
         f"With m = {m}, linked lives cannot follow this 'change': {count_of(crowded, 'value')} of {int(reached.sum())} "
         "would be where more lives must go than it has slots. Of every m values that a set can have, the chances of "
         "moving to one value may add up to its slots at most.",
         hint=f"{'; or '.join(advice)}; or use one rate for all values.",
     )
+
+
+def _larger(table: Floats, slots: Ints, m: int) -> str | None:
+    """An m beyond this one with which no value needs all slots, and the limit it would need then."""
+    for more in range(m + 1, min(2 * m + 8, len(table)) + 1):
+        needed = widened(table, slots, more, np.full(slots.size, more))
+        if needed.max() < more:
+            return f'choose m = {more} and limit = "{int(needed.max())}/{more}"'
+    return None
 
 
 def _count(chosen: Bools) -> str:

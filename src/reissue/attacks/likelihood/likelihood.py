@@ -41,7 +41,7 @@ from reissue.attacks.likelihood.likelihood_columns import Columns
 from reissue.attacks.likelihood.likelihood_evidence import Evidence, evidence_of, quasi_of
 from reissue.attacks.likelihood.likelihood_findings import LikelihoodFindings
 from reissue.attacks.likelihood.likelihood_judged import Judged, judged
-from reissue.attacks.likelihood.likelihood_learning import folds, learnt, trusted
+from reissue.attacks.likelihood.likelihood_learning import as_they_are, calibrated, folds, learnt
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
@@ -160,9 +160,9 @@ class Likelihood(Attack):
         fold = self._folds(evidence)
         if self._learns:
             models = learnt(evidence, columns, len(published.values), self.smoothing, fold)
+            trained = (calibrated if self.calibrated else as_they_are)(evidence, models, fold, self.seed)
         else:
-            models = (self._stated(columns, quasi, published.values),)
-        trained = trusted(evidence, models, fold, calibrated=self.calibrated and self._learns, seed=self.seed)
+            trained = as_they_are(evidence, [self._stated(columns, quasi, published.values)], fold, self.seed)
         return judged(evidence, trained, sets=isinstance(release, PublishedSets))
 
     def _folds(self, evidence: Evidence) -> Ints:

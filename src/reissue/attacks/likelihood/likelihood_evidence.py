@@ -21,7 +21,7 @@ import polars as pl
 
 from reissue.arrays.runs import entries_of, owners, runs, starts_of
 from reissue.arrays.types import Bools, Floats, Ints
-from reissue.attacks.likelihood.likelihood_bayes import Model
+from reissue.attacks.likelihood.likelihood_bayes import Model, Shares
 from reissue.errors import ParameterError
 from reissue.kernels.value_ways import sum_ways
 from reissue.model.published import PublishedGroups
@@ -56,6 +56,8 @@ class SetEvidence:
     """For each entry how likely it is by the release alone: its slots / m."""
     weight: Floats
     """For each entry its slots / p(v)."""
+    shares: Shares
+    """The reference shares of each row's design."""
 
     @classmethod
     def of(cls, release: PublishedSets, values: int) -> SetEvidence:
@@ -76,7 +78,8 @@ class SetEvidence:
         with np.errstate(divide="ignore"):
             # A value without a share can be in no set of the design; it may stand in one that was kept from another.
             weight = np.where(share > 0, slots / share, 0.0)
-        return cls(release.number, release.people.astype(np.int64), rows, starts, codes, slots / m, weight)
+        people = release.people.astype(np.int64)
+        return cls(release.number, people, rows, starts, codes, slots / m, weight, Shares(shares, release.design))
 
     def only(self, units: Bools) -> tuple[SetEvidence, Ints]:
         """Some of the rows."""
@@ -84,7 +87,13 @@ class SetEvidence:
         entries = entries_of(self.starts, rows)
         starts = starts_of(np.diff(self.starts)[rows])
         part = (self.codes[entries], self.plain[entries], self.weight[entries])
-        return SetEvidence(self.number, self.people[rows], np.arange(rows.size), starts, *part), rows
+        shares = Shares(self.shares.table, self.shares.which[rows])
+        return SetEvidence(self.number, self.people[rows], np.arange(rows.size), starts, *part, shares), rows
+
+    @property
+    def summed(self) -> bool:
+        """Whether nothing is approximated."""
+        return True
 
     def posterior(self, model: Model, rows: Ints, *, learning: bool = False) -> Floats:
         """Exact, given the model; a set that the model takes for impossible stays as the release has it."""
@@ -108,7 +117,7 @@ class GroupEvidence:
     people: Ints
     """For each row the person, by number; below 0 for a counterfeit."""
     unit: Ints
-    """For each row its group."""
+    """For each row its group, among those that are here."""
     starts: Ints
     """Where each row begins among the entries; one more than there are rows."""
     codes: Ints
@@ -119,9 +128,13 @@ class GroupEvidence:
     """For each entry the value of its group that it stands for, among those of all groups."""
     counts: Floats
     """How often each of those is there."""
+    group: Ints
+    """For each row its group in the release, counted from 0."""
+    shares: Shares
+    """The shares of values in the release as a whole."""
 
     @classmethod
-    def of(cls, release: PublishedGroups) -> GroupEvidence:
+    def of(cls, release: PublishedGroups, values: int) -> GroupEvidence:
         """The groups of a release whose members are all certain."""
         sizes, held = release.sizes, np.diff(release.value_starts)
         if int((sizes * held).sum()) > MOST:
@@ -132,15 +145,18 @@ class GroupEvidence:
         group = release.member_groups
         column = runs(release.value_starts[group], held[group])
         share = release.counts / release.rows[release.value_groups]
+        whole = np.bincount(release.values, release.counts, minlength=values) / release.counts.sum()
         return cls(
             release.number,
             release.members.astype(np.int64),
-            group,
+            np.unique(group, return_inverse=True)[1],
             starts_of(held[group]),
             release.values[column],
             share[column],
             column,
             release.counts.astype(np.float64),
+            group,
+            Shares(whole[None, :], np.zeros(group.size, dtype=np.int64)),
         )
 
     def only(self, units: Bools) -> tuple[GroupEvidence, Ints]:
@@ -157,7 +173,14 @@ class GroupEvidence:
             self.plain[entries],
             column,
             self.counts[used],
+            self.group[rows],
+            Shares(self.shares.table, self.shares.which[rows]),
         ), rows
+
+    @property
+    def summed(self) -> bool:
+        """Whether all groups are small enough to sum over all ways."""
+        return self._groups[3].size == self._groups[1].size
 
     def posterior(self, model: Model, rows: Ints, *, learning: bool = False) -> Floats:
         """Summed over all ways in small groups, else scaled."""
@@ -237,7 +260,7 @@ Evidence = SetEvidence | GroupEvidence
 
 def evidence_of(release: PublishedGroups | PublishedSets, values: int) -> Evidence:
     """What a release shows."""
-    return SetEvidence.of(release, values) if isinstance(release, PublishedSets) else GroupEvidence.of(release)
+    return SetEvidence.of(release, values) if isinstance(release, PublishedSets) else GroupEvidence.of(release, values)
 
 
 def quasi_of(release: PublishedGroups | PublishedSets) -> pl.DataFrame | None:

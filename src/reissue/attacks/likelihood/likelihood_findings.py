@@ -14,6 +14,7 @@ from reissue.arrays.types import Bools, Floats, Ints
 from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limits
 from reissue.attacks.figures import RISKS, SAMPLED, SURE, Figures, called, limit_told
 from reissue.attacks.likelihood import likelihood_witness
+from reissue.attacks.likelihood.likelihood_evidence import GroupEvidence
 from reissue.attacks.likelihood.likelihood_judged import Judged
 from reissue.attacks.sentences import Witness
 from reissue.errors import ParameterError, count_of, listed
@@ -52,10 +53,10 @@ class LikelihoodFindings(Findings):
         told = ["whether the model holds: another one may tell more"]
         if self._bare:
             told.append(f"{count_of(len(self._bare), 'release')} without quasi-identifiers in the view")
-        if not all(one.sets for one in self._judged):
-            told.append("how values are given out within groups was approximated, not summed over all ways")
-        if any(one.designs.linked or one.designs.change for one in self.published.sets):
-            told.append("what sets of several releases tell together, which is for Tracking")
+        if not all(one.evidence.summed for one in self._judged):
+            told.append("how values are given out within large groups was approximated, not summed over all ways")
+        if len(self._judged) > 1:
+            told.append("what several releases tell together, which is for Tracking and Worlds")
         return told
 
     def __repr__(self) -> str:
@@ -92,8 +93,10 @@ class LikelihoodFindings(Findings):
         if limits.probability is None:
             return {HEADING: self.releases}
         bar = float(limits.probability) + BEYOND
-        above = [int((one.posterior[one.top(limited=True)][one.real] > bar).sum()) for one in self._judged]
-        return {HEADING: self.releases.with_columns(above=pl.Series(above, dtype=pl.Int64))}
+        tops = [one.posterior[one.top(limited=True)][one.real] for one in self._judged]
+        above = pl.Series([int((top > bar).sum()) for top in tops], dtype=pl.Int64)
+        twice = pl.Series([int((top > 2 * bar).sum()) for top in tops], dtype=pl.Int64)
+        return {HEADING: self.releases.with_columns(above=above, above_twice=twice)}
 
     @cached_property
     def _last(self) -> tuple[Ints, Ints, Ints]:
@@ -232,7 +235,7 @@ class LikelihoodFindings(Findings):
         chance, value = float(self._worst[0][at]), int(self._worst[1][at])
         one = self._judged[place]
         entries = slice(int(one.evidence.starts[row]), int(one.evidence.starts[row + 1]))
-        group = None if one.sets else int(one.evidence.unit[row]) + 1
+        group = int(one.evidence.group[row]) + 1 if isinstance(one.evidence, GroupEvidence) else None
         witness = likelihood_witness.told(
             people,
             one.number,
@@ -253,9 +256,10 @@ class LikelihoodFindings(Findings):
         above = np.flatnonzero(chance > float(limits.probability) + BEYOND)
         people = count_of(chance.size, "person", "people")
         bar = limit_told(limits.probability)
+        twice = int((chance > 2 * float(limits.probability) + BEYOND).sum())
         words = (
             f"Under a model that {self.model}, {above.size:,} of {people} are tied to a value with more than {bar} in "
-            f"the last release they are in. {self._expected()}"
+            f"the last release they are in, {twice:,} with more than twice that. {self._expected()}"
         )
         ranked = above[np.argsort(-chance[above], kind="stable")][: max(most, 0)]
         findings = tuple(self._finding(int(at)) for at in ranked)

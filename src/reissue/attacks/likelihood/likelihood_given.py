@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def from_table(
     bins = [cut.bins for cut in columns.cuts]
 
     def counted(rows: Ints, of: tuple[Ints, ...]) -> NaiveBayes:
-        return NaiveBayes.counted(of, bins, seen, rows, codes[rows], np.ones(rows.size), values, smoothing)
+        return NaiveBayes.counted(of, None, bins, seen, rows, codes[rows], np.ones(rows.size), values, smoothing)
 
     model = counted(used, columns.codes)
     if seed is None or used.size < 2:
@@ -43,9 +44,9 @@ def from_table(
         some = asked[: max(1, SAMPLE // values)]
         half = counted(learnt, seen)
         for at, power in enumerate(POWERS):
-            chance = half.raised(float(power)).every(some)[np.arange(some.size), codes[some]]
+            chance = replace(half, power=float(power)).every(some)[np.arange(some.size), codes[some]]
             told[at] += np.log(np.maximum(chance, 1e-300)).sum()
-    return model.raised(float(POWERS[told.argmax()]))
+    return replace(model, power=float(POWERS[told.argmax()]))
 
 
 def from_cells(

@@ -9,7 +9,8 @@ How far each model is to be trusted, its power, is read off how well the models 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -39,12 +40,12 @@ class Trained:
     """Its standard error; not a number for a single unit."""
 
 
-def learnt(evidence: Evidence, columns: Columns, values: int, smoothing: float, fold: Ints) -> tuple[Model, ...]:
+def learnt(evidence: Evidence, columns: Columns, values: int, smoothing: float, fold: Ints) -> tuple[NaiveBayes, ...]:
     """A model for each fold, learnt from the units of the others; `fold` is by unit."""
     return tuple(_learnt(evidence, fold != one, columns, values, smoothing) for one in range(int(fold.max()) + 1))
 
 
-def _learnt(every: Evidence, units: Bools, columns: Columns, values: int, smoothing: float) -> Model:
+def _learnt(every: Evidence, units: Bools, columns: Columns, values: int, smoothing: float) -> NaiveBayes:
     evidence, rows = every.only(units)
     bins = [cut.bins for cut in columns.cuts]
     lengths = np.diff(evidence.starts)
@@ -54,7 +55,15 @@ def _learnt(every: Evidence, units: Bools, columns: Columns, values: int, smooth
     def counted(weights: Floats) -> NaiveBayes:
         # Nothing is known of counterfeits, and nothing is learnt from them.
         return NaiveBayes.counted(
-            columns.codes, bins, columns.codes, row, codes, np.where(people, weights, 0.0), values, smoothing
+            columns.codes,
+            every.shares,
+            bins,
+            columns.codes,
+            row,
+            codes,
+            np.where(people, weights, 0.0),
+            values,
+            smoothing,
         )
 
     model = counted(evidence.plain)
@@ -68,33 +77,54 @@ def folds(units: int, count: int, seed: int) -> Ints:
     return np.random.default_rng(seed).permutation(units) % min(count, units)
 
 
-def trusted(evidence: Evidence, models: Sequence[Model], fold: Ints, *, calibrated: bool, seed: int) -> Trained:
-    """The models with the power of each: the one with which they predict best what units of other folds show.
+def calibrated(evidence: Evidence, models: Sequence[NaiveBayes], fold: Ints, seed: int) -> Trained:
+    """The models with the power of each: the one with which they predict best what units of other folds show."""
+    sample = _Sample.of(evidence, fold, models[0].prior.size, seed)
+    tried = np.array([sample.fits([replace(one, power=float(power)) for one in models]) for power in POWERS])
+    best = [int(tried[:, sample.fold != one].sum(axis=1).argmax()) for one in range(len(models))]
+    raised = [replace(model, power=float(POWERS[at])) for model, at in zip(models, best, strict=True)]
+    gains = tried[np.array(best)[sample.fold], np.arange(sample.fold.size)] - sample.without
+    return Trained(tuple(raised), fold[evidence.unit], *_mean(gains))
 
-    Without `calibrated` they are taken as they are.
-    """
-    values = models[0].prior.size
-    units = int(evidence.unit[-1]) + 1
-    share = min(1.0, SAMPLE / max(evidence.people.size * values, 1))
-    some = np.random.default_rng(seed + 1).random(units) < share
-    some[: min(units, 2)] = True
-    part, rows = evidence.only(some)
-    of_unit = fold[np.flatnonzero(some)]
-    of_row = of_unit[part.unit]
 
-    def fits(power: float | None) -> Floats:
-        chance = np.empty((rows.size, values))
+def as_they_are(evidence: Evidence, models: Sequence[Model], fold: Ints, seed: int) -> Trained:
+    """The models without another look at how far they are to be trusted."""
+    sample = _Sample.of(evidence, fold, models[0].prior.size, seed)
+    return Trained(tuple(models), fold[evidence.unit], *_mean(sample.fits(models) - sample.without))
+
+
+@dataclass(frozen=True, repr=False)
+class _Sample:
+    """Some units of a release, to see how well models predict what they show."""
+
+    evidence: Evidence
+    rows: Ints
+    fold: Ints
+    """By unit of the sample."""
+
+    @classmethod
+    def of(cls, evidence: Evidence, fold: Ints, values: int, seed: int) -> _Sample:
+        units = int(evidence.unit[-1]) + 1
+        some = np.random.default_rng(seed + 1).random(units) < SAMPLE / (evidence.people.size * values)
+        some[: min(units, 2)] = True
+        part, rows = evidence.only(some)
+        return cls(part, rows, fold[np.flatnonzero(some)])
+
+    def fits(self, models: Sequence[Model]) -> Floats:
+        """For each unit how well the model of its fold predicts it."""
+        chance = np.empty((self.rows.size, models[0].prior.size))
         for one, model in enumerate(models):
-            mine = np.flatnonzero(of_row == one)
-            chance[mine] = (model if power is None else model.raised(power)).every(rows[mine])
-        return part.fit(chance)
+            mine = np.flatnonzero(self.fold[self.evidence.unit] == one)
+            chance[mine] = model.every(self.rows[mine])
+        return self.evidence.fit(chance)
 
-    tried = np.array([fits(float(power)) for power in POWERS] if calibrated else [fits(0.0), fits(None)])
-    raised, gains = [], np.zeros(of_unit.size)
-    for one, model in enumerate(models):
-        best = int(tried[:, of_unit != one].sum(axis=1).argmax()) if calibrated else 1
-        raised.append(model.raised(float(POWERS[best])) if calibrated else model)
-        mine = of_unit == one
-        gains[mine] = (tried[best] - tried[0])[mine]
+    @cached_property
+    def without(self) -> Floats:
+        """The same without any model: by the shares that the release has."""
+        return self.evidence.fit(self.evidence.shares.every(np.arange(self.rows.size)))
+
+
+def _mean(gains: Floats) -> tuple[float, float]:
+    """With its standard error."""
     error = float(gains.std(ddof=1) / np.sqrt(gains.size)) if gains.size > 1 else float("nan")
-    return Trained(tuple(raised), fold[evidence.unit], float(gains.mean()), error)
+    return float(gains.mean()), error

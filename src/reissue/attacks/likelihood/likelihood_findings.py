@@ -13,16 +13,17 @@ import polars as pl
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limits
 from reissue.attacks.figures import RISKS, SAMPLED, SURE, Figures, called, limit_told
-from reissue.attacks.likelihood import likelihood_witness
 from reissue.attacks.likelihood.likelihood_evidence import GroupEvidence
 from reissue.attacks.likelihood.likelihood_judged import Judged
-from reissue.attacks.sentences import Witness
+from reissue.attacks.sentences import Person, Place, Sentence, Value, Witness, one_of
 from reissue.errors import ParameterError, count_of, listed
 from reissue.model.published import Published
 from reissue.tables.frames import read_table
 
 EXPLAINED = 50
 """So many people at most have their derivation among the witnesses."""
+SHOWN = 12
+"""So many values of a set are told."""
 NORMAL = 1.959963984540054
 """An interval of 95 % is so many standard errors to each side."""
 BEYOND = 1e-9
@@ -234,19 +235,24 @@ class LikelihoodFindings(Findings):
         people, place, row = (int(one[at]) for one in self._last)
         chance, value = float(self._worst[0][at]), int(self._worst[1][at])
         one = self._judged[place]
-        entries = slice(int(one.evidence.starts[row]), int(one.evidence.starts[row + 1]))
-        group = int(one.evidence.group[row]) + 1 if isinstance(one.evidence, GroupEvidence) else None
-        witness = likelihood_witness.told(
-            people,
-            one.number,
-            group,
-            one.evidence.codes[entries],
-            one.evidence.plain[entries],
-            value,
-            chance,
-            self.model,
-        )
+        witness = Witness(self._derivation(one, people, row, value, chance))
         return Finding(self.attack, "value", (people,), one.number, value, chance, "sampled", witness)
+
+    def _derivation(self, one: Judged, person: int, row: int, value: int, chance: float) -> tuple[Sentence, ...]:
+        """How somebody comes to be likely to have a value: what their row shows, and what the model adds."""
+        evidence, who = one.evidence, Person(person)
+        entries = slice(int(evidence.starts[row]), int(evidence.starts[row + 1]))
+        codes = evidence.codes[entries]
+        where: Sentence = (f"In release {one.number} ", who)
+        if isinstance(evidence, GroupEvidence):
+            where = (who, " is in ", Place(one.number, int(evidence.group[row]) + 1), " and")
+        itself = float(evidence.plain[entries][codes == value][0])
+        return (
+            (*where, " has ", *one_of(codes.tolist(), SHOWN), "."),
+            ("By the release alone ", Value(value), f" has probability {itself:.4g}."),
+            (f"The model of what is likely for whom {self.model}.",),
+            ("If it holds, ", who, " has ", Value(value), f" with probability {chance:.4g}."),
+        )
 
     def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
         """Whether anybody is above the limit if the model holds. Never `within`: that nobody is proves nothing."""

@@ -139,6 +139,19 @@ def test_every_attack_without_a_registry(run: Run, elsewhere: Path, tmp_path: Pa
     assert "asthma" not in ran.out + (tmp_path / "report.html").read_text()
 
 
+def test_what_is_likely_is_asked_by_name(run: Run, tmp_path: Path) -> None:
+    rows = range(40)
+    table = pl.DataFrame({"id": rows, "age": [20 + n for n in rows], "illness": [["flu", "gout"][n % 2] for n in rows]})
+    schema = ri.Schema("id", {"age": ri.Numeric()}, "illness")
+    ri.publish(tmp_path / "series", table, ri.Policy(schema, ri.MInvariance(m=2)))
+    ran = run("audit", "series", "--attacks", "Worlds,Likelihood", "--html", "report.html", "--json")
+    assert ran.code == 1
+    assert [one["run"] for one in ran.data["attacks"]] == [True, True]
+    assert ran.data["attacks"][1]["status"] in ("undecided", "beyond")
+    assert ran.data["sections"][0]["attack"] == "Likelihood"
+    assert "What is likely for whom" in (tmp_path / "report.html").read_text()
+
+
 def test_what_is_missing_is_said(run: Run, elsewhere: Path) -> None:
     ran = run("audit", "releases")
     assert (ran.code, "--sensitive" in ran.err) == (2, True)

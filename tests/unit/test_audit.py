@@ -480,8 +480,9 @@ def test_the_public_door() -> None:
     from reissue import attacks
 
     assert list(attacks.ATTACKS) == [
-        *("Worlds", "Equivalence", "Correlation", "Channels", "Minimality", "Permanence", "Tracking")
+        *("Worlds", "Equivalence", "Correlation", "Channels", "Minimality", "Permanence", "Tracking", "Likelihood")
     ]
+    assert attacks.default_attacks() == tuple(attacks.ATTACKS)[:-1]
     with pytest.raises(AttributeError, match="Nothing"):
         _ = attacks.Nothing
 

@@ -7,6 +7,7 @@
     Minimality     why people were grouped at all (Wong et al. 2007)
     Permanence     values that nobody ever loses, while all others may change (Bu et al. 2008)
     Tracking       everybody's value at each time, where sets of values are published and values change
+    Likelihood     what is likely for whom, learnt from the releases (Kifer 2009) or from elsewhere; by name only
     Mechanism      the method itself, run on every table there may have been; for tiny tables, by hand
 
 `build` makes one from its name in a policy file. Other packages add their own under the entry point group
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from reissue.attacks.channels.channels import Channels
     from reissue.attacks.correlation.correlation import Correlation
     from reissue.attacks.equivalence.equivalence import Equivalence
+    from reissue.attacks.likelihood.likelihood import Likelihood
     from reissue.attacks.mechanism.mechanism import Mechanism
     from reissue.attacks.minimality.minimality import Minimality
     from reissue.attacks.permanence.permanence import Permanence
@@ -43,6 +45,7 @@ __all__ = [
     "Finding",
     "Findings",
     "Judgement",
+    "Likelihood",
     "Limits",
     "Mechanism",
     "Minimality",
@@ -65,6 +68,7 @@ _HOMES = {
     "Minimality": "minimality.minimality",
     "Permanence": "permanence.permanence",
     "Tracking": "tracking.tracking",
+    "Likelihood": "likelihood.likelihood",
 }
 _BY_HAND = {"Mechanism": "mechanism.mechanism"}
 """Attacks that need more than a name: no policy file and no audit can ask for them."""

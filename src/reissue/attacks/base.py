@@ -163,6 +163,10 @@ class Findings(ABC):
         """For people the values that one of their groups shows and that they cannot have: proven."""
         return {}
 
+    def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
+        """Figures of its own that a report shows as a section, by their heading; none by default."""
+        return {}
+
     @property
     @abstractmethod
     def witnesses(self) -> tuple[Witness, ...]:
@@ -200,6 +204,8 @@ class Attack(ABC):
     """What it does with releases that show everybody with a set of values, one of them true. `tracks`: it is made for
     them, and proves nothing about others; `bridge`: it takes each set for a group of its own, where no set was ever
     renewed; `none`: it has nothing to compare there."""
+    knows_quasi: ClassVar[bool] = False
+    """Whether it argues from people's quasi-identifiers: the view of a series then has those of releases of groups."""
     by_default: ClassVar[bool] = False
     """Whether it is part of every audit and every gate that names no attacks."""
 

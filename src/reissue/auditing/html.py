@@ -157,6 +157,7 @@ def _testing(report: AuditReport, naming: Naming) -> list[str]:
         "<h3>Findings</h3>",
         *_findings(report, naming),
         *_unasked(report, naming),
+        *_sections(report),
         *_charts(report),
         *_figures(report),
     ]
@@ -185,6 +186,15 @@ def _unasked(report: AuditReport, naming: Naming) -> list[str]:
         *(["<h3>Not decided</h3>", _bullets(maybe)] if maybe else []),
         *(["<h3>Found, though no limit asks about it</h3>", _bullets(told)] if told else []),
     ]
+
+
+def _sections(report: AuditReport) -> list[str]:
+    """Figures of their own that attacks have."""
+    parts = []
+    for attack, heading, table in report.sections:
+        rows = [[_short(cell) for cell in row] for row in table.iter_rows()]
+        parts += [f"<h3>{escape(heading)} ({escape(attack)})</h3>", _table(table.columns, rows, left=())]
+    return parts
 
 
 def _charts(report: AuditReport) -> list[str]:
@@ -303,6 +313,10 @@ def _cell(cell: object) -> str:
     if cell is None:
         return "–"
     return f"{cell:,}" if isinstance(cell, int) else str(cell)
+
+
+def _short(cell: object) -> object:
+    return f"{cell:.4g}" if isinstance(cell, float) else cell
 
 
 def _percent(figure: float | None) -> str | None:

@@ -140,7 +140,10 @@ class AuditReport:
         beyond, within = by_status.get("beyond", []), by_status.get("within", [])
         doubtful = [*by_status.get("sampled", []), *by_status.get("undecided", [])]
         if beyond:
-            return f"Not passed: the releases together tell more than the limits allow, as {joined(beyond)} found."
+            # An attack that never proves anything has estimated it.
+            sure = any(run.by.proves for run in self.runs if run.judgement.status == "beyond")
+            told = "found" if sure or any(one.kind != "sampled" for one in self.findings) else "estimated"
+            return f"Not passed: the releases together tell more than the limits allow, as {joined(beyond)} {told}."
         if not within and not doubtful:
             return "Not passed: none of the attacks that were run was asked for anything, so nothing is judged."
         nothing = "nothing beyond the limits was found"
@@ -204,6 +207,16 @@ class AuditReport:
         ]
         types = (pl.String if named else pl.Int64, pl.Int64, pl.String, pl.String, pl.Float64, pl.String, pl.String)
         return pl.DataFrame(rows, schema=dict(zip(TABLE, types, strict=True)), orient="row")
+
+    @cached_property
+    def sections(self) -> list[tuple[str, str, pl.DataFrame]]:
+        """Figures of their own that attacks have, each with the name of the attack and a heading."""
+        runs = [(run.attack, run.findings) for run in self.runs if run.findings is not None]
+        return [
+            (attack, heading, table)
+            for attack, findings in runs
+            for heading, table in findings.tables(self.limits).items()
+        ]
 
     @cached_property
     def posteriors(self) -> pl.DataFrame:
@@ -332,6 +345,10 @@ class AuditReport:
             "findings": [_told(finding, naming) for finding in self.findings],
             "suspicions": [_told(finding, naming) for finding in self.suspicions],
             "unasked": [{"attack": attack, "witness": naming.told(one)} for attack, one in self.unasked],
+            "sections": [
+                {"attack": attack, "heading": heading, "rows": table.to_dicts()}
+                for attack, heading, table in self.sections
+            ],
             "risks": self.risks.to_dicts(),
             "disclosure": asdict(self.disclosure),
             "exposed_groups": self.exposed_groups.to_dicts(),

@@ -79,7 +79,7 @@ def audit(
         ),
     ] = None,
     attacks: Annotated[
-        str | None, typer.Option(help="The attacks to run, separated by commas; by default all of them.")
+        str | None, typer.Option(help="The attacks to run, separated by commas; by default all but Likelihood.")
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.001, help="How long each attack may take.")] = 60.0,
     compromised: Annotated[

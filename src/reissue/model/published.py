@@ -55,6 +55,9 @@ class PublishedGroups:
     classes: Ints | None = None
     """For each entry of `members` the number of its class: equal numbers, equal quasi-identifiers. People of one class
     cannot be told apart. A counterfeit's number is below 0. None where it is not known."""
+    quasi: pl.DataFrame | None = None
+    """One row for each entry of `members`: their exact quasi-identifiers, as whoever knows these people has them; all
+    missing for a counterfeit. None where the view was made without."""
     space: Regions | None = None
     """The regions in a form in which they can be compared, where it is not known who the members are."""
 

@@ -50,16 +50,31 @@ class PastReleases:
     policy_of: Callable[[int], Policy]
     """The policy that a release was made under."""
 
-    def view(self, schema: Schema, draft: Draft | None = None, classes: Container[int] = ()) -> Published:
+    def view(
+        self, schema: Schema, draft: Draft | None = None, classes: Container[int] = (), *, quasi: bool = False
+    ) -> Published:
         """The outsider's view of all releases and, where there is one, of a draft after them.
 
-        Of those numbered in `classes` it also says who has the same quasi-identifiers.
+        Of those numbered in `classes` it also says who has the same quasi-identifiers; with `quasi`, of all that were
+        made here, which ones.
         """
+        own = self.own() if quasi else []
         kept = [
-            (one, *archive.shown_rows(self.ledger, one.number, schema.sensitive, whole=one.number in classes))
+            (
+                one,
+                *archive.shown_rows(
+                    self.ledger, one.number, schema.sensitive, whole=one.number in classes or one.number in own
+                ),
+            )
             for one in self.releases
         ]
-        return published_view([*kept, *([] if draft is None else [_as_kept(draft)])], schema, classes)
+        drafted = [] if draft is None else [_as_kept(draft)]
+        known = [*own, *([draft.number] if draft is not None and quasi else [])]
+        return published_view([*kept, *drafted], schema, classes, known)
+
+    def own(self) -> list[int]:
+        """The numbers of the releases that were made here."""
+        return [release.number for release in self.releases if release.manifest["series"] != "adopted"]
 
     def minimal(self) -> dict[int, Minimal]:
         """The releases that were generalised no more than their promises asked, with those."""
@@ -69,8 +84,7 @@ class PastReleases:
 
     def untrue(self) -> list[int]:
         """The releases whose method may publish somebody with another value than his own."""
-        own = [release.number for release in self.releases if release.manifest["series"] != "adopted"]
-        return [number for number in own if not self.policy_of(number).method.truthful]
+        return [number for number in self.own() if not self.policy_of(number).method.truthful]
 
     def cohorts(self) -> int | None:
         """How many cohorts the method keeps that made all releases as one series; None where it keeps none."""
@@ -221,13 +235,13 @@ class Sight:
     """Whether values are shown in other groups than their people's."""
 
     @classmethod
-    def of_series(cls, past: PastReleases, schema: Schema) -> Sight:
-        """All releases as they are."""
+    def of_series(cls, past: PastReleases, schema: Schema, *, quasi: bool = False) -> Sight:
+        """All releases as they are; with `quasi` for attacks that argue from people's quasi-identifiers."""
         if not past.releases:
             raise ParameterError("There is nothing to audit: the series has no release yet.", hint="publish one first.")
         minimal = past.minimal()
         form = past.policy_of(past.releases[-1].number).form
-        view = past.view(schema, classes=minimal)
+        view = past.view(schema, classes=minimal, quasi=quasi)
         return cls(
             view,
             past.promises(),
@@ -240,7 +254,7 @@ class Sight:
         )
 
     @classmethod
-    def of_draft(cls, draft: Draft, past: PastReleases | None) -> Sight:
+    def of_draft(cls, draft: Draft, past: PastReleases | None, *, quasi: bool = False) -> Sight:
         """A draft after all releases, as the gate sees it: it answers for what the draft adds.
 
         People of releases made elsewhere who are never published again are left out with all who share groups
@@ -253,7 +267,7 @@ class Sight:
         cohorts = draft.policy.method.cohorts
         away = draft.grouping.elsewhere is not None or draft.changed is not None
         if past is None or not past.releases:
-            view = published_view([_as_kept(draft)], schema, minimal)
+            view = published_view([_as_kept(draft)], schema, minimal, [draft.number] if quasi else ())
             return cls(
                 view,
                 promised,
@@ -265,7 +279,7 @@ class Sight:
                 elsewhere=away,
             )
         minimal |= past.minimal()
-        view, left_out = without_people(past.view(schema, draft, minimal), past.barred())
+        view, left_out = without_people(past.view(schema, draft, minimal, quasi=quasi), past.barred())
         if not view.sets:  # nobody is ever left out of releases of sets
             view = replace(view, releases=tuple(release for release in view.releases if release.group_count))
         if not draft.protected:
@@ -332,6 +346,13 @@ class Sight:
         return replace(report, remarks=(*report.remarks, remark))
 
 
+def ask_for_quasi(attacks: Iterable[Attack | str]) -> bool:
+    """Whether one of these attacks argues from people's quasi-identifiers."""
+    from reissue.attacks import kind_of
+
+    return any((kind_of(one) if isinstance(one, str) else one).knows_quasi for one in attacks)
+
+
 def at_gate(
     draft: Draft, past: PastReleases | None = None, *, progress: Progress = lambda stage: None
 ) -> tuple[Draft, AuditReport | None]:
@@ -340,7 +361,7 @@ def at_gate(
     if gate is None:
         return draft, None
     seal = None if draft.seal is None else _shown(draft, draft.seal_now())
-    sight = Sight.of_draft(draft, past)
+    sight = Sight.of_draft(draft, past, quasi=ask_for_quasi(gate.attacks))
     report = sight.audit(
         attacks=gate.attacks, limit=gate.probability, seconds=gate.seconds, accept=gate.accept, progress=progress
     )
@@ -535,6 +556,7 @@ def chosen_groups(release: PublishedGroups, groups: Ints) -> PublishedGroups:
         value_starts=value_starts,
         region=None if release.region is None else release.region[groups],
         classes=None if release.classes is None else release.classes[members],
+        quasi=None if release.quasi is None else release.quasi[members],
     )
 
 

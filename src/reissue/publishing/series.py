@@ -35,7 +35,16 @@ from reissue.publishing.draft import Draft
 from reissue.publishing.drafting import Progress, Submission, in_the_way, make_draft
 from reissue.publishing.gate import Gate, written_reason
 from reissue.publishing.history import History
-from reissue.publishing.inspection import Drawn, PastReleases, Sight, Terms, at_gate, to_commit, with_reason
+from reissue.publishing.inspection import (
+    Drawn,
+    PastReleases,
+    Sight,
+    Terms,
+    ask_for_quasi,
+    at_gate,
+    to_commit,
+    with_reason,
+)
 from reissue.publishing.made_up import NOTHING_KNOWN, Recognition
 from reissue.publishing.policy import Policy, key_of, with_absolute_paths
 from reissue.publishing.private import Private
@@ -353,14 +362,13 @@ class Series:
         """One release by its number."""
         return self._release(archive.existing(self._ledger, number), self._frames)
 
-    def published(self, *, classes: bool = False) -> Published:
+    def published(self, *, classes: bool = False, quasi: bool = False) -> Published:
         """The outsider's view of the whole series, in person numbers.
 
-        With `classes` it says of releases made here who has the same quasi-identifiers.
+        With `classes` it says of releases made here who has the same quasi-identifiers, with `quasi` which ones.
         """
         past = self._past()
-        own = [release.number for release in past.releases if release.manifest["series"] != "adopted"]
-        return past.view(self._policy.schema, classes=own if classes else ())
+        return past.view(self._policy.schema, classes=past.own() if classes else (), quasi=quasi)
 
     def audit(
         self,
@@ -391,12 +399,16 @@ class Series:
         if draft is not None:
             self._check_continues(draft)
         past, schema = self._past(), self._policy.schema
-        sight = Sight.of_series(past, schema) if draft is None else Sight.of_draft(draft, past)
-        given = drawn.beside(knowledge, past, sight.view, schema, draft)
         gate = (draft and draft.policy.gate) or Gate()
+        chosen = gate.attacks if attacks is None else [attacks] if isinstance(attacks, str) else [*attacks]
+        quasi = ask_for_quasi(chosen)
+        sight = (
+            Sight.of_series(past, schema, quasi=quasi) if draft is None else Sight.of_draft(draft, past, quasi=quasi)
+        )
+        given = drawn.beside(knowledge, past, sight.view, schema, draft)
         report = sight.audit(
             given,
-            attacks=gate.attacks if attacks is None else attacks,
+            attacks=chosen,
             limit=gate.probability if limit is None else limit,
             seconds=gate.seconds if seconds is None else seconds,
             accept=gate.accept if accept is None else accept,

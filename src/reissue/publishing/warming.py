@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue.attacks import Worlds
+from reissue.attacks import Likelihood, Worlds
 from reissue.auditing.running import audit
 from reissue.errors import ParameterError, listed
 from reissue.foreign import read_releases
@@ -158,9 +158,12 @@ def warm_up(methods: Sequence[str] = (), progress: Progress = lambda what, done,
 
 
 def _attacks() -> None:
-    """Worlds too many to be counted, equal people whom only a projection finds, releases with regions alone."""
+    """Worlds too many to be counted, equal people whom only a projection finds, releases with regions alone, what is
+    likely for whom."""
     crossed = [[(list("abcd"), list("xxyz")), (list("efgh"), list("xyyz"))], [(list("abef"), list("xxyy"))]]
     Worlds(entries=1, draws=50).run(Published.from_groups(crossed))
+    ages = pl.DataFrame({"person": list("abcdefgh"), "age": range(20, 28)})
+    Likelihood(people=ages).run(Published.from_groups(crossed[:1]))
     nobody, once = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.int64)
     one_group = Vectors.summed(nobody, nobody, once, 1, 1)
     equal_pairs(one_group, one_group, time.monotonic() + PATIENT)

@@ -59,12 +59,13 @@ class GroupCounts:
         classes: Ints | None = None,
         *,
         registered: Grouping | None = None,
+        quasi: pl.DataFrame | None = None,
     ) -> PublishedGroups:
         """The groups as an outsider sees them; members in the order of their numbers, which tells nothing.
 
-        `classes` are the numbers of the quasi-identifiers of each row, where they are to be in the view. Where the
-        people are everybody `registered`, in these groups, the counts are of their values, and nobody knows who of them
-        is in the release.
+        `classes` are the numbers of the quasi-identifiers of each row, `quasi` these themselves, where they are to be
+        in the view. Where the people are everybody `registered`, in these groups, the counts are of their values, and
+        nobody knows who of them is in the release.
         """
         members = self.grouping if registered is None else registered
         starts = self.starts if registered is None else starts_of(members.sizes())
@@ -84,6 +85,7 @@ class GroupCounts:
             region=region,
             sure=None if registered is None else np.zeros(people.size, dtype=np.bool_),
             classes=None if classes is None else classes[rows],
+            quasi=None if quasi is None else quasi[by_number[order]],
         )
 
 

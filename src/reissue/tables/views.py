@@ -25,15 +25,18 @@ Kept = tuple[Release, pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]
 """A release, its rows as published, its counterfeits and, where they are not in the rows, its values."""
 
 
-def published_view(releases: Iterable[Kept], schema: Schema, classes: Container[int] = ()) -> Published:
+def published_view(
+    releases: Iterable[Kept], schema: Schema, classes: Container[int] = (), quasi: Container[int] = ()
+) -> Published:
     """Who was in which group of which release, and the values published for each group.
 
-    Of the releases numbered in `classes` the view also says who has the same quasi-identifiers.
+    Of the releases numbered in `classes` the view also says who has the same quasi-identifiers, and of those in `quasi`
+    which ones.
     """
     releases = list(releases)
     name = schema.sensitive
     if any(kept[0].manifest["form"] == FORM for kept in releases):
-        return _with_sets(releases, schema, classes)
+        return _with_sets(releases, schema, classes, quasi)
     shown = at_once(lambda kept: _Shown.of(kept, name), releases)
     values = _values([distinct for one in shown for distinct, _ in one.values], schema)
     # As narrow as the codes of a snapshot, for which the kernel that counts them is compiled already.
@@ -46,7 +49,8 @@ def published_view(releases: Iterable[Kept], schema: Schema, classes: Container[
         region = _region(release, name)
         if facts is None:
             numbered = _classes(rows, made, name) if release.number in classes else None
-            return counted.view(one.people, release.number, region, numbered)
+            known = _quasi(rows, made, name) if release.number in quasi else None
+            return counted.view(one.people, release.number, region, numbered, quasi=known)
         everybody = rows[PERSON].to_numpy().astype(np.int64)
         return counted.view(everybody, release.number, region, registered=_grouping(rows[GROUP].to_numpy()))
 
@@ -57,11 +61,11 @@ def published_view(releases: Iterable[Kept], schema: Schema, classes: Container[
     return Published(tuple(groups), tuple(values.to_list()), magnitudes, single)
 
 
-def _with_sets(releases: list[Kept], schema: Schema, classes: Container[int]) -> Published:
+def _with_sets(releases: list[Kept], schema: Schema, classes: Container[int], quasi: Container[int]) -> Published:
     """The same where some releases publish sets of values."""
     name = schema.sensitive
     groups = [kept for kept in releases if kept[0].manifest["form"] != FORM]
-    view = published_view(groups, schema, classes)
+    view = published_view(groups, schema, classes, quasi)
     tables = {kept[0].number: _public(kept[0]) for kept in releases if kept[0].manifest["form"] == FORM}
     shown = [pl.Series("value", view.values), *(one["design"][name].alias("value") for one in tables.values())]
     every = [column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column for column in shown if len(column)]
@@ -153,6 +157,12 @@ def _classes(rows: pl.DataFrame, made: pl.DataFrame | None, sensitive: str) -> I
         shown.select(pl.struct(pl.all()).rank("dense").cast(pl.Int64)).to_series().to_numpy()
     )
     return numbers if made is None else np.concatenate([numbers, -1 - np.arange(made.height)])
+
+
+def _quasi(rows: pl.DataFrame, made: pl.DataFrame | None, sensitive: str) -> pl.DataFrame:
+    """The quasi-identifiers of each row that is shown; nothing is known of counterfeits."""
+    shown = rows.drop_nulls(GROUP).drop(PERSON, GROUP, sensitive)
+    return shown if made is None else pl.concat([shown, shown.clear(made.height)])
 
 
 def _values(columns: list[pl.Series], schema: Schema) -> pl.Series:

@@ -87,4 +87,5 @@ def _kept(release: PublishedGroups, members: Bools, counts: Ints) -> PublishedGr
         value_starts=kept(left, release.value_starts),
         sure=None if release.sure is None else release.sure[members],
         classes=None if release.classes is None else release.classes[members],
+        quasi=None if release.quasi is None else release.quasi.filter(members),
     )

@@ -15,6 +15,7 @@ ELSEWHERE = ("cli", "guarantees")
 OWN_IDEA = {
     "methods/alternatives/change_notes.py": "what a publisher is told where values do not change as declared",
     "methods/alternatives/blind_regions.py": "quasi-identifiers as regions that are cut without a look at values",
+    "attacks/tracking/tracking_lives.py": "lives that move together, of which one is true",
     "attacks/tracking/tracking_witness.py": "why it follows, in sentences",
     "attacks/permanence/permanence_passing.py": "values that change freely: one release tells nothing about another",
 }

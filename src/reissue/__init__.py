@@ -17,7 +17,7 @@ Keep it safe:
 Attack what went out, here or elsewhere:
     audit, AuditReport, attacks, Knowledge, Minimal, Published, read_releases
 Look at what it is worth:
-    Workload, estimate
+    Workload, analyse, estimate
 When something is wrong:
     errors
 
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from reissue.publishing.policy import Ids, Policy
     from reissue.publishing.series import Series, open, preview, publish
     from reissue.utility import Workload
+    from reissue.utility.analysing.analysis import analyse
     from reissue.utility.estimates import estimate
 
 __version__ = "0.2.0"
@@ -92,6 +93,7 @@ _HOMES = {
     "StaticII": "methods",
     "Workload": "utility",
     "adopt": "publishing.adoption",
+    "analyse": "utility.analysing.analysis",
     "attacks": "",
     "audit": "auditing.running",
     "backup": "publishing.custody",
@@ -136,6 +138,7 @@ __all__ = [
     "StaticII",
     "Workload",
     "adopt",
+    "analyse",
     "attacks",
     "audit",
     "backup",

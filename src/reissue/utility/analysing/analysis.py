@@ -185,7 +185,8 @@ class Analysis:
             slopes.append(_row(cuts, group, {"value": label, "release": None, "people": people}, found))
         if slopes:
             parts.append(pl.concat(slopes).with_columns(term=pl.lit("slope")))
-        return self._frame(parts, several=True)
+        head = [*cuts, "value", "term"]
+        return self._frame([part.select(*head, pl.exclude(head)) for part in parts], several=True)
 
     def scores(self, values: Sequence[Condition] | None = None, *, mean: bool = False) -> Any:
         """The published columns, the release, and for each value a column of unbiased scores, for any regression.

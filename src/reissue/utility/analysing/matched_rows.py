@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Floats, Ints, Words
-from reissue.model.sets import SetCodes, SetDesigns
+from reissue.model.sets import SetDesigns, SetLists
 from reissue.utility.analysing.questions import Target
 from reissue.utility.analysing.scored_rows import RowFactors, Scored
 
@@ -87,19 +87,17 @@ class Matched:
         return Scored(made[0], made[1], None if scored[0].known is None else made[2])
 
 
-def row_words(columns: pl.DataFrame, codes: SetCodes, design: Ints, designs: SetDesigns) -> Words:
+def row_words(columns: pl.DataFrame, lists: SetLists, designs: SetDesigns) -> Words:
     """For each row a word, the same for rows that agree in all published columns, in their set and in its design."""
     texts = [name for name, dtype in columns.schema.items() if isinstance(dtype, pl.Categorical | pl.Enum)]
     plain = columns.with_columns(pl.col(texts).cast(pl.String)) if texts else columns
     label = pl.Series([str(label) for label in designs.labels]).hash(seed=1).to_numpy().astype(np.uint64)
-    word = np.zeros(len(codes), dtype=np.uint64)
-    for slot in codes.T:
-        word += label[slot]
+    word: Words = np.add.reduceat(label[lists.codes], lists.starts[:-1])
     drawn = [
         hash((one, tuple(str(designs.labels[at]) for at in places))) & 0xFFFF_FFFF_FFFF_FFFF
         for one, places in zip(designs.designs, designs.places, strict=True)
     ]
-    word = word * np.uint64(0x9E37_79B9_7F4A_7C15) + np.array(drawn, dtype=np.uint64)[design]
+    word = word * np.uint64(0x9E37_79B9_7F4A_7C15) + np.array(drawn, dtype=np.uint64)[lists.design]
     if plain.width:
         word = word * np.uint64(0xBF58_476D_1CE4_E5B9) + plain.hash_rows(seed=2).to_numpy().astype(np.uint64)
     return word

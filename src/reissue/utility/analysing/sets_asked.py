@@ -15,10 +15,10 @@ import polars as pl
 from reissue.arrays.types import Floats, Ints, Words
 from reissue.errors import Infeasible
 from reissue.model.hierarchy import Hierarchy
-from reissue.model.sets import SetCodes, SetDesigns
+from reissue.model.sets import SetDesigns, SetLists
 from reissue.tables.recode_sets import DESIGN
 from reissue.tables.set_texts import with_lists
-from reissue.tables.set_views import read_designs, read_sets
+from reissue.tables.set_views import read_designs, read_lists, slots_of
 from reissue.utility.analysing.asking import PublicRows
 from reissue.utility.analysing.breakdown import Cells
 from reissue.utility.analysing.matched_rows import Matched, row_words
@@ -26,9 +26,9 @@ from reissue.utility.analysing.public_files import PublicRelease
 from reissue.utility.analysing.questions import Combined, Figures, Question, Target, Term, Z
 from reissue.utility.analysing.score_intervals import share_interval
 from reissue.utility.analysing.scored_rows import RowFactors, Scored
-from reissue.utility.row_scores import RowScores, why_not_by_design
+from reissue.utility.row_scores import ListScores, why_not_by_design
 
-SAMPLE = 50_000
+SAMPLE = 10_000
 """So many rows say how squared scores depend on who has the value."""
 
 
@@ -76,8 +76,8 @@ class SetsAsked(PublicRows):
         return table.with_columns(with_lists(table[self.sensitive], self._dtype))
 
     @cached_property
-    def sets(self) -> tuple[SetCodes, Ints]:
-        """The sets of all rows, and the design of each."""
+    def sets(self) -> SetLists:
+        """The sets of all rows."""
         if why := why_not_by_design(self.number, self.release.design):
             raise Infeasible(
                 f"Counts of values cannot be estimated from release {self.number} alone: {why}, so that the design "
@@ -85,7 +85,7 @@ class SetsAsked(PublicRows):
                 hint="take the first release, whose sets are all drawn by the design; or count quasi-identifiers "
                 "alone.",
             )
-        return read_sets(self._lists, self.designs, self.sensitive)
+        return read_lists(self._lists, self.designs, self.sensitive)
 
     @property
     def values(self) -> pl.Series:
@@ -93,8 +93,8 @@ class SetsAsked(PublicRows):
         return pl.Series(self.sensitive, list(self.designs.labels))
 
     @cached_property
-    def _scores(self) -> RowScores:
-        return RowScores(*self.sets, self.designs)
+    def _scores(self) -> ListScores:
+        return ListScores(self.sets, self.designs)
 
     def scores(self, questions: Sequence[Floats]) -> Floats:
         """For each row its score for each question."""
@@ -126,15 +126,25 @@ class SetsAsked(PublicRows):
         P(S | u) is proportional to P(S) slots(u) for the u of a set, so that the mean of y^2 over sets, weighed by the
         slots of what is asked for, is E[y^2 | has it]; over all sets E[y^2] = z' P z, exactly.
         """
-        codes, design = self.sets
-        step = max(1, len(codes) // SAMPLE)
-        some, of_design, square = codes[::step], design[::step], score[::step] ** 2
-        holding = question.counted[some].sum(axis=1)
+        step = max(1, score.size // SAMPLE)
+        rows = np.arange(0, score.size, step)
+        design = self.sets.design[rows]
+        holding = self._slots_asked(question, rows)
         count = len(self.designs.designs)
-        weighed = np.bincount(of_design, holding * square, minlength=count)
-        total = np.bincount(of_design, holding, minlength=count)
+        weighed = np.bincount(design, holding * score[rows] ** 2, minlength=count)
+        total = np.bincount(design, holding, minlength=count)
         has = np.divide(weighed, total, out=np.ones(count), where=total > 0)
         return has - self._scores.others_square(question.counted, has)
+
+    def _slots_asked(self, question: Question, rows: Ints) -> Floats:
+        """How many slots of the sets of some rows what is asked for takes."""
+        lists = self.sets
+        lengths = lists.lengths[rows]
+        ends = np.cumsum(lengths)
+        within = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
+        codes = lists.codes[np.repeat(lists.starts[rows], lengths) + within]
+        slots = 1 if self.designs.linked else slots_of(self.designs)[np.repeat(lists.design[rows], lengths), codes]
+        return np.add.reduceat(question.counted[codes] * slots, ends - lengths)
 
     def figures(self, question: Question, cells: Cells, target: Target) -> Figures:
         """Estimates of each group by scores, with 95 % intervals."""
@@ -156,7 +166,7 @@ class SetsAsked(PublicRows):
             independent = people**2 / weighed
             spreading = np.maximum(cells.total(w * (1 - w) * own), 0.0) / people**2
             second = cells.total(w**2 * scored.first**2) / weighed + independent * spreading
-            moving = cells.total(w**2 * slope[self.sets[1][cells.rows]]) / weighed
+            moving = cells.total(w**2 * slope[self.sets.design[cells.rows]]) / weighed
             error, low, high = share_interval(ratio, second, moving, independent, target)
         if question.kind == "share":
             return Figures(people, ratio, error, low, high, "95 %")
@@ -201,4 +211,4 @@ class SetsAsked(PublicRows):
     def words(self) -> Words:
         """For each row a word that is the same for rows that may be the same person's."""
         others = [name for name in self.release.columns("table") if name not in (DESIGN, self.sensitive)]
-        return row_words(self.release.table("table", others), *self.sets, self.designs)
+        return row_words(self.release.table("table", others), self.sets, self.designs)

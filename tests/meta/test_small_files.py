@@ -14,6 +14,9 @@ ELSEWHERE = ("cli", "guarantees")
 """Folders that are not looked at: in `cli` one file is one command, in `guarantees` one promise."""
 OWN_IDEA = {
     "methods/alternatives/blind_regions.py": "quasi-identifiers as regions that are cut without a look at values",
+    "utility/analysing/score_intervals.py": "intervals for shares, in the manner of Wilson",
+    "utility/analysing/generalised_asked.py": "estimates from regions, over which people are spread",
+    "utility/analysing/what_it_rests_on.py": "what estimates rest on, in sentences",
     "attacks/tracking/tracking_lives.py": "lives that move together, of which one is true",
     "attacks/tracking/tracking_witness.py": "why it follows, in sentences",
     "attacks/permanence/permanence_passing.py": "values that change freely: one release tells nothing about another",

@@ -18,7 +18,7 @@ SOURCE = Path(ri.__file__).parent
 PROJECT = SOURCE.parent.parent
 
 PUBLIC = [
-    "AlphaK", "Alternatives", "AuditReport", "Categorical", "CorSplit", "Draft", "EEquivalence", "Gate",
+    "AlphaK", "Alternatives", "Analysis", "AuditReport", "Categorical", "CorSplit", "Draft", "EEquivalence", "Gate",
     "HDComposition", "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal",
     "Mondrian", "Numeric",
     "Policy", "Published", "Release", "Schema", "Series", "StaticI", "StaticII", "Workload", "adopt", "analyse",

@@ -32,7 +32,7 @@ def _notes(release: PublicRelease) -> list[str]:
 def _of_sets(release: PublicRelease) -> list[str]:
     notes = [
         "Estimates are by scores: right on average, whoever has which value. Those of small groups may be below 0.",
-        "Errors are for the people of the table; of='population' is for people like them, of whom they are a sample.",
+        "Errors are for the people of the table; of = 'population' takes them for a sample of people like them.",
     ]
     if release.has_regions:
         notes.append(

@@ -5,8 +5,10 @@ taken to be the same person. Such a row has the same score in every release, and
 difference. Rows whose set or quasi-identifiers changed count as other people: given the values, scores of different
 sets are independent.
 
-Where several rows of a release agree, which of them are the same people cannot be seen. Of n rows in one release and n'
-in another then min(n, n') times the rate at which unique rows are found again are taken to be.
+Where several rows of a release agree, which of them are the same people cannot be seen. If people stay with a chance r,
+those who go and those who come make n rows in one release and n' in another, and (n - n')^2 is (1 - r) (n + n') on
+average, where both tables have the same size. That gives r; and r (n + n') / 2 of the rows are taken to be the same
+people, but no more than there are.
 """
 
 from __future__ import annotations
@@ -36,11 +38,14 @@ class Matched:
         self._again = self._rates()
 
     def _rates(self) -> Floats:
-        """For each two releases how many of the unique rows of one are in the other."""
-        some = self._count[self._unique] if self._unique.any() else np.minimum(self._count, 1)
-        both = some.T.astype(np.float64) @ some
-        here = np.maximum(np.diag(both), 1.0)
-        return np.asarray(both / np.maximum(here[:, None], here[None, :]))
+        """For each two releases the share of people of one who are in the other, by how the numbers of rows differ."""
+        count = self._count.astype(np.float64)
+        both, rows = count.T @ count, count.sum(axis=0)
+        # A table that grows has more rows of all kinds: that is no sign of others.
+        growth = rows[None, :] / np.maximum(rows[:, None], 1.0)
+        square = np.diag(both)
+        apart = growth * square[:, None] + square[None, :] / np.maximum(growth, 1e-9) - 2 * both
+        return np.asarray(np.clip(1 - apart / np.maximum(rows[:, None] + rows[None, :], 1.0), 0.0, 1.0))
 
     @property
     def unique_share(self) -> float:
@@ -70,7 +75,8 @@ class Matched:
             for at, other in combinations(range(len(some)), 2):
                 if not (some[at].factor.any() and some[other].factor.any()):
                     continue
-                same = self._again[at, other] * np.minimum(count[:, at], count[:, other])
+                here, there = count[:, at], count[:, other]
+                same = np.minimum(np.minimum(here, there), self._again[at, other] * (here + there) / 2)
                 found += 2 * float((same * rest.products(some[at], some[other], target)).sum())
         return found
 

@@ -285,6 +285,38 @@ def test_bounds_only_where_they_are_certain() -> None:
         hidden.scores([4.0])
 
 
+def test_releases_of_different_forms_are_not_put_together() -> None:
+    sets = designs_of([0.2] * 5, 2, (1.0, 2.0, 4.0, 8.0, 16.0))
+    both = ri.analyse([tables_of({"sex": ["f", "m"]}, [[0, 1], [1, 2]], sets, "dose"), ANATOMISED])
+    assert both.share(4.0)["release"].to_list() == [1, 2]
+    for ask in (lambda: both.trend(4.0), lambda: both.contrast(4.0, releases=(1, 2))):
+        with pytest.raises(ri.errors.Infeasible, match="different forms"):
+            ask()
+
+
+def test_first_sets_of_lives_are_counted_and_later_ones_refused(tmp_path: Path) -> None:
+    """Room for several lives at a value: it stands in a list as often as it has lives, and counts once."""
+    shares = dict(zip("abcdefgh", (0.2, 0.16, 0.14, 0.12, 0.12, 0.1, 0.08, 0.08), strict=True))
+    values = list(shares)
+    chances = {one: {two: 0.7 * (one == two) + 0.3 * shares[two] for two in values} for one in values}
+    schema = ri.Schema(person="patient", quasi={"age": ri.Numeric()}, sensitive={"illness": ri.Categorical()})
+    policy = ri.Policy(schema, ri.Alternatives(m=4, reference=shares, limit="3/4", change=chances))
+    drawn = np.random.default_rng(3).choice(values, 400, p=list(shares.values()))
+    table = people(400, 3).drop("sex").with_columns(illness=pl.Series(drawn))
+    with ri.open(tmp_path / "lives", policy) as series:
+        series.publish(table)
+        series.publish(table)
+    an = ri.analyse(tmp_path / "lives")
+    first = an.only(1)
+    assert sum(first.count(one)["estimate"][0] for one in values) == pytest.approx(400)
+    found = first.table()
+    truth = {one: table.filter(pl.col("illness") == one).height for one in values}
+    assert all(abs(row["estimate"] - truth[row["value"]]) < 5 * row["error"] for row in found.rows(named=True))
+    assert an.count(where="age >= 40")["release"].to_list() == [1, 2]
+    with pytest.raises(ri.errors.Infeasible, match="lives that have moved on"):
+        an.only(2).share("a")
+
+
 def people(count: int, seed: int) -> pl.DataFrame:
     rng = np.random.default_rng(seed)
     return pl.DataFrame(

@@ -98,8 +98,6 @@ class Analysis:
         conditions = _conditions(where)
         if value is None and self.sensitive in conditions:
             value = conditions.pop(self.sensitive)
-        if value is None:
-            return self._answer(None, "count", cuts_of(by), conditions, of)
         return self._answer(value, "count", cuts_of(by), conditions, of)
 
     def share(self, value: Condition, by: By = None, where: Where = None, *, of: Target = "table") -> Any:
@@ -113,15 +111,14 @@ class Analysis:
     def table(self, by: By = None, where: Where = None, *, shares: bool = False, of: Target = "table") -> Any:
         """A cross-table: for each group and each value how many people have it, or which share."""
         kind: Kind = "share" if shares else "count"
-        return self._frame(
-            [
-                part
-                for view in self._views
-                for cells in [view.cells(cuts_of(by), _conditions(where))]
+        cuts, conditions, target, parts = cuts_of(by), _conditions(where), _checked(of), []
+        for view in self._views:
+            cells = view.cells(cuts, conditions)
+            parts += [
+                self._rows(view, cells, view.figures(question, cells, target), question.label)
                 for question in every_value(view.values, kind)
-                for part in [self._rows(view, cells, view.figures(question, cells, _checked(of)), question.label)]
             ]
-        )
+        return self._frame(parts)
 
     def contrast(
         self,
@@ -144,6 +141,7 @@ class Analysis:
             if len(releases) != 2 or releases[0] == releases[1]:
                 raise ParameterError("The 'releases' of a contrast must be two numbers.", hint="releases=(1, 5)")
             first, second = (self._view_of(number) for number in releases)
+            _check_one_form([first, second])
             label = f"release {releases[1]} - release {releases[0]}"
             sides = [(second, conditions), (first, conditions)]
             return self._frame([self._difference(value, sides, cuts, label, None, target)])
@@ -165,6 +163,7 @@ class Analysis:
         """
         if len(self._views) < 2:
             raise ParameterError("A trend needs several releases.", hint="give the folder 'public' of a series.")
+        _check_one_form(self._views)
         cuts, conditions, target = cuts_of(by), _conditions(where), _checked(of)
         parts, terms = [], dict[tuple[Any, ...], list[Term]]()
         label = ""
@@ -333,6 +332,15 @@ def _sloping(terms: Sequence[Term]) -> list[Term]:
         Term(term.view, term.question, term.cells, term.group, float(one))
         for term, one in zip(terms, factor, strict=True)
     ]
+
+
+def _check_one_form(views: Sequence[View]) -> None:
+    """Estimates of different kinds have errors of different kinds."""
+    if len({type(view) for view in views}) > 1:
+        raise Infeasible(
+            "The releases are published in different forms: their errors mean different things, and do not add up.",
+            hint="ask them one by one, with only(...).",
+        )
 
 
 def _check_between(between: Mapping[str, Any], where: Conditions) -> None:

@@ -18,7 +18,7 @@ import polars as pl
 
 from reissue.arrays.types import Floats, Ints
 from reissue.errors import ParameterError
-from reissue.utility.analysing.conditions import Published, Range, is_number, leaves_of, share_of
+from reissue.utility.analysing.conditions import QuasiColumns, Range, is_number, leaves_of, share_of
 
 By = str | Sequence[str] | Mapping[str, Sequence[Any] | None] | None
 Cuts = Mapping[str, Sequence[Any] | None]
@@ -72,7 +72,7 @@ class Cells:
         return bool((self.weight == 1).all())
 
 
-def breakdown(table: pl.DataFrame, cuts: Cuts, weights: Floats, published: Published) -> Cells:
+def breakdown(table: pl.DataFrame, cuts: Cuts, weights: Floats, published: QuasiColumns) -> Cells:
     """The groups of the rows that count, by weight."""
     rows = np.flatnonzero(weights > 0)
     weight, group = weights[rows], np.zeros(rows.size, dtype=np.int64)
@@ -132,7 +132,7 @@ class _Spread:
     labels: pl.Series
 
 
-def _spread(table: pl.DataFrame, name: str, edges: Sequence[Any] | None, published: Published) -> _Spread:
+def _spread(table: pl.DataFrame, name: str, edges: Sequence[Any] | None, published: QuasiColumns) -> _Spread:
     own = table.select(published.needed([name]))
     distinct = own.unique(maintain_order=True)
     numbered = own.join(

@@ -53,7 +53,7 @@ class Excluded:
 
 
 @dataclass(frozen=True, repr=False)
-class Published:
+class QuasiColumns:
     """How the quasi-identifiers of a public table are written."""
 
     columns: tuple[str, ...]
@@ -90,7 +90,7 @@ def interval_columns(columns: Collection[str]) -> frozenset[str]:
     return frozenset(name for name in endings if f"{name}_high" in columns)
 
 
-def shares(table: pl.DataFrame, where: Conditions, published: Published) -> Floats:
+def shares(table: pl.DataFrame, where: Conditions, published: QuasiColumns) -> Floats:
     """For each row the share of its region that all conditions admit; of exact columns all or nothing."""
     share = pl.repeat(1.0, pl.len())
     for name, condition in where.items():
@@ -98,7 +98,7 @@ def shares(table: pl.DataFrame, where: Conditions, published: Published) -> Floa
     return table.select(share.alias("share")).to_series().to_numpy()
 
 
-def share_of(table: pl.DataFrame, name: str, condition: Condition, published: Published) -> pl.Expr:
+def share_of(table: pl.DataFrame, name: str, condition: Condition, published: QuasiColumns) -> pl.Expr:
     """For each row the share of its region that one condition admits."""
     if name in published.intervals:
         return _interval_share(table, name, condition)

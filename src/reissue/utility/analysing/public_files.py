@@ -18,7 +18,7 @@ from reissue.model.release import Release
 from reissue.tables.frames import READABLE, Library, read_table, understood
 from reissue.tables.recode_sets import COMBINATIONS, DESIGN
 from reissue.tables.set_views import FORM
-from reissue.utility.analysing.conditions import Published, interval_columns
+from reissue.utility.analysing.conditions import QuasiColumns, interval_columns
 
 Form = Literal["alternatives", "generalised", "anatomised"]
 RECORD = "release.json"
@@ -127,7 +127,7 @@ class PublicRelease:
             return bool(interval_columns(self.columns("table")))
         return bool(self.record["groups"] < self.record["rows"])
 
-    def published(self, hierarchies: Mapping[str, Hierarchy]) -> Published:
+    def published(self, hierarchies: Mapping[str, Hierarchy]) -> QuasiColumns:
         """How its quasi-identifiers are written."""
         columns = self.columns(self.main)
         intervals = interval_columns(columns) if self.form != "anatomised" else frozenset()
@@ -137,7 +137,7 @@ class PublicRelease:
         exact = frozenset(name for name, kind in self.kinds.items() if kind == "as it is")
         if self.form == "anatomised" or (self.form == FORM and self.record is not None and not self.has_regions):
             exact = frozenset(plain)
-        return Published((*sorted(intervals), *plain), intervals, exact, hierarchies)
+        return QuasiColumns((*sorted(intervals), *plain), intervals, exact, hierarchies)
 
     def __repr__(self) -> str:
         return f"PublicRelease({self.number}, {self.form})"

@@ -88,7 +88,8 @@ CHAPTERS = {
         "Published",
         "read_releases",
     ),
-    "Look at what it is worth": ("Workload", "estimate"),
+    "Look at what it is worth": ("Workload",),
+    "Learn from what was published": ("analyse", "Analysis", "estimate"),
     "When something is wrong": ("errors",),
 }
 
@@ -138,6 +139,9 @@ name, `ATTACKS` lists those there are. [The attacks](../explanation/attacks/inde
     "guarantees": """\
 The module with the guarantees, those below and in the next two chapters. `build(name, **parameters)` makes one from its
 name in a policy file, `GUARANTEES` lists those there are.
+""",
+    "Learn from what was published": """\
+From public files alone: [Analyse a release](../how-to/estimate-counts.md).
 """,
     "errors": """\
 The module with the exception tree; every exception is a `ri.errors.ReissueError`. See [Errors](errors.md).""",

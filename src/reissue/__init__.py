@@ -17,7 +17,9 @@ Keep it safe:
 Attack what went out, here or elsewhere:
     audit, AuditReport, attacks, Knowledge, Minimal, Published, read_releases
 Look at what it is worth:
-    Workload, estimate
+    Workload
+Learn from what was published, from public files alone:
+    analyse, Analysis, estimate
 When something is wrong:
     errors
 
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from reissue.publishing.policy import Ids, Policy
     from reissue.publishing.series import Series, open, preview, publish
     from reissue.utility import Workload
+    from reissue.utility.analysing.analysis import Analysis, analyse
     from reissue.utility.estimates import estimate
 
 __version__ = "0.2.0"
@@ -67,6 +70,7 @@ __version__ = "0.2.0"
 _HOMES = {
     "AlphaK": "methods",
     "Alternatives": "methods",
+    "Analysis": "utility.analysing.analysis",
     "AuditReport": "auditing.report",
     "Categorical": "model.schema",
     "CorSplit": "methods",
@@ -92,6 +96,7 @@ _HOMES = {
     "StaticII": "methods",
     "Workload": "utility",
     "adopt": "publishing.adoption",
+    "analyse": "utility.analysing.analysis",
     "attacks": "",
     "audit": "auditing.running",
     "backup": "publishing.custody",
@@ -111,6 +116,7 @@ _HOMES = {
 __all__ = [
     "AlphaK",
     "Alternatives",
+    "Analysis",
     "AuditReport",
     "Categorical",
     "CorSplit",
@@ -136,6 +142,7 @@ __all__ = [
     "StaticII",
     "Workload",
     "adopt",
+    "analyse",
     "attacks",
     "audit",
     "backup",

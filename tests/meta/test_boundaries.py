@@ -18,11 +18,11 @@ SOURCE = Path(ri.__file__).parent
 PROJECT = SOURCE.parent.parent
 
 PUBLIC = [
-    "AlphaK", "Alternatives", "AuditReport", "Categorical", "CorSplit", "Draft", "EEquivalence", "Gate",
+    "AlphaK", "Alternatives", "Analysis", "AuditReport", "Categorical", "CorSplit", "Draft", "EEquivalence", "Gate",
     "HDComposition", "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal",
     "Mondrian", "Numeric",
-    "Policy", "Published", "Release", "Schema", "Series", "StaticI", "StaticII", "Workload", "adopt", "attacks",
-    "audit", "backup", "errors", "estimate", "guarantees", "moves", "open", "preview", "publish",
+    "Policy", "Published", "Release", "Schema", "Series", "StaticI", "StaticII", "Workload", "adopt", "analyse",
+    "attacks", "audit", "backup", "errors", "estimate", "guarantees", "moves", "open", "preview", "publish",
     "read_releases", "restore", "resume", "verify",
 ]  # fmt: skip
 

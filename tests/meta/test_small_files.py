@@ -15,6 +15,9 @@ ELSEWHERE = ("cli", "guarantees")
 OWN_IDEA = {
     "methods/alternatives/change_notes.py": "what a publisher is told where values do not change as declared",
     "methods/alternatives/blind_regions.py": "quasi-identifiers as regions that are cut without a look at values",
+    "utility/analysing/score_intervals.py": "intervals for shares, in the manner of Wilson",
+    "utility/analysing/generalised_asked.py": "estimates from regions, over which people are spread",
+    "utility/analysing/what_it_rests_on.py": "what estimates rest on, in sentences",
     "attacks/tracking/tracking_lives.py": "lives that move together, of which one is true",
     "attacks/tracking/tracking_witness.py": "why it follows, in sentences",
     "attacks/permanence/permanence_passing.py": "values that change freely: one release tells nothing about another",

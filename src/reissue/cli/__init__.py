@@ -17,6 +17,7 @@ from reissue.cli.backup import backup
 from reissue.cli.datasets import datasets
 from reissue.cli.demo import demo
 from reissue.cli.ending import run
+from reissue.cli.estimate import estimate
 from reissue.cli.export import export
 from reissue.cli.forget import forget
 from reissue.cli.init import init
@@ -43,7 +44,7 @@ app = typer.Typer(
 )
 
 for command in (
-    *(init, moves, publish, audit, log, show, utility, export, adopt, amend, forget),
+    *(init, moves, publish, audit, log, show, utility, estimate, export, adopt, amend, forget),
     *(verify, backup, restore, resume),
     *(key, datasets, demo, warm_up),
 ):

@@ -70,6 +70,23 @@ class SetDesigns:
 
 
 @dataclass(frozen=True, repr=False)
+class SetLists:
+    """The sets of a public table just as they stand there: lists of values, one after the other."""
+
+    codes: Ints
+    """Positions among the labels, of all lists; a value with several slots stands once, but for lives."""
+    lengths: Ints
+    """How many values each list has."""
+    design: Ints
+    """For each row the design that its set is from."""
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Where each list begins, and the last one ends."""
+        return starts_of(self.lengths)
+
+
+@dataclass(frozen=True, repr=False)
 class Sets:
     """The sets of the rows of a snapshot."""
 

@@ -24,16 +24,21 @@ READABLE = (".parquet", ".csv", ".csv.gz")
 
 
 def read_table(
-    table: object, *, text: Collection[str] = (), coded: Collection[str] = ()
+    table: object,
+    *,
+    text: Collection[str] = (),
+    coded: Collection[str] = (),
+    columns: Collection[str] | None = None,
 ) -> tuple[pl.DataFrame, Library]:
     """The table as a polars frame, and the library it came from (polars for a file).
 
     Columns named in `text` are read from a CSV file as they are written, so that the id 007 does not
     become 7; in every other source columns have types already. The texts of a Parquet file are looked at whether they
-    are texts, but for columns in `coded`: that shows when their labels are listed.
+    are texts, but for columns in `coded`: that shows when their labels are listed. Of a Parquet file only the `columns`
+    that are asked for are read.
     """
     if isinstance(table, str | Path):
-        return _read_file(Path(table), text, coded), "polars"
+        return _read_file(Path(table), text, coded, columns), "polars"
     if isinstance(table, pl.DataFrame):
         return table, "polars"
     if isinstance(table, pl.LazyFrame):
@@ -100,14 +105,16 @@ def to_library(frame: pl.DataFrame, library: Library) -> Any:
     return frame
 
 
-def _read_file(path: Path, text: Collection[str], coded: Collection[str]) -> pl.DataFrame:
+def _read_file(
+    path: Path, text: Collection[str], coded: Collection[str], columns: Collection[str] | None
+) -> pl.DataFrame:
     check_file(path)
     name = path.name.lower()
     if not name.endswith(READABLE):
         raise TableError(f"'{path.name}' is not a kind of file this reads.", hint=f"use one of {', '.join(READABLE)}.")
     parquet = name.endswith(".parquet")
     return understood(
-        lambda: _read_parquet(path, coded) if parquet else _read_csv(path, text),
+        lambda: _read_parquet(path, coded, columns) if parquet else _read_csv(path, text),
         f"'{path.name}' cannot be read as a {'Parquet' if parquet else 'CSV'} table.",
         "check that it is complete, UTF-8, and has a header line if it is CSV.",
     )
@@ -136,9 +143,10 @@ def understood(read: Callable[[], pl.DataFrame], what: str, hint: str) -> pl.Dat
     raise failure
 
 
-def _read_parquet(path: Path, coded: Collection[str]) -> pl.DataFrame:
+def _read_parquet(path: Path, coded: Collection[str], columns: Collection[str] | None) -> pl.DataFrame:
     check_room(path.name, parquet_extent(path))
-    table = pl.read_parquet(path, glob=False, hive_partitioning=False)
+    wanted = None if columns is None else list(columns)
+    table = pl.read_parquet(path, columns=wanted, glob=False, hive_partitioning=False)
     for column in table:
         # polars takes texts for UTF-8 without looking, and may do anything with those that are not.
         if column.name in coded:

@@ -12,7 +12,7 @@ from reissue.arrays.types import Ints
 from reissue.errors import SeriesDamaged
 from reissue.model.design import Design
 from reissue.model.domain import GROUP, PERSON
-from reissue.model.sets import PublishedSets, SetCodes, SetDesigns
+from reissue.model.sets import PublishedSets, SetCodes, SetDesigns, SetLists
 from reissue.model.snapshot import smallest_unsigned
 from reissue.tables.recode_sets import COMBINATIONS, DESIGN, ROOM
 
@@ -72,22 +72,42 @@ def _combinations(joint: pl.DataFrame | None, number: int, named: Ints, place: M
     return np.searchsorted(named, used), together, joint["probability"].to_numpy()
 
 
-def read_sets(table: pl.DataFrame, designs: SetDesigns, sensitive: str) -> tuple[SetCodes, Ints]:
-    """The sets of a public table with as many columns as they have slots, and the design of each row."""
-    design = table[DESIGN].to_numpy().astype(np.int64) - 1 if len(designs.designs) > 1 else None
+def read_lists(table: pl.DataFrame, designs: SetDesigns, sensitive: str) -> SetLists:
+    """The sets of a public table as they stand there."""
     lists = table[sensitive]
     lengths = lists.list.len().to_numpy().astype(np.int64)
-    flat = _codes(lists.explode(), designs)
-    dtype = smallest_unsigned(len(designs.labels))
+    several = len(designs.designs) > 1
+    design = table[DESIGN].to_numpy().astype(np.int64) - 1 if several else np.zeros(table.height, dtype=np.int64)
+    made = SetLists(_codes(lists.explode(), designs), lengths, design)
+    if (_slots_taken(made, designs) != designs.m).any():
+        raise SeriesDamaged("A public table of sets does not have as many slots in each row as its record says.")
+    return made
+
+
+def _slots_taken(lists: SetLists, designs: SetDesigns) -> Ints:
+    """For each row how many slots its values take."""
+    slots = slots_of(designs)
+    if designs.linked or int(slots.max()) == 1 or not lists.lengths.all():
+        return lists.lengths
+    each = slots[0][lists.codes] if len(slots) == 1 else slots[np.repeat(lists.design, lists.lengths), lists.codes]
+    return np.add.reduceat(each, lists.starts[:-1]) if each.size else lists.lengths
+
+
+def read_sets(table: pl.DataFrame, designs: SetDesigns, sensitive: str) -> tuple[SetCodes, Ints]:
+    """The sets of a public table with as many columns as they have slots, and the design of each row."""
+    lists = read_lists(table, designs, sensitive)
+    flat, slots = lists.codes, slots_of(designs)
+    if not designs.linked and int(slots.max()) > 1:
+        flat = np.repeat(flat, slots[np.repeat(lists.design, lists.lengths), flat])
+    return flat.astype(smallest_unsigned(len(designs.labels))).reshape(table.height, designs.m), lists.design
+
+
+def slots_of(designs: SetDesigns) -> Ints:
+    """For each design (lines) and label how many slots it takes; 1 for those that a design does not have."""
     slots = np.ones((len(designs.designs), len(designs.labels)), dtype=np.int64)
     for at, (one, places) in enumerate(zip(designs.designs, designs.places, strict=True)):
         slots[at, places] = one.slots
-    of_row = np.zeros(table.height, dtype=np.int64) if design is None else design
-    if not designs.linked and (int(slots.max()) > 1 or (lengths != designs.m).any()):
-        flat = np.repeat(flat, slots[np.repeat(of_row, lengths), flat])
-    if flat.size != table.height * designs.m or (designs.linked and (lengths != designs.m).any()):
-        raise SeriesDamaged("A public table of sets does not have as many slots in each row as its record says.")
-    return flat.astype(dtype).reshape(table.height, designs.m), of_row
+    return slots
 
 
 def _codes(values: pl.Series, designs: SetDesigns) -> Ints:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from reissue.arrays.types import Floats, Ints
-from reissue.model.sets import SetCodes, SetDesigns
+from reissue.model.design import Design
+from reissue.model.sets import SetCodes, SetDesigns, SetLists
 from reissue.reasoning.alternatives.scoring import Scores
+
+CHUNK = 1 << 16
+"""So many rows are scored at a time: what they need stays near the processor."""
 
 
 def why_not_by_design(number: int, design: Mapping[str, Any]) -> str | None:
@@ -24,36 +29,57 @@ def why_not_by_design(number: int, design: Mapping[str, Any]) -> str | None:
     return None
 
 
-class RowScores:
-    """The scores of the rows of a release of sets; added up over rows they estimate counts without bias."""
+@lru_cache(maxsize=8)
+def _scores_of(design: Design) -> Scores:
+    """The scores of a design, which the releases of a series share."""
+    return Scores(design)
 
-    def __init__(self, codes: SetCodes, design: Ints, designs: SetDesigns) -> None:
+
+class DesignScores:
+    """What each value adds to the scores of sets, for designs that rows come from."""
+
+    def __init__(self, design: Ints, designs: SetDesigns) -> None:
         self._designs = designs
-        self._used = np.unique(design).tolist()
-        self._scores = {at: Scores(designs.designs[at]) for at in self._used}
-        width = len(designs.labels) + 1  # one more than there are values, for slots that count for nothing
-        line = np.zeros(len(designs.designs), dtype=np.int64)
-        line[self._used] = np.arange(len(self._used)) * width
-        places = codes.astype(np.int64)
-        if max(int(one.slots.max()) for one in designs.designs) > 1:
-            # A value with several slots stands in each of them and counts once.
-            ordered = np.sort(places, axis=1)
-            again = ordered[:, 1:] == ordered[:, :-1]
-            ordered[:, 1:][again] = width - 1
-            places = ordered
-        self._lines = places + line[design][:, None]
+        self._used = [0] if len(designs.designs) == 1 else np.unique(design).tolist()
+        self._scores = {at: _scores_of(designs.designs[at]) for at in self._used}
+        self._width = len(designs.labels) + 1  # one more than there are values, for slots that count for nothing
+        self._line = np.zeros(len(designs.designs), dtype=np.int32)
+        self._line[self._used] = np.arange(len(self._used)) * self._width
 
     def weights(self, wanted: Floats) -> Floats:
         """What each value adds to the score of a set it is in, for each design after the other.
 
         `wanted` has a row for each label and a column for each question: how much of a value is asked for, 1 for all.
         """
-        width, questions = len(self._designs.labels) + 1, wanted.shape[1]
-        found = np.zeros((len(self._used) * width, questions))
+        found = np.zeros((len(self._used) * self._width, wanted.shape[1]))
         for number, at in enumerate(self._used):
             places = self._designs.places[at]
-            found[number * width + places] = self._scores[at].weights(wanted[places])
+            found[number * self._width + places] = self._scores[at].weights(wanted[places])
         return found
+
+    def others_square(self, wanted: Floats, has: Floats) -> Floats:
+        """For each design E[y^2] of whoever has none of the values wanted; `has` is that of whoever has one.
+
+        `wanted` is 1 or 0 for each label. Over all sets E[y^2] = z' P z, and P z = inclusion times wanted.
+        """
+        found = np.zeros(len(self._designs.designs))
+        for at in self._used:
+            design, asked = self._designs.designs[at], wanted[self._designs.places[at]]
+            every = float((design.inclusion * asked) @ self._scores[at].weights(asked))
+            share = float(design.shares @ asked)
+            found[at] = (every - share * has[at]) / (1 - share) if share < 1 else 0.0
+        return found
+
+
+class RowScores(DesignScores):
+    """The scores of the rows of a release of sets; added up over rows they estimate counts without bias."""
+
+    def __init__(self, codes: SetCodes, design: Ints, designs: SetDesigns) -> None:
+        super().__init__(design, designs)
+        places = codes.astype(np.int64)
+        if max(int(one.slots.max()) for one in designs.designs) > 1:
+            places = once(places, self._width - 1)
+        self._lines = places + self._line[design][:, None]
 
     def of(self, weights: Floats, rows: slice = slice(None)) -> Floats:
         """The scores of some rows, a column for each question, from what `weights` gave."""
@@ -62,3 +88,36 @@ class RowScores:
         for slot in range(1, lines.shape[1]):
             score += weights[lines[:, slot]]
         return score
+
+
+class ListScores(DesignScores):
+    """The same for sets as they are published: lists in which every value stands once, however many slots it has."""
+
+    def __init__(self, lists: SetLists, designs: SetDesigns) -> None:
+        super().__init__(lists.design, designs)
+        lines = lists.codes
+        if designs.linked and any(int(one.slots.max()) > 1 for one in designs.designs):
+            lines = once(lines.reshape(-1, designs.m), self._width - 1).ravel()
+        if len(self._used) > 1:
+            lines = lines + np.repeat(self._line[lists.design], lists.lengths)
+        self._lines, self._starts = lines, lists.starts
+
+    def all_of(self, weights: Floats) -> Floats:
+        """The scores of all rows, a column for each question, from what `weights` gave."""
+        rows = self._starts.size - 1
+        found = np.empty((rows, weights.shape[1]), order="F")
+        for first in range(0, rows, CHUNK):
+            last = min(first + CHUNK, rows)
+            starts = self._starts[first:last]
+            lines = self._lines[starts[0] : self._starts[last]]
+            for question in range(weights.shape[1]):
+                found[first:last, question] = np.add.reduceat(weights[:, question][lines], starts - starts[0])
+        return found
+
+
+def once(places: Ints, nothing: int) -> Ints:
+    """Rows of values, sorted, in which a value with several slots counts in the first of them alone."""
+    ordered = np.sort(places, axis=1)
+    again = ordered[:, 1:] == ordered[:, :-1]
+    ordered[:, 1:][again] = nothing
+    return ordered

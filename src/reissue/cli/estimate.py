@@ -1,0 +1,236 @@
+"""`reissue estimate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from reissue.cli.output import AsJson, note, print_json, print_table, say, steps
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from reissue.model.hierarchy import Hierarchy
+    from reissue.utility.analysing.analysis import Analysis
+
+
+def estimate(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="Public files: of a series, of one release, or what `export` wrote."),
+    ],
+    value: Annotated[
+        list[str] | None,
+        typer.Option("--value", help="A sensitive value to estimate the share of; may be given several times."),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by", help="A column to group by, with cuts for numbers: age:40,60,80. Several times if wanted."
+        ),
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option("--where", help='Whom it is about: "age >= 60 and sex = female".')
+    ] = None,
+    count: Annotated[bool, typer.Option("--count", help="Numbers of people instead of shares.")] = False,
+    mean: Annotated[bool, typer.Option("--mean", help="The mean of a sensitive column of numbers.")] = False,
+    table: Annotated[bool, typer.Option("--table", help="All values: a cross-table.")] = False,
+    trend: Annotated[bool, typer.Option("--trend", help="Over all releases, with the change per release.")] = False,
+    contrast: Annotated[
+        str | None, typer.Option("--contrast", help="The difference of two groups or releases: sex=female:male.")
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        typer.Option("--hierarchy", help="The hierarchy a column was generalised along: education=education.csv."),
+    ] = None,
+    release: Annotated[int | None, typer.Option("--release", help="One release of several.")] = None,
+    of: Annotated[
+        Literal["table", "population"],
+        typer.Option("--of", help="Errors for the people of the table, or for a population they are a sample of."),
+    ] = "table",
+    scores: Annotated[
+        Path | None, typer.Option("--scores", help="Write rows with unbiased scores, for regressions, as CSV.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the answer to this CSV file.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate shares, counts, means and differences from public files alone, with errors.
+
+    Needs nothing private. Without a value it counts people. In a condition, columns are named as in the private table
+    (age, not age_low), and values with spaces may stand in quotes.
+
+    Examples:
+
+      reissue estimate clinic/public --value "heart failure" --by sex --where "age >= 60"
+
+      reissue estimate to-send --value asthma --value flu --by age:40,60,80 --count
+
+      reissue estimate clinic/public --value flu --trend
+
+      reissue estimate clinic/public --value flu --contrast sex=female:male --release 3
+
+      reissue estimate clinic/public --value flu --contrast release=1:5
+
+      reissue estimate to-send --value "heart failure" --scores scores.csv
+    """
+    from reissue.errors import ParameterError
+    from reissue.utility.analysing.analysis import analyse
+
+    chosen = [name for name, given in _ways(trend, contrast, table, mean, count).items() if given]
+    if len(chosen) > 1:
+        raise ParameterError(f"{' and '.join(chosen)} do not go together.", hint="ask one after the other.")
+    _check_new([path for path in (scores, out) if path is not None], force)
+    with steps("Estimating"):
+        analysis = analyse(folder, hierarchies=_hierarchies(hierarchy))
+        if release is not None:
+            analysis = analysis.only(release)
+        if scores is not None:
+            _write(analysis.scores(value or None, mean=mean), scores)
+            answer = None
+        else:
+            answer = _answer(analysis, chosen, contrast, {"by": _by(by), "where": where, "of": of}, value=value or [])
+        notes = analysis.notes
+    if answer is None:
+        _told(f"wrote {scores}", {"files": [str(scores)], "notes": notes}, notes, as_json)
+        return
+    if out is not None:
+        _write(answer, out)
+    if as_json:
+        print_json({"rows": answer.to_dicts(), "notes": notes})
+        return
+    _show(answer, analysis, where)
+    for sentence in notes:
+        note(sentence)
+    if out is not None:
+        say(f"wrote {out}")
+
+
+def _ways(trend: bool, contrast: str | None, table: bool, mean: bool, count: bool) -> dict[str, bool]:
+    return {
+        "--trend": trend,
+        "--contrast": contrast is not None,
+        "--table": table,
+        "--mean": mean and not trend and contrast is None,
+        "--count": count and not table,
+    }
+
+
+def _answer(
+    analysis: Analysis, chosen: list[str], contrast: str | None, asked: dict[str, Any], value: list[str]
+) -> pl.DataFrame:
+    """What was asked for, one value after the other."""
+    import polars as pl
+
+    way = chosen[0] if chosen else ""
+    values: list[str | None] = list(value) or [None]
+    parts: list[pl.DataFrame]
+    if way == "--table":
+        parts = [analysis.table(**asked)]
+    elif way == "--mean":
+        parts = [analysis.mean(**asked)]
+    elif contrast is not None:
+        sides = _sides(contrast)
+        parts = [analysis.contrast(one, **sides, **asked) for one in values]
+    elif way == "--trend":
+        parts = [analysis.trend(one, **asked) for one in values]
+    elif way == "--count" or values == [None]:
+        parts = [analysis.count(one, **asked) for one in values]
+    else:
+        parts = [analysis.share(one, **asked) for one in values]
+    return pl.concat(parts)
+
+
+def _sides(text: str) -> dict[str, Any]:
+    """`sex=female:male`, or `release=1:5`."""
+    from reissue.errors import ParameterError
+
+    name, sign, both = text.partition("=")
+    sides = both.split(":")
+    if not sign or len(sides) != 2 or not all((name, *sides)):
+        raise ParameterError("--contrast takes column=first:second, or release=1:5.", hint="--contrast sex=female:male")
+    if name != "release":
+        return {"between": {name: tuple(sides)}}
+    try:
+        return {"releases": tuple(int(side) for side in sides)}
+    except ValueError:
+        raise ParameterError("--contrast release=1:5 takes two numbers of releases.") from None
+
+
+def _by(columns: list[str] | None) -> dict[str, list[Any] | None]:
+    """`sex`, or `age:40,60,80` with cuts."""
+    import datetime
+
+    from reissue.errors import ParameterError
+
+    def cut(text: str) -> Any:
+        try:
+            number = float(text)
+            return int(number) if number.is_integer() else number
+        except ValueError:
+            return datetime.date.fromisoformat(text)
+
+    made: dict[str, list[Any] | None] = {}
+    for column in columns or []:
+        name, sign, cuts = column.partition(":")
+        try:
+            made[name] = [cut(one) for one in cuts.split(",")] if sign else None
+        except ValueError:
+            raise ParameterError(
+                f"The cuts of '{name}' are neither numbers nor dates.", hint="--by age:40,60,80"
+            ) from None
+    return made
+
+
+def _hierarchies(given: list[str] | None) -> dict[str, Hierarchy]:
+    from reissue.errors import ParameterError
+    from reissue.model.hierarchy import Hierarchy
+
+    parts = [one.partition("=") for one in given or []]
+    if any(not name or not path for name, _, path in parts):
+        raise ParameterError("--hierarchy takes column=file.", hint="--hierarchy education=education.csv")
+    return {name: Hierarchy.read(path) for name, _, path in parts}
+
+
+def _check_new(files: list[Path], force: bool) -> None:
+    from reissue.errors import ParameterError
+
+    taken = [str(path) for path in files if path.exists()]
+    if taken and not force:
+        raise ParameterError(f"There is a file '{taken[0]}' already.", hint="choose another name, or pass --force.")
+
+
+def _write(frame: pl.DataFrame, path: Path) -> None:
+    from reissue.errors import StorageError
+
+    try:
+        frame.write_csv(path)
+    except OSError as error:
+        raise StorageError(f"'{path}' cannot be written: {error.strerror}.") from error
+
+
+def _told(line: str, data: dict[str, Any], notes: list[str], as_json: bool) -> None:
+    if as_json:
+        print_json(data)
+        return
+    say(line)
+    for sentence in notes:
+        note(sentence)
+
+
+def _show(answer: pl.DataFrame, analysis: Analysis, where: str | None) -> None:
+    """The answer as a table; what low and high are stands above it where it is the same of all rows."""
+    import polars as pl
+
+    numbers = analysis.releases
+    which = f"release {numbers[0]}" if len(numbers) == 1 else f"releases {numbers[0]} to {numbers[-1]}"
+    title = f"'{analysis.sensitive}' in {which}" + (f", where {where}" if where else "")
+    kinds = answer["interval"].unique().to_list()
+    if len(kinds) == 1:
+        title += {"95 %": "; low and high: 95 %", "certain": "; low and high: certain", "none": "; no bounds"}[kinds[0]]
+        answer = answer.drop("interval", *(["low", "high"] if kinds == ["none"] else []))
+    rounded = answer.with_columns(pl.col(pl.Float64).round(4))
+    words = [at for at, dtype in enumerate(rounded.dtypes) if dtype == pl.String]
+    print_table(title, rounded.columns, rounded.rows(), left=words)

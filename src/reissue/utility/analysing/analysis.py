@@ -1,0 +1,376 @@
+"""Analyse: what a recipient can learn from public files alone, with errors.
+
+    an = ri.analyse("clinic/public")
+    an.share("heart failure", by="sex", where="age >= 60")
+    an.contrast("heart failure", between={"sex": ("female", "male")})
+    an.trend("heart failure")
+
+Each answer is a frame with the columns that were asked for, `people`, `estimate`, `error` (standard), `low`, `high` and
+`interval`, which says what low and high are: ends of a 95 % interval, or bounds that are certain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue.arrays.types import Floats
+from reissue.errors import Infeasible, ParameterError, listed
+from reissue.model.hierarchy import Hierarchy
+from reissue.tables.frames import Library, to_library
+from reissue.tables.recode_sets import DESIGN
+from reissue.tables.set_views import FORM
+from reissue.utility.analysing.anatomised_asked import AnatomisedAsked
+from reissue.utility.analysing.breakdown import By, Cells, Cuts, cuts_of
+from reissue.utility.analysing.condition_texts import read_conditions
+from reissue.utility.analysing.conditions import Condition, Conditions
+from reissue.utility.analysing.generalised_asked import GeneralisedAsked
+from reissue.utility.analysing.matched_rows import Matched, clusters
+from reissue.utility.analysing.public_files import PublicRelease, read_public
+from reissue.utility.analysing.questions import (
+    Figures,
+    Kind,
+    Question,
+    Target,
+    Term,
+    View,
+    every_value,
+    label_of,
+    mean_of,
+    values_asked,
+)
+from reissue.utility.analysing.sets_asked import SetsAsked
+from reissue.utility.analysing.what_it_rests_on import notes_on
+
+Where = Conditions | str | None
+TARGETS = ("table", "population")
+
+
+def analyse(
+    source: object, *, hierarchies: Mapping[str, Hierarchy] | None = None, frames: Library | None = None
+) -> Analysis:
+    """Read public releases to estimate from.
+
+    `source` is the folder `public` of a series, the folder of one release or one that `reissue export` wrote, a
+    Release, its tables by name, or a list of these. `hierarchies` gives, for columns generalised along one, the
+    hierarchy that was used. Answers come in the library of the tables, from files in polars; `frames` names another.
+    """
+    return Analysis(read_public(source), hierarchies or {}, frames)
+
+
+class Analysis:
+    """Public releases, ready to be asked."""
+
+    def __init__(
+        self, releases: Sequence[PublicRelease], hierarchies: Mapping[str, Hierarchy], frames: Library | None = None
+    ) -> None:
+        self._releases = list(releases)
+        self._hierarchies = hierarchies
+        self._frames = frames
+        matches: dict[tuple[int, ...], Matched] = {}
+        self._views = [_view(release, hierarchies, matches) for release in self._releases]
+
+    @property
+    def releases(self) -> tuple[int, ...]:
+        """The numbers of the releases."""
+        return tuple(release.number for release in self._releases)
+
+    @property
+    def sensitive(self) -> str:
+        """The sensitive column."""
+        return self._releases[0].sensitive
+
+    @property
+    def notes(self) -> list[str]:
+        """What the estimates rest on, in plain sentences."""
+        return notes_on(self._releases)
+
+    def only(self, *numbers: int) -> Analysis:
+        """The same of some releases alone."""
+        chosen = [self._release(number) for number in numbers]
+        return Analysis(chosen, self._hierarchies, self._frames)
+
+    def count(self, value: Condition = None, by: By = None, where: Where = None, *, of: Target = "table") -> Any:
+        """How many people satisfy the conditions; with a value, or several, how many of them have it."""
+        conditions = _conditions(where)
+        if value is None and self.sensitive in conditions:
+            value = conditions.pop(self.sensitive)
+        return self._answer(value, "count", cuts_of(by), conditions, of)
+
+    def share(self, value: Condition, by: By = None, where: Where = None, *, of: Target = "table") -> Any:
+        """Which share of the people who satisfy the conditions have a value, or one of several."""
+        return self._answer(value, "share", cuts_of(by), _conditions(where), of)
+
+    def mean(self, by: By = None, where: Where = None, *, of: Target = "table") -> Any:
+        """The mean of a sensitive column of numbers, of those who have one."""
+        return self._answer(None, "mean", cuts_of(by), _conditions(where), of)
+
+    def table(self, by: By = None, where: Where = None, *, shares: bool = False, of: Target = "table") -> Any:
+        """A cross-table: for each group and each value how many people have it, or which share."""
+        kind: Kind = "share" if shares else "count"
+        cuts, conditions, target, parts = cuts_of(by), _conditions(where), _checked(of), []
+        for view in self._views:
+            cells = view.cells(cuts, conditions)
+            parts += [
+                self._rows(view, cells, view.figures(question, cells, target), question.label)
+                for question in every_value(view.values, kind)
+            ]
+        return self._frame(parts)
+
+    def contrast(
+        self,
+        value: Condition = None,
+        *,
+        between: Mapping[str, tuple[Condition, Condition]] | None = None,
+        releases: tuple[int, int] | None = None,
+        by: By = None,
+        where: Where = None,
+        of: Target = "table",
+    ) -> Any:
+        """The difference of two shares (of means, without a value): the first group minus the second.
+
+        With `releases=(1, 5)` it is release 5 minus release 1, and people who are in both are taken into account.
+        """
+        if (between is None) == (releases is None):
+            raise ParameterError("A contrast is between two groups or between two releases: give one of the two.")
+        conditions, cuts, target = _conditions(where), cuts_of(by), _checked(of)
+        if releases is not None:
+            if len(releases) != 2 or releases[0] == releases[1]:
+                raise ParameterError("The 'releases' of a contrast must be two numbers.", hint="releases=(1, 5)")
+            first, second = (self._view_of(number) for number in releases)
+            _check_one_form([first, second])
+            label = f"release {releases[1]} - release {releases[0]}"
+            sides = [(second, conditions), (first, conditions)]
+            return self._frame([self._difference(value, sides, cuts, label, None, target)])
+        assert between is not None
+        _check_between(between, conditions)
+        label = f"{_named(between, 0)} - {_named(between, 1)}"
+        inside = [{**conditions, **{name: pair[at] for name, pair in between.items()}} for at in (0, 1)]
+        return self._frame(
+            [
+                self._difference(value, [(view, inside[0]), (view, inside[1])], cuts, label, view.number, target)
+                for view in self._views
+            ]
+        )
+
+    def trend(self, value: Condition = None, by: By = None, where: Where = None, *, of: Target = "table") -> Any:
+        """The share (the mean, without a value) in each release, and its slope: the change from release to release.
+
+        The slope is that of the line that fits best. It stands in rows of their own, without a release.
+        """
+        if len(self._views) < 2:
+            raise ParameterError("A trend needs several releases.", hint="give the folder 'public' of a series.")
+        _check_one_form(self._views)
+        cuts, conditions, target = cuts_of(by), _conditions(where), _checked(of)
+        parts, terms = [], dict[tuple[Any, ...], list[Term]]()
+        label = ""
+        for view in self._views:
+            cells, question = view.cells(cuts, conditions), _question(view, value, "share")
+            label = question.label
+            figures = view.figures(question, cells, target)
+            parts.append(self._rows(view, cells, figures, label).with_columns(term=pl.lit(question.kind)))
+            for at, group in enumerate(_groups(cells)):
+                terms.setdefault(group, []).append(Term(view, question, cells, at, 1.0))
+        slopes = []
+        for group, every in terms.items():
+            if len(every) < 2:
+                continue
+            weighed = _sloping(every)
+            found = weighed[0].view.combined(weighed, target)
+            people = sum(float(term.cells.people[term.group]) for term in every)
+            slopes.append(_row(cuts, group, {"value": label, "release": None, "people": people}, found))
+        if slopes:
+            parts.append(pl.concat(slopes).with_columns(term=pl.lit("slope")))
+        head = [*cuts, "value", "term"]
+        return self._frame([part.select(*head, pl.exclude(head)) for part in parts], several=True)
+
+    def scores(self, values: Sequence[Condition] | None = None, *, mean: bool = False) -> Any:
+        """The published columns, the release, and for each value a column of unbiased scores, for any regression.
+
+        A score is 1 on average for whoever has the value and 0 for whoever has not. Use it as the outcome, never as a
+        regressor. `mean` adds the score of the sensitive number itself, under the name of its column. With several
+        releases `cluster` numbers the people, as far as rows show them: errors are to be clustered by it.
+        """
+        views = [view for view in self._views if isinstance(view, SetsAsked)]
+        if len(views) < len(self._views):
+            raise Infeasible(
+                "Groups have no unbiased scores: whose value is whose is not published, and no draw is.",
+                hint="scores are for releases of the method Alternatives; use share, table or contrast.",
+            )
+        parts = [_scores_of(view, values, mean) for view in views]
+        if len(views) > 1:
+            number = clusters([view.words for view in views])
+            parts = [part.with_columns(cluster=pl.Series(own)) for part, own in zip(parts, number, strict=True)]
+        return to_library(pl.concat(parts, how="diagonal_relaxed"), self._library)
+
+    @property
+    def _library(self) -> Library:
+        found = [one.library for one in self._releases if one.library is not None]
+        return self._frames or (found[0] if found else "polars")
+
+    def _release(self, number: int) -> PublicRelease:
+        for release in self._releases:
+            if release.number == number:
+                return release
+        raise ParameterError(f"There is no release {number}.", hint=f"there are {', '.join(map(str, self.releases))}.")
+
+    def _view_of(self, number: int) -> View:
+        return self._views[self._releases.index(self._release(number))]
+
+    def _answer(self, value: Condition, kind: Kind, cuts: Cuts, where: Conditions, of: Target) -> Any:
+        target, parts = _checked(of), []
+        for view in self._views:
+            cells = view.cells(cuts, where)
+            if kind == "count" and value is None:
+                parts.append(self._rows(view, cells, view.people(cells), None))
+                continue
+            question = _question(view, value, kind)
+            parts.append(self._rows(view, cells, view.figures(question, cells, target), question.label))
+        return self._frame(parts)
+
+    def _rows(self, view: View, cells: Cells, figures: Figures, label: str | None) -> pl.DataFrame:
+        """The answer of one release."""
+        own = pl.DataFrame(
+            {
+                **({} if label is None else {"value": [label] * cells.count}),
+                "release": pl.Series([view.number] * cells.count, dtype=pl.Int64),
+                "people": figures.people,
+                "estimate": figures.estimate,
+                "error": figures.error,
+                "low": figures.low,
+                "high": figures.high,
+                "interval": [figures.interval] * cells.count,
+            }
+        )
+        return pl.concat([cells.labels, own], how="horizontal") if cells.labels.width else own
+
+    def _difference(
+        self,
+        value: Condition,
+        sides: Sequence[tuple[View, Conditions]],
+        cuts: Cuts,
+        label: str,
+        number: int | None,
+        target: Target,
+    ) -> pl.DataFrame:
+        """One side minus the other, in each group that both have."""
+        (view, inside), (other, without) = sides
+        cells, against = view.cells(cuts, inside), other.cells(cuts, without)
+        question, same = _question(view, value, "share"), _question(other, value, "share")
+        place = {group: at for at, group in enumerate(_groups(against))}
+        rows = []
+        for at, group in enumerate(_groups(cells)):
+            if group not in place:
+                continue
+            terms = [Term(view, question, cells, at, 1.0), Term(other, same, against, place[group], -1.0)]
+            people = float(cells.people[at] + against.people[place[group]])
+            head = {"contrast": label, "value": question.label, "release": number, "people": people}
+            rows.append(_row(cuts, group, head, view.combined(terms, target)))
+        if not rows:
+            raise ParameterError("There is nobody in one of the two groups.", hint="check the conditions.")
+        return pl.concat(rows)
+
+    def _frame(self, parts: Sequence[pl.DataFrame], *, several: bool = False) -> Any:
+        """The answers of all releases together, in the caller's library."""
+        frame = pl.concat(parts, how="vertical_relaxed")
+        if not several and (len(self._views) == 1 or frame["release"].null_count() == frame.height):
+            frame = frame.drop("release")
+        frame = frame.with_columns(pl.col(name).fill_nan(None) for name in ("estimate", "error", "low", "high"))
+        return to_library(frame, self._library)
+
+    def __repr__(self) -> str:
+        forms = " and ".join(sorted({release.form for release in self._releases}))
+        return f"Analysis({len(self._releases)} {forms}, sensitive '{self.sensitive}')"
+
+
+def _view(
+    release: PublicRelease, hierarchies: Mapping[str, Hierarchy], matches: dict[tuple[int, ...], Matched]
+) -> SetsAsked | GeneralisedAsked | AnatomisedAsked:
+    if release.form == FORM:
+        return SetsAsked(release, hierarchies, matches)
+    return (GeneralisedAsked if release.form == "generalised" else AnatomisedAsked)(release, hierarchies)
+
+
+def _conditions(where: Where) -> dict[str, Condition]:
+    if where is None:
+        return {}
+    return read_conditions(where) if isinstance(where, str) else dict(where)
+
+
+def _checked(of: str) -> Target:
+    if of not in TARGETS:
+        raise ParameterError(f"The 'of' parameter must be one of {listed(TARGETS)}. Got '{of}' instead.")
+    return of  # type: ignore[return-value]
+
+
+def _question(view: View, value: Condition, kind: Kind) -> Question:
+    """What is asked of a release; without a value the mean."""
+    return mean_of(view.values) if value is None else values_asked(view.values, value, kind)
+
+
+def _groups(cells: Cells) -> list[tuple[Any, ...]]:
+    return cells.labels.rows() if cells.labels.width else [()]
+
+
+def _row(cuts: Cuts, group: tuple[Any, ...], head: Mapping[str, Any], found: Any) -> pl.DataFrame:
+    figures = {name: getattr(found, name) for name in ("estimate", "error", "low", "high", "interval")}
+    return pl.DataFrame(
+        {**{name: [label] for name, label in zip(cuts, group, strict=True)}, **{n: [v] for n, v in head.items()},
+         **{name: [figure] for name, figure in figures.items()}},
+        schema_overrides={"release": pl.Int64, "people": pl.Float64},
+    )  # fmt: skip
+
+
+def _sloping(terms: Sequence[Term]) -> list[Term]:
+    """The terms of the slope of the line of least squares through the answers, by release."""
+    at = np.array([term.view.number for term in terms], dtype=np.float64)
+    factor: Floats = (at - at.mean()) / ((at - at.mean()) ** 2).sum()
+    return [
+        Term(term.view, term.question, term.cells, term.group, float(one))
+        for term, one in zip(terms, factor, strict=True)
+    ]
+
+
+def _check_one_form(views: Sequence[View]) -> None:
+    """Estimates of different kinds have errors of different kinds."""
+    if len({type(view) for view in views}) > 1:
+        raise Infeasible(
+            "The releases are published in different forms: their errors mean different things, and do not add up.",
+            hint="ask them one by one, with only(...).",
+        )
+
+
+def _check_between(between: Mapping[str, Any], where: Conditions) -> None:
+    if not between or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in between.values()):
+        raise ParameterError(
+            "The 'between' of a contrast must name two groups.", hint='between={"sex": ("female", "male")}'
+        )
+    if both := [name for name in between if name in where]:
+        raise ParameterError(f"{listed(both)} stands in `between` and in `where`.", hint="leave it out of `where`.")
+
+
+def _named(between: Mapping[str, tuple[Condition, Condition]], at: int) -> str:
+    return ", ".join(label_of(pair[at]) for pair in between.values())
+
+
+def _scores_of(view: SetsAsked, values: Sequence[Condition] | None, mean: bool) -> pl.DataFrame:
+    """The published columns of a release but its sets, with scores."""
+    questions = (
+        every_value(view.values, "share")
+        if values is None
+        else [values_asked(view.values, value, "share") for value in values]
+    )
+    asked = {question.label: question.counted for question in questions}
+    if mean:
+        asked[view.sensitive] = mean_of(view.values).counted
+    columns = [name for name in view.release.columns("table") if name not in (DESIGN, view.sensitive)]
+    taken = [name for name in asked if name in (*columns, "release", "cluster")]
+    found = view.scores(list(asked.values()))
+    names = [f"score of {name}" if name in taken else name for name in asked]
+    return view.release.table("table", columns).with_columns(
+        pl.lit(view.number, dtype=pl.Int64).alias("release"),
+        *(pl.Series(name, found[:, at]) for at, name in enumerate(names)),
+    )

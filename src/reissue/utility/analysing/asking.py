@@ -1,0 +1,66 @@
+"""The rows of a release, whatever stands for their values: which of them are asked about, and how many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from reissue.errors import ParameterError, listed
+from reissue.model.hierarchy import Hierarchy
+from reissue.utility.analysing.breakdown import Cells, Cuts, breakdown
+from reissue.utility.analysing.conditions import Conditions, check_columns, shares
+from reissue.utility.analysing.public_files import PublicRelease
+from reissue.utility.analysing.questions import Figures
+
+
+class PublicRows:
+    """One release, asked about quasi-identifiers alone."""
+
+    certain = True
+    """Whether each row stands for a person: nobody is made up."""
+
+    def __init__(self, release: PublicRelease, hierarchies: Mapping[str, Hierarchy]) -> None:
+        self.release = release
+        self.number = release.number
+        self.sensitive = release.sensitive
+        self.published = release.published(hierarchies)
+
+    def cells(self, cuts: Cuts, where: Conditions) -> Cells:
+        """The groups of the rows that satisfy conditions."""
+        names = list(dict.fromkeys([*where, *cuts]))
+        known = [*self.published.columns, self.sensitive]
+        check_columns(names, known)
+        if self.sensitive in names:
+            raise ParameterError(
+                f"'{self.sensitive}' is what is estimated: it can neither select people nor group them.",
+                hint="name its values in `value`, or use table() for all of them.",
+            )
+        lacking = [
+            name
+            for name in names
+            if self.release.kinds.get(name) == "hierarchy"
+            and name not in self.published.hierarchies
+            and self.release.has_regions
+        ]
+        if lacking:
+            raise ParameterError(
+                f"{listed(lacking)} was generalised along a hierarchy, which is needed to count.",
+                hint="pass hierarchies={...}; series.policy.schema.quasi holds it for those who may see it.",
+            )
+        if not names:
+            return breakdown(
+                self.release.table(self.release.main, []), {}, np.ones(self.release.height), self.published
+            )
+        table = self.release.table(self.release.main, self.published.needed(names))
+        return breakdown(table, cuts, shares(table, where, self.published), self.published)
+
+    def people(self, cells: Cells) -> Figures:
+        """How many people each group has: counted, but for regions that are only in part in it."""
+        people = cells.people
+        error = np.sqrt(cells.total(cells.weight * (1 - cells.weight)))
+        if not self.certain:
+            nothing = np.full(cells.count, np.nan)
+            return Figures(people, people, error, nothing, nothing, "none")
+        low, high = cells.total((cells.weight == 1).astype(np.float64)), cells.total(np.ones(cells.rows.size))
+        return Figures(people, people, error, low, high, "certain")

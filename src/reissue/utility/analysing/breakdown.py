@@ -1,0 +1,176 @@
+"""Groups to report on: by the labels of columns, by their numbers, or by bins; rows of a region are in several in part.
+
+    by="sex"    by=["sex", "region"]    by={"age": [40, 60, 80], "sex": None}
+
+The cuts 40, 60, 80 make the bins below 40, 40 to 59, 60 to 79, 80 and above.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from reissue.arrays.types import Floats, Ints
+from reissue.errors import ParameterError
+from reissue.utility.analysing.conditions import QuasiColumns, Range, is_number, leaves_of, share_of
+
+By = str | Sequence[str] | Mapping[str, Sequence[Any] | None] | None
+Cuts = Mapping[str, Sequence[Any] | None]
+
+
+def cuts_of(by: By) -> dict[str, Sequence[Any] | None]:
+    """The columns to group by, with their cuts where they have any."""
+    if by is None:
+        return {}
+    if isinstance(by, str):
+        return {by: None}
+    if not isinstance(by, Mapping):
+        return dict.fromkeys(by)
+    for name, cuts in by.items():
+        if cuts is not None and (isinstance(cuts, str) or not len(cuts) or sorted(set(cuts)) != list(cuts)):
+            raise ParameterError(f"The cuts of '{name}' must be a list of numbers or dates, ascending.")
+    return dict(by)
+
+
+def sums_by(places: Ints, figures: Floats, count: int) -> Floats:
+    """The sum of figures at each of so many places."""
+    return np.bincount(places, figures, minlength=count).astype(np.float64, copy=False)
+
+
+@dataclass(frozen=True, repr=False)
+class Cells:
+    """Which rows are in which groups, and by how much."""
+
+    rows: Ints
+    """Positions of rows; a row of a region is there once for each group that it may be in."""
+    group: Ints
+    weight: Floats
+    """1 where the row is in the group for certain."""
+    labels: pl.DataFrame
+    """A row for each group: the columns it is by."""
+    count: int
+    """How many groups there are."""
+
+    def total(self, figures: Floats) -> Floats:
+        """The sum for each group."""
+        return sums_by(self.group, figures, self.count)
+
+    @property
+    def people(self) -> Floats:
+        """How many people each group has, or is expected to have."""
+        return self.total(self.weight)
+
+    @property
+    def whole(self) -> bool:
+        """Whether every row is in its group for certain."""
+        return bool((self.weight == 1).all())
+
+
+def breakdown(table: pl.DataFrame, cuts: Cuts, weights: Floats, published: QuasiColumns) -> Cells:
+    """The groups of the rows that count, by weight."""
+    rows = np.flatnonzero(weights > 0)
+    weight, group = weights[rows], np.zeros(rows.size, dtype=np.int64)
+    parts: list[pl.Series] = []
+    for name, edges in cuts.items():
+        if published.is_exact(table, name):
+            codes, labels = _codes(table[name], edges)
+            code = codes[rows]
+        else:
+            spread = _spread(table, name, edges, published)
+            share = spread.shares[spread.region[rows]]
+            entry, code = np.nonzero(share > 0)
+            rows, group = rows[entry], group[entry]
+            weight, labels = weight[entry] * share[entry, code], spread.labels
+        group = group * labels.len() + code
+        parts.append(labels)
+    if not parts:
+        return Cells(rows, group, weight, pl.DataFrame(), 1)
+    used, group = np.unique(group, return_inverse=True)
+    columns, rest = [], used
+    for labels in reversed(parts):
+        columns.append(labels.gather(pl.Series(rest % labels.len(), dtype=pl.UInt32)))
+        rest = rest // labels.len()
+    return Cells(rows, group.astype(np.int64), weight, pl.DataFrame(columns[::-1]), used.size)
+
+
+def _codes(column: pl.Series, edges: Sequence[Any] | None) -> tuple[Ints, pl.Series]:
+    """For each row its place among the labels of groups."""
+    if edges is None:
+        own = column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
+        labels = own.unique().sort().alias(column.name)
+        place = pl.DataFrame({"label": labels}).with_row_index("at")
+        joined = (
+            own.alias("label").to_frame().join(place, on="label", how="left", nulls_equal=True, maintain_order="left")
+        )
+        return joined["at"].to_numpy().astype(np.int64), labels
+    _check_ordered(column.name, column.dtype)
+    places = pl.Series(list(edges)).search_sorted(column.drop_nulls().cast(pl.Series(list(edges)).dtype), side="right")
+    codes = np.full(column.len(), len(edges) + 1, dtype=np.int64)
+    codes[column.is_not_null().to_numpy()] = places.to_numpy()
+    return codes, pl.Series(column.name, [*(label for label, _ in bins(edges, column.dtype)), None], dtype=pl.String)
+
+
+def _check_ordered(name: str, dtype: pl.DataType) -> None:
+    if not is_number(dtype):
+        raise ParameterError(f"'{name}' is a column of labels, which cannot be cut into bins.")
+
+
+@dataclass(frozen=True, repr=False)
+class _Spread:
+    """Regions that may be in several groups."""
+
+    region: Ints
+    """For each row of the table its region."""
+    shares: Floats
+    """For each region the share in each group."""
+    labels: pl.Series
+
+
+def _spread(table: pl.DataFrame, name: str, edges: Sequence[Any] | None, published: QuasiColumns) -> _Spread:
+    own = table.select(published.needed([name]))
+    distinct = own.unique(maintain_order=True)
+    numbered = own.join(
+        distinct.with_row_index("region"), on=own.columns, how="left", nulls_equal=True, maintain_order="left"
+    )
+    region = numbered["region"].to_numpy().astype(np.int64)
+    groups: list[tuple[str, Any]]
+    if name in published.intervals:
+        if edges is None:
+            raise ParameterError(
+                f"'{name}' is published as intervals: say where they are to be cut.",
+                hint=f"by={{'{name}': [20, 40, 60]}}, on the command line --by {name}:20,40,60.",
+            )
+        groups = list(bins(edges, distinct[f"{name}_low"].dtype))
+    else:
+        if edges is not None:
+            _check_ordered(name, distinct[name].dtype)
+        covers = leaves_of(distinct[name].cast(pl.String), published.hierarchies.get(name))
+        groups = [(leaf, leaf) for leaf in sorted({leaf for leaves in covers.values() for leaf in leaves})]
+    shares = distinct.select(
+        share_of(distinct, name, condition, published).alias(str(at)) for at, (_, condition) in enumerate(groups)
+    )
+    return _Spread(region, shares.to_numpy(), pl.Series(name, [label for label, _ in groups], dtype=pl.String))
+
+
+def bins(edges: Sequence[Any], dtype: pl.DataType) -> list[tuple[str, Range]]:
+    """The bins that cuts make, with their names."""
+
+    def last(edge: Any) -> str:
+        if dtype.is_integer() and float(edge).is_integer():
+            return f"{int(edge) - 1}"
+        if dtype == pl.Date:
+            return f"{edge - datetime.timedelta(1)}"
+        return f"below {edge}"
+
+    between = [(f"{first} to {last(end)}", Range(first, end, below=True)) for first, end in pairwise(edges)]
+    return [
+        (f"below {edges[0]}", Range(last=edges[0], below=True)),
+        *between,
+        (f"{edges[-1]} and above", Range(first=edges[-1])),
+    ]

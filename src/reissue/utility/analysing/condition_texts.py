@@ -1,0 +1,113 @@
+"""Conditions as a text: `age >= 60 and sex = female and zip in (10, 12)`.
+
+Parts are joined by `and`. A part is a column, one of `=  !=  <  <=  >  >=  in`, and a value, or for `in` values in
+brackets. Values and columns with an `and`, a comma or a bracket in them stand in quotes.
+"""
+
+from __future__ import annotations
+
+import re
+
+from reissue.errors import ParameterError
+from reissue.utility.analysing.conditions import Condition, Excluded, Range
+
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<quoted>"[^"]*"|'[^']*')|(?P<sign><=|>=|!=|==|=|<|>|\(|\)|,)|(?P<word>[^\s"'<>=!(),]+))"""
+)
+_COMPARING = ("<", "<=", ">", ">=")
+
+
+def read_conditions(text: str) -> dict[str, Condition]:
+    """The conditions that a text says, by column."""
+    found: dict[str, Condition] = {}
+    for part in _parts(_tokens(text)):
+        name, condition = _condition(part)
+        before = found.get(name)
+        if isinstance(before, Range) and isinstance(condition, Range):
+            condition = before.within(condition)
+        elif before is not None:
+            raise _unreadable(f"'{name}' stands in two conditions that cannot be joined")
+        found[name] = condition
+    return found
+
+
+def _tokens(text: str) -> list[tuple[str, str]]:
+    """Kinds and texts: `word`, `quoted` (without its quotes), `sign`."""
+    found, at = [], 0
+    stripped = text.rstrip()
+    while at < len(stripped):
+        token = _TOKEN.match(stripped, at)
+        if token is None:
+            raise _unreadable("it has a quote that is not closed, or a sign that means nothing here")
+        kind = str(token.lastgroup)
+        written = token[kind]
+        found.append((kind, written[1:-1] if kind == "quoted" else written))
+        at = token.end()
+    return found
+
+
+def _parts(tokens: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    parts: list[list[tuple[str, str]]] = [[]]
+    for kind, written in tokens:
+        if kind == "word" and written.lower() == "and":
+            parts.append([])
+        elif kind == "word" and written.lower() == "or":
+            raise _unreadable("it has an 'or'; write 'column in (a, b)', or ask twice")
+        else:
+            parts[-1].append((kind, written))
+    return parts
+
+
+def _condition(part: list[tuple[str, str]]) -> tuple[str, Condition]:
+    signs = [
+        at
+        for at, (kind, written) in enumerate(part)
+        if (kind == "sign" and written not in ("(", ")", ",")) or (kind == "word" and written.lower() == "in")
+    ]
+    if not signs or signs[0] in (0, len(part) - 1):
+        raise _unreadable("a part of it is not a column, a comparison and a value")
+    name = _joined(part[: signs[0]])
+    sign, rest = part[signs[0]][1].lower(), part[signs[0] + 1 :]
+    if sign == "in":
+        return name, _listed(rest)
+    value = _joined(rest)
+    if sign not in _COMPARING:
+        return name, Excluded((value,)) if sign == "!=" else value
+    end = _number(value)
+    if sign.startswith(">"):
+        return name, Range(first=end, above=sign == ">")
+    return name, Range(last=end, below=sign == "<")
+
+
+def _number(text: str) -> float | str:
+    """A number to compare with; dates stay texts, whose order is that of dates."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _listed(tokens: list[tuple[str, str]]) -> list[str]:
+    if tokens[0] != ("sign", "(") or tokens[-1] != ("sign", ")"):
+        raise _unreadable("after 'in' come values in brackets, with commas between them")
+    values: list[list[tuple[str, str]]] = [[]]
+    for token in tokens[1:-1]:
+        if token == ("sign", ","):
+            values.append([])
+        else:
+            values[-1].append(token)
+    return [_joined(value) for value in values]
+
+
+def _joined(tokens: list[tuple[str, str]]) -> str:
+    """Words that belong together, as in `heart failure`."""
+    if not tokens or any(kind == "sign" for kind, _ in tokens):
+        raise _unreadable("a part of it is not a column, a comparison and a value")
+    return " ".join(written for _, written in tokens)
+
+
+def _unreadable(why: str) -> ParameterError:
+    return ParameterError(
+        f"The conditions cannot be read: {why}.",
+        hint='write them as: age >= 60 and sex = female and region in (north, "north-east").',
+    )

@@ -1,0 +1,240 @@
+"""Conditions: which rows of a public table satisfy them, or which share of a row's region does.
+
+A condition is a label, a collection of labels, or, for a column of numbers or dates, a number or a pair of first and
+last. `Range` and `Excluded` are what only a text can say (`condition_texts.py`). Within a group, people are taken to be
+spread evenly over the published region: over the whole numbers (or days) of an interval, along an interval of decimals,
+over the labels of a set, over the leaves of a hierarchy's label.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from reissue.arrays.types import Floats
+from reissue.errors import ParameterError, count_of, listed
+from reissue.model.hierarchy import Hierarchy
+from reissue.tables.recode import set_labels
+
+Condition = object
+Conditions = Mapping[str, Condition]
+
+
+@dataclass(frozen=True)
+class Range:
+    """From the first to the last; None where there is no end, and an end may itself be left out."""
+
+    first: Any = None
+    last: Any = None
+    above: bool = False
+    """Whether the first is itself left out."""
+    below: bool = False
+    """Whether the last is itself left out."""
+
+    def within(self, other: Range) -> Range:
+        """What both admit."""
+        begins = [(one.first, one.above) for one in (self, other) if one.first is not None]
+        ends = [(one.last, not one.below) for one in (self, other) if one.last is not None]
+        first, above = max(begins, default=(None, False))
+        last, with_last = min(ends, default=(None, True))
+        return Range(first, last, above, not with_last)
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """All labels but these."""
+
+    labels: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class QuasiColumns:
+    """How the quasi-identifiers of a public table are written."""
+
+    columns: tuple[str, ...]
+    """As the private table named them: `age`, not `age_low`."""
+    intervals: frozenset[str]
+    """Those published as a lowest and a highest number."""
+    exact: frozenset[str]
+    """Those published as they are: a condition admits a row or does not."""
+    hierarchies: Mapping[str, Hierarchy]
+
+    def needed(self, names: Iterable[str]) -> list[str]:
+        """The columns of the table that these are written in."""
+        return [
+            column
+            for name in names
+            for column in ((f"{name}_low", f"{name}_high") if name in self.intervals else (name,))
+        ]
+
+    def is_exact(self, table: pl.DataFrame, name: str) -> bool:
+        """Whether every row has one value of this column."""
+        return name not in self.intervals and (name in self.exact or is_number(table[name].dtype))
+
+
+def check_columns(names: Iterable[str], known: Collection[str]) -> None:
+    """Refuse columns that are not published."""
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ParameterError(f"There is no published column {listed(unknown)}. There are {listed(sorted(known), 40)}.")
+
+
+def interval_columns(columns: Collection[str]) -> frozenset[str]:
+    """The columns that are published as a lowest and a highest number."""
+    endings = {name.removesuffix("_low") for name in columns if name.endswith("_low")}
+    return frozenset(name for name in endings if f"{name}_high" in columns)
+
+
+def shares(table: pl.DataFrame, where: Conditions, published: QuasiColumns) -> Floats:
+    """For each row the share of its region that all conditions admit; of exact columns all or nothing."""
+    share = pl.repeat(1.0, pl.len())
+    for name, condition in where.items():
+        share = share * share_of(table, name, condition, published)
+    return table.select(share.alias("share")).to_series().to_numpy()
+
+
+def share_of(table: pl.DataFrame, name: str, condition: Condition, published: QuasiColumns) -> pl.Expr:
+    """For each row the share of its region that one condition admits."""
+    if name in published.intervals:
+        return _interval_share(table, name, condition)
+    if published.is_exact(table, name):
+        return pl.lit(matches(table[name], condition).cast(pl.Float64))
+    return _label_share(table[name], condition, published.hierarchies.get(name))
+
+
+def is_number(dtype: pl.DataType) -> bool:
+    """Whether a column has numbers or times, which have an order that conditions can use."""
+    return dtype.is_numeric() or dtype.is_temporal()
+
+
+def matches(column: pl.Series, condition: Condition) -> pl.Series:
+    """Which exact values satisfy a condition; nobody without a value does."""
+    if is_number(column.dtype):
+        if isinstance(condition, Collection) and not isinstance(condition, str | tuple):
+            either = column.is_null() & False
+            for one in condition:
+                either |= matches(column, one)
+            return either
+        asked = bounds(condition, column.dtype)
+        fits = column.is_not_null()
+        if asked.first is not None:
+            fits &= column > asked.first if asked.above else column >= asked.first
+        if asked.last is not None:
+            fits &= column < asked.last if asked.below else column <= asked.last
+        return fits.fill_null(False)
+    text = column.cast(pl.String)
+    if isinstance(condition, Range):
+        raise ParameterError(f"'{column.name}' is a column of labels: they have no order to compare by.")
+    wanted = labels_of(condition)
+    check_labels(column.name, wanted, text.unique().drop_nulls())
+    inside = text.is_in(wanted)
+    return (~inside if isinstance(condition, Excluded) else inside).fill_null(False)
+
+
+def bounds(condition: Condition, dtype: pl.DataType) -> Range:
+    """What a condition on a column of numbers or times admits."""
+    if isinstance(condition, Range):
+        return Range(_read(condition.first, dtype), _read(condition.last, dtype), condition.above, condition.below)
+    if isinstance(condition, tuple) and len(condition) == 2 and not any(isinstance(end, str) for end in condition):
+        return Range(*condition)
+    if isinstance(condition, int | float | datetime.date):
+        return Range(condition, condition)
+    if isinstance(condition, str):
+        one = _read(condition, dtype)
+        return Range(one, one)
+    raise _no_number()
+
+
+def _read(end: Any, dtype: pl.DataType) -> Any:
+    """An end that may be written as text, as the column has it."""
+    if not isinstance(end, str):
+        return end
+    try:
+        if dtype == pl.Date:
+            return datetime.date.fromisoformat(end)
+        if dtype.is_temporal():
+            return datetime.datetime.fromisoformat(end)
+        number = float(end)
+    except ValueError:
+        raise _no_number() from None
+    if math.isnan(number):
+        raise _no_number()
+    return number
+
+
+def _no_number() -> ParameterError:
+    return ParameterError("A condition on a numeric column is a number or date, or a pair of the first and the last.")
+
+
+def labels_of(condition: Condition) -> list[str]:
+    """The labels a condition names, as text: yes and no are written as they are published."""
+    if isinstance(condition, Excluded):
+        return list(condition.labels)
+    given = condition if isinstance(condition, Collection) and not isinstance(condition, str) else [condition]
+    return [str(label).lower() if isinstance(label, bool) else str(label) for label in given]
+
+
+def check_labels(name: str, wanted: Collection[str], published: Iterable[str]) -> None:
+    """Refuse labels that stand nowhere."""
+    unknown = set(wanted).difference(published)
+    if unknown:
+        # A zero would be wrong if the label is misspelt, or hidden behind one of a hierarchy.
+        raise ParameterError(
+            f"{count_of(len(unknown), 'label')} asked for in '{name}' stand nowhere in it.",
+            hint="check the spelling; if the column was generalised along a hierarchy, pass it in hierarchies={...}.",
+        )
+
+
+def _interval_share(table: pl.DataFrame, name: str, condition: Condition) -> pl.Expr:
+    """The share of each interval that the condition admits; people without a value satisfy no condition."""
+    dtype = table[f"{name}_low"].dtype
+    asked = bounds(condition, dtype)
+    first, last = (_physical(end, dtype) for end in (asked.first, asked.last))
+    low = pl.col(f"{name}_low").to_physical().cast(pl.Float64)
+    high = pl.col(f"{name}_high").to_physical().cast(pl.Float64)
+    begin = -math.inf if first is None else first
+    end = math.inf if last is None else last
+    if not dtype.is_float():
+        # Whole numbers: count those inside.
+        begin = math.floor(begin) + 1 if asked.above else begin
+        end = math.ceil(end) - 1 if asked.below else end
+        inside = pl.min_horizontal(high, pl.lit(float(end)).floor()) - pl.max_horizontal(
+            low, pl.lit(float(begin)).ceil()
+        )
+        return ((inside + 1.0).clip(lower_bound=0.0) / (high - low + 1.0)).fill_null(0.0)
+    inside = pl.min_horizontal(high, pl.lit(float(end))) - pl.max_horizontal(low, pl.lit(float(begin)))
+    point = ((low > begin if asked.above else low >= begin) & (low < end if asked.below else low <= end)).cast(
+        pl.Float64
+    )
+    share = pl.when(high > low).then(inside.clip(lower_bound=0.0) / (high - low)).otherwise(point)
+    return share.fill_null(0.0)
+
+
+def _physical(end: Any, dtype: pl.DataType) -> float | None:
+    if end is None:
+        return None
+    return float(pl.Series([end]).cast(dtype).to_physical()[0]) if dtype.is_temporal() else float(end)
+
+
+def _label_share(column: pl.Series, condition: Condition, hierarchy: Hierarchy | None) -> pl.Expr:
+    """The share of each published label or set that the condition admits."""
+    if isinstance(condition, Range):
+        raise ParameterError(f"'{column.name}' is a column of labels: they have no order to compare by.")
+    text, wanted = column.cast(pl.String), labels_of(condition)
+    covers = leaves_of(text, hierarchy)
+    every = {leaf for leaves in covers.values() for leaf in leaves}
+    check_labels(column.name, wanted, every)
+    admitted = every.difference(wanted) if isinstance(condition, Excluded) else set(wanted)
+    share = {label: len(admitted.intersection(leaves)) / len(leaves) for label, leaves in covers.items()}
+    return pl.lit(text.replace_strict(share, default=0.0, return_dtype=pl.Float64))
+
+
+def leaves_of(text: pl.Series, hierarchy: Hierarchy | None) -> dict[str, Collection[str]]:
+    """For each published label or set what it stands for."""
+    published = text.unique().drop_nulls().to_list()
+    return {label: set_labels(label) if hierarchy is None else hierarchy.covers(label) for label in published}

@@ -1,0 +1,214 @@
+"""Releases of sets, asked by scores: right on average whoever has which value, with errors that follow from the design.
+
+Rows of regions count by the share w of their region; that they are there with probability w adds w (1 - w) f^2 to the
+variance of a sum. `scored_rows.py` has the rest of it, `score_intervals.py` the intervals of shares and counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from reissue.arrays.types import Floats, Ints, Words
+from reissue.errors import Infeasible
+from reissue.model.hierarchy import Hierarchy
+from reissue.model.sets import SetDesigns, SetLists
+from reissue.tables.recode_sets import DESIGN
+from reissue.tables.set_texts import with_lists
+from reissue.tables.set_views import read_designs, read_lists, slots_of
+from reissue.utility.analysing.asking import PublicRows
+from reissue.utility.analysing.breakdown import Cells
+from reissue.utility.analysing.matched_rows import Matched, row_words
+from reissue.utility.analysing.public_files import PublicRelease
+from reissue.utility.analysing.questions import Combined, Figures, Question, Target, Term, Z
+from reissue.utility.analysing.score_intervals import share_interval
+from reissue.utility.analysing.scored_rows import RowFactors, Scored
+from reissue.utility.row_scores import ListScores, why_not_by_design
+
+SAMPLE = 10_000
+"""So many rows say how squared scores depend on who has the value."""
+
+
+class SetsAsked(PublicRows):
+    """One release of sets."""
+
+    def __init__(
+        self, release: PublicRelease, hierarchies: Mapping[str, Hierarchy], matches: dict[tuple[int, ...], Matched]
+    ) -> None:
+        """`matches` is shared by the releases of a series: which rows of some of them are the same people."""
+        super().__init__(release, hierarchies)
+        self._matches = matches
+        self._last: tuple[bytes, Scored, Floats] | None = None
+
+    @cached_property
+    def designs(self) -> SetDesigns:
+        """How its sets were drawn."""
+        frames = {name: self.release.table(name) for name in ("design", "combinations") if self.release.has(name)}
+        if "combinations" in frames:
+            joint = frames["combinations"]
+            frames["combinations"] = joint.with_columns(with_lists(joint["combination"], self._dtype))
+        record = {**self.release.design, "slots": self._slots()}
+        return read_designs(frames, record, self.sensitive)
+
+    @cached_property
+    def _dtype(self) -> pl.DataType:
+        """The type of values: CSV files have lists as text."""
+        dtype = self.release.table("design")[self.sensitive].dtype
+        return pl.String() if isinstance(dtype, pl.Enum | pl.Categorical) else dtype
+
+    def _slots(self) -> int:
+        """How many slots a set has: those of the values of any one, where no record says it."""
+        if "slots" in self.release.design:
+            return int(self.release.design["slots"])
+        table, design = self._lists, self.release.table("design")
+        if DESIGN in table.columns:
+            design = design.filter(pl.col(DESIGN) == table[DESIGN][0])
+        slots = dict(zip(design[self.sensitive].to_list(), design["slots"].to_list(), strict=True))
+        return sum(slots[value] for value in table[self.sensitive][0].to_list())
+
+    @property
+    def _lists(self) -> pl.DataFrame:
+        several = [DESIGN] if DESIGN in self.release.columns("table") else []
+        table = self.release.table("table", [*several, self.sensitive])
+        return table.with_columns(with_lists(table[self.sensitive], self._dtype))
+
+    @cached_property
+    def sets(self) -> SetLists:
+        """The sets of all rows."""
+        if why := why_not_by_design(self.number, self.release.design):
+            raise Infeasible(
+                f"Counts of values cannot be estimated from release {self.number} alone: {why}, so that the design "
+                "does not say how probable they are.",
+                hint="take the first release, whose sets are all drawn by the design; or count quasi-identifiers "
+                "alone.",
+            )
+        return read_lists(self._lists, self.designs, self.sensitive)
+
+    @property
+    def values(self) -> pl.Series:
+        """The values that sets are made of."""
+        return pl.Series(self.sensitive, list(self.designs.labels))
+
+    @cached_property
+    def _scores(self) -> ListScores:
+        return ListScores(self.sets, self.designs)
+
+    def scores(self, questions: Sequence[Floats]) -> Floats:
+        """For each row its score for each question."""
+        return self._scores.all_of(self._scores.weights(np.stack(questions, axis=1)))
+
+    def scored(self, question: Question) -> Scored:
+        """The scores of all rows for a question."""
+        return self._of(question)[0]
+
+    def _of(self, question: Question) -> tuple[Scored, Floats]:
+        name = question.counted.tobytes() + (b"" if question.known is None else question.known.tobytes())
+        if self._last is not None and self._last[0] == name:
+            return self._last[1:]
+        if question.is_indicator:
+            first = self.scores([question.counted])[:, 0]
+            scored = Scored(first, first, None)
+            slope = self._slope(question, first)
+        else:
+            known = [] if question.known is None else [question.known]
+            found = self.scores([question.counted, question.counted**2, *known])
+            scored = Scored(found[:, 0], found[:, 1], found[:, 2] if known else None)
+            slope = np.zeros(len(self.designs.designs))
+        self._last = (name, scored, slope)
+        return scored, slope
+
+    def _slope(self, question: Question, score: Floats) -> Floats:
+        """For each design by how much E[y^2] differs between those who have the value and those who have not.
+
+        P(S | u) is proportional to P(S) slots(u) for the u of a set, so that the mean of y^2 over sets, weighed by the
+        slots of what is asked for, is E[y^2 | has it]; over all sets E[y^2] = z' P z, exactly.
+        """
+        step = max(1, score.size // SAMPLE)
+        rows = np.arange(0, score.size, step)
+        design = self.sets.design[rows]
+        holding = self._slots_asked(question, rows)
+        count = len(self.designs.designs)
+        weighed = np.bincount(design, holding * score[rows] ** 2, minlength=count)
+        total = np.bincount(design, holding, minlength=count)
+        has = np.divide(weighed, total, out=np.ones(count), where=total > 0)
+        return has - self._scores.others_square(question.counted, has)
+
+    def _slots_asked(self, question: Question, rows: Ints) -> Floats:
+        """How many slots of the sets of some rows what is asked for takes."""
+        lists = self.sets
+        lengths = lists.lengths[rows]
+        ends = np.cumsum(lengths)
+        within = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
+        codes = lists.codes[np.repeat(lists.starts[rows], lengths) + within]
+        slots = 1 if self.designs.linked else slots_of(self.designs)[np.repeat(lists.design[rows], lengths), codes]
+        return np.add.reduceat(question.counted[codes] * slots, ends - lengths)
+
+    def figures(self, question: Question, cells: Cells, target: Target) -> Figures:
+        """Estimates of each group by scores, with 95 % intervals."""
+        every, slope = self._of(question)
+        scored, w, people = every.at(cells.rows), cells.weight, cells.people
+        known = people if scored.known is None else cells.total(w * scored.known)
+        total = cells.total(w * scored.first)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = total / known
+            if not question.is_indicator:
+                at = ratio[cells.group]
+                own = scored.own(at)
+                square = scored.residual(at) ** 2 - (own if target == "table" else 0.0)
+                variance = cells.total(w**2 * square + w * (1 - w) * own)
+                error = np.sqrt(np.maximum(variance, 0.0)) / np.abs(known)
+                return Figures(people, ratio, error, ratio - Z * error, ratio + Z * error, "95 %")
+            own = scored.own(ratio[cells.group] if question.kind == "share" else 0.0)
+            weighed = cells.total(w**2)
+            independent = people**2 / weighed
+            spreading = np.maximum(cells.total(w * (1 - w) * own), 0.0) / people**2
+            second = cells.total(w**2 * scored.first**2) / weighed + independent * spreading
+            moving = cells.total(w**2 * slope[self.sets.design[cells.rows]]) / weighed
+            error, low, high = share_interval(ratio, second, moving, independent, target)
+        if question.kind == "share":
+            return Figures(people, ratio, error, low, high, "95 %")
+        return Figures(people, total, error * people, low * people, high * people, "95 %")
+
+    def combined(self, terms: Sequence[Term], target: Target) -> Combined:
+        """A weighed sum, also over releases: people who are in several count once."""
+        views: dict[int, SetsAsked] = {}
+        factors: dict[int, RowFactors] = {}
+        estimate = spreading = 0.0
+        for term in terms:
+            view = term.view
+            assert isinstance(view, SetsAsked)
+            views[view.number] = view
+            inside = term.cells.group == term.group
+            rows, w = term.cells.rows[inside], term.cells.weight[inside]
+            scored = view.scored(term.question).at(rows)
+            known = float(w.sum() if scored.known is None else w @ scored.known)
+            ratio = float(w @ scored.first) / known if known else float("nan")
+            counting = term.question.kind == "count"
+            factor = term.factor if counting else term.factor / known if known else float("nan")
+            estimate += factor * float(w @ scored.first)
+            factors.setdefault(view.number, RowFactors.none(view.release.height)).add(rows, factor * w, ratio)
+            spreading += factor**2 * float((w * (1 - w)) @ scored.own(0.0 if counting else ratio))
+        questions = {term.view.number: term.question for term in terms}
+        scores = [view.scored(questions[number]) for number, view in views.items()]
+        parts = [factors[number] for number in views]
+        if len(views) == 1:
+            variance = float(scores[0].products(parts[0], parts[0], target).sum())
+        else:
+            variance = self._matched(views).variance(scores, parts, target)
+        error = float(np.sqrt(max(variance + spreading, 0.0)))
+        return Combined(estimate, error, estimate - Z * error, estimate + Z * error, "95 %")
+
+    def _matched(self, views: Mapping[int, SetsAsked]) -> Matched:
+        numbers = tuple(views)
+        if numbers not in self._matches:
+            self._matches[numbers] = Matched([view.words for view in views.values()])
+        return self._matches[numbers]
+
+    @cached_property
+    def words(self) -> Words:
+        """For each row a word that is the same for rows that may be the same person's."""
+        others = [name for name in self.release.columns("table") if name not in (DESIGN, self.sensitive)]
+        return row_words(self.release.table("table", others), self.sets, self.designs)

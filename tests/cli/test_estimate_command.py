@@ -1,0 +1,96 @@
+"""`reissue estimate`: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from command_line import Run
+
+import reissue as ri
+
+SHARES = {"flu": 0.2, "asthma": 0.2, "heart failure": 0.2, "gout": 0.2, "ulcer": 0.2}
+
+
+@pytest.fixture
+def clinic(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(7)
+    table = pl.DataFrame(
+        {
+            "patient": range(300),
+            "age": rng.integers(20, 80, 300),
+            "sex": rng.choice(["female", "male"], 300),
+            "illness": rng.choice(list(SHARES), 300),
+        }
+    )
+    schema = ri.Schema(
+        person="patient", quasi={"age": ri.Numeric(), "sex": ri.Categorical()}, sensitive={"illness": ri.Categorical()}
+    )
+    with ri.open(tmp_path / "clinic", ri.Policy(schema, ri.Alternatives(m=3, reference=SHARES))) as series:
+        series.publish(table)
+        series.publish(table.head(280))
+    return tmp_path / "clinic" / "public"
+
+
+def test_the_answers_are_those_of_the_library(run: Run, clinic: Path) -> None:
+    an = ri.analyse(clinic)
+    where = "age >= 60"
+    for arguments, wanted in (
+        (("--value", "heart failure", "--by", "sex", "--where", where), an.share("heart failure", "sex", where)),
+        (("--count", "--value", "flu", "--by", "age:40,60"), an.count("flu", {"age": [40, 60]})),
+        (("--by", "sex"), an.count(by="sex")),
+        (("--table",), an.table()),
+        (("--value", "flu", "--trend"), an.trend("flu")),
+        (
+            ("--value", "flu", "--contrast", "sex=female:male", "--release", "2"),
+            an.only(2).contrast("flu", between={"sex": ("female", "male")}),
+        ),
+        (("--value", "flu", "--contrast", "release=1:2"), an.contrast("flu", releases=(1, 2))),
+        (("--value", "flu", "--of", "population"), an.share("flu", of="population")),
+    ):
+        ran = run("estimate", clinic, *arguments, "--json")
+        assert ran.code == 0
+        assert ran.data["rows"] == wanted.to_dicts()
+        assert ran.data["notes"] == (an.only(2) if "--release" in arguments else an).notes
+
+
+def test_what_is_printed_and_written(run: Run, clinic: Path, tmp_path: Path) -> None:
+    ran = run("estimate", clinic, "--value", "heart failure", "--by", "sex", "--release", "1", "--out", "answer.csv")
+    assert ran.code == 0
+    assert "'illness' in release 1; low and high: 95 %" in ran.out
+    assert "right on average" in ran.err
+    written = pl.read_csv(tmp_path / "answer.csv")
+    assert written["estimate"].to_list() == pytest.approx(
+        ri.analyse(clinic).only(1).share("heart failure", "sex")["estimate"].to_list()
+    )
+    ran = run("estimate", clinic, "--value", "flu", "--value", "gout", "--scores", "scores.csv")
+    assert ran.code == 0
+    scores = pl.read_csv(tmp_path / "scores.csv")
+    assert scores.columns == ["age", "sex", "release", "flu", "gout", "cluster"]
+    assert scores.height == 580
+    ran = run("estimate", clinic, "--value", "flu", "--scores", "scores.csv")
+    assert ran.code == 2
+    assert "already" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--value", "measles"), "stand nowhere"),
+        (("--where", "age >="), "cannot be read"),
+        (("--trend", "--table"), "do not go together"),
+        (("--value", "flu", "--contrast", "sex"), "column=first:second"),
+        (("--value", "flu", "--contrast", "release=a:b"), "two numbers"),
+        (("--by", "age:a"), "neither numbers nor dates"),
+        (("--by", "age:60,40"), "ascending"),
+        (("--release", "7"), "no release 7"),
+        (("--hierarchy", "sex"), "column=file"),
+        (("--mean",), "no mean"),
+    ],
+)
+def test_what_is_refused(run: Run, clinic: Path, arguments: tuple[str, ...], said: str) -> None:
+    ran = run("estimate", clinic, *arguments)
+    assert ran.code == 2
+    assert said in ran.err

@@ -1,0 +1,110 @@
+"""How often intervals hold the truth, over drawn releases of one table: shares, means, contrasts, changes, slopes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from profiles import sized
+
+import reissue as ri
+from reissue.arrays.types import Ints, Words
+from reissue.model.sets import SetDesigns
+from reissue.reasoning.alternatives.designing import design_of
+from reissue.reasoning.alternatives.drawing import draw
+from reissue.tables.recode_sets import design_tables, listed
+
+DRAWS = sized(300, 2_000)
+SURE = 5
+"""So many standard errors of a share of draws are let pass: a wrong error is found, chance is not."""
+
+
+def designs_of(shares: list[float], m: int, labels: tuple[object, ...]) -> SetDesigns:
+    design = design_of(np.array(shares), m)
+    return SetDesigns(labels, (design,), (np.arange(design.values),), (1,))
+
+
+PLAIN = designs_of([1 / 9] * 9, 3, tuple(float(10 * at) for at in range(9)))
+SLOTS = designs_of([0.3, *[0.7 / 8] * 8], 4, tuple("abcdefghi"))
+
+
+class Drawing:
+    """Releases of one table, drawn again and again."""
+
+    def __init__(self, designs: SetDesigns, seed: int) -> None:
+        self.designs, self.rng = designs, np.random.default_rng(seed)
+
+    def words(self, rows: Ints, number: int) -> Words:
+        del number
+        return self.rng.integers(0, 2**64, size=(rows.size, 16), dtype=np.uint64)
+
+    def sets(self, true: Ints) -> Any:
+        return draw(self.designs.designs[0], true, self.words)
+
+    def tables(self, columns: dict[str, Any], sets: Any) -> dict[str, pl.DataFrame]:
+        codes = np.sort(sets, axis=1).astype(np.uint32)
+        return {
+            "table": pl.DataFrame({**columns, "value": listed(codes, self.designs)}),
+            **design_tables(self.designs, "value"),
+        }
+
+
+def check(hits: dict[str, list[bool]]) -> None:
+    for name, one in hits.items():
+        off = abs(np.mean(one) - 0.95)
+        assert off < SURE * np.sqrt(0.95 * 0.05 / len(one)), f"{name}: {np.mean(one):.1%}"
+
+
+@pytest.mark.parametrize("designs", [PLAIN, SLOTS], ids=["numbers", "slots"])
+def test_one_release(designs: SetDesigns) -> None:
+    drawing = Drawing(designs, 5)
+    rng, n = drawing.rng, 600
+    sex = rng.integers(0, 2, n)
+    true = np.where(sex == 0, rng.choice(9, n), rng.choice(9, n, p=np.arange(1, 10) / 45))
+    hits: dict[str, list[bool]] = {}
+    for _ in range(DRAWS):
+        an = ri.analyse(drawing.tables({"sex": np.array(["f", "m"])[sex]}, drawing.sets(true)))
+        answers = []
+        for code in (0, 8):
+            label = designs.labels[code]
+            share = [(true[sex == one] == code).mean() for one in (0, 1)]
+            answers += [
+                (f"share {code}", an.share(label, where="sex = m"), share[1]),
+                (f"count {code}", an.count(label), (true == code).sum()),
+                (f"contrast {code}", an.contrast(label, between={"sex": ("f", "m")}), share[0] - share[1]),
+            ]
+        if designs is PLAIN:
+            answers.append(("mean", an.mean(where="sex = m"), 10 * true[sex == 1].mean()))
+        for name, found, truth in answers:
+            hits.setdefault(name, []).append(bool(found["low"][0] <= truth <= found["high"][0]))
+    check(hits)
+
+
+def test_values_that_change_and_people_who_come_and_go() -> None:
+    drawing = Drawing(SLOTS, 6)
+    rng, n, rate, count = drawing.rng, 700, 0.2, 3
+    shares = SLOTS.designs[0].shares
+    true = [rng.choice(9, n, p=shares)]
+    present = [rng.random(n) < 0.8]
+    for _ in range(count - 1):
+        true.append(np.where(rng.random(n) < rate, rng.choice(9, n), true[-1]))
+        present.append(np.where(rng.random(n) < 0.1, ~present[-1], present[-1]))
+    share = np.array([(values[here] == 1).mean() for values, here in zip(true, present, strict=True)])
+    hits: dict[str, list[bool]] = {}
+    for _ in range(DRAWS):
+        sets, releases = drawing.sets(true[0]), []
+        for at in range(count):
+            if at:
+                chance = rate * shares[true[at]] / (1 - rate + rate * shares[true[at]])
+                renewed = (true[at] != true[at - 1]) | (rng.random(n) < chance)
+                sets = np.where(renewed[:, None], drawing.sets(true[at]), sets)
+            here = present[at]
+            releases.append(drawing.tables({"place": np.flatnonzero(here) // 3}, sets[here]))
+        an = ri.analyse(releases)
+        change = an.contrast("b", releases=(1, 2))
+        hits.setdefault("change", []).append(bool(change["low"][0] <= share[1] - share[0] <= change["high"][0]))
+        slope = an.trend("b").filter(pl.col("term") == "slope")
+        hits.setdefault("slope", []).append(bool(slope["low"][0] <= (share[2] - share[0]) / 2 <= slope["high"][0]))
+    check(hits)

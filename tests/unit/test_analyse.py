@@ -1,0 +1,465 @@
+"""Estimates with errors from public tables: figures by hand, brute force over all sets, and every way to read them."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import reissue as ri
+from reissue.arrays.types import Floats, Ints
+from reissue.model.sets import SetDesigns
+from reissue.publishing.series import draft
+from reissue.reasoning.alternatives.designing import design_of
+from reissue.reasoning.alternatives.set_probabilities import all_sets, probability_given
+from reissue.tables.recode_sets import design_tables, listed
+from reissue.utility.analysing.condition_texts import read_conditions
+from reissue.utility.analysing.conditions import Excluded, Range
+
+SHARES = {"asthma": 0.15, "flu": 0.2, "fracture": 0.15, "gout": 0.1, "heart": 0.15, "migraine": 0.15, "ulcer": 0.1}
+
+
+def designs_of(shares: list[float], m: int, labels: tuple[object, ...], **limits: Any) -> SetDesigns:
+    design = design_of(np.array(shares), m, **limits)
+    return SetDesigns(labels, (design,), (np.arange(design.values),), (1,))
+
+
+def tables_of(columns: dict[str, Any], codes: Any, designs: SetDesigns, name: str = "v") -> dict[str, pl.DataFrame]:
+    """The public tables of such sets."""
+    sets = np.sort(np.asarray(codes), axis=1).astype(np.uint32)
+    return {"table": pl.DataFrame({**columns, name: listed(sets, designs)}), **design_tables(designs, name)}
+
+
+def every_draw(designs: SetDesigns, true: list[int]) -> list[tuple[float, Ints]]:
+    """All sets that people with these values can get together, and how probable."""
+    design = designs.designs[0]
+    sets = all_sets(design)
+    chances = [probability_given(design, sets, np.full(len(sets), value)) for value in true]
+    possible = [np.flatnonzero(chance) for chance in chances]
+    return [
+        (float(np.prod([chance[at] for chance, at in zip(chances, rows, strict=True)])), sets[list(rows)])
+        for rows in product(*possible)
+    ]
+
+
+@pytest.mark.parametrize(
+    "designs",
+    [
+        designs_of([0.3, 0.28, 0.22, 0.2], 2, ("a", "b", "c", "d")),
+        designs_of([0.4, 0.2, 0.2, 0.2], 3, ("a", "b", "c", "d")),
+    ],
+    ids=["plain", "slots"],
+)
+def test_squared_errors_are_right_on_average_over_all_draws(designs: SetDesigns) -> None:
+    """Three people, every set there is: the mean of estimates is the truth, that of squared errors their variance."""
+    true, sex = [0, 1, 3], ["f", "f", "m"]
+    draws = every_draw(designs, true)
+    assert sum(chance for chance, _ in draws) == pytest.approx(1)
+    question: dict[str, Any] = {"value": "a", "between": {"sex": ("f", "m")}}
+    found = []
+    for chance, sets in draws:
+        an = ri.analyse(tables_of({"sex": sex}, sets, designs))
+        view = an._views[0]
+        scores = view.scores([np.eye(4)[0]])[:, 0]  # type: ignore[union-attr]
+        contrast = an.contrast(**question)
+        own = float(((scores**2 - scores) * np.array([1 / 4, 1 / 4, 1])).sum())
+        assert contrast["error"][0] == pytest.approx(np.sqrt(max(own, 0.0)), abs=1e-9)
+        estimates = [an.count("a")["estimate"][0], an.share("a")["estimate"][0], contrast["estimate"][0]]
+        found.append((chance, *estimates, own))
+    chance, count, share, contrast, own = (np.array(column) for column in zip(*found, strict=True))
+    assert chance @ count == pytest.approx(1)
+    assert chance @ share == pytest.approx(1 / 3)
+    assert chance @ contrast == pytest.approx(1 / 2)
+    assert chance @ own == pytest.approx(chance @ (contrast - 1 / 2) ** 2)
+
+
+def test_errors_of_contrasts_and_means_by_hand() -> None:
+    """By the formulas, from the scores themselves."""
+    designs = designs_of([0.2] * 5, 2, (1.0, 2.0, 4.0, 8.0, 16.0))
+    rng = np.random.default_rng(3)
+    sets = np.array([rng.choice(5, 2, replace=False) for _ in range(60)])
+    sex = np.array(["f", "m"])[rng.integers(0, 2, 60)]
+    an = ri.analyse(tables_of({"sex": sex}, sets, designs))
+    scores = an.scores([1.0, 2.0, 4.0, 8.0, 16.0]).select(["1.0", "2.0", "4.0", "8.0", "16.0"]).to_numpy()
+    number, square = scores @ np.array([1, 2, 4, 8, 16]), scores @ np.array([1, 4, 16, 64, 256])
+    female = an.scores([1.0])["sex"].to_numpy() == "f"
+    found = an.mean(by="sex").sort("sex")
+    for at, own in enumerate((female, ~female)):
+        n = own.sum()
+        assert found["estimate"][at] == pytest.approx(number[own].mean())
+        assert found["error"][at] == pytest.approx(np.sqrt((number[own] ** 2 - square[own]).sum()) / n)
+    wide = an.mean(by="sex", of="population").sort("sex")
+    assert wide["error"][0] == pytest.approx(number[female].std() / np.sqrt(female.sum()))
+    contrast = an.contrast(between={"sex": ("f", "m")})
+    assert contrast["error"][0] == pytest.approx(np.hypot(*found["error"]))
+    assert contrast["estimate"][0] == pytest.approx(found["estimate"][0] - found["estimate"][1])
+
+
+def test_an_interval_solves_its_equation() -> None:
+    """Every end lies where the distance to the estimate is 1.96 times the error that the end would have."""
+    designs = designs_of([0.25, 0.25, 0.2, 0.15, 0.15], 2, tuple("abcde"))
+    rng = np.random.default_rng(8)
+    sets = np.array([rng.choice(5, 2, replace=False) for _ in range(400)])
+    an = ri.analyse(tables_of({"x": np.arange(400)}, sets, designs))
+    score = an.scores(["a"])["a"].to_numpy()
+    inside = np.array([(row == 0).any() for row in sets])
+    p = designs.designs[0].shares[0]
+    weights = np.linalg.solve(_pairs(designs), np.eye(5)[0] * designs.designs[0].inclusion)
+    has = float((score**2)[inside].mean())
+    slope = has - (float(designs.designs[0].inclusion[0] * weights[0]) - p * has) / (1 - p)
+    for of, power in (("table", 1), ("population", 2)):
+        found = an.share("a", of=of)  # type: ignore[arg-type]
+        for end in (found["low"][0], found["high"][0]):
+            second = (score**2).mean() + (end - score.mean()) * slope
+            assert abs(end - score.mean()) == pytest.approx(1.959964 * np.sqrt((second - end**power) / 400))
+
+
+def _pairs(designs: SetDesigns) -> Floats:
+    """How probable two values are together, over all sets."""
+    design = designs.designs[0]
+    sets = all_sets(design)
+    chance = probability_given(design, sets, np.zeros(len(sets), dtype=np.int64)) * design.inclusion[0]
+    for value in range(1, design.values):
+        chance = np.maximum(
+            chance, probability_given(design, sets, np.full(len(sets), value)) * design.inclusion[value]
+        )
+    member = np.array([[(row == value).any() for value in range(design.values)] for row in sets], dtype=np.float64)
+    return np.asarray((member * chance[:, None]).T @ member)
+
+
+def test_people_who_stay_cancel_in_a_difference() -> None:
+    """By hand: unique rows that are in both releases count once, with the difference of their factors."""
+    designs = designs_of([0.2] * 5, 2, tuple("abcde"))
+    rng = np.random.default_rng(5)
+    first = np.array([rng.choice(5, 2, replace=False) for _ in range(40)])
+    second = np.vstack([first[:30], [rng.choice(5, 2, replace=False) for _ in range(20)]])
+    one, two = np.arange(40), np.concatenate([np.arange(30), np.arange(40, 60)])
+    series = [tables_of({"who": one}, first, designs), tables_of({"who": two}, second, designs)]
+    an = ri.analyse(series)
+    scores = an.scores(["a"])
+    before, after = (scores.filter(release=number)["a"].to_numpy() for number in (1, 2))
+
+    def draws(score: Floats) -> Floats:
+        return score**2 - score
+
+    stay = draws(after[:30]) * (1 / 50 - 1 / 40) ** 2
+    gone, came = draws(before[30:]) / 40**2, draws(after[30:]) / 50**2
+    found = an.contrast("a", releases=(1, 2))
+    assert found["estimate"][0] == pytest.approx(after.mean() - before.mean())
+    assert found["error"][0] == pytest.approx(np.sqrt(stay.sum() + gone.sum() + came.sum()))
+    assert found["contrast"][0] == "release 2 - release 1"
+    trend = an.trend("a")
+    slope = trend.filter(pl.col("term") == "slope")
+    assert slope["estimate"][0] == pytest.approx(found["estimate"][0])
+    assert slope["error"][0] == pytest.approx(found["error"][0])
+    assert slope["release"][0] is None
+    same = scores.group_by("cluster").len()
+    assert sorted(same["len"].to_list()) == [1] * 30 + [2] * 30
+
+
+def test_rows_that_agree_within_a_release_are_matched_in_part() -> None:
+    designs = designs_of([0.25] * 4, 2, tuple("abcd"))
+    first = np.array([[0, 1]] * 4 + [[2, 3]] * 2)
+    second = np.array([[0, 1]] * 3 + [[2, 3]] * 3)
+    an = ri.analyse([tables_of({"sex": ["f"] * 6}, sets, designs) for sets in (first, second)])
+    score = an.scores(["a"]).filter(release=1)["a"].to_numpy()
+    d = score**2 - score
+    # (4 - 3)^2 + (2 - 3)^2 over 12 rows: 5/6 stay, of the first kind 5/6 of 3.5, of the second no more than 2.
+    own = (4 * d[0] + 2 * d[4]) / 36 + (3 * d[0] + 3 * d[4]) / 36
+    both = (5 / 6 * 3.5 * d[0] + 2 * d[4]) / 36
+    assert an.contrast("a", releases=(1, 2))["error"][0] == pytest.approx(np.sqrt(own - 2 * both))
+
+
+ANATOMISED = {
+    "quasi": pl.DataFrame({"group": [1, 1, 1, 2, 2], "age": [20, 21, 30, 40, 50], "sex": ["f", "m", "f", "m", "f"]}),
+    "sensitive": pl.DataFrame({"group": [1, 1, 2, 2], "dose": [1.0, 4.0, 4.0, 9.0], "count": [2, 1, 1, 1]}),
+}
+FAITHFUL = {
+    "number": 1,
+    "method": {"name": "Mondrian"},
+    "form": "anatomised",
+    "columns": {"age": "numeric", "sex": "categorical"},
+    "rows": 5,
+    "groups": 2,
+}
+
+
+def as_release(tables: dict[str, pl.DataFrame], record: dict[str, Any]) -> ri.Release:
+    from datetime import UTC, datetime
+
+    return ri.Release(1, datetime.now(UTC), Path(), record, {}, lambda: dict(tables))
+
+
+def worlds(value: Any) -> list[tuple[Any, ...]]:
+    """Every way to give the values of both groups to their people, as figures by person."""
+    return [
+        tuple(value(dose) for dose in (*one, *two))
+        for one in permutations([1.0, 1.0, 4.0])
+        for two in permutations([4.0, 9.0])
+    ]
+
+
+@pytest.mark.parametrize(
+    ("answer", "value", "of_people"),
+    [
+        (lambda an: an.count(4.0, where="sex = f"), lambda dose: dose == 4, lambda x: x[0] + x[2] + x[4]),
+        (lambda an: an.share(4.0, where="sex = f"), lambda dose: dose == 4, lambda x: (x[0] + x[2] + x[4]) / 3),
+        (lambda an: an.mean(where="age <= 40"), lambda dose: dose, lambda x: sum(x[:4]) / 4),
+        (
+            lambda an: an.contrast(4.0, between={"sex": ("f", "m")}),
+            lambda dose: dose == 4,
+            lambda x: (x[0] + x[2] + x[4]) / 3 - (x[1] + x[3]) / 2,
+        ),
+        (
+            lambda an: an.contrast(between={"sex": ("f", "m")}),
+            lambda dose: dose,
+            lambda x: (x[0] + x[2] + x[4]) / 3 - (x[1] + x[3]) / 2,
+        ),
+    ],
+    ids=["count", "share", "mean", "contrast", "contrast of means"],
+)
+def test_values_placed_at_random_in_every_way(answer: Any, value: Any, of_people: Any) -> None:
+    """Mean and standard deviation over all ways to place values; bounds hold in all, and for one group are attained."""
+    found = answer(ri.analyse(as_release(ANATOMISED, FAITHFUL)))
+    figures = np.array([of_people(world) for world in worlds(value)], dtype=np.float64)
+    assert found["estimate"][0] == pytest.approx(figures.mean())
+    assert found["error"][0] == pytest.approx(figures.std())
+    assert found["low"][0] <= figures.min() + 1e-12
+    assert found["high"][0] >= figures.max() - 1e-12
+    assert found["interval"][0] == "certain"
+    if "contrast" not in found.columns:
+        assert (found["low"][0], found["high"][0]) == pytest.approx((figures.min(), figures.max()))
+
+
+GENERALISED = pl.DataFrame(
+    {
+        "group": [1, 1, 1, 2, 2],
+        "age_low": [20, 20, 20, 40, 40],
+        "age_high": [29, 29, 29, 49, 49],
+        "sex": ["{f,m}", "{f,m}", "{f,m}", "m", "m"],
+        "illness": ["flu", "flu", "cold", "flu", "cold"],
+    }
+)
+
+
+def test_generalised_by_hand() -> None:
+    record = {**FAITHFUL, "form": "generalised"}
+    an = ri.analyse(as_release({"table": GENERALISED}, record))
+    found = an.count("flu", by={"age": [25, 40]}).sort("age")
+    assert found["age"].to_list() == ["25 to 39", "40 and above", "below 25"]
+    assert found["people"].to_list() == pytest.approx([1.5, 2, 1.5])
+    assert found["estimate"].to_list() == pytest.approx([1, 1, 1])
+    assert found["error"].to_list() == pytest.approx([np.sqrt(2 / 4), 0, np.sqrt(2 / 4)])
+    assert found["low"].to_list() == [0, 1, 0]
+    assert found["high"].to_list() == [2, 1, 2]
+    by_sex = an.share("flu", by="sex").sort("sex")
+    # Men are the two of group 2 for certain, and none to three of group 1.
+    assert by_sex["low"].to_list() == pytest.approx([0, 1 / 3])
+    assert by_sex["high"].to_list() == pytest.approx([1, 3 / 4])
+    with pytest.raises(ri.errors.ParameterError, match="published as intervals"):
+        an.count(by="age")
+
+
+def test_bounds_only_where_they_are_certain() -> None:
+    maker = {**FAITHFUL, "method": {"name": "MInvariance"}}
+    hidden = ri.analyse(as_release(ANATOMISED, maker))
+    assert hidden.share(4.0)["interval"][0] == "none"
+    assert hidden.share(4.0)["low"][0] is None
+    assert any("counterfeits" in note for note in hidden.notes)
+    told = {**ANATOMISED, "counterfeits": pl.DataFrame({"group": [1], "count": [1]})}
+    found = ri.analyse(as_release(told, maker)).count(4.0)
+    # The one in group 1 may be made up, the one in group 2 is not.
+    assert (found["low"][0], found["high"][0]) == (1, 2)
+    assert ri.analyse(as_release(told, maker)).count()["low"][0] == 4
+    for name in ("Mask", "HDComposition"):
+        replaced = ri.analyse(as_release(ANATOMISED, {**FAITHFUL, "method": {"name": name}}))
+        assert replaced.count(where="sex = f")["estimate"][0] == 3
+        with pytest.raises(ri.errors.Infeasible, match="in the place of some"):
+            replaced.share(4.0)
+    with pytest.raises(ri.errors.Infeasible, match="no unbiased scores"):
+        hidden.scores([4.0])
+
+
+def test_releases_of_different_forms_are_not_put_together() -> None:
+    sets = designs_of([0.2] * 5, 2, (1.0, 2.0, 4.0, 8.0, 16.0))
+    both = ri.analyse([tables_of({"sex": ["f", "m"]}, [[0, 1], [1, 2]], sets, "dose"), ANATOMISED])
+    assert both.share(4.0)["release"].to_list() == [1, 2]
+    for ask in (lambda: both.trend(4.0), lambda: both.contrast(4.0, releases=(1, 2))):
+        with pytest.raises(ri.errors.Infeasible, match="different forms"):
+            ask()
+
+
+def test_first_sets_of_lives_are_counted_and_later_ones_refused(tmp_path: Path) -> None:
+    """Room for several lives at a value: it stands in a list as often as it has lives, and counts once."""
+    shares = dict(zip("abcdefgh", (0.2, 0.16, 0.14, 0.12, 0.12, 0.1, 0.08, 0.08), strict=True))
+    values = list(shares)
+    chances = {one: {two: 0.7 * (one == two) + 0.3 * shares[two] for two in values} for one in values}
+    schema = ri.Schema(person="patient", quasi={"age": ri.Numeric()}, sensitive={"illness": ri.Categorical()})
+    policy = ri.Policy(schema, ri.Alternatives(m=4, reference=shares, limit="3/4", change=chances))
+    drawn = np.random.default_rng(3).choice(values, 400, p=list(shares.values()))
+    table = people(400, 3).drop("sex").with_columns(illness=pl.Series(drawn))
+    with ri.open(tmp_path / "lives", policy) as series:
+        series.publish(table)
+        series.publish(table)
+    an = ri.analyse(tmp_path / "lives")
+    first = an.only(1)
+    assert sum(first.count(one)["estimate"][0] for one in values) == pytest.approx(400)
+    found = first.table()
+    truth = {one: table.filter(pl.col("illness") == one).height for one in values}
+    assert all(abs(row["estimate"] - truth[row["value"]]) < 5 * row["error"] for row in found.rows(named=True))
+    assert an.count(where="age >= 40")["release"].to_list() == [1, 2]
+    with pytest.raises(ri.errors.Infeasible, match="lives that have moved on"):
+        an.only(2).share("a")
+
+
+def people(count: int, seed: int) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pl.DataFrame(
+        {
+            "patient": np.arange(count),
+            "age": rng.integers(20, 60, count),
+            "sex": rng.choice(["female", "male"], count),
+            "illness": rng.choice(list(SHARES), count, p=list(SHARES.values())),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def clinic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("analyse") / "clinic"
+    schema = ri.Schema(
+        person="patient", quasi={"age": ri.Numeric(), "sex": ri.Categorical()}, sensitive={"illness": ri.Categorical()}
+    )
+    policy = ri.Policy(schema, ri.Alternatives(m=3, reference=SHARES, limit="2/3", change=0.2))
+    with ri.open(folder, policy) as series:
+        series.publish(people(300, 1).head(280))
+        series.publish(people(300, 1).tail(280))
+    return folder
+
+
+def test_the_same_from_every_source(clinic: Path, tmp_path: Path) -> None:
+    from reissue.tables.set_texts import without_lists
+
+    with ri.open(clinic) as series:
+        releases = series.releases
+        tables = releases[1].tables
+    export = tmp_path / "export"
+    export.mkdir()
+    for name, frame in tables.items():
+        without_lists(frame).write_csv(export / f"{name}.csv")
+    (export / "release.json").write_text((clinic / "public" / "0002" / "release.json").read_text())
+    question: dict[str, Any] = {"by": {"age": [40], "sex": None}, "where": "age >= 30"}
+    wanted = ri.analyse(clinic / "public" / "0002").share("flu", **question)
+    assert wanted.columns == ["age", "sex", "value", "people", "estimate", "error", "low", "high", "interval"]
+    for source in (export, releases[1], tables, [tables], {n: str(export / f"{n}.csv") for n in tables}):
+        found = ri.analyse(source).share("flu", **question)
+        assert found.drop("age", "sex").rows() == [pytest.approx(row) for row in wanted.drop("age", "sex").rows()]
+    both = ri.analyse(clinic).share("flu", **question)
+    assert both["release"].to_list() == [1] * 4 + [2] * 4
+    assert ri.analyse([releases[0], releases[1]]).share("flu").equals(ri.analyse(clinic / "public").share("flu"))
+    assert ri.analyse(clinic).only(2).share("flu", **question).equals(wanted)
+    frame = ri.analyse({name: table.to_pandas() for name, table in tables.items()}).count(by="sex")
+    assert type(frame).__module__.startswith("pandas")
+    assert ri.analyse(clinic, frames="pyarrow").count().num_rows == 2
+
+
+def test_tables_and_scores_add_up(clinic: Path) -> None:
+    an = ri.analyse(clinic / "public" / "0001")
+    table = an.table(by="sex")
+    total = table.group_by("sex").agg(pl.col("estimate").sum(), pl.col("people").first())
+    assert total["estimate"].to_list() == pytest.approx(total["people"].to_list())
+    scores = an.scores()
+    assert scores.select(pl.sum_horizontal(list(SHARES))).to_series().to_list() == pytest.approx([1.0] * 280)
+    assert an.scores(["flu", ["gout", "ulcer"]]).columns == ["age", "sex", "release", "flu", "gout, ulcer"]
+    assert ri.estimate(_tables(clinic, 1), {"illness": "flu"}) == pytest.approx(scores["flu"].sum())
+
+
+def _tables(clinic: Path, number: int) -> dict[str, pl.DataFrame]:
+    folder = clinic / "public" / f"{number:04}"
+    return {path.stem: pl.read_parquet(path) for path in folder.glob("*.parquet")}
+
+
+def test_regions_of_sets_say_that_they_are_spread() -> None:
+    schema = ri.Schema(
+        person="patient", quasi={"age": ri.Numeric(), "sex": ri.Categorical()}, sensitive={"illness": ri.Categorical()}
+    )
+    rule = ri.Policy(schema, ri.Alternatives(m=3, reference=SHARES, limit="2/3", k=20))
+    an = ri.analyse(draft(people(300, 2), rule, seed=1).tables)
+    assert any("spread evenly" in note for note in an.notes)
+    people_found = an.count(by={"age": [33]})
+    assert people_found["estimate"].sum() == pytest.approx(300)
+    assert (people_found["low"] <= people_found["estimate"]).all()
+    found = an.count("flu", by={"age": [33]})
+    assert found["estimate"].sum() == pytest.approx(an.count("flu")["estimate"][0])
+    assert (found["error"] > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("age >= 60 and sex = female", {"age": Range(first=60.0), "sex": "female"}),
+        ("age > 20 and age<=39", {"age": Range(20.0, 39.0, above=True)}),
+        ("age >= 20 AND age > 30 and age < 50", {"age": Range(30.0, 50.0, above=True, below=True)}),
+        ("town = heart failure", {"town": "heart failure"}),
+        ("town in (a, 'b, c', d e)", {"town": ["a", "b, c", "d e"]}),
+        ('"a and b" != "x = y"', {"a and b": Excluded(("x = y",))}),
+        ("born >= 2001-02-03", {"born": Range(first="2001-02-03")}),
+    ],
+)
+def test_conditions_as_text(text: str, expected: dict[str, object]) -> None:
+    assert read_conditions(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "age", "age >", ">= 3", "age >= 3 and", "a = 1 or b = 2", "a in b", "a = 'b", "a = b and a = c", "a = (b)"],
+)
+def test_texts_that_say_nothing(text: str) -> None:
+    with pytest.raises(ri.errors.ParameterError, match="cannot be read"):
+        read_conditions(text)
+
+
+def test_texts_select_the_same_people(clinic: Path) -> None:
+    an = ri.analyse(clinic / "public" / "0001")
+    table = an.scores(["flu"])
+    for text, expression in (
+        ("age > 30 and age <= 40", (pl.col("age") > 30) & (pl.col("age") <= 40)),
+        ("sex != female and age < 25", (pl.col("sex") != "female") & (pl.col("age") < 25)),
+        ("age in (21, 22)", pl.col("age").is_in([21, 22])),
+        ("age = 33", pl.col("age") == 33),
+    ):
+        found = an.count("flu", where=text)
+        assert found["people"][0] == table.filter(expression).height
+        assert found["estimate"][0] == pytest.approx(table.filter(expression)["flu"].sum())
+
+
+def test_wrong_questions(clinic: Path, tmp_path: Path) -> None:
+    an = ri.analyse(clinic)
+    for wrong, match in (
+        (lambda: an.share("measles"), "stand nowhere"),
+        (lambda: an.share("flu", by="illness"), "what is estimated"),
+        (lambda: an.share("flu", by="height"), "no published column"),
+        (lambda: an.share("flu", by={"sex": [3]}), "cannot be cut"),
+        (lambda: an.share("flu", where="sex >= 3"), "no order"),
+        (lambda: an.share("flu", of="everybody"), "must be one of"),
+        (lambda: an.contrast("flu"), "two groups or between two releases"),
+        (lambda: an.contrast("flu", between={"sex": ("female",)}), "two groups"),
+        (lambda: an.contrast("flu", between={"sex": ("female", "male")}, where="sex = male"), "in `where`"),
+        (lambda: an.contrast("flu", releases=(1, 9)), "no release 9"),
+        (lambda: an.only(1).trend("flu"), "several releases"),
+        (lambda: an.mean(), "no mean"),
+        (lambda: ri.analyse(tmp_path), "no release in"),
+        (lambda: ri.analyse(tmp_path / "none"), "no folder"),
+        (lambda: ri.analyse(3), "Got int"),
+        (lambda: ri.analyse([]), "Got list"),
+    ):
+        with pytest.raises(ri.errors.ParameterError, match=match):
+            wrong()
+    (tmp_path / "release.json").write_text(json.dumps({"number": 1}))
+    with pytest.raises(ri.errors.TableError, match="not the record"):
+        ri.analyse(tmp_path)

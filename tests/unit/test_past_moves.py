@@ -362,7 +362,7 @@ def test_files_from_outside_tell_nothing(tmp_path: Path) -> None:
         ("value,next\nCANARY,CANARY\n", "must have 3 columns"),
         ("value,next,chance\nCANARY,CANARY,much\n", "1 line without one"),
         ("value,next,chance\nCANARY,CANARY,1\nCANARY,CANARY,1\n", "1 line with what was there before"),
-        ("value,next,chance\nCANARY,CANARY,0.5\n", "rows that add up to 1"),
+        ("value,next,chance\nCANARY,CANARY,0.5\n", "do not add up to 1"),
         ("value,next,chance,epsilon\nCANARY,CANARY,1,\n", "one number above 0 in its column 'epsilon'"),
         ("value,next,chance,epsilon\nCANARY,CANARY,1,-1\n", "one number above 0"),
         ("value,next,chance,epsilon\nCANARY,CANARY,0.5,1\nCANARY,b,0.5,2\n", "one number above 0"),

@@ -128,7 +128,8 @@ class Transitions:
         if unknown:
             raise ParameterError(
                 f"The 'table' parameter of Transitions leads to {len(unknown)} values without a reference share.",
-                hint="give them a share in the reference, or leave them out of the table.",
+                hint="name shares with all its values as 'reference', as `reissue moves` writes them beside it; or "
+                "leave these values out of the table.",
             )
         chances = np.zeros((len(labels), len(labels)))
         for label in labels:
@@ -230,5 +231,5 @@ def _cover(owner: str, table: Mapping[str, object], labels: Sequence[str]) -> No
     if missing:
         raise ParameterError(
             f"The 'table' parameter of {owner} does not say how {missing} of {len(labels)} values change.",
-            hint="name every value that has a reference share.",
+            hint="name every value that has a reference share; is it the table of another column?",
         )

@@ -129,7 +129,11 @@ class Alternatives(Method):
         validation.real("spent", least=0)
         self._read_files(validation)
         if self.reference is not None and not references.are_shares(self.reference):
-            validation.wrong("reference", "a mapping from at least two values to numbers above 0, or a CSV file")
+            validation.wrong(
+                "reference",
+                "at least two values, each with a number above 0, as a mapping or a CSV file",
+                references.what_is_wrong(self.reference),
+            )
         if not isinstance(self.limits, Mapping):
             validation.wrong("limits", "a mapping from values to probabilities")
         elif whole:
@@ -141,6 +145,8 @@ class Alternatives(Method):
                         name, f"a probability from 1/{self.m} to below 1, such as \"1/2\" ('harmless' has no limit)"
                     )
                     break
+        if isinstance(self.change, int | float) and not isinstance(self.change, bool) and self.change == 0:
+            validation.wrong("change", "a rate above 0; leave it out where values never change", "0")
         validation.finish()
         object.__setattr__(self, "change", as_written(change_of(self.change)))
 

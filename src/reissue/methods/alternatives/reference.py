@@ -80,6 +80,16 @@ def are_shares(given: object) -> bool:
     )
 
 
+def what_is_wrong(given: object) -> str:
+    """What keeps it from being shares, in counts."""
+    if not isinstance(given, Mapping):
+        return f"a {type(given).__name__}"
+    bad = sum(
+        isinstance(one, bool) or not isinstance(one, int | float) or not 0 < one < np.inf for one in given.values()
+    )
+    return f"{count_of(len(given), 'value')}, {bad:,} of them with something else"
+
+
 def given(shares: Mapping[str, float], values: Column) -> Reference:
     """The reference that the policy gives, in the order of the column's values."""
     known = names_of(values)

@@ -31,6 +31,7 @@ from fractions import Fraction
 import numpy as np
 
 from reissue.arrays.types import Bools, Floats, Ints
+from reissue.errors import ParameterError, count_of
 from reissue.methods.alternatives.noise import discrete_laplace
 from reissue.methods.alternatives.reference import read_columns
 
@@ -124,4 +125,10 @@ def read_moves(path: str) -> tuple[dict[str, dict[str, float]], float]:
     table: dict[str, dict[str, float]] = {}
     for value, after, chance in frame.iter_rows():
         table.setdefault(value, {})[after] = chance
+    if wrong := sum(not np.isclose(sum(row.values()), 1, rtol=0, atol=1e-9) for row in table.values()):
+        raise ParameterError(
+            f"In the 'change' file '{path}' {count_of(wrong, 'value')} of {len(table):,} have chances that do not add up "
+            "to 1.",
+            hint="every value needs a line for each next one, itself among them; `reissue moves` writes such files.",
+        )
     return table, spent

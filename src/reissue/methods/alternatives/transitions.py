@@ -127,8 +127,8 @@ def read_moves(path: str) -> tuple[dict[str, dict[str, float]], float]:
         table.setdefault(value, {})[after] = chance
     if wrong := sum(not np.isclose(sum(row.values()), 1, rtol=0, atol=1e-9) for row in table.values()):
         raise ParameterError(
-            f"In the 'change' file '{path}' {count_of(wrong, 'value')} of {len(table):,} have chances that do not add up "
-            "to 1.",
+            f"In the 'change' file '{path}' {count_of(wrong, 'value')} of {len(table):,} have chances that do not "
+            "add up to 1.",
             hint="every value needs a line for each next one, itself among them; `reissue moves` writes such files.",
         )
     return table, spent

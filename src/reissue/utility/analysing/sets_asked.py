@@ -170,7 +170,9 @@ class SetsAsked(PublicRows):
             error, low, high = share_interval(ratio, second, moving, independent, target)
         if question.kind == "share":
             return Figures(people, ratio, error, low, high, "95 %")
-        return Figures(people, total, error * people, low * people, high * people, "95 %")
+        # Of nobody there is nothing to count.
+        error, low, high = (np.where(people > 0, figure * people, 0.0) for figure in (error, low, high))
+        return Figures(people, total, error, low, high, "95 %")
 
     def combined(self, terms: Sequence[Term], target: Target) -> Combined:
         """A weighed sum, also over releases: people who are in several count once."""

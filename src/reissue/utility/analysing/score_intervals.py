@@ -30,7 +30,7 @@ FEWEST, FEW = 0.05, 1.0
 def share_interval(
     estimate: Floats, second: Floats, slope: Floats, people: Floats, target: Target
 ) -> tuple[Floats, Floats, Floats]:
-    """Standard errors, and the ends of 95 % intervals, of shares; within 0 and 1.
+    """Standard errors, and the ends of 95 % intervals, of shares; these may be below 0 and above 1.
 
     `second` is the mean of squared scores, `slope` what a - b is, `people` how many independent ones there are.
     """
@@ -47,5 +47,5 @@ def share_interval(
         moved = estimate + sign * step
         lead, middle = people - Z**2 * square, people * moved + Z**2 * linear / 2
         room = np.sqrt(np.maximum(middle**2 - lead * (people * moved**2 - Z**2 * base), 0.0))
-        ends.append(np.clip((middle + sign * room) / lead, 0.0, 1.0))
+        ends.append((middle + sign * room) / lead)
     return error, ends[0], ends[1]

@@ -119,6 +119,21 @@ def test_an_interval_solves_its_equation() -> None:
             assert abs(end - score.mean()) == pytest.approx(1.959964 * np.sqrt((second - end**power) / 400))
 
 
+def test_a_set_that_may_be_there_by_chance_is_allowed_for() -> None:
+    """Ten people, a rare value: seen once, it may be nobody's; without the correction 0 would be ruled out."""
+    shares = [0.004, *[0.996 / 11] * 11]
+    designs = designs_of(shares, 6, tuple("abcdefghijkl"))
+    rng = np.random.default_rng(4)
+    sets = np.array([rng.choice(np.arange(1, 12), 6, replace=False) for _ in range(10)])
+    nobody = ri.analyse(tables_of({"x": np.arange(10)}, sets, designs)).share("a")
+    assert (nobody["low"][0], nobody["high"][0] < 0.15) == (0, True)
+    sets[0, 0] = 0
+    once = ri.analyse(tables_of({"x": np.arange(10)}, sets, designs)).share("a")
+    assert once["low"][0] == 0
+    assert once["high"][0] > 0.1
+    assert ri.analyse(tables_of({"x": np.arange(10)}, sets, designs)).count("a", where="x > 10")["high"][0] == 0
+
+
 def _pairs(designs: SetDesigns) -> Floats:
     """How probable two values are together, over all sets."""
     design = designs.designs[0]

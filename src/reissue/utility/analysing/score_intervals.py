@@ -10,6 +10,10 @@ what is observed holds also where the group's other values are not those of the 
 moves with pi is taken from the design. For the table's own people V(pi) = E[y^2](pi) - pi, since E[y^2 - y | u] is the
 variance of y for whoever has the value u; for a population that they are drawn from V(pi) = E[y^2](pi) - pi^2. Both
 make a quadratic equation for the ends.
+
+Where less than one set of a group is expected to have the value by chance, one such set more or less is all there is to
+see, and half of one is allowed for (a correction for continuity): without it intervals held the truth in 89 % of draws
+in the worst case tried, with it in 96 % or more. Where that is less than one group in twenty it is not needed.
 """
 
 from __future__ import annotations
@@ -19,11 +23,14 @@ import numpy as np
 from reissue.arrays.types import Floats
 from reissue.utility.analysing.questions import Target, Z
 
+FEWEST, FEW = 0.05, 1.0
+"""Between these numbers of sets that have a value by chance, half of one is allowed for."""
+
 
 def share_interval(
     estimate: Floats, second: Floats, slope: Floats, people: Floats, target: Target
 ) -> tuple[Floats, Floats, Floats]:
-    """Standard errors, and the ends of 95 % intervals, of shares; within 0 and 1.
+    """Standard errors, and the ends of 95 % intervals, of shares; these may be below 0 and above 1.
 
     `second` is the mean of squared scores, `slope` what a - b is, `people` how many independent ones there are.
     """
@@ -32,7 +39,13 @@ def share_interval(
     linear, square = (slope - 1, 0.0) if target == "table" else (slope, -1.0)
     inside = np.clip(estimate, 0.0, 1.0)
     error = np.sqrt(np.maximum(base + linear * inside + square * inside**2, 0.0) / people)
-    lead = people - Z**2 * square
-    middle = people * estimate + Z**2 * linear / 2
-    room = np.sqrt(np.maximum(middle**2 - lead * (people * estimate**2 - Z**2 * base), 0.0))
-    return error, np.clip((middle - room) / lead, 0.0, 1.0), np.clip((middle + room) / lead, 0.0, 1.0)
+    others = np.maximum(1 - slope, 0.0)  # nearly b, as a is nearly 1
+    by_chance = people * others / (1 + others)
+    step = np.where((by_chance > FEWEST) & (by_chance < FEW), (1 + others) / (2 * people), 0.0)
+    ends = []
+    for sign in (-1, 1):
+        moved = estimate + sign * step
+        lead, middle = people - Z**2 * square, people * moved + Z**2 * linear / 2
+        room = np.sqrt(np.maximum(middle**2 - lead * (people * moved**2 - Z**2 * base), 0.0))
+        ends.append((middle + sign * room) / lead)
+    return error, ends[0], ends[1]

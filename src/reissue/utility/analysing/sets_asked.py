@@ -42,6 +42,7 @@ class SetsAsked(PublicRows):
         super().__init__(release, hierarchies)
         self._matches = matches
         self._last: tuple[bytes, Scored, Floats] | None = None
+        self._asked: list[tuple[Cells, Question, Target, Figures]] = []
 
     @cached_property
     def designs(self) -> SetDesigns:
@@ -148,29 +149,41 @@ class SetsAsked(PublicRows):
 
     def figures(self, question: Question, cells: Cells, target: Target) -> Figures:
         """Estimates of each group by scores, with 95 % intervals."""
+        if question.is_indicator:
+            made = self._shares(question, cells, target)
+            low, high = np.clip(made.low, 0.0, 1.0), np.clip(made.high, 0.0, 1.0)
+            if question.kind == "share":
+                return Figures(made.people, made.estimate, made.error, low, high, made.interval)
+            # Of nobody there is nothing to count.
+            total, error, low, high = (
+                np.where(made.people > 0, part * made.people, 0.0) for part in (made.estimate, made.error, low, high)
+            )
+            return Figures(made.people, total, error, low, high, made.interval)
+        scored, w = self.scored(question).at(cells.rows), cells.weight
+        known = cells.people if scored.known is None else cells.total(w * scored.known)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = cells.total(w * scored.first) / known
+            at = ratio[cells.group]
+            own = scored.own(at)
+            square = scored.residual(at) ** 2 - (own if target == "table" else 0.0)
+            variance = cells.total(w**2 * square + w * (1 - w) * own)
+            error = np.sqrt(np.maximum(variance, 0.0)) / np.abs(known)
+        return Figures(cells.people, ratio, error, ratio - Z * error, ratio + Z * error, "95 %")
+
+    def _shares(self, question: Question, cells: Cells, target: Target) -> Figures:
+        """The shares of each group; the ends of intervals may be below 0 and above 1."""
         every, slope = self._of(question)
         scored, w, people = every.at(cells.rows), cells.weight, cells.people
-        known = people if scored.known is None else cells.total(w * scored.known)
-        total = cells.total(w * scored.first)
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = total / known
-            if not question.is_indicator:
-                at = ratio[cells.group]
-                own = scored.own(at)
-                square = scored.residual(at) ** 2 - (own if target == "table" else 0.0)
-                variance = cells.total(w**2 * square + w * (1 - w) * own)
-                error = np.sqrt(np.maximum(variance, 0.0)) / np.abs(known)
-                return Figures(people, ratio, error, ratio - Z * error, ratio + Z * error, "95 %")
-            own = scored.own(ratio[cells.group] if question.kind == "share" else 0.0)
+            share = cells.total(w * scored.first) / people
+            own = scored.own(share[cells.group] if question.kind == "share" else 0.0)
             weighed = cells.total(w**2)
             independent = people**2 / weighed
             spreading = np.maximum(cells.total(w * (1 - w) * own), 0.0) / people**2
             second = cells.total(w**2 * scored.first**2) / weighed + independent * spreading
             moving = cells.total(w**2 * slope[self.sets.design[cells.rows]]) / weighed
-            error, low, high = share_interval(ratio, second, moving, independent, target)
-        if question.kind == "share":
-            return Figures(people, ratio, error, low, high, "95 %")
-        return Figures(people, total, error * people, low * people, high * people, "95 %")
+            error, low, high = share_interval(share, second, moving, independent, target)
+        return Figures(people, share, error, low, high, "95 %")
 
     def combined(self, terms: Sequence[Term], target: Target) -> Combined:
         """A weighed sum, also over releases: people who are in several count once."""
@@ -199,7 +212,35 @@ class SetsAsked(PublicRows):
         else:
             variance = self._matched(views).variance(scores, parts, target)
         error = float(np.sqrt(max(variance + spreading, 0.0)))
+        if len(views) == 1 and terms[0].question.kind == "share":
+            return Combined(estimate, error, *self._apart(terms, target), "95 %")
         return Combined(estimate, error, estimate - Z * error, estimate + Z * error, "95 %")
+
+    def _apart(self, terms: Sequence[Term], target: Target) -> tuple[float, float]:
+        """The ends of the interval of a sum of estimates of different people, from those of each.
+
+        The distance to an end is the root of the sum of squared distances to theirs (Zou & Donner, Construction of
+        confidence limits about effect measures, Statistics in Medicine 27 (2008) 1693-1702): intervals of small groups
+        are not even on both sides.
+        """
+        middle = down = up = 0.0
+        for term in terms:
+            made = self._shares_of(term, target)
+            share, low, high = (float(part[term.group]) for part in (made.estimate, made.low, made.high))
+            middle += term.factor * share
+            below, above = (share - low, high - share) if term.factor > 0 else (high - share, share - low)
+            down += (term.factor * below) ** 2
+            up += (term.factor * above) ** 2
+        return middle - float(np.sqrt(down)), middle + float(np.sqrt(up))
+
+    def _shares_of(self, term: Term, target: Target) -> Figures:
+        """The shares of all groups of a term, which is asked for group after group."""
+        for cells, question, wanted, made in self._asked:
+            if cells is term.cells and question is term.question and wanted == target:
+                return made
+        found = self._shares(term.question, term.cells, target)
+        self._asked = [*self._asked[-1:], (term.cells, term.question, target, found)]
+        return found
 
     def _matched(self, views: Mapping[int, SetsAsked]) -> Matched:
         numbers = tuple(views)

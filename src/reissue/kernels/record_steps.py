@@ -15,8 +15,8 @@ proportions, so that its part in a column's limit is a known number. When no dir
 their halves: about m steps for each layer, whatever the number of records.
 
 With two columns a direction is left as long as a record is not whole, as limits of two columns and of the whole form a
-network. With more it can happen that none is left; then a limit of a column that yields is given up, the one that can
-be exceeded by least in proportion to its room.
+network. With more it can happen that none is left. Then a limit of a column that yields is moved out: first by what
+was kept back of its room for this, and only then beyond it, by one.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ def _said(options: int, script: Any, odds: Any) -> int:
         odds[1] = options
         return -1
     script[1] += 1
-    return script[1 + script[1]]
+    return int(script[1 + script[1]])
 
 
 @inner
-def _among(options: int, words: Any, state: Any, script: Any, odds: Any) -> int:
+def _among(options: int, words: Any, state: Any, script: Any, odds: Any) -> Any:
     """One of so many, all equally likely; -1 if more words are needed."""
     if options < 2:
         return 0
@@ -83,7 +83,7 @@ def _among(options: int, words: Any, state: Any, script: Any, odds: Any) -> int:
 def _branch(chance: float, words: Any, state: Any, script: Any, odds: Any) -> int:
     """1 with this chance, 0 otherwise; -1 if more words are needed."""
     if chance < DUST or chance > 1 - DUST:
-        return np.int64(chance > 0.5)  # what cannot be must not be, whatever the words are
+        return 1 if chance > 0.5 else 0  # what cannot be must not be, whatever the words are
     if script.size:
         one = _said(2, script, odds)
         odds[0] *= chance if one == 1 else 1 - chance
@@ -165,29 +165,35 @@ def _direction(
 
 
 @inner
-def _give_up(
-    nodes: Any, x: Any, count: int, begin: Any, which: Any, slack: Any, yields: Any, room: Any, change: Any
+def _yield(
+    nodes: Any, x: Any, count: int, begin: Any, which: Any, slack: Any, spare: Any, beyond: Any, room: Any
 ) -> bool:
-    """Drop the limit, of those reached in columns that yield, that can be exceeded by least; whether there was one."""
+    """Move a limit that is reached further out; whether there was one that yields.
+
+    First those that have something in reserve, then the one that can be exceeded by least in proportion to its room.
+    """
     best, least = -1, np.inf
     for at in range(count):
         if abs(x[at] - np.round(x[at])) <= WHOLE:
             continue
         for entry in range(begin[nodes[at]], begin[nodes[at] + 1]):
             limit = which[entry]
-            if yields[limit] and slack[limit] <= REACHED:
+            if spare[limit] >= 0 and slack[limit] <= REACHED:
                 over = 0.0
                 for other in range(count):
                     for one in range(begin[nodes[other]], begin[nodes[other] + 1]):
                         if which[one] == limit:
                             over += np.ceil(x[other] - WHOLE) - x[other]
-                over = np.round(over) / room[limit]
-                if over < least or (over == least and limit < best):
-                    best, least = limit, over
+                harm = over / room[limit]
+                if spare[limit] == 0:
+                    harm += (1 + beyond[limit]) * nodes.size
+                if harm < least:
+                    best, least = limit, harm
     if best < 0:
         return False
-    slack[best] = np.inf
-    change[best] = 0.0
+    slack[best] += spare[best] if spare[best] > 0 else 1.0
+    beyond[best] += spare[best] == 0
+    spare[best] = 0.0
     return True
 
 
@@ -208,10 +214,12 @@ def _fly(
     part: Any,
     start: Any,
     room: Any,
-    yields: Any,
+    reserve: Any,
     lists: Any,
     spots: Any,
     slack: Any,
+    spare: Any,
+    beyond: Any,
     change: Any,
     row_of: Any,
     rows_of: Any,
@@ -238,7 +246,8 @@ def _fly(
         if true >= 0 and until[0, nodes[at]] <= true < until[1, nodes[at]]:
             own = nodes[at]
     for limit in range(room.size):
-        slack[limit] = room[limit] - start[limit]
+        spare[limit], beyond[limit] = reserve[limit], 0
+        slack[limit] = room[limit] - start[limit] - max(0.0, spare[limit])
         change[limit] = 0.0
     while True:
         frees = 0
@@ -334,7 +343,7 @@ def _fly(
             continue
         places, whole = 0, True
         for at in range(count):
-            times = np.int64(np.round(x[at]))
+            times = int(np.round(x[at]))
             whole = whole and abs(x[at] - times) <= WHOLE
             places += times
         if whole:
@@ -342,7 +351,7 @@ def _fly(
                 return STUCK
             places = 0
             for at in range(count):
-                for _ in range(np.int64(np.round(x[at]))):
+                for _ in range(int(np.round(x[at]))):
                     record, back = until[0, nodes[at]], places
                     while back > 0 and drawn[back - 1] > record:
                         drawn[back] = drawn[back - 1]
@@ -350,7 +359,7 @@ def _fly(
                     drawn[back] = record
                     places += 1
             return DONE
-        if not _give_up(nodes, x, count, begin, which, slack, yields, room, change):
+        if not _yield(nodes, x, count, begin, which, slack, spare, beyond, room):
             return STUCK
 
 
@@ -371,7 +380,7 @@ def fly_records(
     part: Any,
     start: Any,
     room: Any,
-    yields: Any,
+    reserve: Any,
     drawn: Any,
     ended: Any,
 ) -> None:
@@ -380,7 +389,8 @@ def fly_records(
     `true` has the place of each one's true record, -1 for none, `words` a row of random words. The tree's nodes: their
     `share`, both `halves` (-1 for a record), from where `until` where their records are, how many places they take at
     `most`, and from `begin[node]` on in `which` limits they have which `part`. `first` are the nodes to begin with,
-    `start` the expected sum under each limit and `room` the most there may be; `yields` says which may be given up.
+    `start` the expected sum under each limit and `room` the most there may be; `reserve` what is kept back of it, -1
+    for limits that never yield.
 
     With a `script`, how long it is and how far it was read, then what to take at each fork, words are not read: odds
     become the chance of what the script says, and the number of ways to go on where it ends.
@@ -389,6 +399,8 @@ def fly_records(
     lists = np.empty((4, max(nodes, limits) + 2), np.int64)
     spots = np.empty((2, nodes + 2), np.float64)
     slack = np.empty(limits, np.float64)
+    spare = np.empty(limits, np.float64)
+    beyond = np.empty(limits, np.int64)
     change = np.zeros(limits, np.float64)
     row_of = np.full(limits, -1, np.int64)
     # No more nodes are independent of each other than there are limits, and the whole.
@@ -412,10 +424,12 @@ def fly_records(
             part,
             start,
             room,
-            yields,
+            reserve,
             lists,
             spots,
             slack,
+            spare,
+            beyond,
             change,
             row_of,
             rows_of,

@@ -99,7 +99,8 @@ class RecordDesign:
 
     def margin(self, column: int) -> Floats:
         """The reference shares of the values of a column."""
-        return np.bincount(self.records[:, column], weights=self.shares, minlength=self.room[column].size)
+        sums = np.bincount(self.records[:, column], weights=self.shares, minlength=self.room[column].size)
+        return sums.astype(np.float64)
 
     @cached_property
     def order(self) -> tuple[int, ...]:

@@ -33,13 +33,15 @@ def record_design_of(
     room = []
     problems = []
     for column, count in enumerate(values):
-        margin = np.bincount(records[:, column], weights=p, minlength=count)
+        margin = np.bincount(records[:, column], weights=p, minlength=count).astype(np.float64)
         own = wanted_room(margin, m)
         for value, limit in (limits[column] if limits else {}).items():
             own[value] = limit
         lacking = int(np.count_nonzero(m * margin > own + NEAR))
         if lacking:
-            problems.append(f"In column number {column}, {lacking} of {count} values are more frequent than their limit.")
+            problems.append(
+                f"In column number {column}, {lacking} of {count} values are more frequent than their limit."
+            )
         room.append(own)
     if problems:
         raise PolicyError(
@@ -53,4 +55,4 @@ def record_design_of(
 def wanted_room(shares: Floats, m: int) -> Ints:
     """How many of m places something with this share may take; all m only where its share asks for that."""
     wanted = np.clip(np.ceil(m * shares + (1 - shares) / 2 - NEAR), 1, m - 1)
-    return np.maximum(wanted, np.ceil(m * shares - NEAR)).astype(np.int64)
+    return np.asarray(np.maximum(wanted, np.ceil(m * shares - NEAR)), dtype=np.int64)

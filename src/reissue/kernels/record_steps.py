@@ -367,6 +367,7 @@ def _fly(
 def fly_records(
     true: Any,
     words: Any,
+    skip: Any,
     script: Any,
     odds: Any,
     m: int,
@@ -386,11 +387,11 @@ def fly_records(
 ) -> None:
     """Draw a set of m records for each person, as their places in the order of the tree, ascending.
 
-    `true` has the place of each one's true record, -1 for none, `words` a row of random words. The tree's nodes: their
-    `share`, both `halves` (-1 for a record), from where `until` where their records are, how many places they take at
-    `most`, and from `begin[node]` on in `which` limits they have which `part`. `first` are the nodes to begin with,
-    `start` the expected sum under each limit and `room` the most there may be; `reserve` what is kept back of it, -1
-    for limits that never yield.
+    `true` has the place of each one's true record, -1 for none, `words` a row of random words, of which the first are
+    to `skip`. The tree's nodes: their `share`, both `halves` (-1 for a record), from where `until` where their records
+    are, how many places they take at `most`, and from `begin[node]` on in `which` limits they have which `part`.
+    `first` are the nodes to begin with, `start` the expected sum under each limit and `room` the most there may be;
+    `reserve` what is kept back of it, -1 for limits that never yield.
 
     With a `script`, how long it is and how far it was read, then what to take at each fork, words are not read: odds
     become the chance of what the script says, and the number of ways to go on where it ends.
@@ -410,7 +411,7 @@ def fly_records(
     for person in range(true.size):
         ended[person] = _fly(
             true[person],
-            words[person],
+            words[person, skip[person] :],
             script,
             odds,
             m,

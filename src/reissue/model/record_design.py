@@ -105,7 +105,7 @@ class RecordDesign:
     @cached_property
     def order(self) -> tuple[int, ...]:
         """The columns, those with the most values first: their limits are the narrowest."""
-        return tuple(sorted(range(self.columns), key=lambda column: (-self.room[column].size, column)))
+        return narrowest_first([room.size for room in self.room])
 
     @property
     def yielding(self) -> tuple[int, ...]:
@@ -151,6 +151,11 @@ class RecordDesign:
     def _content(self) -> tuple[object, ...]:
         arrays = (self.records, self.shares, self.most, *self.room)
         return (self.m, *(array.shape for array in arrays), *(array.tobytes() for array in arrays))
+
+
+def narrowest_first(values: Sequence[int]) -> tuple[int, ...]:
+    """Columns with so many values in the order in which limits are kept: where there are more, they are narrower."""
+    return tuple(sorted(range(len(values)), key=lambda column: (-values[column], column)))
 
 
 def _frozen(given: Any, kind: Any) -> Any:

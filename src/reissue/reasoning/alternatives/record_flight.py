@@ -9,10 +9,9 @@ with its chance times x_r(new) / x_r(old). These factors multiply to n_r(S) / (m
 the posterior of a record is its places in the set / m, without rejection and without knowing P(S). Directions depend on
 where the walk is and on random words, never on the true record.
 
-Limits of two columns always hold. With more, those of the columns that yield (`RecordDesign.yielding`) can be exceeded
-in a few sets, and posteriors with them, as what is seen in a set is always its posterior: `excess` counts. On three
-columns of diabetes records, m = 8, that is one set in fifty, and one in a thousand or fewer by more than one place. To
-keep a limit in such a column, give its values one place less of room.
+Limits of two columns always hold. With more, those of the columns that yield (`RecordDesign.yielding`) would be
+exceeded in a few sets. These are drawn again, so that no limit is: then posteriors are what a set shows but for a
+factor near 1, which `record_excess` works out.
 
 The tree of records that the walk goes down has neighbours that are alike in the columns with the most values. The walk
 begins with nodes that have at most `TOGETHER` places on average: such records are never in a set together. Larger
@@ -30,11 +29,12 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.arrays.cores import PARALLEL_FROM, at_once, spans
-from reissue.arrays.types import Floats, Ints, Words
+from reissue.arrays.types import Bools, Floats, Ints, Words
 from reissue.errors import InternalError, count_of
 from reissue.kernels.record_steps import DONE, SHORT, fly_records
 from reissue.model.record_design import RecordDesign
 from reissue.model.snapshot import smallest_unsigned
+from reissue.reasoning.alternatives.record_excess import excess
 
 RandomWords = Callable[[Ints, int], Words]
 """Called with rows and a round, 0 or more: fresh random words for each of these rows, used in order."""
@@ -42,10 +42,10 @@ RandomWords = Callable[[Ints, int], Words]
 TOGETHER = 1 / 2
 CHUNK = 1 << 13
 """So many people are drawn at a time."""
+WIDTH = 16
+"""So many public words a round: nearly always enough."""
 ROUNDS = 64
 """So often people are given more words before something must be wrong."""
-KEPT = 1 / 2
-"""So much of the room that a value has beyond its share is kept back in columns that yield, at most one place."""
 BALANCED = 1 / 4
 """A node is cut between values, where that leaves at least this part of its share on either side."""
 
@@ -71,11 +71,11 @@ class Tree:
     room: Floats
     reserve: Floats
 
-    def fly(self, true: Ints, words: Words, script: Ints, odds: Floats) -> tuple[Ints, Ints]:
-        """A set for each true place, and how it ended."""
+    def fly(self, true: Ints, words: Words, skip: Ints, script: Ints, odds: Floats) -> tuple[Ints, Ints]:
+        """A set for each true place, and how it ended; a row's first words can be skipped."""
         drawn, ended = np.zeros((true.size, self.m), np.int64), np.empty(true.size, np.int64)
         fly_records(
-            true, words, script, odds, self.m, self.first, self.share, self.halves, self.until, self.most,
+            true, words, skip, script, odds, self.m, self.first, self.share, self.halves, self.until, self.most,
             self.begin, self.which, self.part, self.start, self.room, self.reserve, drawn, ended,
         )  # fmt: skip
         if not np.isin(ended, (DONE, SHORT)).all():
@@ -147,8 +147,13 @@ def tree_of(design: RecordDesign, together: float = TOGETHER) -> Tree:
         part=part,
         start=start.astype(np.float64),
         room=np.array(room, dtype=np.float64),
-        reserve=np.where(yields, np.minimum(1.0, (np.array(room) - start) * KEPT), -1.0),
+        reserve=np.where(yields, _kept_back(np.array(room) - start), -1.0),
     )
+
+
+def _kept_back(beyond: Floats) -> Floats:
+    """Of the room that a value has beyond its share, what is kept back: half of it or all but half a place; one."""
+    return np.minimum(1.0, np.maximum(beyond / 2, beyond - 1 / 2))
 
 
 def _cut(added: Floats, kind: Ints, low: int, high: int) -> int:
@@ -184,30 +189,56 @@ def draw_records(
 ) -> npt.NDArray[np.unsignedinteger]:
     """A set for everybody with these true records: a row of m records, ascending; -1 for a set of nobody in particular.
 
-    Everybody's set depends on their record, the design and their own words, on nobody else and on no order.
+    Everybody's set depends on their record, the design and their own words, on nobody else and on no order. What is
+    beyond a limit is drawn again.
     """
+    return _drawn(design, true, words, tree, lambda sets: np.asarray(excess(design, sets).any(axis=1)))
+
+
+def walk_ends(
+    design: RecordDesign, true: npt.NDArray[np.integer], words: RandomWords, tree: Tree | None = None
+) -> npt.NDArray[np.unsignedinteger]:
+    """The same, but for sets beyond a limit, which are left as they are: where walks end."""
+    return _drawn(design, true, words, tree, lambda sets: np.zeros(len(sets), dtype=np.bool_))
+
+
+def _drawn(
+    design: RecordDesign,
+    true: npt.NDArray[np.integer],
+    words: RandomWords,
+    tree: Tree | None,
+    again: Callable[[Ints], Bools],
+) -> npt.NDArray[np.unsignedinteger]:
     if true.size and not -1 <= int(true.min()) <= int(true.max()) < len(design.records):
         raise InternalError("a true record is none of the design's")
     tree = tree or tree_of(design)
     places = np.where(true >= 0, tree.place_of[true], -1)
     sets = np.empty((true.size, design.m), dtype=smallest_unsigned(len(design.records)))
-    at_once(partial(_draw_span, tree, places, words, sets), spans(true.size, PARALLEL_FROM // 10))
+    at_once(partial(_draw_span, tree, places, words, again, sets), spans(true.size, PARALLEL_FROM // 10))
     sets.sort(axis=1)
     return sets
 
 
 def _draw_span(
-    tree: Tree, places: Ints, words: RandomWords, sets: npt.NDArray[np.unsignedinteger], span: tuple[int, int]
+    tree: Tree,
+    places: Ints,
+    words: RandomWords,
+    again: Callable[[Ints], Bools],
+    sets: npt.NDArray[np.unsignedinteger],
+    span: tuple[int, int],
 ) -> None:
     for begin in range(*span, CHUNK):
         rows = np.arange(begin, min(begin + CHUNK, span[1]))
-        drawn = np.zeros((rows.size, 0), dtype=np.uint64)
+        drawn, skip = np.zeros((rows.size, 0), dtype=np.uint64), np.zeros(rows.size, dtype=np.int64)
         for number in range(ROUNDS):
             drawn = np.concatenate([drawn, words(rows, number)], axis=1)
-            found, ended = tree.fly(places[rows], drawn, np.zeros(0, np.int64), np.zeros(2))
+            found, ended = tree.fly(places[rows], drawn, skip, np.zeros(0, np.int64), np.zeros(2))
             done = ended == DONE
+            beyond = done & again(tree.order[found])
+            skip[beyond] = drawn.shape[1]  # with words that were not read
+            done &= ~beyond
             sets[rows[done]] = tree.order[found[done]]
-            rows, drawn = rows[~done], drawn[~done]
+            rows, drawn, skip = rows[~done], drawn[~done], skip[~done]
             if not rows.size:
                 break
         else:
@@ -225,7 +256,7 @@ def every_course(tree: Tree, record: int = -1) -> Iterator[tuple[Ints, float]]:
     options: list[int] = []
     while True:
         script = np.array([len(said), 0, *said, 0], dtype=np.int64)
-        drawn, ended = tree.fly(true, nothing, script, odds)
+        drawn, ended = tree.fly(true, nothing, np.zeros(1, np.int64), script, odds)
         if ended[0] == SHORT:
             options.append(int(odds[1]))
             said.append(0)
@@ -240,7 +271,7 @@ def every_course(tree: Tree, record: int = -1) -> Iterator[tuple[Ints, float]]:
 
 
 def law_of(design: RecordDesign, record: int = -1, together: float = TOGETHER) -> tuple[Ints, Floats]:
-    """Every set that can be shown, and its probability; given a true record, or over all of them. For small designs."""
+    """Every set that a walk can end at, and its probability; given a true record, or over all. For small designs."""
     tree = tree_of(design, together)
     law: dict[tuple[int, ...], float] = {}
     for drawn, chance in every_course(tree, record):
@@ -249,15 +280,11 @@ def law_of(design: RecordDesign, record: int = -1, together: float = TOGETHER) -
     return np.array(list(law), dtype=np.int64).reshape(-1, design.m), np.array(list(law.values()))
 
 
-def counts_of(design: RecordDesign, sets: npt.NDArray[np.integer], column: int) -> Ints:
-    """For each set, how many of its records have each value of a column."""
-    values = design.records[:, column][sets]
-    size = design.room[column].size
-    flat = (np.arange(len(sets))[:, None] * size + values).ravel()
-    return np.bincount(flat, minlength=len(sets) * size).reshape(len(sets), size)
-
-
-def excess(design: RecordDesign, sets: npt.NDArray[np.integer]) -> Ints:
-    """For each set and column, by how many records some value of it is beyond its room."""
-    over = [(counts_of(design, sets, column) - room).max(axis=1).clip(min=0) for column, room in enumerate(design.room)]
-    return np.stack(over, axis=1)
+def public_words(rows: Ints, number: int) -> Words:
+    """Words for sets of nobody in particular, the same everywhere: a counter, by the finalizer of splitmix64."""
+    place = rows.astype(np.uint64)[:, None] * np.uint64(WIDTH * 64) + np.uint64(number * WIDTH)
+    counter = np.asarray(place + np.arange(WIDTH, dtype=np.uint64), dtype=np.uint64)
+    word: Words = counter * np.uint64(0x9E3779B97F4A7C15)
+    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(word ^ (word >> np.uint64(31)))

@@ -2,10 +2,11 @@
 
 Of one column, or of several together, every record has a cell. With N_c(S) the records of a set that are in cell c,
 
-    A[c, d] = E[N_c | the true record is in d] = E[N_c N_d] / (m p_d),   over P(S),
+    A[c, d] = E[N_c | the true record is in d] = E[N_c N_d] / E[N_d],   over P(S),
 
 where P(S | d) = P(S) N_d(S) / (m p_d) for somebody whose record is in d and, within d, is distributed as the reference
-says. The score y(S) = A^-1 N(S) then has the expectation e_d for them, and adds up to 1 over all cells.
+says; E[N_d] = m p_d, but for what is drawn again (`record_excess`). The score y(S) = A^-1 N(S) then has the expectation
+e_d for them, and adds up to 1 over all cells.
 
 Taken of all sensitive columns, a cell is a record, and scores are unbiased whoever the people are. Taken of fewer,
 they are so for people who, given their values in these columns, have the others as in the reference; how far off they
@@ -25,19 +26,17 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from reissue.arrays.types import Floats, Ints, Words
+from reissue.arrays.types import Floats, Ints
 from reissue.errors import Infeasible
 from reissue.model.record_design import RecordDesign
-from reissue.reasoning.alternatives.record_flight import Tree, draw_records, law_of, tree_of
+from reissue.reasoning.alternatives.record_excess import excess
+from reissue.reasoning.alternatives.record_flight import Tree, draw_records, law_of, public_words, tree_of
 from reissue.reasoning.alternatives.set_probabilities import SINGULAR
 
 FOLLOWED = 5
 """With so many nodes to begin with, at most, all courses of a walk are followed."""
 DRAWS = 400_000
 """So many sets are drawn where they are not."""
-WIDTH = 16
-SEED = 2004
-"""Anything will do, as long as it is always the same."""
 ROOM = 1 << 23
 """So many numbers are held at once."""
 
@@ -81,16 +80,15 @@ def column_scores(
         rows, chances = typical_sets(design)
     weights = np.full(len(rows), 1 / len(rows)) if chances is None else chances
     pairs = _pairs(cell_of[rows], weights, len(values))
-    # P z = diag(m p) e, scaled by the root of the mean: as well conditioned as it can be.
-    scale = 1 / np.sqrt(design.m * shares)
+    means = pairs.sum(axis=0) / design.m  # as cells add up to m in every set
+    if (means <= 0).any():
+        raise _not_told(len(values))
+    # Scaled by the root of the mean it is as well conditioned as it can be.
+    scale = 1 / np.sqrt(means)
     scaled = pairs * np.outer(scale, scale)
     if np.linalg.cond(scaled) > SINGULAR:
-        raise Infeasible(
-            f"Shares cannot be estimated from these sets: of {len(values)} combinations of values some are told by "
-            "nothing.",
-            hint="ask for fewer columns together; or allow a value a larger limit, so that it is not in every set.",
-        )
-    inverse = np.linalg.inv(scaled) * np.outer(1 / scale, scale)
+        raise _not_told(len(values))
+    inverse = np.asarray(np.linalg.inv(scaled) * np.outer(1 / scale, scale), dtype=np.float64)
     # The second moment of the scores: A^-1 E[N N'] A^-T.
     second = np.einsum("ij,jk,ik->i", inverse, pairs, inverse)
     within = shares * (1 - shares) if len(values) > 1 else np.zeros(1)  # a single value is known
@@ -104,20 +102,30 @@ def column_scores(
     )
 
 
+def _not_told(cells: int) -> Infeasible:
+    return Infeasible(
+        f"Shares cannot be estimated from these sets: of {cells:,} combinations of values some are told by nothing.",
+        hint="ask for fewer columns together; or allow a value a larger limit, so that it is not in every set.",
+    )
+
+
 def typical_sets(design: RecordDesign, tree: Tree | None = None) -> tuple[npt.NDArray[np.integer], Floats | None]:
     """Sets that stand for P(S): all of them with their chances, or many that are drawn."""
     tree = tree or tree_of(design)
     if tree.first.size <= FOLLOWED:
-        return law_of(design)
-    return draw_records(design, np.full(DRAWS, -1), _words, tree), None
+        sets, chances = law_of(design)
+        within = ~excess(design, sets).any(axis=1)
+        return sets[within], chances[within] / chances[within].sum()
+    return draw_records(design, np.full(DRAWS, -1), public_words, tree), None
 
 
 def drift(design: RecordDesign, scores: RecordScores, sets: npt.NDArray[np.integer], chances: Floats) -> float:
     """How far the expected scores of somebody with one record are from 1 and 0, at most; 0 for all columns together."""
     told = scores.of(sets)
     worst = 0.0
-    for record, expected in enumerate(design.expected):
-        own = chances * (sets == record).sum(axis=1) / expected
+    for record in range(len(design.records)):
+        own = chances * (sets == record).sum(axis=1)
+        own /= own.sum()
         aim = np.arange(scores.shares.size) == scores.cell_of[record]
         worst = max(worst, float(np.abs(own @ told - aim).max()))
     return worst
@@ -133,13 +141,3 @@ def _pairs(cells: Ints, weights: Floats, size: int) -> Floats:
         counts = np.bincount(flat, minlength=len(some) * size).reshape(len(some), size).astype(np.float64)
         total += (counts.T * weights[begin : begin + step]) @ counts
     return total
-
-
-def _words(rows: Ints, number: int) -> Words:
-    """The same words for the same rows everywhere: a counter, by the finalizer of splitmix64."""
-    place = rows.astype(np.uint64)[:, None] * np.uint64(WIDTH * 64) + np.uint64(number * WIDTH)
-    counter = np.asarray(place + np.arange(WIDTH, dtype=np.uint64) + np.uint64(SEED), dtype=np.uint64)
-    word: Words = counter * np.uint64(0x9E3779B97F4A7C15)
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(word ^ (word >> np.uint64(31)))

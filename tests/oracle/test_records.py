@@ -290,6 +290,36 @@ def test_many_records(sizes: tuple[int, ...], m: int) -> None:
     assert abs((sets[:, 0] == true).mean() - _first_right(sets, m)) < 5 / np.sqrt(count)
 
 
+@pytest.mark.parametrize("seed", seeds(30, 600))
+def test_limits_without_room_to_spare(seed: int) -> None:
+    """Shares of all sizes, limits that some values reach on average: walks end at whole numbers, within limits."""
+    rng = np.random.default_rng(seed)
+    columns, m = int(rng.choice([1, 2, 2, 3, 4])), int(rng.choice([2, 3, 5, 8, 20]))
+    sizes = rng.integers(2, int(rng.choice([4, 10, 40])), columns)
+    records = np.unique(rng.integers(0, sizes, (int(rng.choice([5, 30, 300])), columns)), axis=0)
+    weights = rng.integers(1, 4, len(records)).astype(float)
+    if seed % 2:
+        weights = rng.dirichlet(np.full(len(records), rng.choice([0.1, 0.5, 3]))) + 2e-7
+    shares = weights / weights.sum()
+    room = tuple(
+        np.maximum(1, np.ceil(m * np.bincount(own, weights=shares, minlength=size) - 1e-12)).astype(int)
+        for own, size in zip(records.T, sizes, strict=True)
+    )
+    most = np.maximum(1, np.ceil(m * shares - 1e-12)).astype(int)
+    design = RecordDesign(m, records, shares, most, room)
+    tree = tree_of(design, (0.1, 0.5, 1.0, 3.0)[seed % 4])
+    count = 2_000
+    true = rng.integers(-1, len(records), count)
+    sets = walk_ends(design, true, words_of(seed, 64), tree)
+    for c, own in enumerate(room):
+        assert c in design.yielding or (counts_of(design, sets, c) <= own).all()
+    assert all(((sets == r).sum(axis=1) <= k).all() for r, k in enumerate(most))
+    found = np.bincount(
+        walk_ends(design, np.full(count, -1), words_of(seed + 1, 64), tree).ravel(), minlength=len(most)
+    )
+    assert (np.abs(found / count - design.expected) < 6 * np.sqrt((design.expected + 3 / count) / count)).all()
+
+
 def _first_right(sets: Any, m: int) -> float:
     """What posteriors say of how often the first record of a set is the true one: its places / m."""
     return float(((sets == sets[:, :1]).sum(axis=1) / m).mean())
@@ -339,7 +369,7 @@ def test_designs_are_what_they_hold() -> None:
         ("records", [[0, 0], [0, 1], [1, 0], [1, 2]], "number in 'room'"),
         ("records", [[0], [1], [2], [3]], "each column of 'room'"),
         ("shares", [0.25, 0.25, 0.25, 0.3], "1 together"),
-        ("shares", [0.5, 0.5, 0.25, -0.25], "above 0"),
+        ("shares", [0.5, 0.25, 0.25 - 1e-9, 1e-9], "at least 1e-07"),
         ("shares", ["a", "b", "c", "d"], "an array"),
         ("most", [1, 1, 1, 0], "from 1 to 2"),
         ("room", ([1, 1], [1, 3]), "from 1 to 2"),

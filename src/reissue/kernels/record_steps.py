@@ -32,6 +32,8 @@ DUST = 1e-12
 """What is closer to 0 or to its limit is there: it comes from rounding numbers."""
 REACHED = 1e-9
 """A column's limit that is closer is reached; sums over many records are less exact than a single number."""
+DEPENDS, CLEAR = 1e-11, 1e-2
+"""What is left of a node's parts after elimination is 0 below the first, and clearly not above the second."""
 WHOLE = 1e-6
 """So near to a whole number everything is at the end."""
 DONE, SHORT, STUCK = range(3)
@@ -115,12 +117,14 @@ def _direction(
     """Along which the first free nodes can move, as numbers[0]; how many nodes it takes, 0 if there is none.
 
     Gaussian elimination, node after node, of their parts in the whole and in the limits that are reached, until a node
-    depends on those before it. `rows_of` is (limit of a row; pivot; length), `numbers` (mixture, vector, then for each
-    node its reduced vector and what it is a mixture of).
+    depends on those before it. A node that nearly does is put last and left out, as its direction would not be exact;
+    where all are records there is none. `rows_of` is (limit of a row; pivot; length), `numbers` (mixture, vector, then
+    for each node its reduced vector and what it is a mixture of).
     """
     rows, found = 1, 0
     mixture, vector = numbers[0], numbers[1]
-    for at in range(count):
+    at = 0
+    while at < count:
         node = nodes[free[at]]
         for row in range(rows):
             vector[row] = 0.0
@@ -150,15 +154,20 @@ def _direction(
         for row in range(1, rows):
             if abs(vector[row]) > abs(vector[pivot]):
                 pivot = row
-        if abs(vector[pivot]) <= REACHED:
+        if abs(vector[pivot]) <= DEPENDS:
             found = at + 1
             break
+        if abs(vector[pivot]) < CLEAR:
+            count -= 1
+            free[at], free[count] = free[count], free[at]
+            continue
         reduced, made = numbers[2 + 2 * at], numbers[3 + 2 * at]
         for row in range(rows):
             reduced[row] = vector[row] / vector[pivot]
         for other in range(at + 1):
             made[other] = mixture[other] / vector[pivot]
         rows_of[1, at], rows_of[2, at] = pivot, rows
+        at += 1
     for row in range(1, rows):
         row_of[rows_of[0, row]] = -1
     return found

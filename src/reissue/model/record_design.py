@@ -24,6 +24,8 @@ from reissue.errors import ParameterError
 from reissue.model.design import ROUNDING
 from reissue.model.parameters import Validation
 
+LEAST_SHARE = 1e-7
+"""Walks are exact enough for such shares, and sums of many records are not for much smaller ones."""
 EXACT = 2
 """The limits of so many columns always hold together; those of more columns need not (`RecordDesign.yielding`)."""
 
@@ -37,7 +39,7 @@ class RecordDesign:
     records: Ints
     """A row for each record, a column for each sensitive column: the number of its value. All different."""
     shares: Floats
-    """The reference shares of records, above 0 and 1 together."""
+    """The reference shares of records, at least `LEAST_SHARE` and 1 together."""
     most: Ints
     """How many places each record takes at most."""
     room: tuple[Ints, ...]
@@ -72,9 +74,9 @@ class RecordDesign:
             check.wrong("records", "made of values that have a number in 'room'", "a list with others")
         elif len(np.unique(records, axis=0)) < len(records):
             check.wrong("records", "a list of different records", "one with some of them twice")
-        sound = shares.shape == (len(records),) and np.isfinite(shares).all() and (shares > 0).all()
+        sound = shares.shape == (len(records),) and np.isfinite(shares).all() and (shares >= LEAST_SHARE).all()
         if not sound or abs(shares.sum() - 1) > ROUNDING:
-            check.wrong("shares", "a number above 0 for each record, 1 together", "another list")
+            check.wrong("shares", f"a number of at least {LEAST_SHARE} for each record, 1 together", "another list")
         if self.most.shape != (len(records),) or (self.most < 1).any() or (self.most > self.m).any():
             check.wrong("most", f"a whole number from 1 to {self.m} for each record", "another list")
         if any((room < 1).any() or (room > self.m).any() for room in self.room):

@@ -34,6 +34,7 @@ from reissue.arrays.types import Floats, Ints
 from reissue.errors import Infeasible, count_of
 from reissue.methods.alternatives.noise import discrete_laplace
 from reissue.methods.alternatives.reference import OTHERS, is_number, names_of, places_of
+from reissue.model.record_design import LEAST_SHARE
 from reissue.model.snapshot import Column
 
 SCALES = 3.0
@@ -110,6 +111,7 @@ def noised_records(
     noisy = _counted(np.ravel_multi_index(tuple(places), size), size, scale, rng)
     mixed, weights = _mixed(noisy, expected, scale)
     shares = _raked(mixed / mixed.sum(), [((at,), margin) for at, margin in enumerate(margins)])
+    shares = np.maximum(shares, 2 * LEAST_SHARE)  # no design has smaller ones
     told = float((shares * weights).sum())
     if told < TOLD:
         raise _sparse(f"only about {100 * told:.0f} % of people have records that stand out from noise", epsilon, count)

@@ -153,7 +153,7 @@ def tree_of(design: RecordDesign, together: float = TOGETHER) -> Tree:
 
 def _kept_back(beyond: Floats) -> Floats:
     """Of the room that a value has beyond its share, what is kept back: half of it or all but half a place; one."""
-    return np.minimum(1.0, np.maximum(beyond / 2, beyond - 1 / 2))
+    return np.clip(np.maximum(beyond / 2, beyond - 1 / 2), 0.0, 1.0)
 
 
 def _cut(added: Floats, kind: Ints, low: int, high: int) -> int:
@@ -216,6 +216,8 @@ def _drawn(
     sets = np.empty((true.size, design.m), dtype=smallest_unsigned(len(design.records)))
     at_once(partial(_draw_span, tree, places, words, again, sets), spans(true.size, PARALLEL_FROM // 10))
     sets.sort(axis=1)
+    if not ((true < 0) | (sets == true[:, None]).any(axis=1)).all():
+        raise InternalError("A set is without its true record.")
     return sets
 
 

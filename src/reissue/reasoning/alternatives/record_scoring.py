@@ -15,8 +15,8 @@ records, m = 8, which is as much as there is to see; and had a variance that was
 E[n_q n_r] has no formula, as a walk has very many courses. It is exact where all of them can be followed. Elsewhere it
 is the mean over sets that are drawn from the design for nobody in particular, which is public, always with the same
 words: everybody gets the same scores. With 400,000 sets the shares of groups were then off by 0.002 to 0.015 at most on
-diabetes records (120, 480 and 1,345 of them), half as much with four times as many. The rows of a release can take
-their place (`rows`): they are distributed like this where its people are as the reference says.
+diabetes records (120, 480 and 1,345 of them), which falls with the root of the number of sets. The rows of a release
+can take their place (`rows`): they are distributed like this where its people are as the reference says.
 """
 
 from __future__ import annotations

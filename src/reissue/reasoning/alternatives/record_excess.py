@@ -6,7 +6,7 @@ is at most max Z / min Z times n_r / m, and for values and their limits likewise
 for two columns.
 
 1 - Z_r = E[n_r; S is beyond a limit] / (m p_r), over the sets that walks end at. On three columns of diabetes records,
-m = 8, one walk in 500 to 3,000 ends beyond a limit, and the factor by values is 1.001 to 1.004.
+m = 8, one walk in 500 to 3,000 ends beyond a limit; by values of columns, 0.1 to 0.4 % of people are drawn again.
 """
 
 from __future__ import annotations

@@ -25,6 +25,8 @@ from reissue.model.published import Published
 from reissue.model.schema import Categorical, Numeric, Schema
 from reissue.publishing.policy import Policy
 from reissue.publishing.series import open as open_series
+from reissue.reasoning.alternatives.record_designing import record_design_of
+from reissue.reasoning.alternatives.record_flight import law_of
 from reissue.reasoning.equality.equal_sets_projection import equal_pairs
 from reissue.reasoning.equality.equal_sets_vectors import Vectors
 from reissue.utility import Workload
@@ -150,11 +152,19 @@ def warm_up(methods: Sequence[str] = (), progress: Progress = lambda what, done,
         for one in small_series()
         if not methods or one.method in methods
     ]
+    if not methods or "Alternatives" in methods:
+        jobs += [("Alternatives, whole records", _records)]
     if not methods:
         jobs += [("attacks on other releases", _attacks)]
     for done, (what, job) in enumerate(jobs):
         progress(what, done, len(jobs))
         job()
+
+
+def _records() -> None:
+    """Sets of whole records, of two columns of two values."""
+    records = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    law_of(record_design_of(records, np.ones(4), 2, [2, 2]))
 
 
 def _attacks() -> None:

@@ -319,7 +319,7 @@ def test_first_sets_of_lives_are_counted_and_later_ones_refused(tmp_path: Path) 
     drawn = np.random.default_rng(3).choice(values, 400, p=list(shares.values()))
     table = people(400, 3).drop("sex").with_columns(illness=pl.Series(drawn))
     with ri.open(tmp_path / "lives", policy) as series:
-        series.publish(table)
+        tables = series.publish(table).tables
         series.publish(table)
     an = ri.analyse(tmp_path / "lives")
     first = an.only(1)
@@ -330,6 +330,8 @@ def test_first_sets_of_lives_are_counted_and_later_ones_refused(tmp_path: Path) 
     assert an.count(where="age >= 40")["release"].to_list() == [1, 2]
     with pytest.raises(ri.errors.Infeasible, match="lives that have moved on"):
         an.only(2).share("a")
+    with pytest.raises(ri.errors.Infeasible, match="do not say whether lives have moved on"):
+        ri.estimate(tables, {"illness": "a"})
 
 
 def people(count: int, seed: int) -> pl.DataFrame:

@@ -65,6 +65,12 @@ class SetsAsked(PublicRows):
         if "slots" in self.release.design:
             return int(self.release.design["slots"])
         table, design = self._lists, self.release.table("design")
+        if (table[self.sensitive].list.n_unique() < table[self.sensitive].list.len()).any():
+            raise Infeasible(
+                "These sets are lives: values stand in them more than once. Tables alone do not say whether lives have "
+                "moved on, and so not how probable sets are.",
+                hint="analyse the folder of the release, or its export: release.json says it.",
+            )
         if DESIGN in table.columns:
             design = design.filter(pl.col(DESIGN) == table[DESIGN][0])
         slots = dict(zip(design[self.sensitive].to_list(), design["slots"].to_list(), strict=True))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_table, steps
+from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_table, say, steps
 
 
 def utility(
@@ -48,6 +48,7 @@ def utility(
         return
     frame = measured.frame()
     print_table(f"What release {release.number} cost", frame.columns, frame.rows(), left=(0, 2))
+    say(measured.sentence)
 
 
 def _weights(text: str | None) -> dict[str, float] | None:

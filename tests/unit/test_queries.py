@@ -310,7 +310,7 @@ def test_missing_numbers_match_no_range() -> None:
     assert set(found.queries.iter_rows()) == {(2, 2.0, 0.0, 2.0, 0.0)}
     mixed = Grouping(np.array([0, 1, 0, 1], dtype=np.int32), 2)
     found = query_error([ages], VALUES, mixed, workload, "generalised")
-    assert set(found.queries.iter_rows()) == {(2, 4.0, 1.0)}
+    assert set(found.queries.iter_rows()) == {(2, 4.0, 1.0, 2.0, 0.0)}
 
 
 def test_an_attribute_without_values_is_not_asked_for() -> None:

@@ -23,7 +23,10 @@ def utility(
     seed: Annotated[int | None, typer.Option(min=0, help="Ask the same queries again.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure what a release cost: information loss, sizes of groups, error of queries. Private.
+    """Measure what a release cost: information loss, error of queries, what gradients are left. Private.
+
+    Counts and gradients stand beside no link at all, where quasi-identifiers and values are published apart; a sentence
+    at the end says what the release is worth.
 
     Examples:
 

@@ -158,4 +158,6 @@ def test_utility_says_what_sets_cost(run: Run, series: Path) -> None:
     assert data["query_error"]["answered"] == 64
     assert data["query_error"]["median"] > 0
     assert data["query_error"]["median_no_link"] > 0
+    assert data["sentence"] in ran.out
+    assert data["gradients"]["looked_at"] > 0
     assert run("utility", series, 1, "--weights", "age=1").code == 2

@@ -152,8 +152,9 @@ def by_hand(
     query: list[set[int] | None],
     form: Form,
     nobody: set[int],
-) -> tuple[int, float]:
-    """The people who match, published or not, and the estimate from what was published, counterfeits included."""
+) -> tuple[int, float, float]:
+    """The people who match, published or not; the estimate from what was published, counterfeits included; and the one
+    from two exact tables of people without a link."""
 
     def admits(column: Column, codes: set[int] | None, row: int) -> bool:
         return codes is None or int(column.codes[row]) in codes
@@ -171,7 +172,10 @@ def by_hand(
             estimated += right * math.prod(
                 share(column, members, codes) for column, codes in zip(quasi, query, strict=False)
             )
-    return sum(matching[row] and valued[row] for row in rows if row not in nobody), float(estimated)
+    real = [row for row in rows if row not in nobody]
+    both = sum(matching[row] for row in real) * sum(valued[row] for row in real)
+    no_link = Fraction(both, max(len(real), 1))
+    return sum(matching[row] and valued[row] for row in real), float(estimated), float(no_link)
 
 
 def askable(columns: list[Column]) -> int:
@@ -230,19 +234,20 @@ def compare(
     flagged = flags(nobody, grouping) if nobody else None
     found = query_error(quasi, values, grouping, workload, form, counterfeit=flagged)
     queries = Queries(quasi, values, workload)
-    expected: list[tuple[int, float]] = []
+    expected: list[tuple[int, float, float]] = []
     redrawn = 0
     for number in range(math.ceil(200 / LANES)):
         batch = queries.draw(number)
         for lane in range(LANES):
             if len(expected) < workload.count:
-                actual, estimated = by_hand(quasi, values, grouping, asked(queries, batch, lane), form, nobody)
-                redrawn += actual == 0
-                expected += [(actual, estimated)] if actual else []
+                told = by_hand(quasi, values, grouping, asked(queries, batch, lane), form, nobody)
+                redrawn += told[0] == 0
+                expected += [told] if told[0] else []
     assert found.redrawn == redrawn
-    assert found.queries["actual"].to_list() == [actual for actual, _ in expected]
-    assert found.queries["estimated"].to_list() == pytest.approx([estimated for _, estimated in expected])
-    errors = [abs(actual - estimated) / actual for actual, estimated in expected]
+    assert found.queries["actual"].to_list() == [actual for actual, _, _ in expected]
+    assert found.queries["estimated"].to_list() == pytest.approx([estimated for _, estimated, _ in expected])
+    assert found.queries["no_link"].to_list() == pytest.approx([no_link for _, _, no_link in expected])
+    errors = [abs(actual - estimated) / actual for actual, estimated, _ in expected]
     assert found.queries["error"].to_list() == pytest.approx(errors, abs=1e-9)
 
 

@@ -203,7 +203,7 @@ def test_generalised_estimates_by_hand() -> None:
     }
     assert set(found.queries.select("actual", "estimated").iter_rows()) == expected
     assert found.queries["error"].to_list() == [
-        abs(actual - estimated) / actual for actual, estimated, _ in found.queries.iter_rows()
+        abs(actual - estimated) / actual for actual, estimated, *_ in found.queries.iter_rows()
     ]
 
 
@@ -307,10 +307,10 @@ def test_missing_numbers_match_no_range() -> None:
     workload = Workload(1, 1.0, count=10, seed=2, sensitive=False)
     only = Grouping(np.array([0, 0, 1, 1], dtype=np.int32), 2)
     found = query_error([ages], VALUES, only, workload, "generalised")
-    assert set(found.queries.iter_rows()) == {(2, 2.0, 0.0)}
+    assert set(found.queries.iter_rows()) == {(2, 2.0, 0.0, 2.0, 0.0)}
     mixed = Grouping(np.array([0, 1, 0, 1], dtype=np.int32), 2)
     found = query_error([ages], VALUES, mixed, workload, "generalised")
-    assert set(found.queries.iter_rows()) == {(2, 4.0, 1.0)}
+    assert set(found.queries.iter_rows()) == {(2, 4.0, 1.0, 2.0, 0.0)}
 
 
 def test_an_attribute_without_values_is_not_asked_for() -> None:

@@ -277,7 +277,7 @@ def test_report_with_counterfeits_and_people_held_back() -> None:
     assert utility.normalised_class_size == 1.25
     # Every query asks for everything: six people in the table, five rows published.
     assert utility.query_error is not None
-    assert set(utility.query_error.queries.iter_rows()) == {(6, 5.0, 1 / 6)}
+    assert set(utility.query_error.queries.iter_rows()) == {(6, 5.0, 1 / 6, 6.0, 0.0)}
     shown = dict(utility.frame().select("measure", "value").iter_rows())
     assert (shown["counterfeits"], shown["withheld"]) == (1, 2)
     read = json.loads(json.dumps(utility.to_dict(), allow_nan=False))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_table, steps
+from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, print_table, say, steps
 
 
 def utility(
@@ -23,7 +23,10 @@ def utility(
     seed: Annotated[int | None, typer.Option(min=0, help="Ask the same queries again.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure what a release cost: information loss, sizes of groups, error of queries. Private.
+    """Measure what a release cost: information loss, error of queries, what gradients are left. Private.
+
+    Counts and gradients stand beside no link at all, where quasi-identifiers and values are published apart; a sentence
+    at the end says what the release is worth.
 
     Examples:
 
@@ -48,6 +51,7 @@ def utility(
         return
     frame = measured.frame()
     print_table(f"What release {release.number} cost", frame.columns, frame.rows(), left=(0, 2))
+    say(measured.sentence)
 
 
 def _weights(text: str | None) -> dict[str, float] | None:

@@ -432,9 +432,10 @@ class Series:
         weights: dict[str, float] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Utility | SetUtility:
-        """What a release cost: information loss, class sizes and, given a workload, query error.
+        """What a release cost: information loss, class sizes, gradients left and, given a workload, query error.
 
-        Of sets of values: how exactly shares can be estimated from them, and the error of counts by scores.
+        Of sets of values: how exactly shares can be estimated from them; gradients and the error of counts by scores.
+        `sentence` says in words what the release is worth beside no link at all.
         """
         from reissue.utility import measure, measure_sets
 

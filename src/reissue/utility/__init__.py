@@ -3,15 +3,17 @@
 - What generalisation takes from the quasi-identifiers: `information_loss`, `distortion`, `certainty_penalty`.
 - How large the groups are: `discernibility`, `average_class_size`, `normalised_class_size`.
 - How far off an analyst's counts are: `query_error` with a `Workload`.
+- Whether values still depend on quasi-identifiers as they did: `Gradients`.
 - All of it at once: `measure`, which gives a `Utility`.
 - Of sets of values: how exactly shares can be estimated, and the error of counts: `measure_sets`, a `SetUtility`.
 
 Everything here looks at the private table, so that it can compare; figures are averages and totals, but
-`QueryError.queries` holds exact counts and stays on the private side.
+`QueryError.queries` holds exact counts, and `Gradients.each` exact slopes; both stay on the private side.
 """
 
 from __future__ import annotations
 
+from reissue.utility.gradients import Gradients
 from reissue.utility.group_sizes import average_class_size, discernibility, normalised_class_size
 from reissue.utility.loss import (
     CertaintyPenalty,
@@ -28,6 +30,7 @@ from reissue.utility.workload import Workload
 
 __all__ = [
     "CertaintyPenalty",
+    "Gradients",
     "InformationLoss",
     "QueryError",
     "SetQueryError",

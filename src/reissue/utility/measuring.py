@@ -13,7 +13,9 @@ from reissue.errors import ParameterError, count_of
 from reissue.model.grouping import Grouping
 from reissue.model.snapshot import Column
 from reissue.utility.extents import Extents
+from reissue.utility.gradients import Gradients, group_gradients
 from reissue.utility.group_sizes import average_class_size, check_whole, discernibility, normalised_class_size
+from reissue.utility.in_words import in_words
 from reissue.utility.loss import (
     CertaintyPenalty,
     InformationLoss,
@@ -24,6 +26,7 @@ from reissue.utility.loss import (
 )
 from reissue.utility.queries import Form, Progress, QueryError, check_form, query_error
 from reissue.utility.rows import PublishedRows, RowCounts, of_values
+from reissue.utility.sizes_of_counts import narrower
 from reissue.utility.workload import Workload
 
 
@@ -53,6 +56,13 @@ class Utility:
     """None where no k was given."""
     query_error: QueryError | None
     """None where no workload was given."""
+    gradients: Gradients
+    """How values depend on quasi-identifiers, in the release against the table."""
+
+    @property
+    def sentence(self) -> str:
+        """What the release is worth beside no link at all, in words."""
+        return in_words(self.gradients, self.query_error)
 
     def to_dict(self) -> dict[str, Any]:
         """The figures, ready for JSON."""
@@ -72,6 +82,8 @@ class Utility:
             "average_class_size": self.average_class_size,
             "normalised_class_size": self.normalised_class_size,
             "query_error": self.query_error and self.query_error.to_dict(),
+            "gradients": self.gradients.to_dict(),
+            "sentence": self.sentence,
         }
 
     def frame(self) -> pl.DataFrame:
@@ -88,6 +100,7 @@ class Utility:
             )
         if self.query_error is not None:
             lines += _query_lines(self.query_error)
+        lines += self.gradients.lines()
         schema = {"measure": pl.String, "value": pl.Float64, "meaning": pl.String}
         return pl.DataFrame(lines, schema=schema, orient="row")
 
@@ -143,7 +156,8 @@ def measure(
     owner: Ints | None = None,
     progress: Progress | None = None,
 ) -> Utility:
-    """Measure a release: what its groups cover, how large they are and, with a workload, the error of queries.
+    """Measure a release: what its groups cover, how large they are, what gradients are left and, with a workload, the
+    error of queries.
 
     The columns and the grouping hold all rows: of people published, of people held back, and of counterfeits,
     which `counterfeit` flags. Where the rows are everybody registered, `owner` says for each value whose it is: what is
@@ -169,7 +183,12 @@ def measure(
     tally = RowCounts.of(grouping, counterfeit)
     error = None
     if workload is not None:
-        error = query_error(quasi, values, grouping, workload, form, progress, counterfeit=counterfeit, extents=extents)
+
+        def ask(asked: Workload, told: Progress | None = None) -> QueryError:
+            return query_error(quasi, values, grouping, asked, form, told, counterfeit=counterfeit, extents=extents)
+
+        error = ask(workload, progress)
+        error = replace(error, narrower=narrower(workload, ask))
     return Utility(
         form=form,
         rows=tally.published,
@@ -184,6 +203,7 @@ def measure(
         average_class_size=average_class_size(grouping),
         normalised_class_size=None if k is None else normalised_class_size(grouping, k),
         query_error=error,
+        gradients=group_gradients(quasi, values, grouping, counterfeit=counterfeit, extents=extents),
     )
 
 
@@ -193,6 +213,7 @@ def _query_lines(error: QueryError) -> list[tuple[str, float, str]]:
     figures = (
         [
             ("median query error", error.median, f"half of the queries are further off than this; {restricted}"),
+            *error.lines_beside_no_link(),
             ("mean query error", error.mean, f"relative error, average; selectivity {workload.selectivity:g}"),
         ]
         if error.answered

@@ -16,6 +16,8 @@ The actual count is of the people of the private table: those held back count, c
 made from what was published: counterfeits count in it as anybody would, those held back are not seen, and a value that
 was replaced is taken for what it was replaced by.
 
+Beside it stands the error with no link at all: see `sizes_of_counts.py`.
+
 A query that nobody matches has no relative error: another is drawn in its place, and `redrawn` says how often
 this happened.
 """
@@ -44,11 +46,13 @@ from reissue.model.showing import with_changed
 from reissue.model.snapshot import Column
 from reissue.utility.extents import Extents, IntervalExtents, NodeExtents, SetExtents, check_lengths
 from reissue.utility.rows import PublishedRows
+from reissue.utility.sizes_of_counts import ByQuery, with_errors
 from reissue.utility.workload import Batch, Queries, Workload, is_whole
 
 Form = Literal["generalised", "anatomised"]
 Progress = Callable[[int, int], None]
-Answers = tuple[Ints, Floats]
+Answers = tuple[Ints, Floats, Floats]
+"""What the table, the release, and two tables without a link say to a batch of queries."""
 Small = npt.NDArray[np.uint32]
 
 MOST_DRAWS = 10
@@ -56,24 +60,21 @@ MOST_DRAWS = 10
 
 
 @dataclass(frozen=True, repr=False)
-class QueryError:
+class QueryError(ByQuery):
     """The relative error of the queries of a workload."""
 
     workload: Workload
     form: Form
     queries: pl.DataFrame
-    """One row for each query: `actual`, `estimated`, `error` (relative)."""
+    """One row for each query: `actual`, `estimated`, `error` (relative), and the last two with `no_link` at all."""
     redrawn: int
     """How many queries were drawn that nobody matched; their error is undefined."""
     median: float
     """NaN where no query matched anybody."""
     mean: float
     """NaN where no query matched anybody."""
-
-    @property
-    def answered(self) -> int:
-        """How many queries have an error: as many as were asked for, unless hardly any matches anybody."""
-        return self.queries.height
+    narrower: pl.DataFrame | None = None
+    """Further queries like `queries`, for fewer people, that only `by_size` looks at."""
 
     def to_dict(self) -> dict[str, Any]:
         """The figures, ready for JSON; None stands for a figure that is undefined."""
@@ -88,6 +89,7 @@ class QueryError:
             "redrawn": self.redrawn,
             "median": self.median if self.answered else None,
             "mean": self.mean if self.answered else None,
+            **self.beside_no_link(),
         }
 
     def __repr__(self) -> str:
@@ -121,9 +123,9 @@ def query_error(
     found: list[Answers] = []
     answered = redrawn = 0
     with closing(_in_threads(queries, answer)) as answers:
-        for actual, estimated in islice(answers, _most_batches(workload)):
+        for actual, estimated, no_link in islice(answers, _most_batches(workload)):
             matched = np.flatnonzero(actual)[: workload.count - answered]
-            found.append((actual[matched], estimated[matched]))
+            found.append((actual[matched], estimated[matched], no_link[matched]))
             answered += matched.size
             # A batch is drawn whole, but what follows the last query needed counts as never drawn.
             drawn = actual.size if answered < workload.count else int(matched[-1]) + 1
@@ -148,10 +150,8 @@ def _most_batches(workload: Workload) -> int:
 
 
 def _summed_up(workload: Workload, form: Form, found: list[Answers], redrawn: int) -> QueryError:
-    actual = np.concatenate([part for part, _ in found])
-    estimated = np.concatenate([part for _, part in found])
-    error = np.abs(actual - estimated) / actual
-    frame = pl.DataFrame({"actual": actual, "estimated": estimated, "error": error})
+    frame = with_errors(*(np.concatenate(part) for part in zip(*found, strict=True)))
+    error = frame["error"].to_numpy()
     median, mean = (float(np.median(error)), float(error.mean())) if error.size else (np.nan, np.nan)
     return QueryError(workload, form, frame, redrawn, median, mean)
 
@@ -173,17 +173,21 @@ def _answerer(
     published = own if grouping.changed is None else (*own[:-1], with_changed(own[-1], grouping.changed))
     changed = np.empty(0, dtype=np.int64) if grouping.changed is None else grouping.changed.rows
     cells = _cells(queries, published, rows.order)
+    nobody = _cells(queries, own, rows.counterfeits)
+    withheld = _cells(queries, own, rows.held_back)
     # The pass over the published rows counts all of them as actual. These few are put right on their own.
     corrections = [
-        (sign, _cells(queries, columns, numbers))
-        for sign, columns, numbers in (
-            (-1, own, rows.counterfeits),
-            (1, own, rows.held_back),
-            (-1, published, changed),
-            (1, own, changed),
+        (sign, apart)
+        for sign, apart in (
+            (-1, nobody),
+            (1, withheld),
+            (-1, _cells(queries, published, changed)),
+            (1, _cells(queries, own, changed)),
         )
-        if numbers.size
+        if apart.size
     ]
+    having = np.bincount(own[-1].codes, minlength=queries.value_codes)
+    having -= np.bincount(own[-1].codes[rows.counterfeits], minlength=queries.value_codes)
 
     def answer(batch: Batch, only: int | None = None) -> Answers:
         starts = rows.starts if only is None else rows.starts[: only + 1]
@@ -197,7 +201,17 @@ def _answerer(
             found = np.empty(kernels.LANES, dtype=np.int64)
             kernels.matching(apart[:only], queries.ranged, batch.begin, batch.width, batch.table, found)
             actual += sign * found
-        return actual, estimated
+        return actual, estimated, _no_link(batch, only)
+
+    def _no_link(batch: Batch, only: int | None) -> Floats:
+        anybody = queries.without_values(batch)
+        both = np.zeros(kernels.LANES, dtype=np.int64)
+        for sign, some in ((1, cells), (-1, nobody), (1, withheld)):
+            found = np.empty(kernels.LANES, dtype=np.int64)
+            kernels.matching(some[:only], queries.ranged, anybody.begin, anybody.width, anybody.table, found)
+            both += sign * found
+        admitted = queries.admitted(batch, len(quasi), np.arange(queries.value_codes))
+        return np.asarray(both * (having @ admitted) / max(int(having.sum()), 1))
 
     return answer
 

@@ -8,7 +8,7 @@ largest posterior is L has less than (1 - p) / (L - p), which stands beside it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,12 @@ from reissue.reasoning.alternatives.scoring import bounds, effects
 from reissue.tables.recode_sets import DESIGN
 from reissue.tables.set_views import read_designs, read_sets
 from reissue.utility.extents import Extents
+from reissue.utility.gradients import Gradients, set_gradients
+from reissue.utility.in_words import in_words
 from reissue.utility.queries import Progress
 from reissue.utility.row_scores import why_not_by_design
 from reissue.utility.set_queries import SetQueryError, SetRows, set_query_error
+from reissue.utility.sizes_of_counts import narrower
 from reissue.utility.workload import Workload
 
 GROUP_SIZE = 1_000
@@ -53,6 +56,13 @@ class SetUtility:
     """None where no workload was given, and where queries cannot be answered."""
     unanswered: str | None = None
     """Why queries cannot be answered by scores; None where they can."""
+    gradients: Gradients | None = None
+    """How values depend on quasi-identifiers, in the release against the table; None where `unanswered` says why."""
+
+    @property
+    def sentence(self) -> str:
+        """What the release is worth beside no link at all, in words."""
+        return in_words(self.gradients, self.query_error, self.unanswered)
 
     @property
     def design_effect(self) -> tuple[float, float]:
@@ -87,6 +97,8 @@ class SetUtility:
             "others": self.others,
             "query_error": self.query_error and self.query_error.to_dict(),
             "unanswered": self.unanswered,
+            "gradients": self.gradients and self.gradients.to_dict(),
+            "sentence": self.sentence,
         }
 
     def frame(self) -> pl.DataFrame:
@@ -108,6 +120,8 @@ class SetUtility:
             lines += _query_lines(self.query_error)
         elif self.unanswered is not None:
             lines.append(("queries answered", 0, f"no counts by scores: {self.unanswered}"))
+        if self.gradients is not None:
+            lines += self.gradients.lines()
         schema = {"measure": pl.String, "value": pl.Float64, "meaning": pl.String}
         return pl.DataFrame(lines, schema=schema, orient="row")
 
@@ -150,13 +164,16 @@ def measure_sets(
     label = _labels_of(snapshot.values, designs)
     used = designs.labels.index(OTHERS) if OTHERS in designs.labels else -1
     values = _values(designs, np.unique(design[place[place >= 0]]))
-    error, unanswered = None, why_not_by_design(number, record["design"])
+    error, gradients, unanswered = None, None, why_not_by_design(number, record["design"])
     if not np.isfinite(values["design_effect"].to_numpy()).all():
         unanswered = "a value is in every set"
-    if workload is not None and unanswered is None:
+    if unanswered is None:
         extents, region = _regions(snapshot, place, tables["table"], record)
         rows = SetRows(snapshot.quasi, snapshot.values, place, codes, design, designs, label, extents, region)
-        error = set_query_error(rows, workload, progress)
+        gradients = set_gradients(rows)
+        if workload is not None:
+            error = set_query_error(rows, workload, progress)
+            error = replace(error, narrower=narrower(workload, lambda asked: set_query_error(rows, asked)))
     return SetUtility(
         rows=int(np.count_nonzero(place >= 0)),
         held_back=int(np.count_nonzero(place < 0)),
@@ -166,6 +183,7 @@ def measure_sets(
         others=int(np.count_nonzero(label[snapshot.values.codes[place >= 0]] == used)) if used >= 0 else 0,
         query_error=error,
         unanswered=unanswered,
+        gradients=gradients,
     )
 
 
@@ -232,7 +250,7 @@ def _query_lines(error: SetQueryError) -> list[tuple[str, float, str]]:
     figures = (
         [
             ("median query error", error.median, f"by scores; {restricted}, selectivity {workload.selectivity:g}"),
-            ("  no link at all", error.median_no_link, "the same from two exact tables, quasi-identifiers and values"),
+            *error.lines_beside_no_link(),
         ]
         if error.answered
         else []

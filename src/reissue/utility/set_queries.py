@@ -1,9 +1,8 @@
 """The error of COUNT queries on releases of sets: by scores, and with no link at all between the two sides.
 
 The queries are those of `queries.py`. By scores an analyst adds up, over the rows whose quasi-identifiers match (or, of
-a region, the share of it that the query admits), the score that each row's set gives to the values asked for. With no
-link at all quasi-identifiers and values are published apart, both exactly: the count is the number of people whose
-quasi-identifiers match times the share of people whose values do. That is what a method must beat.
+a region, the share of it that the query admits), the score that each row's set gives to the values asked for. Beside it
+stands the error with no link at all: see `sizes_of_counts.py`.
 
 Rare values that are published as one are asked for evenly: a query for two of five rare values asks for two fifths.
 """
@@ -24,6 +23,7 @@ from reissue.model.snapshot import Column
 from reissue.utility.extents import Extents
 from reissue.utility.queries import MOST_DRAWS, Progress, RegionArrays
 from reissue.utility.row_scores import RowScores
+from reissue.utility.sizes_of_counts import ByQuery, with_errors
 from reissue.utility.workload import Batch, Queries, Workload
 
 CHUNK = 8_192
@@ -57,7 +57,7 @@ class SetRows:
 
 
 @dataclass(frozen=True, repr=False)
-class SetQueryError:
+class SetQueryError(ByQuery):
     """The relative error of the queries of a workload."""
 
     workload: Workload
@@ -65,24 +65,13 @@ class SetQueryError:
     """One row for each query: `actual`, `estimated`, `error` (relative), and the last two with `no_link` at all."""
     redrawn: int
     """How many queries were drawn that nobody matched; their error is undefined."""
-
-    @property
-    def answered(self) -> int:
-        """How many queries have an error."""
-        return self.queries.height
+    narrower: pl.DataFrame | None = None
+    """Further queries like `queries`, for fewer people, that only `by_size` looks at."""
 
     @property
     def median(self) -> float:
         """The median error by scores; NaN where no query matched anybody."""
         return self._median("error")
-
-    @property
-    def median_no_link(self) -> float:
-        """The median error with no link between quasi-identifiers and values; NaN as above."""
-        return self._median("error_no_link")
-
-    def _median(self, name: str) -> float:
-        return float(np.median(self.queries[name].to_numpy())) if self.answered else float("nan")
 
     def to_dict(self) -> dict[str, Any]:
         """The figures, ready for JSON; None stands for a figure that is undefined."""
@@ -96,7 +85,7 @@ class SetQueryError:
             "answered": self.answered,
             "redrawn": self.redrawn,
             "median": self.median if self.answered else None,
-            "median_no_link": self.median_no_link if self.answered else None,
+            **self.beside_no_link(),
         }
 
     def __repr__(self) -> str:
@@ -122,16 +111,7 @@ def set_query_error(rows: SetRows, workload: Workload, progress: Progress | None
             progress(answered, workload.count)
         if answered == workload.count:
             break
-    actual, estimated, no_link = (np.concatenate(part) for part in zip(*found, strict=True))
-    frame = pl.DataFrame(
-        {
-            "actual": actual,
-            "estimated": estimated,
-            "error": np.abs(actual - estimated) / actual,
-            "no_link": no_link,
-            "error_no_link": np.abs(actual - no_link) / actual,
-        }
-    )
+    frame = with_errors(*(np.concatenate(part) for part in zip(*found, strict=True)))
     return SetQueryError(workload, frame, redrawn)
 
 
@@ -153,7 +133,7 @@ class _Asking:
         """What the table, the release, and two tables without a link say to a batch."""
         batch, rows = self._queries.draw(number), self._rows
         last = len(rows.quasi)
-        admitted = self._admitted(batch, last, np.arange(rows.label.size))
+        admitted = self._queries.admitted(batch, last, np.arange(rows.label.size))
         weights = self._scores.weights(self._labels @ admitted.astype(np.float64))
         shares = None if self._regions is None else region_shares(self._regions, batch)
         people = rows.place.size
@@ -179,16 +159,8 @@ class _Asking:
         """Which rows each query admits by their quasi-identifiers."""
         match = np.ones((rows.size, kernels.LANES), dtype=np.bool_)
         for position, column in enumerate(self._rows.quasi):
-            match &= self._admitted(batch, position, column.codes[rows].astype(np.int64))
+            match &= self._queries.admitted(batch, position, column.codes[rows].astype(np.int64))
         return match
-
-    def _admitted(self, batch: Batch, position: int, codes: Ints) -> Bools:
-        """Which codes of an attribute each query admits."""
-        if not self._queries.ranged[position]:
-            return np.asarray(batch.table[self._queries.bases[position] + codes], dtype=np.bool_)
-        begin = batch.begin[position].astype(np.int64)
-        above = codes[:, None] - begin
-        return np.asarray((above >= 0) & (above < batch.width[position].astype(np.int64)))
 
 
 def region_shares(regions: RegionArrays, batch: Batch) -> Floats:

@@ -20,13 +20,13 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from reissue.arrays.types import Bools, Floats
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.kernels.query_counts import LANES
 from reissue.model.snapshot import Column, Labels, Levels, Numbers
@@ -183,6 +183,26 @@ class Queries:
                 base = int(self.bases[position])
                 table[base : base + codes, lanes] = lines
         return Batch(begin, width, lower, upper, table)
+
+    @property
+    def value_codes(self) -> int:
+        """How many codes the sensitive column has."""
+        return self._codes[-1]
+
+    def admitted(self, batch: Batch, position: int, codes: Ints) -> Bools:
+        """Which codes (lines) of an attribute each query (columns) admits."""
+        if not self.ranged[position]:
+            return np.asarray(batch.table[self.bases[position] + codes], dtype=np.bool_)
+        above = codes[:, None] - batch.begin[position].astype(np.int64)
+        return np.asarray((above >= 0) & (above < batch.width[position].astype(np.int64)))
+
+    def without_values(self, batch: Batch) -> Batch:
+        """The same queries, whatever the sensitive value."""
+        begin, width, table = batch.begin.copy(), batch.width.copy(), batch.table.copy()
+        begin[-1], width[-1] = 0, _EVERYTHING
+        if not self.ranged[-1]:
+            table[int(self.bases[-1]) :] = 1
+        return replace(batch, begin=begin, width=width, table=table)
 
     def _choose(self, rng: np.random.Generator) -> Bools:
         """Which attributes (lines) each query (columns) restricts."""

@@ -266,3 +266,19 @@ def test_moves_that_the_table_of_change_does_not_have(tmp_path: Path) -> None:
                     series.publish(moved)
                 continue
             assert series.publish(moved).manifest["rows"] == rows
+
+
+def test_regions_of_columns_that_share_labels(tmp_path: Path) -> None:
+    """Two columns with the same labels are cut each by its own."""
+    table = pl.DataFrame({"person": range(400), "sex": ["f", "m"] * 200, "town": ["f", "f", "m", "n"] * 100})
+    table = table.with_columns(illness=pl.Series(VALUES * 50))
+    columns = {"sex": ri.Categorical(), "town": ri.Categorical()}
+    policy = ri.Policy(
+        ri.Schema("person", columns, {"illness": ri.Categorical(values=VALUES)}),
+        ri.Alternatives(m=3, reference=dict.fromkeys(VALUES, 1.0), k=5),
+    )
+    with ri.open(tmp_path / "s", policy) as series:
+        first = series.publish(table)
+        second = series.publish(table)
+    for release in (first, second):
+        assert release.tables["table"].select("sex", "town").n_unique() == 4

@@ -346,7 +346,8 @@ def _places(column: pl.Series, names: Sequence[str]) -> Ints:
 
 def _named(names: Sequence[str], places: Ints) -> pl.Series:
     """The name at each place; nothing at -1."""
-    return _without(LEAF, places).cast(pl.UInt32).cat.to(pl.Enum(list(names))).cast(pl.String)
+    # Not an enumeration: labels of two columns can be the same.
+    return pl.Series([*names, None], dtype=pl.String).gather(np.where(places == LEAF, len(names), places))
 
 
 def _whole(column: pl.Series) -> Ints:

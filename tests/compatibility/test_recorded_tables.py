@@ -56,8 +56,12 @@ def test_all_who_work_in_threads_are_known() -> None:
     }
     # Of these the parts are the same for any number of threads.
     assert users == {
-        *WORTH_IT, "attacks.tracking.tracking", "reasoning.alternatives.set_histories", "utility.queries"
-    }  # fmt: skip
+        *WORTH_IT,
+        "attacks.tracking.tracking",
+        "reasoning.alternatives.record_flight",
+        "reasoning.alternatives.set_histories",
+        "utility.queries",
+    }
 
 
 @pytest.mark.parametrize("cores", [1, 2, 5])

@@ -155,7 +155,7 @@ def moved(rng: np.random.Generator, has: Any, table: Any) -> Any:
 @pytest.mark.parametrize(
     ("true", "says"),
     [
-        (0.95, "of 8 values that people had, 8 are lost less often than it says"),
+        (0.95, "of 8 values that people had, 8 are lost less often than the table of change says"),
         (0.2, "of 8 values that people had, 8 are lost more often than the table of change says"),
         (0.6, None),
     ],

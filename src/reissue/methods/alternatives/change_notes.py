@@ -37,8 +37,8 @@ def of_table(fit: TableFit) -> tuple[str, ...]:
         notes.append(
             f"{among}, {fit.slower:,} {'is' if fit.slower == 1 else 'are'} lost less often than the table of change "
             "says, which is the dangerous direction. Whoever knows how much learns from lives that moved: in Python, "
-            "Tracking(change=...) with a table that fits says how much. The table is for the whole series; a new one can "
-            "have another"
+            "Tracking(change=...) with a table that fits says how much. The table is for the whole series; a new one "
+            "can have another"
         )
     rest = []
     if fit.faster:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 from profiles import seeds, sized
+from real_data import FOLDER, needs
 
 import reissue as ri
 from reissue import attacks
@@ -192,3 +193,37 @@ def test_somebody_who_knows_the_program(tmp_path: Path) -> None:
         assert abs(row["probability"] - 1 / 2) < 5 * row["standard_error"] + 1e-9
     judged = found.judge(Limits(probability=Fraction(1, 2)))
     assert judged.status != "beyond"
+
+
+@needs("diabetes130/diabetic_data.csv.gz", stand_in="test_lives_by_every_attack_over_many_releases")
+def test_real_patients_whose_diagnoses_change(tmp_path: Path) -> None:
+    """Nobody is withheld, and nobody is above their limit for somebody who knows how these patients really move."""
+    table = pl.read_csv(FOLDER / "diabetes130" / "diabetic_data.csv.gz", infer_schema_length=0)
+    stays = table.select(
+        person=pl.col("patient_nbr").cast(pl.Int64), stay=pl.col("encounter_id").cast(pl.Int64), age="age",
+        illness=pl.col("diag_1").str.slice(0, 1),
+    ).filter(pl.col("illness") != "?").sort("stay")  # fmt: skip
+    stays = stays.with_columns(time=pl.int_range(pl.len()).over("person")).filter(pl.col("time") < 3)
+    values = sorted(stays["illness"].unique())
+    code = {value: at for at, value in enumerate(values)}
+    rows = stays.sort("person", "time").with_columns(at=pl.col("illness").replace_strict(code))
+    shares = np.bincount(rows["at"].to_numpy(), minlength=len(values)) / rows.height
+    moved = rows.filter(pl.col("person") == pl.col("person").shift(1))["at"].to_numpy()
+    before = rows.filter(pl.col("person") == pl.col("person").shift(-1))["at"].to_numpy()
+    counts = np.tile(shares, (len(values), 1))
+    np.add.at(counts, (before, moved), 1.0)
+    chain = counts / counts.sum(axis=1, keepdims=True)
+    moves = {one: dict(zip(values, map(float, row), strict=True)) for one, row in zip(values, chain, strict=True)}
+    reference = dict(zip(values, map(float, shares), strict=True))
+    schema = ri.Schema("person", {"age": ri.Categorical()}, {"illness": ri.Categorical(values=values)})
+    method = ri.Alternatives(m=4, reference=reference, change=moves, limit="3/4")
+    with ri.open(tmp_path / "s", ri.Policy(schema, method)) as series:
+        for time in range(3):
+            state = stays.filter(pl.col("time") == time).drop("time", "stay")
+            assert series.publish(state).manifest["rows"] == state.height
+        view = series.published()
+    # The declared table is the true one, so that these are the same figures; as declared they are known to be exact.
+    assert attacks.Tracking().run(view).judge(Limits(Fraction(3, 4))).status == "within"
+    own = attacks.Tracking(change=moves).run(view)
+    assert own.judge(Limits(Fraction(3, 4))).status != "beyond"
+    assert own.risks["probability"].max() <= 0.75 + 1e-9

@@ -19,27 +19,12 @@ from typing import Any
 import numpy as np
 
 from reissue.kernels import inner, kernel
+from reissue.kernels.fine_draws import more
 
 DUST = 1e-11
 """What is closer to 0 or 1 is there: it comes from rounding numbers."""
-ENOUGH = np.uint64(1) << np.uint64(48)
-"""A draw has at least so many equally likely outcomes left when it decides something."""
 DONE, SHORT, IMPOSSIBLE, TIGHT = range(4)
 """How it ended: moved; more words are needed; the true life cannot move like this; a life has nowhere to go."""
-
-
-@inner
-def _more(words: Any, state: Any) -> bool:
-    """Make sure that the draw, state[0] out of state[1], is fine enough, with 16 bits of the words at a time."""
-    while state[1] < ENOUGH:
-        place = state[2] // np.uint64(4)
-        if place >= words.size:
-            return False
-        bits = (words[place] >> (np.uint64(48) - np.uint64(16) * (state[2] % np.uint64(4)))) & np.uint64(0xFFFF)
-        state[0] = (state[0] << np.uint64(16)) | bits
-        state[1] = state[1] << np.uint64(16)
-        state[2] += np.uint64(1)
-    return True
 
 
 @inner
@@ -178,7 +163,7 @@ def _unpack(values: Any, true: int, to: int, table: Any, words: Any, bin_of: Any
         chosen = last
         for column in range(last):
             if bin_of[column] == moved[row] and table[values[row], column] > 0:
-                if not _more(words, state):
+                if not more(words, state):
                     return SHORT
                 if _decide(min(1.0, table[values[row], column] / left), state):
                     chosen = column
@@ -276,7 +261,7 @@ def _round(
         if mine != 0 and edges[true, goal] < 1:
             # Given that the true life moves there: times x(new)/x(old).
             chance *= max(0.0, (edges[true, goal] + mine * up) / edges[true, goal])
-        if not _more(words, state):
+        if not more(words, state):
             return SHORT
         if chance < DUST or chance > 1 - DUST:
             chance = np.round(chance)  # what cannot be must not be, whatever the words are

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from reissue.kernels import inner, kernel
-from reissue.kernels.linked_lives import ENOUGH
+from reissue.kernels.fine_draws import more
 
 DUST = 1e-12
 """What is closer to 0 or to its limit is there: it comes from rounding numbers."""
@@ -38,20 +38,6 @@ WHOLE = 1e-6
 """So near to a whole number everything is at the end."""
 DONE, SHORT, STUCK = range(3)
 """How it ended: drawn; more words are needed; not at whole numbers, which cannot be."""
-
-
-@inner
-def _more(words: Any, state: Any) -> bool:
-    """Make sure that the draw, state[0] out of state[1], is fine enough, with 16 bits of the words at a time."""
-    while state[1] < ENOUGH:
-        place = state[2] // np.uint64(4)
-        if place >= words.size:
-            return False
-        bits = (words[place] >> (np.uint64(48) - np.uint64(16) * (state[2] % np.uint64(4)))) & np.uint64(0xFFFF)
-        state[0] = (state[0] << np.uint64(16)) | bits
-        state[1] = state[1] << np.uint64(16)
-        state[2] += np.uint64(1)
-    return True
 
 
 @inner
@@ -72,7 +58,7 @@ def _among(options: int, words: Any, state: Any, script: Any, odds: Any) -> Any:
     if script.size:
         odds[0] /= options
         return _said(options, script, odds)
-    if not _more(words, state):
+    if not more(words, state):
         return -1
     each = state[1] // np.uint64(options)
     one = min(state[0] // each, np.uint64(options - 1))
@@ -90,7 +76,7 @@ def _branch(chance: float, words: Any, state: Any, script: Any, odds: Any) -> in
         one = _said(2, script, odds)
         odds[0] *= chance if one == 1 else 1 - chance
         return one
-    if not _more(words, state):
+    if not more(words, state):
         return -1
     first = min(np.uint64(chance * np.float64(state[1])), state[1])
     if state[0] < first:

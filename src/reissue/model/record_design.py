@@ -6,6 +6,8 @@ whoever expects r with probability p_r and sees S expects it with n_r(S) / m, an
 the m records have it) / m. Two limits hold in every set: a record takes no more than `most` places, and a value no more
 than `room`, which is its own in each column.
 
+No method publishes records yet: schema and policy have one sensitive column.
+
 A record with a share above 1/m must be in some sets more than once; so it may take several places, openly, as a
 frequent value does. All others take one.
 """

@@ -76,14 +76,7 @@ class SetQueryError(ByQuery):
     def to_dict(self) -> dict[str, Any]:
         """The figures, ready for JSON; None stands for a figure that is undefined."""
         return {
-            "dimensions": self.workload.dimensions,
-            "selectivity": self.workload.selectivity,
-            "sensitive": self.workload.sensitive,
-            "sensitive_values": self.workload.sensitive_values,
-            "seed": self.workload.seed,
-            "asked": self.workload.count,
-            "answered": self.answered,
-            "redrawn": self.redrawn,
+            **self.asked(),
             "median": self.median if self.answered else None,
             **self.beside_no_link(),
         }

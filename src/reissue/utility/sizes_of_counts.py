@@ -55,8 +55,23 @@ def narrower(workload: Workload, ask: Callable[[Workload], ByQuery]) -> pl.DataF
 class ByQuery:
     """What follows from the errors of each query, for releases of every form."""
 
+    workload: Workload
     queries: pl.DataFrame
+    redrawn: int
     narrower: pl.DataFrame | None
+
+    def asked(self) -> dict[str, Any]:
+        """What was asked, and how much of it was answered; ready for JSON."""
+        return {
+            "dimensions": self.workload.dimensions,
+            "selectivity": self.workload.selectivity,
+            "sensitive": self.workload.sensitive,
+            "sensitive_values": self.workload.sensitive_values,
+            "seed": self.workload.seed,
+            "asked": self.workload.count,
+            "answered": self.answered,
+            "redrawn": self.redrawn,
+        }
 
     @property
     def answered(self) -> int:

@@ -1,5 +1,9 @@
 """Whether linked lives move as the declared chain says: all of them together, given how the true one moved.
 
+The law is drawn from with the mathematics that the method uses too (`reasoning/alternatives/linking.py`): judged is
+whether a release follows it, not whether it is right, which brute force shows in the tests. Another law with the same
+marginals would keep the promise as well, and is called wrong here: it is not the one that the method draws by.
+
 That law has no formula, but anybody can draw from it. So the lives of people are moved once more, `AGAIN` times, given
 the same true moves. If lives were drawn by the law, those that were published are as good as any of those drawn here:
 whatever is counted of a person, if one knows the counts of all of them and not which is which, that of the published

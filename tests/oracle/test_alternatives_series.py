@@ -169,11 +169,17 @@ def test_what_the_others_make_of_the_same_stream(tmp_path: Path) -> None:
     alternatives = ri.Alternatives(m=3, reference=dict(zip(VALUES, SHARES, strict=True)), change=RATE)
     with published(tmp_path / "sets", tables, alternatives) as series:
         assert [one.manifest["rows"] for one in series.releases] == [table.height for table in tables]
-    with published(tmp_path / "m", tables, ri.MInvariance(m=3)) as series:
-        withheld = [sum(why["people"] for why in one.summary["held_back"].values()) for one in series.releases]
-        assert withheld[-1] > tables[-1].height / 4
-    with pytest.raises(ri.errors.Refused):
+    others = {"m": ri.MInvariance(m=3), "e": ri.EEquivalence(m=3, e=2), "c": ri.CorSplit(m=3, n=1)}
+    for name, method in others.items():
+        form = "anatomised" if name == "e" else "generalised"
+        with published(tmp_path / name, tables, method, form=form) as series:
+            withheld = [sum(why["people"] for why in one.summary["held_back"].values()) for one in series.releases]
+            assert withheld[-1] > tables[-1].height / 4, name
+            assert series.releases[-1].summary["counterfeits"] > tables[-1].height / 10, name
+    with pytest.raises(ri.errors.Refused, match="with another sensitive value"):
         published(tmp_path / "grows", tables, ri.Incremental(l=3))
+    with pytest.raises(ri.errors.PolicyError, match="is for permanent values"):
+        published(tmp_path / "some", tables, ri.HDComposition(l=3))
 
 
 def test_somebody_who_knows_the_program(tmp_path: Path) -> None:

@@ -466,8 +466,8 @@ class Alternatives(Method):
         found = []
         if isinstance(change_of(self.change), Static) and not any(book.rates) and len(book.steps) == 1:
             found.append(
-                "values are declared never to change: if some will, say how with 'change' before this is published; a "
-                "table of change cannot be taken up later"
+                "values are declared never to change; where some will, a rate of change can be recorded later, with "
+                "`reissue amend`, and a table of change only in a new series"
             )
         if book.designs.linked and len(book.steps) == 1 and (drift := self._drift(book)) is not None:
             found.append(drift)

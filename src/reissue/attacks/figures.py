@@ -117,6 +117,48 @@ class Figures:
         unknown = np.full(runs, -1, dtype=np.int64)
         return Figures(kind, probability, low, high, np.full(runs, np.nan), unknown, unknown, ())
 
+    def added(self, starts: Ints, which: Ints) -> tuple[Figures, Ints, Ints]:
+        """What holds of several rows of a run together, those with the same number in `which`: their sums.
+
+        Also where each run begins then, and the number of each row. Exact where all parts are; the error of a sum of
+        estimates is at most the sum of their errors.
+        """
+        lengths = np.diff(starts)
+        owner = np.repeat(np.arange(lengths.size), lengths)
+        width = int(which.max(initial=0)) + 1
+        keys, place = np.unique(owner * width + which, return_inverse=True)
+        order = np.argsort(place, kind="stable")
+        begins = np.searchsorted(place[order], np.arange(keys.size))
+
+        def total(column: Floats) -> Floats:
+            return np.add.reduceat(column[order], begins) if keys.size else np.zeros(0)
+
+        kind = np.maximum.reduceat(self.kind[order], begins) if keys.size else self.kind[:0]
+        error = np.where(kind == SAMPLED, total(np.nan_to_num(self.error)), np.nan)
+        exact, fractions = self._exact_sums(order, begins)
+        probability, low, high = (np.minimum(total(one), 1.0) for one in (self.probability, self.low, self.high))
+        runs = np.searchsorted(keys // width, np.arange(lengths.size + 1))
+        return Figures(kind, probability, low, high, error, exact, exact, fractions), runs, keys % width
+
+    def _exact_sums(self, order: Ints, begins: Ints) -> tuple[Ints, list[Fraction]]:
+        """For sums of rows the place of what they are exactly, -1 where a part is not known so; and the fractions."""
+        if not begins.size:
+            return np.zeros(0, dtype=np.int64), []
+        known = np.where(self.kind == EXACT, self.least, -1)[order]
+        least, most = np.minimum.reduceat(known, begins), np.maximum.reduceat(known, begins)
+        count = np.diff(np.append(begins, order.size))
+        place: dict[Fraction, int] = {}
+        found = np.full(begins.size, -1, dtype=np.int64)
+        # Mostly all parts are the same fraction, and few different sums come up.
+        alike, kinds = np.flatnonzero((least == most) & (least >= 0)), len(self.fractions) + 1
+        sums, which = np.unique(count[alike] * kinds + least[alike], return_inverse=True)
+        values = [self.fractions[one % kinds] * (one // kinds) for one in sums.tolist()]
+        found[alike] = np.array([place.setdefault(value, len(place)) for value in values], dtype=np.int64)[which]
+        for at in np.flatnonzero((least != most) & (least >= 0)).tolist():
+            parts = known[begins[at] : begins[at] + count[at]].tolist()
+            found[at] = place.setdefault(sum((self.fractions[one] for one in parts), Fraction(0)), len(place))
+        return found, [*place]
+
     # As tables
 
     def posteriors(self, person: pl.Series, value: pl.Series, rows: Ints, **more: pl.Series) -> pl.DataFrame:

@@ -27,6 +27,14 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A value of one of several sensitive columns by its position there, in a witness."""
+
+    column: str
+    position: int
+
+
+@dataclass(frozen=True)
 class Secret:
     """A value that the adversary knows from elsewhere, in a witness: no release tells it."""
 
@@ -41,7 +49,7 @@ class Place:
     group: int
 
 
-Part = str | Person | Value | Secret | Place
+Part = str | Person | Value | Cell | Secret | Place
 Sentence = tuple[Part, ...]
 
 
@@ -60,7 +68,8 @@ class Witness:
         `name` says how people are called; by default as in the view, by name or as `person 17`. Values that are
         not shown are lettered, value A, value B; those that the adversary knows from elsewhere are not even that.
         """
-        letters: dict[int, str] = {}
+        letters: dict[object, str] = {}
+        columns = {column.name: column.values for column in published.columns}
 
         def told(part: Part) -> str:
             if isinstance(part, Person):
@@ -69,6 +78,11 @@ class Witness:
                 return f"release {part.release:,} group {part.group:,}"
             if isinstance(part, Secret) and not show_values:
                 return "a certain value"
+            if isinstance(part, Cell):
+                if show_values:
+                    return f"{part.column} = {columns[part.column][part.position]}"
+                place = (part.column, part.position)
+                return f"value {letters.setdefault(place, _letter(len(letters)))} of {part.column}"
             if isinstance(part, Value | Secret):
                 if show_values:
                     return str(published.values[part.position])

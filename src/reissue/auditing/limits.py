@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
 from numbers import Real
 
@@ -11,6 +12,7 @@ from reissue.attacks import proving
 from reissue.attacks.base import Attack, Limits, can_prove
 from reissue.errors import ParameterError
 from reissue.model.promise import Promise, Promising, promise_of
+from reissue.model.published import Published
 
 ACCEPTABLE = ("undecided", "sampled")
 """What may pass by name although nothing is proven."""
@@ -35,6 +37,7 @@ def limits_of(
     # What is promised of protected sets says nothing about the values outside them, and is about each release alone.
     of_sets = [one.protected for one in bounds if one.protected is not None]
     credibility = min(of_sets, default=None) if limit is None else None
+    columns = _columns([pair for one in bounds for pair in one.columns])
     sets_suffice = bool(of_sets) and releases in (None, 1)
     if limit is None and not shares and not counted and not sets_suffice:
         raise ParameterError(
@@ -46,13 +49,31 @@ def limits_of(
         # What was promised of each release alone is asked of all together, unless more was promised of pairs.
         asked = counted if releases == 1 else [*history, *([] if pairs else alone)]
         diversity = max(counted, default=None)
-        return Limits(None, equivalence, diversity, max(asked, default=None), correlation, credibility)
+        return Limits(None, equivalence, diversity, max(asked, default=None), correlation, credibility, columns)
     probability = min(shares) if limit is None else exact_limit(limit)
     # Where fewer than 1/p values are left for somebody, the likeliest of them has a probability of more than p.
     needed = -(-probability.denominator // probability.numerator)
     together = max(history, default=None) if limit is None else None
     diversity = max(counted, default=needed) if limit is None else max([*counted, needed])
-    return Limits(probability, equivalence, diversity, together, correlation, credibility)
+    return Limits(probability, equivalence, diversity, together, correlation, credibility, columns)
+
+
+def _columns(promised: list[tuple[str, Fraction | None]]) -> tuple[tuple[str, Fraction | None], ...] | None:
+    """The least that was promised of each column; None where no column was spoken of."""
+    found: dict[str, Fraction | None] = {}
+    for name, limit in promised:
+        before = found.get(name)
+        found[name] = limit if before is None or (limit is not None and limit < before) else before
+    return tuple(found.items()) or None
+
+
+def with_columns(limits: Limits, published: Published) -> Limits:
+    """The limits with those of each column, where several are sensitive: what was promised, or as for any value."""
+    if not published.columns:
+        return replace(limits, columns=None)
+    promised = dict(limits.columns or ())
+    every = {one.name: promised.get(one.name, limits.probability) for one in published.columns}
+    return replace(limits, columns=tuple(every.items()))
 
 
 def exact_limit(limit: object) -> Fraction:
@@ -77,7 +98,7 @@ def lacking(
     change, an attack that takes values to be static proves nothing; and where releases show `sets` of values, only one
     that is made for them does.
     """
-    wanted = [name for name in ("probability", "history_diversity") if getattr(limits, name) is not None]
+    wanted = [name for name in ("probability", "history_diversity", "columns") if getattr(limits, name) is not None]
     if limits.probability is None and (limits.diversity or 0) > (limits.history_diversity or 0):
         wanted.append("diversity")
     if limits.credibility is not None and (limits.probability is None or limits.credibility < limits.probability):
@@ -91,6 +112,7 @@ _OPEN = {
     "history_diversity": "how many values are possible for everybody was not proven",
     "diversity": "how many values any two releases leave was not proven",
     "credibility": "the probability of a protected set was not bounded",
+    "columns": "the probability of a value of a single column was not bounded",
 }
 """What is not known where a limit is not proven to be kept."""
 

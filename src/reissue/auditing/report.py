@@ -325,6 +325,7 @@ class AuditReport:
                 "history_diversity": self.limits.history_diversity,
                 "correlation": self.limits.correlation,
                 "credibility": None if self.limits.credibility is None else str(self.limits.credibility),
+                **self._limits_of_columns(),
             },
             "threshold": self.threshold,
             "accept": sorted(self.accept),
@@ -424,6 +425,12 @@ class AuditReport:
         lines += ["", *(f"{one.name}: {one.verdict}. {one.evidence}" for one in self.criteria)]
         lines += ["", *(f"Note: {note}" for note in self.notes)] if self.notes else []
         return "\n".join(map(printable, lines))
+
+    def _limits_of_columns(self) -> dict[str, Any]:
+        """The limits of single columns, where several are sensitive."""
+        if self.limits.columns is None:
+            return {}
+        return {"columns": {name: None if limit is None else str(limit) for name, limit in self.limits.columns}}
 
     @cached_property
     def _known(self) -> Ints:

@@ -16,7 +16,7 @@ from typing import Literal
 
 from reissue import attacks as family
 from reissue.attacks.base import Attack, Judgement, Limits, is_asked
-from reissue.auditing.limits import ACCEPTABLE, limits_of
+from reissue.auditing.limits import ACCEPTABLE, limits_of, with_columns
 from reissue.auditing.report import AuditReport, Run, runs_of
 from reissue.errors import ParameterError, listed
 from reissue.model.knowledge import Knowledge
@@ -58,7 +58,7 @@ def audit(
     """
     accepted = _check(published, knowledge, form, seconds, threshold, accept)
     promised = tuple(promise_of(promise) for promise in promises)
-    limits = limits_of(limit, promised, releases=len(published.releases))
+    limits = with_columns(limits_of(limit, promised, releases=len(published.releases)), published)
     if knowledge is not None and knowledge.permanent:
         # Where values change, what two releases leave of them is nothing to compare.
         limits = replace(limits, diversity=None, history_diversity=None)

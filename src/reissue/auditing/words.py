@@ -78,6 +78,9 @@ def limits_in_words(limits: Limits) -> list[str]:
     told = []
     if limits.probability is not None:
         told.append(f"nobody may be tied to a value with a probability of more than {limits.probability}")
+    for name, limit in limits.columns or ():
+        more = "certainty" if limit is None else f"a probability of more than {limit}"
+        told.append(f"nobody may be tied to a value of '{name}' alone with {more}")
     if limits.credibility is not None and limits.credibility != limits.probability:
         told.append(
             "nobody may be tied to a protected set of values, by one release and why its groups were formed, with a "

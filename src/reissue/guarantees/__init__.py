@@ -8,6 +8,7 @@
     TClose             t-closeness               distributed like the whole release, up to t
     KEAnonymous        ke-anonymity              at least k distinct numbers over a range of at least e
     AlphaKAnonymous    alpha-k-anonymity         at least k members, no value or protected set has more than alpha
+    ColumnLimits       column-limits             of several sensitive columns, no value has more than its column's limit
     MConfidential      m-confidentiality         nor is anybody surer than 1/m by why the groups were formed
     MUnique            m-uniqueness              at least m members, all with different values
     MInvariant         m-invariance              m-unique, and everybody keeps one set of values (a signature)
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from reissue.guarantees.series.role_based import RoleBased
     from reissue.guarantees.series.weak_m_invariance import WeakMInvariant
     from reissue.guarantees.single.alpha_k_anonymity import AlphaKAnonymous
+    from reissue.guarantees.single.column_limits import ColumnLimits
     from reissue.guarantees.single.distinct_diversity import LDiverse
     from reissue.guarantees.single.entropy_diversity import EntropyDiverse
     from reissue.guarantees.single.k_anonymity import KAnonymous
@@ -66,6 +68,7 @@ __all__ = [
     "AlphaKAnonymous",
     "Bounds",
     "CohortBased",
+    "ColumnLimits",
     "EntropyDiverse",
     "EquivalenceSafe",
     "GroupGuarantee",
@@ -105,6 +108,7 @@ GUARANTEES: Loaded[Guarantee] = Loaded(
         "t-closeness": "reissue.guarantees.single.t_closeness:TClose",
         "ke-anonymity": "reissue.guarantees.single.ke_anonymity:KEAnonymous",
         "alpha-k-anonymity": "reissue.guarantees.single.alpha_k_anonymity:AlphaKAnonymous",
+        "column-limits": "reissue.guarantees.single.column_limits:ColumnLimits",
         "m-confidentiality": "reissue.guarantees.single.m_confidentiality:MConfidential",
         "m-uniqueness": "reissue.guarantees.single.m_uniqueness:MUnique",
         "m-invariance": "reissue.guarantees.series.m_invariant:MInvariant",

@@ -37,6 +37,9 @@ class Bounds:
     """The smallest sets of people that can be found to have the same values."""
     correlation: int | None = None
     """The smallest sets of people that comparing two groups can show to have the same values."""
+    columns: tuple[tuple[str, Fraction | None], ...] = ()
+    """Where several columns are sensitive: the largest probability with which anybody can be tied to a value of each;
+    None: nobody is certain."""
 
 
 NOTHING = Bounds()

@@ -21,6 +21,7 @@ from reissue.errors import ParameterError
 
 if TYPE_CHECKING:
     from reissue.model.memberships import Memberships
+    from reissue.model.records import ValueColumn
     from reissue.model.regions import Regions
     from reissue.model.sets import PublishedSets
 
@@ -115,6 +116,8 @@ class Published:
     """Names for the person numbers, where the view was built from names."""
     sets: tuple[PublishedSets, ...] = ()
     """The releases that publish a set of values for everybody, one of them true."""
+    columns: tuple[ValueColumn, ...] = ()
+    """Where several columns are sensitive, and values are records of them: which value of each column a record has."""
 
     def __post_init__(self) -> None:
         if not self.single or self.sets:

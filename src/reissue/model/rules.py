@@ -11,6 +11,7 @@ guarantee.
 | `Entropy`       | an entropy of at least log l                                                    |
 | `Recursive`     | the most frequent value less than c times as often as those from the l-th on    |
 | `Share`         | no protected set, or no value, with more than a share of the rows               |
+| `ColumnShare`   | no value of one of several sensitive columns with more than a share of the rows |
 | `Close`         | a distance of at most t to the values of the whole release                      |
 | `Spread`        | at least k numbers over a range of at least e                                   |
 """
@@ -62,6 +63,15 @@ class Share:
 
 
 @dataclass(frozen=True)
+class ColumnShare:
+    """No value of a sensitive column, one of several, has more than a share of the rows."""
+
+    column: str
+    most: Fraction | None = None
+    """The share; None: any, as long as not all rows have the same value."""
+
+
+@dataclass(frozen=True)
 class Close:
     """A distance of at most t to the values of the whole release."""
 
@@ -78,4 +88,4 @@ class Spread:
     e: float
 
 
-Rule = Rows | Distinct | Entropy | Recursive | Share | Close | Spread
+Rule = Rows | Distinct | Entropy | Recursive | Share | ColumnShare | Close | Spread

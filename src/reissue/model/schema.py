@@ -2,13 +2,16 @@
 
 Every column has exactly one role. The words are ARX's where ARX has one:
 
-| role             | in `Schema`  | what happens to it                                                    |
-|------------------|--------------|-----------------------------------------------------------------------|
-| person           | `person`     | tells people apart from release to release; never published           |
-| quasi-identifier | `quasi`      | what an outsider may know of a person; generalised or kept apart      |
-| sensitive        | `sensitive`  | what must not be tied to a person; published for groups only          |
-| as it is         | `as_is`      | published unchanged; counts as a quasi-identifier for every check     |
-| dropped          | `drop`       | read by nothing, published nowhere                                    |
+| role             | in `Schema`  | what happens to it                                                       |
+|------------------|--------------|--------------------------------------------------------------------------|
+| person           | `person`     | tells people apart from release to release; never published              |
+| quasi-identifier | `quasi`      | what an outsider may know of a person; generalised or kept apart         |
+| sensitive        | `sensitive`  | what must not be tied to a person; published for groups only, or in sets |
+| as it is         | `as_is`      | published unchanged; counts as a quasi-identifier for every check        |
+| dropped          | `drop`       | read by nothing, published nowhere                                       |
+
+Several columns can be sensitive. Somebody's values in them are one value to methods, checkers and attacks, a *record*:
+columns that are published apart tell of each other. `sensitive` is then the name of all of them together.
 """
 
 from __future__ import annotations
@@ -17,9 +20,11 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal
 
+from reissue.arrays.exact import probability_of
 from reissue.errors import NOT_TEXT, ParameterError, PolicyError, is_text, listed
 from reissue.model.hierarchy import Hierarchy
 
@@ -27,6 +32,8 @@ Missing = Literal["refuse", "value"]
 
 RESERVED = "reissue."
 """Names that begin so are the ledger's own."""
+TOGETHER = "; "
+"""What stands between sensitive columns, and between the values of a record."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +100,14 @@ class Schema:
     quasi: Mapping[str, Kind]
     """The quasi-identifiers, each with its kind."""
     sensitive: str
-    """The one sensitive column."""
+    """The sensitive column; of several the names of all, as one."""
     sensitive_kind: Numeric | Categorical
-    """Labels, or numbers where distances between values matter."""
+    """Labels, or numbers where distances between values matter. Records of several columns are labels."""
+    sensitive_columns: Mapping[str, Numeric | Categorical]
+    """The sensitive columns, each with its kind; most tables have one."""
+    limits: Mapping[str, str]
+    """Of several sensitive columns: the largest probability with which anybody may be tied to a value of each, such
+    as "3/4". What a column without one may have, the method says."""
     as_is: Mapping[str, Numeric | Categorical]
     """Columns published unchanged."""
     drop: tuple[str, ...]
@@ -114,26 +126,27 @@ class Schema:
         drop: Sequence[str] = (),
         permanent: Sequence[str] = (),
         protect: Sequence[Sequence[str]] = (),
+        limits: Mapping[str, Any] | None = None,
     ) -> None:
         if isinstance(sensitive, str):
             sensitive = {sensitive: Categorical()}
         elif not isinstance(sensitive, Mapping):
             sensitive = dict.fromkeys(sensitive, Categorical())
-        if len(sensitive) != 1:
+        if not sensitive:
             raise PolicyError(
-                f"A schema has exactly one sensitive column. Got {len(sensitive)}"
-                + (f": {listed(list(sensitive))}." if sensitive else "."),
-                hint="publish a second sensitive column as a series of its own, make it a quasi-identifier, "
-                "or drop it.",
+                "A schema has at least one sensitive column. Got none.",
+                hint="name the column that must not be tied to a person.",
             )
         if not isinstance(as_is, Mapping):
             as_is = dict.fromkeys([as_is] if isinstance(as_is, str) else as_is, Categorical())
-        ((sensitive_name, sensitive_kind),) = sensitive.items()
+        several = len(sensitive) > 1
         values = {
             "person": person,
             "quasi": MappingProxyType(dict(quasi)),
-            "sensitive": sensitive_name,
-            "sensitive_kind": sensitive_kind,
+            "sensitive": TOGETHER.join(map(str, sensitive)),
+            "sensitive_kind": Categorical(new="accept") if several else next(iter(sensitive.values())),
+            "sensitive_columns": MappingProxyType(dict(sensitive)),
+            "limits": MappingProxyType({name: _written(limit) for name, limit in (limits or {}).items()}),
             "as_is": MappingProxyType(dict(as_is)),
             "drop": (drop,) if isinstance(drop, str) else tuple(drop),
             "permanent": tuple(permanent),
@@ -144,17 +157,25 @@ class Schema:
         self._check()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        sensitive = {self.sensitive: self.sensitive_kind}
-        columns = (self.person, dict(self.quasi), sensitive, dict(self.as_is), self.drop)
-        return (Schema, (*columns, self.permanent, self.protect))
+        columns = (self.person, dict(self.quasi), dict(self.sensitive_columns), dict(self.as_is), self.drop)
+        return (Schema, (*columns, self.permanent, self.protect, dict(self.limits)))
 
     def __hash__(self) -> int:
         return hash((self.person, tuple(self.quasi.items()), self.sensitive, tuple(self.as_is.items()), self.drop))
 
     @property
+    def several(self) -> bool:
+        """Whether several columns are sensitive, so that a value is a record."""
+        return len(self.sensitive_columns) > 1
+
+    def limit_of(self, column: str) -> Fraction | None:
+        """The limit of a sensitive column; None where none is given."""
+        return probability_of(self.limits[column]) if column in self.limits else None
+
+    @property
     def kinds(self) -> dict[str, Kind]:
         """The kind of every column that is coded: all but the person and those dropped."""
-        return {**self.quasi, **self.as_is, self.sensitive: self.sensitive_kind}
+        return {**self.quasi, **self.as_is, **self.sensitive_columns}
 
     @property
     def texts(self) -> set[str]:
@@ -167,7 +188,7 @@ class Schema:
         return {
             self.person: "person",
             **dict.fromkeys(self.quasi, "quasi-identifier"),
-            self.sensitive: "sensitive",
+            **dict.fromkeys(self.sensitive_columns, "sensitive"),
             **dict.fromkeys(self.as_is, "as it is"),
             **dict.fromkeys(self.drop, "dropped"),
         }
@@ -176,7 +197,7 @@ class Schema:
         problems = []
         if not self.quasi:
             problems.append("there is no quasi-identifier: name at least one column an outsider may know")
-        columns = [self.person, *self.quasi, self.sensitive, *self.as_is, *self.drop]
+        columns = [self.person, *self.quasi, *self.sensitive_columns, *self.as_is, *self.drop]
         twice = [name for name, often in Counter(columns).items() if often > 1]
         if twice:
             problems.append(f"more than one role for {listed(twice)}")
@@ -191,7 +212,7 @@ class Schema:
         for name, kind in self.quasi.items():
             if not isinstance(kind, Numeric | Categorical | Hierarchy):
                 problems.append(f"quasi-identifier '{name}' needs Numeric(), Categorical() or a Hierarchy")
-        for name, plain in {**self.as_is, self.sensitive: self.sensitive_kind}.items():
+        for name, plain in {**self.as_is, **self.sensitive_columns}.items():
             if not isinstance(plain, Numeric | Categorical):
                 problems.append(f"column '{name}' needs Numeric() or Categorical()")
         taken = _published_names(self)
@@ -201,6 +222,7 @@ class Schema:
                 f"two columns would be published under the same name: {listed(clash)}; rename yours "
                 "('group' and 'count' are Reissue's own)"
             )
+        problems += self._several_problems(columns)
         if isinstance(self.sensitive_kind, Numeric) and (self.protect or self.permanent):
             problems.append("'protect' and 'permanent' name labels, but the sensitive column is numeric")
         if isinstance(self.sensitive_kind, Categorical) and self.sensitive_kind.values:
@@ -216,9 +238,32 @@ class Schema:
         if problems:
             raise PolicyError("The schema contradicts itself.", problems=problems)
 
+    def _several_problems(self, columns: Sequence[str]) -> list[str]:
+        """What does not fit with several sensitive columns, or with one."""
+        problems = []
+        if self.several and self.sensitive in columns:
+            problems.append(f"columns to rename: '{self.sensitive}', which stands for all sensitive columns together")
+        if self.several and (self.protect or self.permanent):
+            problems.append("'protect' and 'permanent' are for one sensitive column, and there are several")
+        unknown = [name for name in self.limits if name not in self.sensitive_columns]
+        if unknown:
+            problems.append(f"'limits' names what is no sensitive column: {listed(unknown)}")
+        elif self.limits and not self.several:
+            problems.append("'limits' is for several sensitive columns: the limit of a single one is the method's")
+        wrong = [name for name in self.limits if (limit := self.limit_of(name)) is None or not Fraction(0) < limit < 1]
+        if wrong:
+            problems.append(f'the limit of {listed(wrong)} must be a probability above 0 and below 1, such as "3/4"')
+        return problems
+
+
+def _written(limit: object) -> str:
+    """A limit as text, exactly where it is a fraction with a small denominator."""
+    exact = probability_of(limit)
+    return str(limit) if exact is None else str(exact)
+
 
 def _published_names(schema: Schema) -> list[str]:
-    names = ["group", "count", schema.sensitive, *schema.as_is, *schema.quasi]
+    names = ["group", "count", *schema.sensitive_columns, *schema.as_is, *schema.quasi]
     for name, kind in schema.quasi.items():
         if isinstance(kind, Numeric):
             names += [f"{name}_low", f"{name}_high"]

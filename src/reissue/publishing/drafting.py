@@ -29,9 +29,16 @@ from reissue.publishing.draft import Continuation, Draft, DraftVerdicts, Private
 from reissue.publishing.history import History
 from reissue.publishing.notes import notes_of
 from reissue.publishing.policy import Policy
-from reissue.publishing.refusals import check_changes, check_feasible, check_protection, check_registry
+from reissue.publishing.refusals import (
+    check_changes,
+    check_columns,
+    check_feasible,
+    check_protection,
+    check_registry,
+)
 from reissue.tables.coding import CodedTable, code_table
 from reissue.tables.frames import Library, read_table
+from reissue.tables.joining import split
 from reissue.tables.recode import Recoded, anatomise, generalise, view_of
 from reissue.tables.recode_sets import alternatives
 from reissue.tables.registered import Registry, code_registered, read_registry, with_values
@@ -95,8 +102,9 @@ def make_draft(
         grouping = replace(grouping, roles=grouping.roles.numbered(_public_numbers(grouping, recoded)))
     secrets = Secrets({history.number + 1: snapshot.people[grouping.anew]}, released, grouping.roles, groups.sets)
     verdicts, checks = checked(guarantees, view, before.checks, secrets)
+    check_columns(method, guarantees, verdicts)
     _check_kept(method, verdicts)
-    recoded = _disclosed(recoded, policy)
+    recoded = _apart(_disclosed(recoded, policy), released)
     private = PrivateTables(
         rows=rows.with_columns(_public_group(grouping, recoded)),
         domain=coded.domain,
@@ -256,6 +264,11 @@ def _changed(grouping: Grouping, snapshot: Snapshot) -> pl.DataFrame | None:
     if snapshot.owner is None:
         return frame.sort("person")
     return frame.with_columns(levels.decode(snapshot.values.codes[rows]).alias(OWN)).sort("person", OWN)
+
+
+def _apart(recoded: Recoded, released: Snapshot) -> Recoded:
+    """With a column for each sensitive one, where several are."""
+    return replace(recoded, tables={name: split(table, released.values) for name, table in recoded.tables.items()})
 
 
 def _disclosed(recoded: Recoded, policy: Policy) -> Recoded:

@@ -18,9 +18,9 @@ kind = "numeric"
 kind = "hierarchy"
 file = "education.csv"          # or the hierarchy itself: [schema.quasi.education.hierarchy]
 
-[schema.sensitive.diagnosis]
+[schema.sensitive.diagnosis]    # one table for each sensitive column
 kind = "categorical"
-new = "accept"
+new = "accept"                  # with several columns also limit = "1/4": the largest probability of its values
 
 [method]
 name = "Mondrian"
@@ -149,6 +149,8 @@ class Policy:
 
     def _method_problems(self) -> list[str]:
         problems = self.method.problems(self.schema, self.form)
+        if self.schema.several and self.method.takes.registry:
+            problems.append(f"{self.method.name} takes one sensitive column, and there are several")
         if self.schema.permanent and not (self.method.takes.registry or self.method.takes.permanent):
             problems.append(f"{self.method.name} does nothing for permanent values: leave 'permanent' out")
         for guarantee in self.guarantees():
@@ -179,13 +181,19 @@ class Policy:
 
     @cached_property
     def _guarantees(self) -> tuple[guarantees.Guarantee, ...]:
-        promised = self.method.promises(self.schema)
-        return tuple(guarantees.build(promise.name, **promise.parameters) for promise in promised)
+        return self._built(self.method.promises(self.schema))
 
     def guarantees_after(self, memory: Memory) -> tuple[guarantees.Guarantee, ...]:
         """Those of the next release of a series whose method remembers this; as many, of the same kinds."""
-        promised = self.method.promises_after(self.schema, memory)
-        return tuple(guarantees.build(promise.name, **promise.parameters) for promise in promised)
+        return self._built(self.method.promises_after(self.schema, memory))
+
+    def _built(self, promised: Sequence[Promise]) -> tuple[guarantees.Guarantee, ...]:
+        """What the method promises and, where it hides records of several columns, what is asked of each column."""
+        made = [guarantees.build(promise.name, **promise.parameters) for promise in promised]
+        if self.schema.several and self.form != "alternatives":
+            limits = {name: self.schema.limits.get(name) for name in self.schema.sensitive_columns}
+            made.append(guarantees.build("column-limits", limits=limits))
+        return tuple(made)
 
     def guarantees(self) -> tuple[guarantees.Guarantee, ...]:
         """The guarantees that every release under this policy must pass."""
@@ -211,7 +219,11 @@ class Policy:
         if self.schema.protect:
             schema["protect"] = [list(group) for group in self.schema.protect]
         schema["quasi"] = {name: _kind_dict(kind) for name, kind in self.schema.quasi.items()}
-        schema["sensitive"] = {self.schema.sensitive: _kind_dict(self.schema.sensitive_kind)}
+        limits = self.schema.limits
+        schema["sensitive"] = {
+            name: {**_kind_dict(kind), **({"limit": limits[name]} if name in limits else {})}
+            for name, kind in self.schema.sensitive_columns.items()
+        }
         if self.schema.as_is:
             schema["as_is"] = {name: _kind_dict(kind) for name, kind in self.schema.as_is.items()}
         people: dict[str, str] = {"ids": self.people.ids}
@@ -295,8 +307,11 @@ class _Reader:
         names = ("person", "quasi", "sensitive", "as_is", "drop", "permanent", "protect")
         self._known("[schema]", data, names)
         kinds: dict[str, Any] = {}
+        limits: dict[str, Any] = {}
         for role in ("quasi", "sensitive", "as_is"):
             columns = self._table(f"schema.{role}", data.get(role, {}))
+            if role == "sensitive":
+                columns = {name: self._without_limit(name, entry, limits) for name, entry in columns.items()}
             kinds[role] = {
                 name: kind
                 for name, entry in columns.items()
@@ -313,7 +328,15 @@ class _Reader:
         if self.problems:
             return None
         rest = {name: data[name] for name in ("person", "drop", "permanent", "protect") if name in data}
-        return self._try("[schema]", lambda: Schema(**kinds, **rest))
+        return self._try("[schema]", lambda: Schema(**kinds, **rest, limits=limits))
+
+    @staticmethod
+    def _without_limit(name: str, entry: object, limits: dict[str, Any]) -> object:
+        """What a sensitive column is; its limit goes to the others'."""
+        if not isinstance(entry, dict) or "limit" not in entry:
+            return entry
+        limits[name] = entry["limit"]
+        return {key: value for key, value in entry.items() if key != "limit"}
 
     def _kind(self, where: str, entry: object) -> Kind | None:
         entry = self._table(where, entry)

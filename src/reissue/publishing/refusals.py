@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from reissue.errors import Infeasible, ParameterError, PolicyChanged, Refused, SeriesError, Unprotected, count_of
-from reissue.guarantees import GroupGuarantee
+from reissue.guarantees import ColumnLimits, GroupGuarantee, Guarantee, Verdict
 from reissue.methods import METHODS
 from reissue.methods.base import Method
 from reissue.model.snapshot import Delta, People, Snapshot, strata
@@ -27,8 +28,8 @@ def check_amendment(mine: Policy, theirs: Policy) -> None:
         for what, changed in {
             "the person column": mine.schema.person != theirs.schema.person,
             "the sensitive column": mine.schema.sensitive != theirs.schema.sensitive,
-            "the kind of the sensitive column": type(mine.schema.sensitive_kind)
-            is not type(theirs.schema.sensitive_kind),
+            "the kind of a sensitive column": [*map(type, mine.schema.sensitive_columns.values())]
+            != [*map(type, theirs.schema.sensitive_columns.values())],
             "how ids are kept": mine.people.ids != theirs.people.ids,
         }.items()
         if changed
@@ -180,6 +181,21 @@ def never_without(method: Method) -> tuple[str, ...]:
 
 def _joined(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def check_columns(method: Method, guarantees: Sequence[Guarantee], verdicts: Sequence[Verdict]) -> None:
+    """A method that hides records may leave one of their columns bare, or nearly: that is refused."""
+    of_columns = [
+        verdict for guarantee, verdict in zip(guarantees, verdicts, strict=True) if isinstance(guarantee, ColumnLimits)
+    ]
+    bare = [f"{verdict.guarantee}: {verdict.explanation}" for verdict in of_columns if not verdict.holds]
+    if bare:
+        raise Refused(
+            f"{method.name} takes the sensitive columns as one value, and does not hide each of them by itself.",
+            problems=bare,
+            hint="Alternatives hides every column by its own limit, and Mondrian keeps to such limits; or raise the "
+            "limit of the column, make it coarser, or publish fewer sensitive columns.",
+        )
 
 
 def check_feasible(snapshot: Snapshot, guarantees: tuple[Any, ...], *, goes_on: bool) -> None:

@@ -23,6 +23,7 @@ from reissue.model.hierarchy import MISSING, Hierarchy
 from reissue.model.schema import Categorical, Kind, Numeric, Schema
 from reissue.model.snapshot import Codes, Column, Labels, Leaves, Numbers, People, Snapshot, smallest_unsigned
 from reissue.tables.identities import pseudonym, pseudonyms
+from reissue.tables.joining import joined, restored
 from reissue.tables.labels import find_labels
 from reissue.tables.people import KnownPeople
 from reissue.tables.plain import plain_numbers, plain_text, type_of
@@ -79,6 +80,8 @@ def code_table(
         raise unfit(coder.problems, frame.height)
     numbers, new_ids = found
     coded = {name: column for name, column in columns.items() if column is not None}
+    if schema.several:
+        coded[schema.sensitive] = coder.records(coded, schema)
     return CodedTable(snapshot_of(numbers, coded, schema), new_ids, Domain(coder.domain))
 
 
@@ -94,7 +97,10 @@ def restore(rows: pl.DataFrame, schema: Schema, domain: Domain, facts: pl.DataFr
             return Column(name, kind.encode(text.replace({MISSING: None})).codes, Leaves(kind))
         return _labels(text, domain.columns[name].labels)
 
-    columns = {name: column(name, kind) for name, kind in schema.kinds.items()}
+    apart = schema.sensitive_columns if schema.several else ()
+    columns = {name: column(name, kind) for name, kind in schema.kinds.items() if name not in apart}
+    if schema.several:
+        columns[schema.sensitive] = restored(rows[schema.sensitive], schema, domain)
     people = rows[PERSON].to_numpy().astype(np.int64)
     if facts is None:
         return snapshot_of(people, columns, schema)
@@ -205,6 +211,15 @@ class Coder:
             self.problems += coder.problems
             self.domain |= {name: seen for name, seen in coder.domain.items() if self.seen.columns.get(name) != seen}
         return cast(Result, result), dict(zip(there, cast("list[Column | None]", coded), strict=True))
+
+    def records(self, columns: Mapping[str, Column], schema: Schema) -> Column:
+        """Several sensitive columns as one, with the records of earlier tables among its levels."""
+        known = self.seen.columns.get(schema.sensitive)
+        parts = [columns[name] for name in schema.sensitive_columns]
+        made = joined(parts, schema.sensitive, known.labels if known else ())
+        assert isinstance(made.levels, Labels)
+        self.domain[schema.sensitive] = Seen("categorical", "text", labels=made.levels.labels)
+        return made
 
     def column(self, series: pl.Series, kind: Kind) -> Column | None:
         """One column, coded after its kind; None where there were problems."""

@@ -26,6 +26,7 @@ from reissue.errors import InternalError
 from reissue.kernels import grouped
 from reissue.model.grouping import Grouping
 from reissue.model.published import Published, PublishedGroups
+from reissue.model.records import Records, ValueColumn, value_columns
 from reissue.model.sets import Bridged, PublishedSets
 from reissue.model.snapshot import Coded, Column, Labels, Leaves, Numbers, Snapshot, decoded, smallest_unsigned
 from reissue.tables.counting import GroupCounts, mixed
@@ -195,12 +196,21 @@ def view_of(snapshot: Snapshot, *releases: PublishedGroups | PublishedSets) -> P
     """The outsider's view of releases whose values are coded as in this snapshot."""
     if any(isinstance(release, PublishedSets) for release in releases):
         sets = tuple(release for release in releases if isinstance(release, PublishedSets))
-        return Published(Bridged(releases), sets[-1].designs.labels, sets=sets)
+        labels = sets[-1].designs.labels
+        names = snapshot.values.levels.names if isinstance(snapshot.values.levels, Records) else ()
+        columns = value_columns(names, list(map(str, labels))) if names else ()
+        return Published(Bridged(releases), labels, sets=sets, columns=columns)
     levels = snapshot.values.levels
     if isinstance(levels, Numbers):
         values = tuple(levels.decode(np.arange(levels.values.size)).to_list())
         return Published(_groups(releases), values, levels.values)
-    return Published(_groups(releases), levels.labels, single=snapshot.owner is None)
+    return Published(_groups(releases), levels.labels, single=snapshot.owner is None, columns=_columns(snapshot))
+
+
+def _columns(snapshot: Snapshot) -> tuple[ValueColumn, ...]:
+    """The columns that the values of a snapshot are records of, where several are sensitive."""
+    levels = snapshot.values.levels
+    return value_columns(levels.names, levels.labels) if isinstance(levels, Records) else ()
 
 
 def _groups(releases: Sequence[PublishedGroups | PublishedSets]) -> tuple[PublishedGroups, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from reissue.arrays.types import Ints
 from reissue.model.domain import COUNTERFEIT, GROUP, PERSON, in_order
 from reissue.model.grouping import Grouping
 from reissue.model.published import Published, PublishedGroups
+from reissue.model.records import ValueColumn, value_columns
 from reissue.model.release import Release
 from reissue.model.schema import Numeric, Schema
 from reissue.model.sets import Bridged, PublishedSets
@@ -46,7 +47,7 @@ def published_view(
     def built(at: int) -> PublishedGroups:
         one, (release, rows, made, facts) = shown[at], releases[at]
         counted = GroupCounts.of(one.codes(place), _grouping(one.group))
-        region = _region(release, name)
+        region = _region(release, schema)
         if facts is None:
             numbered = _classes(rows, made, name) if release.number in classes else None
             known = _quasi(rows, made, name) if release.number in quasi else None
@@ -58,7 +59,13 @@ def published_view(
     numeric = isinstance(schema.sensitive_kind, Numeric)
     magnitudes = values.to_physical().cast(pl.Float64).fill_null(np.nan).to_numpy() if numeric else None
     single = all(facts is None for _, _, _, facts in releases)
-    return Published(tuple(groups), tuple(values.to_list()), magnitudes, single)
+    shows = tuple(values.to_list())
+    return Published(tuple(groups), shows, magnitudes, single, columns=columns_of(shows, schema))
+
+
+def columns_of(values: Sequence[object], schema: Schema) -> tuple[ValueColumn, ...]:
+    """The columns that values are records of, where several are sensitive."""
+    return value_columns(tuple(schema.sensitive_columns), list(map(str, values))) if schema.several else ()
 
 
 def _with_sets(releases: list[Kept], schema: Schema, classes: Container[int], quasi: Container[int]) -> Published:
@@ -85,6 +92,7 @@ def _with_sets(releases: list[Kept], schema: Schema, classes: Container[int], qu
         tuple(values.to_list()),
         magnitudes,
         sets=tuple(of_sets[number] for number in sorted(of_sets)),
+        columns=columns_of(values.to_list(), schema),
     )
 
 
@@ -141,13 +149,13 @@ def _grouping(group: npt.NDArray[np.integer]) -> Grouping:
     return Grouping(numbers, int(numbers.max()) + 1)
 
 
-def _region(release: Release, sensitive: str) -> pl.DataFrame | None:
+def _region(release: Release, schema: Schema) -> pl.DataFrame | None:
     """The quasi-identifiers of each group as published; None where they are published person by person."""
     if release.manifest["form"] != "generalised":
         return None
     table = read_table(release.tables["table"])[0]
     _, first = np.unique(table["group"].to_numpy(), return_index=True)
-    return table.drop("group", sensitive)[first]
+    return table.drop("group", *schema.sensitive_columns)[first]
 
 
 def _classes(rows: pl.DataFrame, made: pl.DataFrame | None, sensitive: str) -> Ints:

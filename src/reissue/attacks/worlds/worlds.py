@@ -28,6 +28,7 @@ from reissue.arrays.types import Bools, Floats, Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets, need_whole, together
 from reissue.attacks.figures import KINDS, Figures, called, limit_told
 from reissue.attacks.sentences import Witness
+from reissue.attacks.worlds.worlds_columns import ColumnWorlds
 from reissue.attacks.worlds.worlds_diversity import (
     PossibleValues,
     few_values,
@@ -53,8 +54,8 @@ class Worlds(Attack):
     words: ClassVar[str] = (
         "All ways to give people values that agree with every release; how likely each value is among them."
     )
-    judges: ClassVar[tuple[str, ...]] = ("probability", "history_diversity")
-    proves: ClassVar[tuple[str, ...]] = ("probability", "history_diversity")
+    judges: ClassVar[tuple[str, ...]] = ("probability", "history_diversity", "columns")
+    proves: ClassVar[tuple[str, ...]] = ("probability", "history_diversity", "columns")
     tells: ClassVar[tuple[str, ...]] = ("diversity",)
     static: ClassVar[bool] = True
     sets: ClassVar[OfSets] = "bridge"
@@ -290,11 +291,25 @@ class WorldsFindings(Findings):
             judged.append(self._by_probability(limits.probability, most))
         if limits.history_diversity is not None:
             judged.append(self._by_values(limits.history_diversity, most))
+        judged += [self.of_column(name).judge(limit, most) for name, limit in limits.columns or ()]
         if judged:
             return together(judged, most)
         if limits.diversity is None:
             return Judgement("not asked", "No limit for probabilities was given.")
         return not_promised(self.possible, limits.diversity)
+
+    def of_column(self, name: str) -> ColumnWorlds:
+        """What is left of one of several sensitive columns."""
+        for column in self.published.columns:
+            if column.name == name:
+                unknown = ~np.isin(self.found.people, self.known_people)
+                return ColumnWorlds(column, self.found, self._feared, unknown, self._explainer)
+        raise ParameterError("There is no such sensitive column in the view.", hint="columns are called as published.")
+
+    def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
+        """What is known of each column, where several are sensitive."""
+        rows = [self.of_column(name).row(limit) for name, limit in limits.columns or ()]
+        return {"Each sensitive column by itself": pl.DataFrame(rows)} if rows else {}
 
     def _by_values(self, l: int, most: int) -> Judgement:  # noqa: E741
         """Whether it is proven that everybody has at least so many possible values."""

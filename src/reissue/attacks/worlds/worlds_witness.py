@@ -17,6 +17,7 @@ import numpy as np
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Kind
 from reissue.attacks.sentences import (
+    Cell,
     Part,
     Person,
     Place,
@@ -94,6 +95,24 @@ class Explainer:
             sentences.append(("Suppose that ", Person(person), " is in one of the releases."))
         sentences.append((f"{how[0].upper()}{how[1:]} give ", Person(person), " ", Value(value), "."))
         return Witness(tuple(sentences))
+
+    def of_column(
+        self, person: int, records: list[int], cell: Cell, fraction: Fraction | None, figure: float, kind: Kind
+    ) -> Witness:
+        """Why a value of one of several columns is likely for a person: the records that are left for them."""
+        together = self._together(person)
+        sentences = [self._told(spot) for spot in together or self._spots(person)[:3]]
+        if not together:
+            sentences.append(("Other groups share people with these, and so on.",))
+        sentences += self._told_known(together)
+        sentences.append((Person(person), " can have ", *some_values(records, SHOWN, "or"), "."))
+        if fraction == 1:
+            return Witness((*sentences, ("So ", Person(person), " has ", cell, ".")))
+        how = {"exact": f"{fraction or f'{figure:.3g}'}", "sampled": f"about {figure:.3g}"}.get(
+            kind, f"at least {figure:.3g}"
+        )
+        ending: Sentence = (f"Of all assignments that agree with the releases, {how} give ", Person(person), " ", cell)
+        return Witness((*sentences, (*ending, ".")))
 
     def alone(self, person: int, value: int) -> tuple[Witness, int]:
         """Why a value is likely for a person by one release alone, where releases contradict each other; and which."""

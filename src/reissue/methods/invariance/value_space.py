@@ -6,6 +6,7 @@ value, each under a number, and matched here to places among the values of the p
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ import polars as pl
 
 from reissue.arrays.types import Ints
 from reissue.errors import Refused, count_of
+from reissue.model.records import Records
 from reissue.model.snapshot import Column, Labels, Levels, Numbers
 from reissue.reasoning.history.stays import Stays, in_order
 
@@ -50,6 +52,11 @@ class ValueSpace:
                 "more, so people published with them cannot be grouped as before.",
                 hint="put them back into the policy; a value that nobody has any more does no harm.",
             )
+        if isinstance(column.levels, Records):
+            # Neighbours share values of columns, and buckets take neighbours where nothing else decides.
+            order = sorted(range(len(labels)), key=lambda at: hashlib.blake2b(labels[at].encode()).digest())
+            place = np.argsort(order)
+            return cls(tuple(labels[at] for at in order), place[column.codes], column.levels)
         return cls(labels, column.codes.astype(np.int64), column.levels)
 
     def __len__(self) -> int:

@@ -14,7 +14,9 @@ from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
 from reissue.methods.partition.axes import axis, ordered, places
 from reissue.model.promise import Promise
-from reissue.model.rules import Close, Distinct, Entropy, Recursive, Rows, Rule, Share, Spread
+from reissue.model.records import Records
+from reissue.model.rules import Close, ColumnShare, Distinct, Entropy, Recursive, Rows, Rule, Share, Spread
+from reissue.model.schema import Schema
 from reissue.model.snapshot import Labels, Leaves, Levels, Numbers, Snapshot, strata
 
 NEAR = 4
@@ -163,6 +165,21 @@ def enforceable(constraint: object) -> bool:
     return bool(promise.rules) and not any(isinstance(one, Share) and one.one_in is None for one in promise.rules)
 
 
+def column_rules(schema: Schema) -> list[Rule]:
+    """What is asked of every sensitive column by itself, where several are."""
+    if not schema.several:
+        return []
+    return [ColumnShare(column, schema.limit_of(column)) for column in schema.sensitive_columns]
+
+
+def _by_column_value(levels: Levels, column: str) -> npt.NDArray[np.bool_]:
+    """For each value of a sensitive column, a row, which records have it."""
+    if not isinstance(levels, Records):
+        raise InternalError("a rule about a column was asked of a table with one sensitive column")
+    cells = levels.cells[:, levels.names.index(column)]
+    return np.asarray(np.unique(cells)[:, None] == cells)
+
+
 def kernel_rules(rules: Sequence[Rule], levels: Levels, used: Ints, counts: Ints) -> Any:
     """The rules as the kernel wants them; several of a kind become the strictest, or a list.
 
@@ -198,6 +215,12 @@ def kernel_rules(rules: Sequence[Rule], levels: Levels, used: Ints, counts: Ints
                 if not protect:
                     share = max(share, float(l))
                     smallest = max(smallest, math.ceil(l - TOLERANCE))
+            case ColumnShare(column, most):
+                # A hair less strict than asked, and less than one row of any table.
+                times = (1.0 if most is None else float(1 / most)) + (TOLERANCE if most is None else -TOLERANCE)
+                for held in _by_column_value(levels, column)[:, used]:
+                    protected.append(held)
+                    protected_share.append(times)
             case Close(t, ordered=True):
                 ordered = min(ordered, t + TOLERANCE)
             case Close(t):

@@ -45,6 +45,7 @@ from reissue.methods.partition.cutting import (
     attributes_of,
     by_strata,
     cells_of,
+    column_rules,
     cut,
     enforceable,
     kernel_rules,
@@ -119,7 +120,8 @@ class Mondrian(Method):
     def _rules(self, schema: Schema) -> list[Rule]:
         """What k, l and the further constraints ask of every group."""
         further = [constraint.for_schema(schema).promise.rules for constraint in self.constraints]
-        return [Rows(self.k), Distinct(self.l), *(rule for rules in further for rule in rules)]
+        every = [Rows(self.k), Distinct(self.l), *(rule for rules in further for rule in rules)]
+        return [*every, *column_rules(schema)]
 
     def group(
         self, snapshot: Snapshot, delta: Delta, memory: Memory, rng: np.random.Generator

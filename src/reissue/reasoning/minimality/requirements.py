@@ -16,9 +16,10 @@ from typing import Protocol
 import numpy as np
 
 from reissue.arrays.types import Bools, Ints
-from reissue.errors import ParameterError
+from reissue.errors import InternalError, ParameterError
 from reissue.model.published import Published, PublishedGroups
-from reissue.model.rules import Close, Distinct, Entropy, Recursive, Rows, Rule, Share, Spread
+from reissue.model.records import ValueColumn
+from reissue.model.rules import Close, ColumnShare, Distinct, Entropy, Recursive, Rows, Rule, Share, Spread
 from reissue.reasoning.history.diversity import TOLERANCE
 
 EXACT = 2**31
@@ -50,10 +51,15 @@ class SmallShare:
     values: tuple[int, ...]
     l: float | None  # noqa: E741
     alpha: Fraction | None = None
+    """Without either, any share as long as it is not all rows."""
+    secret: bool = True
+    """Whether the set is what is protected, and not one value of a column among records."""
 
     def kept(self, counts: Ints, sizes: Ints) -> Bools:
         """Compared exactly, except for an l that is not whole."""
         held = counts[:, list(self.values)].sum(axis=1)
+        if self.alpha is None and self.l is None:
+            return np.asarray(held < sizes)
         if self.alpha is not None:
             over, under = self.alpha.as_integer_ratio()
             if under > EXACT:
@@ -172,6 +178,11 @@ class Requirement:
     @property
     def sets(self) -> tuple[tuple[int, ...], ...]:
         """The protected sets by the positions of their values, each once; single values are sets of one."""
+        return tuple(dict.fromkeys(rule.values for rule in self.rules if isinstance(rule, SmallShare) and rule.secret))
+
+    @property
+    def _told_apart(self) -> tuple[tuple[int, ...], ...]:
+        """The sets whose shares are asked about, protected or not."""
         return tuple(dict.fromkeys(rule.values for rule in self.rules if isinstance(rule, SmallShare)))
 
     @property
@@ -183,15 +194,15 @@ class Requirement:
         """For each value the lump of values that it cannot be told from, and the requirement of counts of lumps."""
         if not self.counts_only:
             return np.arange(self.width), self
-        if all(len(values) == 1 for values in self.sets):
+        if all(len(values) == 1 for values in self._told_apart):
             # The usual case of every value protected, without a table of values by sets.
             alone = np.zeros(self.width, dtype=bool)
-            alone[[value for (value,) in self.sets]] = True
+            alone[[value for (value,) in self._told_apart]] = True
             pattern = np.where(alone, np.arange(1, self.width + 1), 0)
             _, lump = np.unique(pattern, return_inverse=True)
         else:
-            inside = np.zeros((self.width, len(self.sets)), dtype=bool)
-            for at, values in enumerate(self.sets):
+            inside = np.zeros((self.width, len(self._told_apart)), dtype=bool)
+            for at, values in enumerate(self._told_apart):
                 inside[list(values), at] = True
             _, lump = np.unique(inside, axis=0, return_inverse=True)
         lump = lump.reshape(-1).astype(np.int64)
@@ -210,7 +221,7 @@ def requirement_of(rules: Iterable[Rule], published: Published, release: Publish
     if release is not None:
         np.add.at(overall, release.values, release.counts)
     magnitudes = None if published.magnitudes is None else published.magnitudes.tolist()
-    return build(rules, published.values, magnitudes, overall.tolist())
+    return build(rules, published.values, magnitudes, overall.tolist(), published.columns)
 
 
 def build(
@@ -218,8 +229,12 @@ def build(
     values: Sequence[object],
     magnitudes: Sequence[float] | None,
     overall: Sequence[int],
+    columns: Sequence[ValueColumn] = (),
 ) -> Requirement:
-    """What rules ask of counts of these values; `overall` is how often each occurs in the whole release."""
+    """What rules ask of counts of these values; `overall` is how often each occurs in the whole release.
+
+    `columns` are those that values are records of, where several are sensitive.
+    """
     rules = list(rules)
     if not rules:
         raise ParameterError(
@@ -234,8 +249,24 @@ def build(
         )
     counted: list[CountRule] = []
     for rule in rules:
-        counted += _counted(rule, values, magnitudes or (), overall)
+        counted += (
+            _of_column(rule, columns)
+            if isinstance(rule, ColumnShare)
+            else _counted(rule, values, magnitudes or (), overall)
+        )
     return Requirement(tuple(dict.fromkeys(counted)), len(values))
+
+
+def _of_column(rule: ColumnShare, columns: Sequence[ValueColumn]) -> Sequence[CountRule]:
+    """A share for each value of a column."""
+    found = []
+    for column in columns:
+        if column.name == rule.column:
+            records = [np.flatnonzero(column.of == at) for at in range(len(column.values))]
+            found += [SmallShare(tuple(one.tolist()), None, rule.most, secret=False) for one in records if one.size]
+    if not found:
+        raise ParameterError(f"The releases have no sensitive column '{rule.column}' beside others.")
+    return found
 
 
 def _counted(
@@ -256,6 +287,8 @@ def _counted(
             return [NearWhole(t, tuple(overall), ordered)]
         case Spread(k, e):
             return [WideSpread(k, e, tuple(magnitudes))]
+        case ColumnShare():
+            raise InternalError("a rule about a column is made with its columns")
 
 
 def positions(protect: Iterable[Iterable[object]], values: Sequence[object]) -> list[tuple[int, ...]]:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from reissue.errors import Infeasible, ParameterError, PolicyChanged, Refused, SeriesError, Unprotected, count_of
-from reissue.guarantees import ColumnLimits, GroupGuarantee, Guarantee, Verdict
+from reissue.guarantees import GroupGuarantee, Guarantee, Verdict
 from reissue.methods import METHODS
 from reissue.methods.base import Method
 from reissue.model.snapshot import Delta, People, Snapshot, strata
@@ -185,10 +185,11 @@ def _joined(words: list[str]) -> str:
 
 def check_columns(method: Method, guarantees: Sequence[Guarantee], verdicts: Sequence[Verdict]) -> None:
     """A method that hides records may leave one of their columns bare, or nearly: that is refused."""
-    of_columns = [
-        verdict for guarantee, verdict in zip(guarantees, verdicts, strict=True) if isinstance(guarantee, ColumnLimits)
+    bare = [
+        f"{verdict.guarantee}: {verdict.explanation}"
+        for guarantee, verdict in zip(guarantees, verdicts, strict=True)
+        if isinstance(guarantee, GroupGuarantee) and guarantee.bounds.columns and not verdict.holds
     ]
-    bare = [f"{verdict.guarantee}: {verdict.explanation}" for verdict in of_columns if not verdict.holds]
     if bare:
         raise Refused(
             f"{method.name} takes the sensitive columns as one value, and does not hide each of them by itself.",

@@ -10,6 +10,7 @@ import polars as pl
 from profiles import sized
 
 import reissue as ri
+from reissue.methods.alternatives import record_reference
 from reissue.methods.alternatives.reference import OTHERS, noised
 from reissue.model.domain import Domain
 from reissue.model.snapshot import Column
@@ -54,6 +55,24 @@ def test_how_many_rare_values_there_are_does_not_show() -> None:
             assert 0.002 < one < 0.6
             slack = 5 * math.sqrt(2 / (draws * min(one, other)))
             assert abs(math.log(one / other)) <= float(EPSILON) + slack
+
+
+def test_how_many_rare_values_a_column_of_records_has_does_not_show() -> None:
+    """The same for one of several columns: the share of rare values has no noise of its own for each of them."""
+    draws = sized(3_000, 30_000)
+    found = []
+    for seed, last in enumerate(("one", "their own")):
+        values, rng = column(["one"] * 300 + ["two"] * 200 + ["rare"] * 30 + [last]), np.random.default_rng(seed)
+        counts = []
+        for _ in range(draws):
+            labels, shares, _ = record_reference._column(values, EPSILON, 10.0, rng)
+            whole = np.abs(shares / shares[-1] * FEW - np.round(shares / shares[-1] * FEW)).max() < 1e-6
+            counts.append(0.0 if labels != ("one", "two", OTHERS) else FEW if whole else 531 * shares[-1])
+        found.append(np.array(counts))
+    for most in (FEW, 45, 50):
+        one, other = ((counts > most).mean() for counts in found)
+        assert 0.002 < one < 0.6
+        assert abs(math.log(one / other)) <= float(EPSILON) + 5 * math.sqrt(2 / (draws * min(one, other)))
 
 
 def test_those_who_have_no_value_of_those_named() -> None:

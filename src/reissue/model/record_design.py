@@ -6,7 +6,8 @@ whoever expects r with probability p_r and sees S expects it with n_r(S) / m, an
 the m records have it) / m. Two limits hold in every set: a record takes no more than `most` places, and a value no more
 than `room`, which is its own in each column.
 
-No method publishes records yet: schema and policy have one sensitive column.
+With three columns or more some sets would go beyond a limit, and are drawn again. Posteriors are then up to `factor`
+times what a set shows, which is stated (`reasoning.alternatives.record_excess`).
 
 A record with a share above 1/m must be in some sets more than once; so it may take several places, openly, as a
 frequent value does. All others take one.
@@ -46,10 +47,13 @@ class RecordDesign:
     """How many places each record takes at most."""
     room: tuple[Ints, ...]
     """For each column, how many of the m records may have each of its values; m where there is no limit."""
+    factor: float = 1.0
+    """So many times what a set shows a posterior may be, at most: 1 for two columns."""
 
     def __post_init__(self) -> None:
         check = Validation(self)
         check.whole("m", least=2)
+        check.real("factor", least=1)
         kinds: dict[str, Any] = {"records": np.int64, "shares": np.float64, "most": np.int64}
         for name, kind in kinds.items():
             if (array := _frozen(getattr(self, name), kind)) is None:
@@ -92,6 +96,11 @@ class RecordDesign:
                 check.wrong("room", "at least m times the share of each value", f"less in column number {column}")
 
     @property
+    def values(self) -> int:
+        """How many records there are."""
+        return len(self.records)
+
+    @property
     def columns(self) -> int:
         """How many sensitive columns there are."""
         return len(self.room)
@@ -124,15 +133,16 @@ class RecordDesign:
             "shares": self.shares.tolist(),
             "most": self.most.tolist(),
             "room": [room.tolist() for room in self.room],
+            "factor": self.factor,
         }
 
     @classmethod
     def from_dict(cls, written: Mapping[str, Any]) -> RecordDesign:
         """The design that `to_dict` wrote, to the last bit."""
-        names = ("m", "records", "shares", "most", "room")
+        names = ("m", "records", "shares", "most", "room", "factor")
         try:
-            m, records, shares, most, room = (written[name] for name in names)
-            return cls(m, records, shares, most, tuple(room))
+            m, records, shares, most, room, factor = (written[name] for name in names)
+            return cls(m, records, shares, most, tuple(room), factor)
         except (KeyError, TypeError, ValueError) as wrong:
             if isinstance(wrong, ParameterError):
                 raise
@@ -154,7 +164,7 @@ class RecordDesign:
     @cached_property
     def _content(self) -> tuple[object, ...]:
         arrays = (self.records, self.shares, self.most, *self.room)
-        return (self.m, *(array.shape for array in arrays), *(array.tobytes() for array in arrays))
+        return (self.m, self.factor, *(array.shape for array in arrays), *(array.tobytes() for array in arrays))
 
 
 def narrowest_first(values: Sequence[int]) -> tuple[int, ...]:

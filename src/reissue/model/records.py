@@ -16,9 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError
+from reissue.model.hierarchy import MISSING
 from reissue.model.schema import TOGETHER
 from reissue.model.snapshot import Column, Labels, Levels, Numbers, smallest_unsigned
 
@@ -61,6 +63,13 @@ class ValueColumn:
 
     def __repr__(self) -> str:
         return f"ValueColumn('{self.name}', {len(self.values):,} values)"
+
+
+def texts_of_levels(levels: Levels) -> list[str]:
+    """What each code of a column is written as."""
+    if not isinstance(levels, Numbers):
+        return list(levels.labels)
+    return levels.decode(np.arange(levels.values.size)).cast(pl.String).fill_null(MISSING).to_list()
 
 
 def record_text(cells: Iterable[str]) -> str:

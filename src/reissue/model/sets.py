@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, cast, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
 from reissue.model.design import Design
 from reissue.model.published import PublishedGroups
+from reissue.model.record_design import RecordDesign
+from reissue.model.records import ValueColumn, value_columns
 
 OTHERS = "(other values)"
 """What stands in sets for all values that are too rare to have a share of their own."""
@@ -35,7 +37,7 @@ class SetDesigns:
 
     labels: tuple[object, ...]
     """The values that sets are made of, in their order."""
-    designs: tuple[Design, ...]
+    designs: tuple[Design | RecordDesign, ...]
     """One, or one for each version of the reference and each cell."""
     places: tuple[Ints, ...]
     """For each design the positions of its values among the labels, ascending."""
@@ -49,6 +51,8 @@ class SetDesigns:
     """Whether the columns of sets are lives, the same in all releases."""
     room: Ints | None = None
     """For each label how many lives may come to be at it, where they are lives; None: as many as it has slots."""
+    columns: tuple[str, ...] = ()
+    """The sensitive columns that labels are records of, where several are; designs are then of records."""
 
     def __post_init__(self) -> None:
         if not len(self.designs) == len(self.places) == len(self.version) or len(self.designs) != (
@@ -66,7 +70,36 @@ class SetDesigns:
 
     def most(self, at: int) -> Ints:
         """For each value of a design how many slots of a set it may have, at any time."""
-        return self.designs[at].slots if self.room is None else self.room[self.places[at]]
+        design = self.designs[at]
+        if isinstance(design, RecordDesign):
+            return design.most
+        return design.slots if self.room is None else self.room[self.places[at]]
+
+    @property
+    def of_values(self) -> tuple[Design, ...]:
+        """The designs, where labels are values of one column."""
+        if self.columns:
+            raise InternalError("designs of records were taken for designs of values")
+        return cast("tuple[Design, ...]", self.designs)
+
+    @property
+    def of_records(self) -> tuple[RecordDesign, ...]:
+        """The designs, where labels are records."""
+        if not self.columns:
+            raise InternalError("designs of values were taken for designs of records")
+        return cast("tuple[RecordDesign, ...]", self.designs)
+
+    @cached_property
+    def value_columns(self) -> tuple[ValueColumn, ...]:
+        """The sensitive columns of records: which value each label has."""
+        return value_columns(self.columns, list(map(str, self.labels)))
+
+    def room_of(self, at: int, column: int) -> Ints:
+        """For each value of a column, in the order of `value_columns`, how many places of a set it may have."""
+        design, own = self.of_records[at], self.value_columns[column]
+        room = np.full(len(own.values), self.m, dtype=np.int64)
+        room[own.of[self.places[at]]] = design.room[column][design.records[:, column]]
+        return room
 
 
 @dataclass(frozen=True, repr=False)

@@ -219,6 +219,10 @@ class Draft:
         }
         permanent = len(self.policy.schema.permanent)
         carried = {"permanent": permanent} if permanent else {}
+        if designs.columns:
+            factors = [design.factor for design in designs.of_records]
+            drawn = {"sampling": "cube", "slots": release.m, "columns": list(designs.columns), "factors": factors}
+            return {"design": {**drawn, **facts}}
         return {"design": {"sampling": "Sampford", "slots": release.m, **facts, **carried}}
 
     def _standing(self, whole: bool) -> list[Verdict]:

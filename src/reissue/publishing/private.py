@@ -34,7 +34,8 @@ class Private:
 
         `person` is null for someone forgotten and for a made-up row; `counterfeit` is the number of such a row, the
         same in every release as long as it lives, and null for people. Who was held back is not in it. Where sets of
-        values are published, `alternatives` has the set of each person, and there are no groups.
+        values are published, `alternatives` has the set of each person, and there are no groups; where several columns
+        are sensitive, `<column>_alternatives` has that of each.
         """
         record = archive.existing(self._ledger, number)
         if record.manifest["form"] == FORM:
@@ -51,11 +52,14 @@ class Private:
     def _with_alternatives(self, number: int) -> Any:
         """Who was published with which set of values."""
         rows = archive.members(self._ledger, number)[0].drop_nulls(GROUP)
-        sensitive = self._policy().schema.sensitive
+        schema = self._policy().schema
         table = self._ledger.public_table(number, "table")
-        sets = table[sensitive].gather(rows[GROUP] - 1).alias("alternatives")
+        called = {
+            name: f"{name}_alternatives" if schema.several else "alternatives" for name in schema.sensitive_columns
+        }
+        sets = [table[name].gather(rows[GROUP] - 1).alias(new) for name, new in called.items()]
         people = self._named(rows.select(pl.col(PERSON).alias("number")).with_columns(sets))
-        return to_library(people.select("person", "alternatives").sort("person"), self._frames)
+        return to_library(people.select("person", *called.values()).sort("person"), self._frames)
 
     def held_back(self, number: int) -> Any:
         """Who was in the table of a release and not in the release.

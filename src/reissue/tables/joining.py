@@ -10,7 +10,7 @@ import polars as pl
 from reissue.arrays.dense import numbered
 from reissue.model.domain import Domain
 from reissue.model.hierarchy import MISSING
-from reissue.model.records import Records, record_cells, record_text
+from reissue.model.records import Records, record_cells, record_text, texts_of_levels
 from reissue.model.schema import Numeric, Schema
 from reissue.model.showing import appended
 from reissue.model.snapshot import Column, Labels, Levels, Numbers, decoded, smallest_unsigned
@@ -30,7 +30,7 @@ def joined(columns: Sequence[Column], name: str, known: Sequence[str] = ()) -> C
     before = [record_cells(record, len(columns)) for record in known]
     rows = columns[0].codes.size
     grown = [
-        appended(column, _typed([cells[at] for cells in before], column.levels)) if before else column
+        appended(column, typed_cells([cells[at] for cells in before], column.levels)) if before else column
         for at, column in enumerate(columns)
     ]
     number = grown[0].codes.astype(np.int64)
@@ -55,7 +55,7 @@ def restored(records: pl.Series, schema: Schema, domain: Domain) -> Column:
         seen = domain.of(name, kind)
         if isinstance(kind, Numeric):
             nothing = Numbers(np.empty(0), TYPES[seen.type if seen else "whole numbers"], False, 0.0, 0.0)
-            one = appended(Column(name, np.empty(0, dtype=np.uint8), nothing), _typed(texts, nothing))
+            one = appended(Column(name, np.empty(0, dtype=np.uint8), nothing), typed_cells(texts, nothing))
         else:
             labels = seen.labels if seen else tuple(sorted(set(texts)))
             place = {label: code for code, label in enumerate(labels)}
@@ -92,19 +92,12 @@ def _used(column: Column) -> Column:
 
 
 def _records(names: tuple[str, ...], levels: tuple[Levels, ...], cells: np.ndarray) -> Records:
-    texts = [_texts(one) for one in levels]
+    texts = [texts_of_levels(one) for one in levels]
     labels = (record_text(text[code] for text, code in zip(texts, row, strict=True)) for row in cells.tolist())
     return Records(tuple(labels), names, levels, cells)
 
 
-def _texts(levels: Levels) -> list[str]:
-    """What each code of a column is written as."""
-    if not isinstance(levels, Numbers):
-        return list(levels.labels)
-    return levels.decode(np.arange(levels.values.size)).cast(pl.String).fill_null(MISSING).to_list()
-
-
-def _typed(texts: Sequence[str], levels: Levels) -> pl.Series:
+def typed_cells(texts: Sequence[str], levels: Levels) -> pl.Series:
     """Values that are written as text, in the type of their column."""
     cells = pl.Series(texts, dtype=pl.String)
     if not isinstance(levels, Numbers):

@@ -16,14 +16,20 @@ import polars as pl
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError
 from reissue.model.grouping import Grouping
+from reissue.model.records import Records, ValueColumn
 from reissue.model.sets import PublishedSets, SetDesigns
 from reissue.model.snapshot import Column, Snapshot, decoded, enum_of
+from reissue.tables.joining import typed_cells
 from reissue.tables.recode import Recoded, region_columns
 
 DESIGN = "design"
 """The public table with the shares and slots of every value; the column that says which of several a row is from."""
 ROOM = "room"
 """The column of `design` that says how many lives may come to be at a value, where that is more than its slots."""
+PLACES = "places"
+"""The column of `design` that says how many places of a set a record may take, where several columns are sensitive."""
+ROOMS = "rooms"
+"""The public table with how many places of a set each value of each of several columns may take."""
 COMBINATIONS = "combinations"
 """The public table with the combinations of frequent values that sets can have, where there are any."""
 
@@ -43,7 +49,7 @@ def alternatives(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, cla
         [
             *region,
             *([pl.Series(DESIGN, (sets.design[order] + 1).astype(np.uint32))] if several else []),
-            listed(sets.codes[order], sets.designs).alias(snapshot.values.name),
+            *_lists(sets.codes[order], sets.designs, snapshot.values),
         ]
     )
     place = np.empty(order.size, dtype=np.uint32)
@@ -57,7 +63,29 @@ def alternatives(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, cla
         values=np.arange(len(sets.designs.labels)),
         group=grouping.group.astype(np.int64),
     )
-    return Recoded({"table": table, **design_tables(sets.designs, snapshot.values.name)}, place, view)
+    return Recoded({"table": table, **design_tables(sets.designs, snapshot.values)}, place, view)
+
+
+def _lists(codes: npt.NDArray[np.unsignedinteger], designs: SetDesigns, values: Column) -> list[pl.Series]:
+    """Sets as lists of values; those of records as one list for each column, in which the same places go together."""
+    if not designs.columns:
+        return [listed(codes, designs).alias(values.name)]
+    flat = codes.ravel().astype(np.int64)
+    return [
+        typed.gather(pl.Series(own.of[flat].astype(np.uint32))).reshape(codes.shape).arr.to_list().alias(own.name)
+        for own, typed in _typed_columns(designs, values)
+    ]
+
+
+def _typed_columns(designs: SetDesigns, values: Column) -> list[tuple[ValueColumn, pl.Series]]:
+    """Each column of records with its values in their own type: text as an enumeration, numbers as numbers."""
+    levels = values.levels
+    assert isinstance(levels, Records)
+    found = []
+    for own, kind in zip(designs.value_columns, levels.levels, strict=True):
+        typed = typed_cells(own.values, kind)
+        found.append((own, typed.cast(pl.Enum(list(own.values))) if typed.dtype == pl.String else typed))
+    return found
 
 
 def _quasi(snapshot: Snapshot, grouping: Grouping) -> list[tuple[Any, npt.NDArray[np.integer]]]:
@@ -99,7 +127,7 @@ def listed(codes: npt.NDArray[np.unsignedinteger], designs: SetDesigns) -> pl.Se
     """Sets as lists of values; one that takes several slots stands once, but for lives, which have a place each."""
     flat = codes.ravel()
     values = values_of(flat, designs.labels)
-    if not designs.linked and any(int(design.slots.max()) > 1 for design in designs.designs):
+    if not designs.linked and any(int(design.slots.max()) > 1 for design in designs.of_values):
         again = np.zeros(codes.shape, dtype=np.bool_)
         again[:, 1:] = codes[:, 1:] == codes[:, :-1]
         values = values.set(pl.Series(again.ravel()), None)
@@ -114,11 +142,13 @@ def values_of(codes: npt.NDArray[np.integer], labels: tuple[object, ...]) -> pl.
     return pl.Series(labels).gather(pl.Series(codes.astype(np.uint32)))
 
 
-def design_tables(designs: SetDesigns, sensitive: str) -> dict[str, pl.DataFrame]:
+def design_tables(designs: SetDesigns, values: Column) -> dict[str, pl.DataFrame]:
     """The design as tables: `design` has the share and slots of every value, `combinations` those drawn first."""
-    several = len(designs.designs) > 1
+    if designs.columns:
+        return _record_tables(designs, values)
+    several, sensitive = len(designs.designs) > 1, values.name
     shares, joint = [], []
-    for at, (design, places) in enumerate(zip(designs.designs, designs.places, strict=True)):
+    for at, (design, places) in enumerate(zip(designs.of_values, designs.places, strict=True)):
         cell = {} if designs.cells is None else designs.cells.row(at, named=True)
         head = {DESIGN: at + 1, "version": designs.version[at], **cell} if several else {}
         shares.append(
@@ -144,6 +174,32 @@ def design_tables(designs: SetDesigns, sensitive: str) -> dict[str, pl.DataFrame
             )
     tables = {DESIGN: pl.concat(shares)}
     return {**tables, COMBINATIONS: pl.concat(joint)} if joint else tables
+
+
+def _record_tables(designs: SetDesigns, values: Column) -> dict[str, pl.DataFrame]:
+    """The design of records: `design` has the share of every record, `rooms` what each value of a column may take."""
+    several = len(designs.designs) > 1
+    shares, rooms = [], []
+    for at, (design, places) in enumerate(zip(designs.of_records, designs.places, strict=True)):
+        head = {DESIGN: at + 1, "version": designs.version[at]} if several else {}
+        named = [pl.lit(value, dtype=pl.UInt32).alias(name) for name, value in head.items()]
+        cells = [
+            typed.gather(pl.Series(own.of[places].astype(np.uint32))).alias(own.name)
+            for own, typed in _typed_columns(designs, values)
+        ]
+        figures = [pl.Series("share", design.shares), pl.Series(PLACES, design.most.astype(np.uint32))]
+        shares.append(pl.DataFrame([*cells, *figures]).select(*named, pl.all()))
+        for column, own in enumerate(designs.value_columns):
+            used = np.unique(own.of[places])
+            room = pl.DataFrame(
+                {
+                    "column": [own.name] * used.size,
+                    "value": [own.values[value] for value in used.tolist()],
+                    ROOM: designs.room_of(at, column)[used].astype(np.uint32),
+                }
+            )
+            rooms.append(room.select(*named[:1], pl.all()))
+    return {DESIGN: pl.concat(shares), ROOMS: pl.concat(rooms)}
 
 
 def _dtype(labels: tuple[object, ...]) -> Any:

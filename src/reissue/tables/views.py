@@ -20,7 +20,7 @@ from reissue.model.schema import Numeric, Schema
 from reissue.model.sets import Bridged, PublishedSets
 from reissue.tables.counting import GroupCounts
 from reissue.tables.frames import read_table
-from reissue.tables.set_views import FORM, published_sets
+from reissue.tables.set_views import FORM, published_sets, record_labels
 
 Kept = tuple[Release, pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]
 """A release, its rows as published, its counterfeits and, where they are not in the rows, its values."""
@@ -74,7 +74,7 @@ def _with_sets(releases: list[Kept], schema: Schema, classes: Container[int], qu
     groups = [kept for kept in releases if kept[0].manifest["form"] != FORM]
     view = published_view(groups, schema, classes, quasi)
     tables = {kept[0].number: _public(kept[0]) for kept in releases if kept[0].manifest["form"] == FORM}
-    shown = [pl.Series("value", view.values), *(one["design"][name].alias("value") for one in tables.values())]
+    shown = [pl.Series("value", view.values), *(_drawn_from(one["design"], schema) for one in tables.values())]
     every = [column.cast(pl.String) if isinstance(column.dtype, pl.Enum) else column for column in shown if len(column)]
     values = _values(every, schema)
     place = {value: at for at, value in enumerate(values.to_list())}
@@ -94,6 +94,13 @@ def _with_sets(releases: list[Kept], schema: Schema, classes: Container[int], qu
         sets=tuple(of_sets[number] for number in sorted(of_sets)),
         columns=columns_of(values.to_list(), schema),
     )
+
+
+def _drawn_from(design: pl.DataFrame, schema: Schema) -> pl.Series:
+    """The values, or records, that the sets of a release are made of."""
+    if not schema.several:
+        return design[schema.sensitive].alias("value")
+    return pl.Series("value", record_labels(design, list(schema.sensitive_columns)))
 
 
 def _public(release: Release) -> dict[str, pl.DataFrame]:

@@ -56,8 +56,8 @@ class Tracking(Attack):
         "Every course that a person's value may have taken through their published sets, weighed by a model of change; "
         "and whether the declared rate of change fits the sets."
     )
-    judges: ClassVar[tuple[str, ...]] = ("probability",)
-    proves: ClassVar[tuple[str, ...]] = ("probability",)
+    judges: ClassVar[tuple[str, ...]] = ("probability", "columns")
+    proves: ClassVar[tuple[str, ...]] = ("probability", "columns")
     sets: ClassVar[OfSets] = "tracks"
     by_default: ClassVar[bool] = True
 
@@ -162,7 +162,7 @@ class Tracking(Attack):
         _ = histories.chance  # once, before several parts ask for it
         at_once(follow, range(0, histories.people.size, people))
         lost = ~np.isfinite(likelihood)
-        followed = Followed(histories, posterior, lost, sole, agrees=agrees, known=given.known)
+        followed = Followed(histories, posterior, lost, sole, agrees=agrees, known=given.known, taken=histories.taken)
         homes = households_of(self.household, published, histories)
         if homes is None:
             return followed

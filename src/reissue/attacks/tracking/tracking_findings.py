@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -13,10 +13,11 @@ import polars as pl
 
 from reissue.arrays.dense import numbered
 from reissue.arrays.types import Bools, Bytes, Codes, Floats, Ints
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits
+from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, together
 from reissue.attacks.figures import EXACT, KINDS, RISKS, SAMPLED, Figures, called, limit_told
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tracking import tracking_witness
+from reissue.attacks.tracking.tracking_columns import ColumnTracking
 from reissue.attacks.tracking.tracking_limits import OwnLimits
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
@@ -101,7 +102,7 @@ class Followed:
     @cached_property
     def exact(self) -> Bools:
         """By row: whether every value has exactly its slots / m, by theory and by sums."""
-        if not self.agrees:
+        if not self.agrees or self.histories.factor > 1:
             return np.zeros(len(self.posterior), dtype=np.bool_)
         histories = self.histories
         off = np.empty(len(self.posterior), dtype=np.bool_)
@@ -120,11 +121,21 @@ class Followed:
 
     @cached_property
     def margin(self) -> Floats:
-        """By row: how far figures that are not exact may be off, relative to them."""
+        """By row: how far figures that are not exact may be off, relative to them.
+
+        Where sets of records were drawn again, by the factor that their design states; by anybody's own model that is
+        once for each of a person's sets, by the declared one their sets tell nothing of each other.
+        """
         lengths = np.diff(self.histories.starts)
-        return np.array(
+        rounded = np.array(
             [rounding(int(length), self.posterior.shape[1]) for length in range(lengths.max(initial=0) + 1)]
-        )[lengths][self.histories.owner]
+        )[lengths]
+        if not self.agrees and self.histories.taken is not None:
+            rounded += np.expm1(np.add.reduceat(np.log1p(self.histories.doubt), self.histories.starts[:-1]))
+        if self.histories.factor > 1:
+            sets = np.add.reduceat(~self.histories.kept, self.histories.starts[:-1])
+            rounded += self.histories.factor ** (1 if self.agrees else sets) - 1
+        return np.asarray(rounded[self.histories.owner])
 
     @cached_property
     def open_people(self) -> Bools:
@@ -298,21 +309,39 @@ class TrackingFindings(Findings):
         """
         if self.followed is None:
             return Judgement("not asked", "No release shows sets of values, and nobody said how values change.")
-        if limits.probability is None:
-            return Judgement("not asked", "No limit for probabilities was given.")
-        followed, held = self.followed, self._held_against(limits.probability)
+        judged = [] if limits.probability is None else [self.judge_values(limits.probability, most)]
+        judged += [self.of_column(name).judge(limit, most) for name, limit in limits.columns or ()]
+        return together(judged, most) if judged else Judgement("not asked", "No limit for probabilities was given.")
+
+    def of_column(self, name: str) -> ColumnTracking:
+        """What is known of one of several sensitive columns."""
+        for column in self.published.columns:
+            if column.name == name:
+                return ColumnTracking(column, self)
+        raise ParameterError("There is no such sensitive column in the view.", hint="columns are called as published.")
+
+    def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
+        """What is known of each column, where several are sensitive."""
+        if self.followed is None:
+            return {}
+        rows = [self.of_column(name).row(limit) for name, limit in limits.columns or ()]
+        return {"Each sensitive column by itself": pl.DataFrame(rows)} if rows else {}
+
+    def judge_values(self, limit_asked: Fraction, most: int, *, brief: bool = False) -> Judgement:
+        """The same for values, or whole records, and one limit; `brief`: without what is said of all columns alike."""
+        followed, held = self._need(), self._held_against(limit_asked)
         asked = np.flatnonzero(~followed.open_people & ~followed.compromised)
         rows, places = (one[asked] for one in (self._worst if held.uniform else followed.furthest(held.table)))
         figures = self._figures(rows, places)
         people = count_of(int((~followed.compromised).sum()), "person", "people")
         if self._estimated:
             highest = f"{figures.probability.max(initial=0.0):.4g}"
-            return self._judge_estimate(figures, limits.probability, people, highest)
+            return self._judge_estimate(figures, limit_asked, people, highest)
         limit = held.of(followed.histories, rows, places)
         beyond, within = held.judged(figures.beyond, limit), held.judged(figures.within, limit)
         worst = figures if held.uniform else self._figures(*(one[asked] for one in self._worst))
         highest = f"the highest probability is {worst.probability.max(initial=0.0):.4g}"
-        aside = "".join(f" {one}" for one in (*held.words, *self._remarks()))
+        aside = "" if brief else "".join(f" {one}" for one in (*held.words, *self._remarks()))
         if beyond.any():
             over = figures.probability / held.floats[limit]
             ranked = np.flatnonzero(beyond)[np.argsort(-over[beyond], kind="stable")]
@@ -333,7 +362,7 @@ class TrackingFindings(Findings):
         unproven = int((~within).sum())
         if open_ or unproven or self._groups or self._overdeclared:
             told = f"Nobody is proven to be beyond {held.bar}, if {self.model}; {highest}."
-            reasons = [*self.undecided]
+            reasons = [] if brief else [*self.undecided]
             if unproven:
                 reasons.append(f"for {count_of(unproven, 'person', 'people')} it is too near to the limit to say")
             return Judgement("undecided", f"{told}{f' But: {chr(59).join(reasons)}.' if reasons else ''}{aside}")

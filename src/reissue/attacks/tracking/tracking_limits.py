@@ -20,6 +20,8 @@ from reissue.attacks.figures import limit_told
 from reissue.errors import count_of
 from reissue.reasoning.alternatives.set_histories import Histories
 
+ROUNDING = Fraction(1, 10**9)
+"""Of figures that a factor is in, which is a float."""
 TOLD = 6
 """So many different limits are told one by one."""
 
@@ -36,6 +38,8 @@ class OwnLimits:
     """(designs, values): the position of each value's limit among them."""
     values: tuple[int, ...]
     """How many values have each of them in some design."""
+    factor: float = 1.0
+    """What limits are taken times, where sets of records were drawn again, as their design states."""
 
     def __repr__(self) -> str:
         return f"OwnLimits({len(self.limits)} limits up to {self.asked})"
@@ -47,17 +51,19 @@ class OwnLimits:
 
     @classmethod
     def by_design(cls, histories: Histories, asked: Fraction) -> OwnLimits:
-        """Slots / m, or what was asked for where that is less."""
+        """Slots / m, or what was asked for where that is less; times the factor that designs of records state."""
         slots, m = histories.slots, histories.m
         kinds = {(int(k), int(of)) for at, of in enumerate(m.tolist()) for k in np.unique(slots[at])}
-        limit = {kind: min(asked, Fraction(*kind)) for kind in kinds}
+        times = Fraction(histories.factor) * (1 + ROUNDING if histories.factor > 1 else 1)
+        asked *= times
+        limit = {kind: min(asked, Fraction(*kind) * times) for kind in kinds}
         limits = tuple(sorted({asked, *limit.values()}))
         which = np.empty(slots.shape, dtype=np.int64)
         for (k, of), own in limit.items():
             which[(slots == k) & (m == of)[:, None]] = limits.index(own)
         judged = (histories.laws.shares > 0) & (slots < m[:, None])
         values = tuple(int(((which == at) & judged).any(axis=0).sum()) for at in range(len(limits)))
-        return cls(asked, limits, which, values)
+        return cls(asked, limits, which, values, histories.factor)
 
     @cached_property
     def floats(self) -> Floats:
@@ -97,6 +103,11 @@ class OwnLimits:
     @property
     def words(self) -> Iterator[str]:
         """What was compared with what, where that is not one number that was asked for."""
+        if self.factor > 1:
+            yield (
+                f"Limits are taken {self.factor:.3f} times, as the design of these records states: a few sets were "
+                "drawn again."
+            )
         used = self._used
         if all(self.limits[at] == self.asked for at in used):
             return

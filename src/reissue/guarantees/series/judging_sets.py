@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,14 @@ from reissue.arrays.types import Bools, Ints
 from reissue.errors import count_of
 from reissue.guarantees.series.carried_draws import Carried, Single, beside, unlikely_beside
 from reissue.guarantees.series.last_sets import UNKNOWN, LastSets, Step, digests_of, marks_of, numbers_of
+from reissue.guarantees.series.record_draws import (
+    DrawnRecords,
+    beyond_columns,
+    dependent_records,
+    misshapen_records,
+    unlikely_records,
+    unsound_records,
+)
 from reissue.guarantees.series.set_draws import PAIRED, Drawn, unlikely
 from reissue.guarantees.series.set_forms import beyond, crowded, misshapen, unsound
 from reissue.guarantees.series.set_moves import Moved, unlikely_moves
@@ -46,10 +55,13 @@ class Promised:
     m: int
     largest: Fraction
     """The largest posterior of a value that is not harmless."""
-    harmless: tuple[str, ...]
+    harmless: tuple[str, ...] | Mapping[str, tuple[str, ...]]
+    """Values without a limit; by column where several are sensitive."""
     permanent: tuple[str, ...]
     change: Change | None
     """The rule of change that the release must state; None: any."""
+    columns: Mapping[str, Fraction] = field(default_factory=dict)
+    """The limit of each sensitive column, where several are."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +94,9 @@ class _Judging:
         self._columns = _columns(release, len(labels))
         self._marks = marks_of(self._columns, np.append(self._labels, np.uint64(0)), ordered=self._designs.linked)
         self._used = np.flatnonzero(np.bincount(release.design)).tolist()
-        self._before = before.with_labels(self._labels, digests_of(self._designs, self._labels))
+        digests = digests_of(self._designs, self._labels)
+        self._known = np.isin(digests, before.designs)
+        self._before = before.with_labels(self._labels, digests)
         self._twice = int((np.bincount(release.people) > 1).sum()) if release.people.size else 0
         self._place = before.rows_of(release.people)
         self._again = np.flatnonzero(self._place >= 0)
@@ -90,7 +104,8 @@ class _Judging:
         self._own = None if secret is None else secret.own.astype(np.int64)
         names = np.array([str(label) for label in labels])
         self._permanent = np.isin(names, promised.permanent) if promised.permanent else np.zeros(names.size, np.bool_)
-        self._harmless = np.isin(names, promised.harmless) if promised.harmless else np.zeros(names.size, np.bool_)
+        values = () if isinstance(promised.harmless, Mapping) else promised.harmless
+        self._harmless = np.isin(names, values) if values else np.zeros(names.size, np.bool_)
         self._change = Static() if self._designs.change is None else change_from_dict(self._designs.change)
         rate = self._change.rate if isinstance(self._change, Renewal) and before.steps else 0.0
         limit = float(promised.largest)
@@ -106,7 +121,7 @@ class _Judging:
 
     def found(self) -> Found:
         """What is found."""
-        over, worst = beyond(self._designs, self._used, self._promised.largest, self._harmless)
+        over, worst = self._beyond()
         self._note(over, f"{count_of(over, 'value takes', 'values take')} more slots than the limit allows.")
         if self._readable():
             sound = self._forms() & self._truth()
@@ -114,6 +129,16 @@ class _Judging:
             self._draws(sound)
         rows = self._release.people.size
         return Found(self._release.number, rows, worst, tuple(self._problems), self._violations)
+
+    def _beyond(self) -> tuple[int, float]:
+        """How many values are beyond their limit by the designs, and the largest posterior of any that has one."""
+        if bool(self._designs.columns) != bool(self._promised.columns):
+            self._note(1, "The release has sets of records, or of values, and the other is promised.")
+            return 0, 1.0
+        if not self._designs.columns:
+            return beyond(self._designs, self._used, self._promised.largest, self._harmless)
+        harmless = self._promised.harmless if isinstance(self._promised.harmless, Mapping) else {}
+        return beyond_columns(self._designs, self._used, self._promised.columns, harmless)
 
     def remembered(self) -> LastSets:
         """Everybody's last set; of somebody who is there twice, which is told, the last one."""
@@ -151,7 +176,12 @@ class _Judging:
         if isinstance(self._change, Rates | Transitions) and not self._designs.linked:
             self._note(1, "Values change by a table, and sets are not linked lives.")
         self._note(self._twice, f"{count_of(self._twice, 'person is', 'people are')} in more than one row.")
-        wrong = unsound(self._designs, self._used, self._promised.m)
+        if bool(self._designs.columns) != bool(self._promised.columns):
+            return False
+        if self._designs.columns:
+            wrong = unsound_records(self._designs, self._used, self._promised.m, lambda at: not self._known[at])
+        else:
+            wrong = unsound(self._designs, self._used, self._promised.m)
         for words in wrong:
             self._note(1, words)
         count, slots = self._release.people.size, len(self._columns)
@@ -168,8 +198,14 @@ class _Judging:
             carried[self._again] = self._marks[self._again] != self._before.mark[self._row]
         moved = self._place >= 0 if self._designs.linked else None
         for at, rows in self._by_design(sound):
+            if self._designs.columns:
+                broken, wrong = misshapen_records(self._designs.of_records[at], self._own_numbers(at, rows))
+                for count, words in wrong:
+                    self._note(count, f"{count_of(count, 'set')} {words}.")
+                sound[rows] &= ~broken
+                continue
             broken, wrong = misshapen(
-                self._designs.designs[at],
+                self._designs.of_values[at],
                 self._designs.places[at],
                 len(self._designs.labels),
                 self._columns[:, rows],
@@ -323,10 +359,13 @@ class _Judging:
             self._note(
                 old, f"{count_of(old, 'set')} of newcomers from a version of the reference that is not in force."
             )
+        if self._designs.columns:
+            self._records(drawn & sound)
+            return
         alone = self._by_design_alone()
         jobs = self._by_design(drawn & sound & alone)
         for at, rows in jobs:
-            design, places = self._designs.designs[at], self._designs.places[at]
+            design, places = self._designs.of_values[at], self._designs.places[at]
             columns, own, marks = self._columns[:, rows], self._own[rows], self._marks[rows]
             if places.size < len(self._designs.labels):
                 local = self._local(at)
@@ -342,6 +381,34 @@ class _Judging:
             self._draws_beside(drawn & sound & ~alone)
         for words in dependent(self._spells, self._formers, ERROR / 20):
             self._note(1, words)
+
+    def _records(self, drawn: Bools) -> None:
+        """The same for sets of records."""
+        assert self._own is not None
+        jobs = self._by_design(drawn)
+        for at, rows in jobs:
+            design, sets = self._designs.of_records[at], self._own_numbers(at, rows)
+            own = self._numbers(at)[self._own[rows]]
+            error = ERROR / 2 / len(jobs)
+            found = unlikely_records(DrawnRecords.of(design, sets, own), error)
+            every = np.arange(drawn.size)[rows]
+            back = np.flatnonzero(self._place[every] >= 0)
+            mine, old = self._before.old_sets(self._place[every[back]])
+            chosen = mine[:PAIRED]
+            before = self._numbers(at)[np.minimum(old.T[: chosen.size], len(self._designs.labels))]
+            found += dependent_records(design, before, sets[back[chosen]], own[back[chosen]], error / 5)
+            for words in found:
+                self._note(1, words)
+
+    def _numbers(self, at: int) -> Ints:
+        """For each label its number in a design; -1 for those that it does not have."""
+        local = np.full(len(self._designs.labels) + 1, -1, dtype=np.int64)
+        local[self._designs.places[at]] = np.arange(self._designs.places[at].size)
+        return local
+
+    def _own_numbers(self, at: int, rows: Ints | slice) -> Ints:
+        """Some sets as rows of numbers in a design."""
+        return np.asarray(self._numbers(at)[self._columns[:, rows]].T)
 
     def _compare(self, part: Drawn | Single, rows: Ints) -> None:
         """Set those who were published before beside their old sets and values."""
@@ -396,7 +463,7 @@ class _Judging:
         alone = np.ones(self._place.size, dtype=np.bool_)
         if self._permanent.any() and self._again.size:
             # Beside values that are carried on, and after longer absences, sets are drawn by other shares.
-            plain = np.array([int(design.slots.max()) == 1 for design in self._designs.designs])
+            plain = np.array([int(design.slots.max()) == 1 for design in self._designs.of_values])
             alone[self._again] = ~self._holding & self._recent() & plain[self._design[self._again]]
             if self._before.slots is None:  # whether they held permanent values is not known
                 alone[self._again] = False
@@ -423,6 +490,8 @@ class _Judging:
 
     def _repeats(self, back: Returned, same: Bools, same_design: Bools) -> list[str]:
         """Whether new sets for a value that stayed are the old ones more often than by chance."""
+        if self._designs.columns:
+            return []  # what new sets have in common with old ones is asked beside a second draw
         chosen = back.drawn & back.same_own & same_design & ~self._holding
         slots = self._before.slots
         if self._permanent.any():
@@ -437,7 +506,7 @@ class _Judging:
             local = self._local(at)
             # Either of the two could be given, unless old ones are looked at for not having permanent values.
             given = self._columns[:, self._again[mine]] if slots is None else slots[:, self._row[mine]]
-            expected = probability_given(self._designs.designs[at], local[given].T, local[back.own[mine]]).sum()
+            expected = probability_given(self._designs.of_values[at], local[given].T, local[back.own[mine]]).sum()
             seen = int(np.count_nonzero(same[mine]))
             if surprise(seen, mine.size, expected) > allowed(ERROR / 10 / len(used), 1):
                 found.append(

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ import polars as pl
 
 from reissue.arrays.types import Floats, Ints, Words
 from reissue.model.memory import Memory, Remembered
+from reissue.model.record_design import RecordDesign
 from reissue.model.sets import SetDesigns
 from reissue.model.snapshot import smallest_unsigned
 from reissue.reasoning.alternatives.tail_bounds import FACTORS
@@ -233,8 +234,13 @@ def numbers_of(labels: tuple[object, ...]) -> Words:
 def digests_of(designs: SetDesigns, labels: Words) -> Words:
     """A digest of each design, by its labels and not by their codes."""
     found = []
+    arrays: tuple[npt.NDArray[Any], ...]
     for design, places in zip(designs.designs, designs.places, strict=True):
-        arrays = (labels[places], design.shares, design.slots, design.large, design.joint, design.weights)
+        if isinstance(design, RecordDesign):
+            factor = np.array([design.factor])
+            arrays = (labels[places], design.records, design.shares, design.most, *design.room, factor)
+        else:
+            arrays = (labels[places], design.shares, design.slots, design.large, design.joint, design.weights)
         found.append(_digest(b"".join([design.m.to_bytes(8, "little"), *(array.tobytes() for array in arrays)])))
     return np.array(found, dtype=np.uint64)
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -62,8 +62,8 @@ class OneAmong(SeriesGuarantee):
     """How many slots a set has, at least 2."""
     limit: str | float | None = None
     """The largest posterior of a value that takes several slots, such as "1/2"; None: 1/m for every value."""
-    harmless: tuple[str, ...] = ()
-    """Values without a limit."""
+    harmless: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
+    """Values without a limit; by column where several are sensitive."""
     change: object = None
     """How values change between releases: None, a rate, rates by value, or a table of transitions."""
     permanent: tuple[str, ...] = ()
@@ -71,6 +71,9 @@ class OneAmong(SeriesGuarantee):
     epsilon: float | None = None
     """The noise of what was counted from people of the series, reference shares or how values change; None: all is from
     outside."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """Where several columns are sensitive, and sets are of records: the largest posterior of a value of each column.
+    With three columns or more it holds up to the factor that the design states."""
 
     def __post_init__(self) -> None:
         check = Validation(self)
@@ -80,8 +83,11 @@ class OneAmong(SeriesGuarantee):
             exact = probability_of(self.limit)
             if whole and exact is not None and exact < Fraction(1, self.m):
                 check.wrong("limit", f"at least 1/{self.m}")
+        self._check_columns(check)
         for name in ("harmless", "permanent"):
             given = getattr(self, name)
+            if name == "harmless" and self.columns:
+                continue
             if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(v, str) for v in given):
                 check.wrong(name, "a list of values as text", f"a {type(given).__name__}")
             else:
@@ -91,14 +97,31 @@ class OneAmong(SeriesGuarantee):
         check.finish()
         check.replace("change", as_written(change_of(self.change)))
 
+    def _check_columns(self, check: Validation) -> None:
+        """What is said of columns, where several are sensitive."""
+        if not self.columns:
+            return
+        limits = {name: probability_of(limit) for name, limit in self.columns.items()}
+        if any(limit is None or not Fraction(1, self.m) <= limit < 1 for limit in limits.values()):
+            check.wrong("columns", f"a probability from 1/{self.m} to below 1 for each column", "something else")
+        else:
+            check.replace("columns", {name: str(limit) for name, limit in limits.items()})
+        harmless = self.harmless or {}
+        if not isinstance(harmless, Mapping):
+            check.wrong("harmless", "a list of values for each column, as several are sensitive")
+        else:
+            check.replace("harmless", {name: tuple(values) for name, values in harmless.items()})
+        if self.limit is not None or self.permanent:
+            check.wrong("columns", "left out where 'limit' or 'permanent' is given: these are for one sensitive column")
+
     def __hash__(self) -> int:
-        return hash((self.name, self.m, self.limit, self.harmless, self.permanent, self.epsilon))
+        return hash((self.name, self.m, self.limit, tuple(self.harmless), self.permanent, self.epsilon))
 
     @property
     def parameters(self) -> dict[str, object]:
         """m, and whatever else was said."""
-        usual = {"limit": None, "harmless": (), "change": None, "permanent": (), "epsilon": None}
-        return {name: value for name, value in super().parameters.items() if name == "m" or value != usual[name]}
+        given = super().parameters.items()
+        return {name: value for name, value in given if name == "m" or value not in (None, (), {})}
 
     @property
     def title(self) -> str:
@@ -106,7 +129,11 @@ class OneAmong(SeriesGuarantee):
         told = [f"m = {self.m}, per time"]
         if self.limit is not None:
             told.append(f"limit = {self.limit}")
-        if self.harmless:
+        told += [f"{name} at most {limit}" for name, limit in self.columns.items()]
+        if self.columns and self.harmless:
+            many = sum(len(values) for values in self._harmless_by_column.values())
+            told.append(f"{count_of(many, 'harmless value')}")
+        elif self.harmless:
             told.append(f"{count_of(len(self.harmless), 'harmless value')}")
         told.append(f"by the reference shares, {_said(change_of(self.change))}")
         if self.permanent:
@@ -123,17 +150,31 @@ class OneAmong(SeriesGuarantee):
 
         They know shares to a factor of e^epsilon: a value with k of m slots has k e^epsilon / (k e^epsilon + m - k).
         """
-        slots = float(self._largest) * self.m
+        limits = [probability_of(limit) or Fraction(1) for limit in self.columns.values()]
+        slots = float(max([self._largest, *limits])) * self.m
         odds = slots * math.exp(self.epsilon or 0.0)
         return odds / (odds + self.m - slots)
 
     @property
+    def _harmless_by_column(self) -> Mapping[str, tuple[str, ...]]:
+        return self.harmless if isinstance(self.harmless, Mapping) else {}
+
+    @property
     def bounds(self) -> Bounds:
         """What nobody can learn while it holds, under the model that it names."""
-        return Bounds(value=self._largest)
+        columns = tuple((name, probability_of(limit)) for name, limit in self.columns.items())
+        return Bounds(value=self._largest, columns=columns)
 
     @property
     def _largest(self) -> Fraction:
+        if self.columns:
+            # A record is at most as likely as each of its values; harmless ones bound nothing.
+            limits = [
+                probability_of(limit) or Fraction(1)
+                for name, limit in self.columns.items()
+                if not self._harmless_by_column.get(name)
+            ]
+            return min(limits, default=Fraction(1))
         exact = None if self.limit is None else probability_of(self.limit)
         return max(one_in(self.m), exact or Fraction(0))
 
@@ -209,7 +250,8 @@ class OneAmong(SeriesGuarantee):
                 f"Release {release.number} cannot follow release {last}: a series is judged in its order."
             )
         change = change_of(self.change) if stated else None
-        promised = Promised(self.m, self._largest, self.harmless, self.permanent, change)
+        columns = {name: probability_of(limit) or Fraction(1) for name, limit in self.columns.items()}
+        promised = Promised(self.m, self._largest, self.harmless, self.permanent, change, columns)
         return judge(promised, release, before, told)
 
     def _verdict(self, found: Sequence[Found], *, private: bool) -> Verdict:

@@ -25,7 +25,7 @@ def unsound(designs: SetDesigns, used: list[int], m: int) -> list[str]:
     """What is wrong with the designs themselves."""
     found = []
     for at in used:
-        design, places = designs.designs[at], designs.places[at]
+        design, places = designs.of_values[at], designs.places[at]
         if design.m != m:
             found.append(f"A design has sets of {design.m} slots, and {m} are promised.")
         elif places.size != design.values or (np.diff(places) <= 0).any():

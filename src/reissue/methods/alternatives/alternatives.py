@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -41,6 +41,9 @@ from reissue.methods.alternatives import reference as references
 from reissue.methods.alternatives.blind_regions import CELLS, regions
 from reissue.methods.alternatives.book import BOOK, Book
 from reissue.methods.alternatives.kept_sets import SETS, KeptSets
+from reissue.methods.alternatives.record_limits import ColumnRoom, column_rooms, record_designs, room_problems
+from reissue.methods.alternatives.record_notes import record_notes
+from reissue.methods.alternatives.record_reference import RecordReference, every_column, given_records, noised_records
 from reissue.methods.alternatives.reference import OTHERS, Reference
 from reissue.methods.alternatives.transitions import read_moves
 from reissue.methods.base import Method, Takes
@@ -49,6 +52,7 @@ from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.memory import Memory, Remembered
 from reissue.model.parameters import Validation
 from reissue.model.promise import Promise
+from reissue.model.record_design import RecordDesign
 from reissue.model.schema import Numeric, Schema
 from reissue.model.sets import SetCodes, SetDesigns, Sets
 from reissue.model.snapshot import Column, Delta, Snapshot, smallest_unsigned
@@ -57,6 +61,7 @@ from reissue.reasoning.alternatives.designing import design_of
 from reissue.reasoning.alternatives.drawing import draw
 from reissue.reasoning.alternatives.keyed import MOST, Keyed, PersonalWords
 from reissue.reasoning.alternatives.linking import check_chain, moved_lives, possible, powers, widened
+from reissue.reasoning.alternatives.record_flight import draw_records
 from reissue.reasoning.alternatives.renewing import Gaps, carried_on, chosen_version, gaps
 
 CHANGED = "their value changed, and values are declared to be static"
@@ -66,7 +71,7 @@ DRIFT = 12
 """So many releases ahead it is looked where a table of change leads."""
 FAR_OFF = 1.25
 """A value that comes to be so many times as frequent as its share is told."""
-OWN_COLUMNS = ("design", "version", "share", "slots", "room", "combination", "probability")
+OWN_COLUMNS = ("design", "version", "share", "slots", "room", "combination", "probability", "places")
 """Columns of the public tables that describe how sets were drawn."""
 SET, COIN, VERSION, CARRIED, CHOICE, MOVES, ORDER, LIFE = range(1, 9)
 """What the random words of a row are for. The key is a new one for every release."""
@@ -88,12 +93,13 @@ class Alternatives(Method):
     """The largest probability that a frequent value may have, such as "1/2"; None: 1/m for every value, and a table
     with a value above that is refused."""
     limits: Mapping[str, Any] = field(default_factory=dict)
-    """The same for single values."""
-    harmless: Sequence[str] = ()
-    """Values that may be known: they have no limit."""
+    """The same for single values; where several columns are sensitive, by column: `{"ward": {"surgery": "1/2"}}`."""
+    harmless: Sequence[str] | Mapping[str, Sequence[str]] = ()
+    """Values that may be known: they have no limit. Where several columns are sensitive, by column."""
     reference: Any = None
     """The shares that values have outside: a mapping, or a CSV file with values and shares; None: those of the first
-    table, with noise."""
+    table, with noise. Where several columns are sensitive, a file with a column for each, in the order of the schema,
+    and the shares of whole records."""
     epsilon: float = 0.1
     """How much that noise hides: one person changes the odds of what is published by at most e^epsilon."""
     merge: float = 10.0
@@ -122,7 +128,10 @@ class Alternatives(Method):
         validation.one_of("changed", ("refuse", "withhold"))
         for name in ("given", "harmless"):
             one = getattr(self, name)
-            if isinstance(one, str) or not all(isinstance(text, str) for text in one):
+            if name == "harmless" and isinstance(one, Mapping):
+                by_column = {column: (text,) if isinstance(text, str) else tuple(text) for column, text in one.items()}
+                validation.replace(name, by_column)
+            elif isinstance(one, str) or not all(isinstance(text, str) for text in one):
                 validation.wrong(name, "a list of text")
             else:
                 validation.replace(name, tuple(one))
@@ -138,7 +147,7 @@ class Alternatives(Method):
             validation.wrong("limits", "a mapping from values to probabilities")
         elif whole:
             own = [] if self.limit is None else [("limit", self.limit)]
-            for name, limit in [*own, *(("limits", limit) for limit in self.limits.values())]:
+            for name, limit in [*own, *(("limits", limit) for limit in _each(self.limits))]:
                 exact = probability_of(limit)
                 if exact is None or not Fraction(1, self.m) <= exact < 1:
                     validation.wrong(
@@ -164,7 +173,7 @@ class Alternatives(Method):
             validation.wrong("spent", f"at least {told:g}, which the files of this policy were counted with")
 
     def __hash__(self) -> int:
-        return hash((self.name, self.m, self.given, self.harmless))
+        return hash((self.name, self.m, self.given, tuple(self.harmless)))
 
     @property
     def parameters(self) -> dict[str, object]:
@@ -190,11 +199,26 @@ class Alternatives(Method):
         epsilon = sum(self._told(memory))
         noise = {"epsilon": epsilon} if epsilon else {}
         change = {} if self.change is None else {"change": self.change}
+        if schema.several:
+            columns = {room.name: str(max(room.largest, Fraction(1, self.m))) for room in self._rooms(schema)}
+            named = {"harmless": self.harmless} if self.harmless else {}
+            return (
+                Promise("one-among", {"m": self.m, "columns": columns, **named, **change, **noise}),
+                *self._regions(),
+            )
         limit = {} if self._largest() == Fraction(1, self.m) else {"limit": str(self._largest())}
-        harmless = {"harmless": self.harmless} if self.harmless else {}
+        harmless = {"harmless": tuple(self.harmless)} if self.harmless else {}
         permanent = {"permanent": schema.permanent} if schema.permanent else {}
-        regions = () if self.k is None else (Promise("k-anonymity", {"k": self.k}),)
-        return (Promise("one-among", {"m": self.m, **limit, **harmless, **change, **permanent, **noise}), *regions)
+        of_values = Promise("one-among", {"m": self.m, **limit, **harmless, **change, **permanent, **noise})
+        return (of_values, *self._regions())
+
+    def _regions(self) -> tuple[Promise, ...]:
+        return () if self.k is None else (Promise("k-anonymity", {"k": self.k}),)
+
+    def _rooms(self, schema: Schema) -> list[ColumnRoom]:
+        """What each of several sensitive columns may take of a set."""
+        harmless = self.harmless if isinstance(self.harmless, Mapping) else {}
+        return column_rooms(schema, self.m, self.limit, self.limits, harmless)
 
     def _largest(self) -> Fraction:
         """The largest probability that a value with a limit may have."""
@@ -207,15 +231,16 @@ class Alternatives(Method):
         found = []
         if schema.protect:
             found.append(f"{self.name} does nothing for protected sets: leave 'protect' out")
-        kind = schema.sensitive_kind
-        if isinstance(kind, Numeric) and kind.missing == "value":
+        kinds = schema.sensitive_columns.values()
+        if any(isinstance(kind, Numeric) and kind.missing == "value" for kind in kinds):
             found.append(f"{self.name} cannot show a missing number among others: make the column categorical")
+        found += self._several_problems(schema)
         unknown = [name for name in self.given if name not in {**schema.quasi, **schema.as_is}]
         if unknown:
             found.append(f"'given' names what is no quasi-identifier or column published as it is: {listed(unknown)}")
         if any(isinstance({**schema.quasi, **schema.as_is}.get(name), Numeric) for name in self.given):
             found.append("'given' names a numeric column: cells need labels")
-        taken = [name for name in (*schema.quasi, *schema.as_is, schema.sensitive) if name in OWN_COLUMNS]
+        taken = [name for name in (*schema.quasi, *schema.as_is, *schema.sensitive_columns) if name in OWN_COLUMNS]
         if taken:
             found.append(f"columns to rename: {listed(taken)}; releases of sets have columns of these names")
         if self.k is not None and schema.as_is:
@@ -229,6 +254,18 @@ class Alternatives(Method):
                 "permanent values need a rate of change: without one no value is ever lost, and a table says it"
             )
         return found
+
+    def _several_problems(self, schema: Schema) -> list[str]:
+        """What does not fit with several sensitive columns, or with one."""
+        if not schema.several:
+            nested = isinstance(self.harmless, Mapping) or any(isinstance(one, Mapping) for one in self.limits.values())
+            return ["'limits' and 'harmless' by column are for several sensitive columns"] if nested else []
+        problems = room_problems(schema, self.m, self.limits, self.harmless)
+        if self.given:
+            problems.append("'given' is for one sensitive column: shares of records by cell are too sparse")
+        if isinstance(change_of(self.change), Rates | Transitions):
+            problems.append("a table of change is for one sensitive column: give one rate for whole records")
+        return problems
 
     def warnings(self) -> tuple[str, ...]:
         """What the public record must say."""
@@ -312,21 +349,27 @@ class Alternatives(Method):
         self, before: Book | None, snapshot: Snapshot, cell: Ints, cells: pl.DataFrame | None, rng: np.random.Generator
     ) -> Book:
         """The book with the version that the policy asks for."""
+        shares: Reference | RecordReference
         if before is not None and (problems := self.amended({BOOK: before.frame()})):
             raise Refused(
                 "The policy changed in a way that sets which are out do not allow.",
                 problems=problems,
                 hint="take that back with `reissue amend`, or start a new series.",
             )
-        of_shares, of_limits = self._sources()
+        of_shares, of_limits = self._sources(snapshot.schema)
         if before is not None and before.source == (of_shares, of_limits):
             return replace(before, designs=self._moving(before.designs), spent=self._spent_after(before))
         if before is not None and before.source[0] == of_shares:
             shares = before.reference()  # the table is not asked again: that would tell more about it
+        elif self.reference is not None and snapshot.schema.several:
+            shares = given_records(self.reference, snapshot.values)
         elif self.reference is not None:
             shares = references.given(self.reference, snapshot.values)
             if cells is not None:
                 raise ParameterError("'given' needs shares by cell, which 'reference' does not have: leave one out.")
+        elif snapshot.schema.several:
+            epsilon = Fraction(self.epsilon).limit_denominator(10**6)
+            shares = noised_records(every_column(snapshot.values), epsilon, self.merge, rng)
         else:
             codes = snapshot.values.codes.astype(np.int64)
             epsilon = Fraction(self.epsilon).limit_denominator(10**6)
@@ -334,7 +377,11 @@ class Alternatives(Method):
             shares = references.noised(snapshot.values, codes, cell, count, epsilon, self.merge, rng)
         noised, noise = (None, None) if self.reference is not None else (of_shares, self.epsilon)
         source, spent = (of_shares, of_limits), self._spent_after(before)
-        version = Book(self._designs(shares, cells), shares.merged, source, noised, noise, spent, (), ())
+        if isinstance(shares, RecordReference):
+            designs, merged = record_designs(shares, self.m, self._rooms(snapshot.schema)), shares.merged
+        else:
+            designs, merged = self._designs(shares, cells), (shares.merged,)
+        version = Book(designs, merged, source, noised, noise, spent, (), ())
         if before is None:
             return replace(version, designs=self._moving(version.designs))
         _check_names(before, version)
@@ -366,9 +413,10 @@ class Alternatives(Method):
             )
         return tuple(problems)
 
-    def _sources(self) -> tuple[str, str]:
+    def _sources(self, schema: Schema | None = None) -> tuple[str, str]:
         """What shares and limits are made of, as digests: other ones make another version."""
         limits = [str(self.limit), {name: str(limit) for name, limit in self.limits.items()}, self.harmless]
+        limits += [dict(schema.limits)] if schema is not None and schema.several else []
         shares = [self.reference, self.given, *((self.epsilon, self.merge) if self.reference is None else ())]
         one, other = (json.dumps(made_of, sort_keys=True, default=list).encode() for made_of in (shares, limits))
         return hashlib.sha256(one).hexdigest(), hashlib.sha256(other).hexdigest()
@@ -399,7 +447,7 @@ class Alternatives(Method):
 
         None where that is as many as it has slots.
         """
-        design = designs.designs[0]
+        design = designs.of_values[0]
         table = _chain(change_of(self.change), designs)
         most = np.full(design.values, self._most_slots())
         most[list(own)] = list(own.values())
@@ -471,7 +519,9 @@ class Alternatives(Method):
             )
         if book.designs.linked and len(book.steps) == 1 and (drift := self._drift(book)) is not None:
             found.append(drift)
-        if (far := _understated(book, sets)) is not None:
+        if book.designs.columns:
+            found += record_notes(book.designs, sets)
+        elif (far := _understated(book, sets)) is not None:
             count, factor, chance = far
             what = count_of(count, "value is more frequent", "values are more frequent")
             found.append(
@@ -479,16 +529,13 @@ class Alternatives(Method):
                 f"of them up to {chance:.2f} instead of its limit; a reference from outside that fits can be recorded "
                 "with `reissue amend`"
             )
-        if book.merged:
-            others = book.designs.labels.index(OTHERS)
-            people = int(np.count_nonzero(sets.own == others))
-            if people:
-                found.append(f"{count_of(people, 'person has', 'people have')} a rare value, published as '{OTHERS}'")
+        for what, people in _rare(book, sets).items():
+            found.append(f"{count_of(people, 'person has', 'people have')} a rare value{what}, published as '{OTHERS}'")
         return tuple(found)
 
     def _drift(self, book: Book) -> str | None:
         """Where the table of change leads away from the shares, what that means for those who arrive late."""
-        design, table = book.designs.designs[0], _chain(change_of(self.change), book.designs)
+        design, table = book.designs.of_values[0], _chain(change_of(self.change), book.designs)
         shares, worst, chance = design.shares, 1.0, 0.0
         for _ in range(DRIFT):
             shares = shares @ table
@@ -515,7 +562,7 @@ def _at_worst(ratio: Floats, slots: Ints, m: int) -> float:
 
 def _understated(book: Book, sets: Sets) -> tuple[int, float, float] | None:
     """How many values are far more frequent than their share, the largest factor, and the probability that gives."""
-    design = book.designs.designs[-1]
+    design = book.designs.of_values[-1]
     held = book.designs.places[-1]
     # Lives that moved on are where the chain has taken them; shares are what is expected of newcomers.
     asked = sets.own[sets.drawn] if book.designs.linked else sets.own
@@ -527,6 +574,25 @@ def _understated(book: Book, sets: Sets) -> tuple[int, float, float] | None:
         return None
     ratio = counts / expected
     return over.size, float(ratio[over].max()), _at_worst(ratio, design.slots, design.m)
+
+
+def _rare(book: Book, sets: Sets) -> dict[str, int]:
+    """How many people have a rare value that is published as one with others, by column where there are several."""
+    if not book.designs.columns:
+        people = int(np.count_nonzero(sets.own == book.designs.labels.index(OTHERS))) if book.merged[0] else 0
+        return {"": people} if people else {}
+    found = {}
+    for column in book.designs.value_columns:
+        rare = np.array([value == OTHERS for value in column.values], dtype=np.bool_)
+        if people := int(np.count_nonzero(rare[column.of[sets.own]])):
+            found[f" of '{column.name}'"] = people
+    return found
+
+
+def _each(limits: Mapping[str, Any]) -> Iterator[Any]:
+    """Every limit, whether by value or by column and value."""
+    for limit in limits.values():
+        yield from limit.values() if isinstance(limit, Mapping) else (limit,)
 
 
 def _usual_slots(shares: Floats, m: int) -> Ints:
@@ -581,7 +647,7 @@ class _Drawing:
                 "sets cannot carry them on.",
                 hint="give the shares as 'reference', from outside, with all permanent values; check their spelling.",
             )
-        if self._permanent.any() and any(design.large.size for design in book.designs.designs):
+        if self._permanent.any() and any(design.large.size for design in book.designs.of_values):
             raise Infeasible(
                 "Permanent values and values that take several slots do not go together: what stands beside a value "
                 "that is carried on has one slot each.",
@@ -738,7 +804,9 @@ class _Drawing:
             places = designs.places[at]
             local = np.searchsorted(places, self._own[rows[mine]])
             words = self._words.of(rows[mine], SET, 2 * self._method.m, at)
-            drawn[mine] = places.astype(drawn.dtype)[draw(designs.designs[at], local, words)]
+            one = designs.designs[at]
+            found = draw_records(one, local, words) if isinstance(one, RecordDesign) else draw(one, local, words)
+            drawn[mine] = places.astype(drawn.dtype)[found]
         return drawn
 
     def _carrying(self, rows: Ints, before: SetCodes, rings: _Rings) -> SetCodes:
@@ -803,15 +871,22 @@ def _cells(snapshot: Snapshot, given: Sequence[str], known: pl.DataFrame | None)
 
 def _check_names(before: Book, after: Book) -> None:
     """Refuse a version that calls a value by another name: it would look as if everybody who has it had changed."""
-    old = {before.designs.labels[at] for at in before.designs.places[-1]} - {OTHERS}
-    new = {after.designs.labels[at] for at in after.designs.places[-1]} - {OTHERS}
-    count = len(new - old) * before.merged + len(old - new) * after.merged
+    pairs = zip(_names_of(before), _names_of(after), before.merged, after.merged, strict=True)
+    count = sum(len(new - old) * was_merged + len(old - new) * merged for old, new, was_merged, merged in pairs)
     if count:
         raise Refused(
             f"{count_of(count, 'value')} would move between '{OTHERS}' and a name of its own, and so everybody who has "
             "it would be told from the others.",
             hint=f"give a reference with the same names as before, and '{OTHERS}' as before.",
         )
+
+
+def _names_of(book: Book) -> list[set[object]]:
+    """The values of each sensitive column that the version in force has a name of its own for."""
+    held = book.designs.places[-1]
+    if not book.designs.columns:
+        return [{book.designs.labels[at] for at in held} - {OTHERS}]
+    return [{own.values[at] for at in own.of[held].tolist()} - {OTHERS} for own in book.designs.value_columns]
 
 
 def _chain(change: Change, designs: SetDesigns) -> Floats:

@@ -11,9 +11,12 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints
+from reissue.methods.alternatives.record_reference import RecordReference, every_column, texts_of
 from reissue.methods.alternatives.reference import OTHERS, Reference, names_of, places_of
 from reissue.model.design import Design
 from reissue.model.memory import Memory
+from reissue.model.record_design import RecordDesign
+from reissue.model.records import Records, record_cells, record_text
 from reissue.model.sets import SetDesigns
 from reissue.model.snapshot import Column
 
@@ -26,8 +29,8 @@ class Book:
     """The designs of all versions, which of them is in force, and which rate of change led into each release."""
 
     designs: SetDesigns
-    merged: bool
-    """Whether the last version has a label for everything that it does not name."""
+    merged: tuple[bool, ...]
+    """For each sensitive column whether the last version has a label for everything that it does not name."""
     source: tuple[str, str]
     """What shares and limits of the last version were made of, so that other ones make another version."""
     noised: str | None
@@ -58,14 +61,42 @@ class Book:
         """For each code of a column the position of its value among the labels of the version in force; -1: none."""
         held = self.designs.places[-1].tolist()
         place = {self.designs.labels[at]: at for at in held}
-        return places_of(names_of(values), place, place[OTHERS] if self.merged else -1)
+        if self.designs.columns:
+            return places_of(self._named(values), place, -1)
+        return places_of(names_of(values), place, place[OTHERS] if self.merged[0] else -1)
 
-    def reference(self) -> Reference:
+    def _named(self, values: Column) -> list[str]:
+        """The records of a column by the names that the version in force has for their values."""
+        columns = [texts_of(column) for column in every_column(values)]
+        known = [
+            {own.values[at] for at in own.of[self.designs.places[-1]].tolist()} for own in self.designs.value_columns
+        ]
+        named = [
+            [text if text in own or not merged else OTHERS for text in texts]
+            for texts, own, merged in zip(columns, known, self.merged, strict=True)
+        ]
+        levels = values.levels
+        assert isinstance(levels, Records)
+        return [
+            record_text(names[code] for names, code in zip(named, row, strict=True)) for row in levels.cells.tolist()
+        ]
+
+    def reference(self) -> Reference | RecordReference:
         """The shares of the version in force."""
         current = [at for at, version in enumerate(self.designs.version) if version == self.version]
         held = self.designs.places[current[0]]
+        if self.designs.columns:
+            design = self.designs.of_records[current[0]]
+            texts = [record_cells(str(self.designs.labels[at]), len(self.designs.columns)) for at in held.tolist()]
+            labels = []
+            for column, room in enumerate(design.room):
+                names = [""] * room.size
+                for cells, code in zip(texts, design.records[:, column].tolist(), strict=True):
+                    names[code] = cells[column]
+                labels.append(tuple(names))
+            return RecordReference(self.designs.columns, tuple(labels), self.merged, design.records, design.shares)
         rows = np.stack([self.designs.designs[at].shares for at in current])
-        return Reference(tuple(self.designs.labels[at] for at in held), rows, self.merged)
+        return Reference(tuple(self.designs.labels[at] for at in held), rows, self.merged[0])
 
     def with_step(self, rate: float) -> Book:
         """With one release more."""
@@ -91,6 +122,7 @@ class Book:
             after.change,
             after.linked,
             after.room,
+            after.columns,
         )
         told = version if version.noised else self
         return Book(
@@ -110,7 +142,8 @@ class Book:
             "change": designs.change,
             "linked": designs.linked,
             **({} if designs.room is None else {"room": designs.room.tolist()}),
-            "merged": self.merged,
+            **({"columns": designs.columns} if designs.columns else {}),
+            "merged": self.merged if designs.columns else self.merged[0],
             "source": self.source,
             "noised": self.noised,
             "epsilon": self.epsilon,
@@ -126,20 +159,23 @@ class Book:
         if BOOK not in memory:
             return None
         written: dict[str, Any] = json.loads(memory[BOOK][BOOK].item())
-        cells = written["cells"]
+        cells, columns = written["cells"], tuple(written.get("columns", ()))
+        read: Any = RecordDesign.from_dict if columns else Design.from_dict
         designs = SetDesigns(
             tuple(written["labels"]),
-            tuple(Design.from_dict(one) for one in written["designs"]),
+            tuple(read(one) for one in written["designs"]),
             tuple(np.array(places, dtype=np.int64) for places in written["places"]),
             tuple(written["version"]),
             None if cells is None else pl.DataFrame(cells, schema=written["given"], orient="row"),
             written["change"],
             written["linked"],
             np.array(written["room"], dtype=np.int64) if "room" in written else None,
+            columns,
         )
+        merged = tuple(written["merged"]) if columns else (written["merged"],)
         rates, steps = tuple(written["rates"]), tuple(written["steps"])
         noise = written["noised"], written.get("epsilon"), written.get("spent", 0.0)
-        return cls(designs, written["merged"], tuple(written["source"]), *noise, rates, steps)
+        return cls(designs, merged, tuple(written["source"]), *noise, rates, steps)
 
 
 def _united(one: Sequence[object], other: Sequence[object]) -> tuple[object, ...]:

@@ -11,9 +11,9 @@ with noise of scale 2/e spends e, and all of them together spend epsilon.
 | pairs, from three columns on | C (C - 1) / 2 | epsilon / 4 / that |
 | records | 1 | what is left |
 
-Rare values of a column are merged, as with one column (`reference`). Then comes what is expected of records if columns
-had nothing to do with each other, what pairs say beside it, and what records say beside that. A count y of something
-that is expected e times counts by
+Rare values of a column are merged, as with one column (`reference`): those who have none of the values named, of how
+many there are. Then comes what is expected of records if columns had nothing to do with each other, what pairs say
+beside it, and what records say beside that. A count y of something that is expected e times counts by
 
     w = max(0, 1 - (3 scale / max(y, e))^2),   and becomes   w y + (1 - w) e:
 
@@ -23,18 +23,19 @@ shares again. If most people have records that are below the noise, the table is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
 from reissue.arrays.types import Floats, Ints
-from reissue.errors import Infeasible, count_of
+from reissue.errors import Infeasible, InternalError, ParameterError, count_of, listed
 from reissue.methods.alternatives.noise import discrete_laplace
-from reissue.methods.alternatives.reference import OTHERS, is_number, names_of, places_of
+from reissue.methods.alternatives.reference import OTHERS, is_number, names_of
 from reissue.model.record_design import LEAST_SHARE
+from reissue.model.records import Records, record_cells, record_text, texts_of_levels
 from reissue.model.snapshot import Column
 
 SCALES = 3.0
@@ -49,51 +50,89 @@ CLOSE = 1e-13
 
 @dataclass(frozen=True, repr=False)
 class RecordReference:
-    """The records of sets with their shares: every combination of the columns' labels."""
+    """The records of sets with their shares, in the order of their texts."""
 
-    labels: tuple[tuple[object, ...], ...]
-    """For each column its values in their order."""
+    columns: tuple[str, ...]
+    """The sensitive columns."""
+    labels: tuple[tuple[str, ...], ...]
+    """For each column its values, as text."""
     merged: tuple[bool, ...]
     """For each column whether its last label stands for all values that are not among the others."""
     records: Ints
+    """A row for each record: the position of its value in each column."""
     shares: Floats
-    told: float
+    told: float = 1.0
     """The share of people whose records stand out from noise; the others' shares come from pairs and columns."""
 
     def __repr__(self) -> str:
         return f"RecordReference({len(self.records):,} records of {len(self.labels)} columns)"
 
-    def numbers(self, columns: Sequence[Column], codes: Ints) -> Ints:
-        """The number of each row's record; -1 where a value has no label."""
-        number = np.zeros(len(codes), dtype=np.int64)
-        lacking = np.zeros(len(codes), dtype=np.bool_)
-        for at, (column, labels, merged) in enumerate(zip(columns, self.labels, self.merged, strict=True)):
-            place = {label: one for one, label in enumerate(labels)}
-            own = places_of(names_of(column), place, place[OTHERS] if merged else -1)[codes[:, at]]
-            lacking |= own < 0
-            number = number * len(labels) + own
-        return np.where(lacking, -1, number)
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Every record as text."""
+        return tuple(
+            record_text(labels[code] for labels, code in zip(self.labels, row, strict=True))
+            for row in self.records.tolist()
+        )
+
+    def in_order(self) -> RecordReference:
+        """The same with records in the order of their texts."""
+        texts = self.texts
+        order = sorted(range(len(texts)), key=texts.__getitem__)
+        return replace(self, records=self.records[order], shares=self.shares[order])
+
+
+def given_records(shares: Mapping[str, float], values: Column) -> RecordReference:
+    """The reference that the policy gives: shares by the texts of records."""
+    levels = values.levels
+    assert isinstance(levels, Records)
+    try:
+        cells = [record_cells(text, len(levels.names)) for text in shares]
+    except InternalError:
+        raise ParameterError(
+            f"The 'reference' parameter of Alternatives must name records of {len(levels.names)} columns. "
+            "Got something else instead.",
+            hint=f"give a CSV file with the columns {listed([*levels.names, 'share'])}, in this order.",
+        ) from None
+    labels, codes, merged = [], [], []
+    for at in range(len(levels.names)):
+        named = {one[at] for one in cells}
+        own = [*sorted(named - {OTHERS}), *([OTHERS] if OTHERS in named else [])]
+        place = {label: code for code, label in enumerate(own)}
+        labels.append(tuple(own))
+        merged.append(OTHERS in named)
+        codes.append([place[one[at]] for one in cells])
+    every = np.array(list(shares.values()), dtype=np.float64)
+    every = every / every.sum()
+    if (every < 2 * LEAST_SHARE).any():
+        raise ParameterError(
+            f"The 'reference' parameter of Alternatives has {int((every < 2 * LEAST_SHARE).sum()):,} records with a "
+            f"share below {2 * LEAST_SHARE:g}: such sets cannot be drawn exactly.",
+            hint=f"put rare values together under '{OTHERS}', or leave such records out.",
+        )
+    records = np.array(codes, dtype=np.int64).T
+    return RecordReference(levels.names, tuple(labels), tuple(merged), records, every).in_order()
 
 
 def noised_records(
-    columns: Sequence[Column], codes: Ints, epsilon: Fraction, merge: float, rng: np.random.Generator
+    columns: Sequence[Column], epsilon: Fraction, merge: float, rng: np.random.Generator
 ) -> RecordReference:
-    """The shares of records in a table, with noise. `codes` has a row for each person, a column for each column."""
+    """The shares of records in a table with these sensitive columns, with noise."""
     count = len(columns)
     pairs = list(combinations(range(count), 2)) if count > 2 else []
     each = epsilon / (4 * count)
     each_pair = epsilon / (4 * len(pairs)) if pairs else Fraction(0)
     labels, merged, margins, places = [], [], [], []
-    for at, column in enumerate(columns):
-        names, shares, place = _column(column, codes[:, at], each, merge, rng)
+    for column in columns:
+        names, shares, place = _column(column, each, merge, rng)
         labels.append(names)
         merged.append(not is_number(column))
         margins.append(shares)
-        places.append(place[codes[:, at]])
+        places.append(place[column.codes])
     size = tuple(len(names) for names in labels)
     if (records := int(np.prod(size, dtype=object))) > MOST_RECORDS:
         raise _sparse(f"{records:,} combinations of values are more than {MOST_RECORDS:,}", epsilon, count)
-    total = float(len(codes))
+    total = float(columns[0].codes.size)
     expected = np.ones(())
     for margin in margins:
         expected = np.multiply.outer(expected, margin)
@@ -116,28 +155,30 @@ def noised_records(
     if told < TOLD:
         raise _sparse(f"only about {100 * told:.0f} % of people have records that stand out from noise", epsilon, count)
     return RecordReference(
+        columns=tuple(column.name for column in columns),
         labels=tuple(labels),
         merged=tuple(merged),
         records=np.stack(np.unravel_index(np.arange(records), size), axis=1).astype(np.int64),
         shares=shares.ravel() / shares.sum(),
         told=told,
-    )
+    ).in_order()
 
 
 def _column(
-    column: Column, codes: Ints, epsilon: Fraction, merge: float, rng: np.random.Generator
-) -> tuple[tuple[object, ...], Floats, Ints]:
+    column: Column, epsilon: Fraction, merge: float, rng: np.random.Generator
+) -> tuple[tuple[str, ...], Floats, Ints]:
     """The labels of a column, their shares, and the place of each code among them."""
-    names, scale = names_of(column), Fraction(2) / epsilon
-    noisy = _counted(codes, (len(names),), scale, rng)
+    names, scale = texts_of(column), Fraction(2) / epsilon
+    noisy = _counted(column.codes.astype(np.int64), (len(names),), scale, rng)
     few = float(merge * scale)
-    kept = noisy >= few
-    if not kept.any() or (is_number(column) and not kept.all()):
-        rare = int(np.count_nonzero(~kept))
+    occurs = np.bincount(column.codes, minlength=len(names)) > 0
+    kept = occurs & (noisy >= few)
+    rare = int(np.count_nonzero(occurs & ~kept))
+    if not kept.any() or (is_number(column) and rare):
         raise Infeasible(
-            f"Of {count_of(len(names), 'value')} of column '{column.name}' {rare:,} are too rare for reference shares "
-            f"with noise: fewer than about {few:,.0f} people have each, with epsilon = {float(4 * epsilon):g} for "
-            "columns.",
+            f"Of {count_of(int(occurs.sum()), 'value')} of column '{column.name}' {rare:,} are too rare for reference "
+            f"shares with noise: fewer than about {few:,.0f} people have each, with {float(epsilon):g} of epsilon for "
+            "this column.",
             hint="make the column coarser, publish fewer sensitive columns, or take a larger epsilon, which promises "
             "less; numbers that are rare cannot be published as one.",
         )
@@ -145,7 +186,8 @@ def _column(
     shares = noisy[kept].astype(np.float64)
     if not is_number(column):  # whether anybody has a rare value must not show: there is always a share for them
         labels.append(OTHERS)
-        shares = np.append(shares, max(few, float(noisy[~kept].sum())))
+        # With noise of its own for each rare value, how many of them there are would show.
+        shares = np.append(shares, max(few, float(column.codes.size - shares.sum())))
     place = np.where(kept, np.cumsum(kept) - 1, len(labels) - 1)
     return tuple(labels), shares / shares.sum(), place
 
@@ -177,6 +219,19 @@ def _raked(table: Floats, margins: Sequence[tuple[tuple[int, ...], Floats]]) -> 
         if worst < CLOSE:
             break
     return table
+
+
+def every_column(values: Column) -> list[Column]:
+    """The sensitive columns of a table whose values are records."""
+    levels = values.levels
+    assert isinstance(levels, Records)
+    return levels.columns(values.codes)
+
+
+def texts_of(column: Column) -> list[str]:
+    """What each code of a column is written as."""
+    names_of(column)  # refuses dates, and labels that have another meaning here
+    return texts_of_levels(column.levels)
 
 
 def _sparse(why: str, epsilon: Fraction, columns: int) -> Infeasible:

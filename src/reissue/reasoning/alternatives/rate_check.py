@@ -106,7 +106,8 @@ def _line(histories: Histories, rows: Ints, law: Ints, rate: float) -> tuple[Flo
     codes, design = histories.codes[rows], histories.design[rows]
     there = codes >= 0
     share = np.where(there, histories.laws.shares[law[:, None], codes], 0.0)
-    chance = np.where(there, histories.slots[design[:, None], codes] / histories.m[design][:, None], 0.0)
+    taken = histories.slots[design[:, None], codes] if histories.taken is None else histories.taken[rows]
+    chance = np.where(there, taken / histories.m[design][:, None], 0.0)
     coin = rate * share / (1 - rate + rate * share) if rate < 1 else np.where(share > 0, 1.0, 0.0)
     # A new set of the same design that is the old one: chance limit / p times P(S), given a value that is in it.
     current = design == law

@@ -44,8 +44,14 @@ CHUNK = 1 << 13
 """So many people are drawn at a time."""
 WIDTH = 16
 """So many public words a round: nearly always enough."""
+DRAWN = 100_000
+"""So many sets are drawn where it is asked how probable a set is."""
+AS_GOOD_AS_NONE = 1e-200
+"""In place of the probability of a set that never came up."""
 ROUNDS = 64
 """So often people are given more words before something must be wrong."""
+FOLLOWED = 5
+"""With so many nodes to begin with, at most, all courses of a walk are followed."""
 BALANCED = 1 / 4
 """A node is cut between values, where that leaves at least this part of its share on either side."""
 
@@ -280,6 +286,32 @@ def law_of(design: RecordDesign, record: int = -1, together: float = TOGETHER) -
         key = tuple(drawn.tolist())
         law[key] = law.get(key, 0.0) + chance
     return np.array(list(law), dtype=np.int64).reshape(-1, design.m), np.array(list(law.values()))
+
+
+def record_chances(design: RecordDesign, sets: Ints) -> tuple[Floats, Floats]:
+    """P(S) of sets, ascending, and the largest it can be; 0 for what is no set of the design.
+
+    Exactly where all courses can be followed; elsewhere how often a set comes up among many that are drawn, and a bound
+    that is too small with a probability of one in a million or so.
+    """
+    if tree_of(design).first.size <= FOLLOWED:
+        every, chances = law_of(design)
+        within = ~excess(design, every).any(axis=1)
+        whole = chances[within].sum()
+        law = {tuple(one): chance / whole for one, chance in zip(every[within].tolist(), chances[within], strict=True)}
+        exact = np.array([law.get(tuple(one), 0.0) for one in sets.tolist()])
+        return exact, exact
+    drawn = draw_records(design, np.full(DRAWN, -1), public_words).astype(np.int64)
+    kinds, which = np.unique(np.concatenate([drawn, sets]), axis=0, return_inverse=True)
+    seen = np.bincount(which[:DRAWN], minlength=len(kinds))[which[DRAWN:]].astype(np.float64)
+    wrong = np.zeros(len(sets), dtype=np.bool_)
+    for column, room in enumerate(design.room):
+        own = design.records[:, column][sets]
+        wrong |= ((own[:, :, None] == own[:, None, :]).sum(axis=2) > room[own]).any(axis=1)
+    wrong |= ((sets[:, :, None] == sets[:, None, :]).sum(axis=2) > design.most[sets]).any(axis=1)
+    chance = np.maximum(seen / DRAWN, AS_GOOD_AS_NONE)
+    most = (seen + 5 * np.sqrt(seen) + 15) / DRAWN
+    return np.where(wrong, 0.0, chance), np.where(wrong, 0.0, most)
 
 
 def public_words(rows: Ints, number: int) -> Words:

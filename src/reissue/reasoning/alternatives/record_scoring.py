@@ -31,11 +31,9 @@ from reissue.arrays.types import Floats, Ints
 from reissue.errors import Infeasible
 from reissue.model.record_design import RecordDesign
 from reissue.reasoning.alternatives.record_excess import excess
-from reissue.reasoning.alternatives.record_flight import Tree, draw_records, law_of, public_words, tree_of
+from reissue.reasoning.alternatives.record_flight import FOLLOWED, Tree, draw_records, law_of, public_words, tree_of
 from reissue.reasoning.alternatives.set_probabilities import SINGULAR
 
-FOLLOWED = 5
-"""With so many nodes to begin with, at most, all courses of a walk are followed."""
 DRAWS = 400_000
 """So many sets are drawn where they are not."""
 MOST_RECORDS = 4_000

@@ -28,8 +28,10 @@ from reissue.arrays.types import Bools, Codes, Floats, Ints
 from reissue.errors import ParameterError
 from reissue.model.change import Change, Renewal, Static, change_from_dict
 from reissue.model.design import Design
+from reissue.model.record_design import RecordDesign
 from reissue.model.sets import PublishedSets
 from reissue.reasoning.alternatives.designing import design_of
+from reissue.reasoning.alternatives.record_flight import record_chances
 from reissue.reasoning.alternatives.redraws import Laws, Moving, Redrawn
 from reissue.reasoning.alternatives.renewing import carried_on
 from reissue.reasoning.alternatives.set_probabilities import probability
@@ -57,11 +59,11 @@ class Histories:
     """For each row the design of its set, by position in `designs`."""
     kept: Bools
     """Which rows have the same set, of the same design, as the person's row before."""
-    designs: tuple[Design, ...]
+    designs: tuple[Design | RecordDesign, ...]
     laws: Laws
     """The shares of the designs, and which of them are of which version and cell."""
     slots: Ints
-    """(designs, values): how many slots a value takes; how many lives may be at it, where they are lives."""
+    """(designs, values): how many slots a value takes; how many at most, where they are lives or records."""
     m: Ints
     """How many slots the sets of each design have."""
     version: Ints
@@ -71,8 +73,10 @@ class Histories:
     changes: tuple[Change, ...]
     """For each release how values are declared to change in the step into it."""
     linked: bool
-    known_chance: Floats | None = None
-    """`chance`, where that was worked out before."""
+    known_chance: tuple[Floats, Floats] | None = None
+    """`chance` and `chance_at_most`, where these were worked out before."""
+    taken: Ints | None = None
+    """(rows, width): how many places each value takes, where that differs from set to set: of records."""
 
     def __repr__(self) -> str:
         return f"Histories({self.people.size:,} people, {self.release.size:,} rows)"
@@ -87,6 +91,8 @@ class Histories:
         width = max(one.m for one in releases)
         release, design = np.empty(owner.size, dtype=np.int64), np.empty(owner.size, dtype=np.int64)
         codes = np.empty((owner.size, width), dtype=np.int32)
+        records = any(one.designs.columns for one in releases)
+        taken = np.zeros(codes.shape, dtype=np.int64) if records else None
         # Release after release, everybody's row behind those that they have already: nothing has to be sorted.
         upto, begin = starts[:-1].copy(), 0
         for at, one in enumerate(releases):
@@ -98,11 +104,17 @@ class Histories:
                 )
             rows = upto[mine]
             upto[mine] += 1
-            release[rows], design[rows], codes[rows] = at, designs.place[at][one.design], _wide(one, width, linked)
+            release[rows], design[rows] = at, designs.place[at][one.design]
+            if taken is None:
+                codes[rows] = _wide(one, width, linked)
+            else:
+                codes[rows], taken[rows] = _with_places(one, width)
         kept = np.zeros(owner.size, dtype=np.bool_)
         for first, last in _chunks(owner.size):
             now, before = slice(max(first, 1), last), slice(max(first, 1) - 1, last - 1)
             kept[now] = (design[now] == design[before]) & (codes[now] == codes[before]).all(axis=1)
+            if taken is not None:
+                kept[now] &= (taken[now] == taken[before]).all(axis=1)
         kept[starts[:-1]] = False
         numbers = np.array([one.number for one in releases], dtype=np.int64)
         changes = tuple(
@@ -124,7 +136,29 @@ class Histories:
             cell=designs.cell,
             changes=changes,
             linked=linked,
+            taken=taken,
         )
+
+    @property
+    def factor(self) -> float:
+        """So many times what a set shows a posterior may be, where sets of records were drawn again."""
+        return max((one.factor for one in self.designs if isinstance(one, RecordDesign)), default=1.0)
+
+    @property
+    def doubt(self) -> Floats:
+        """By row: how far, relative to it, a figure may be off because P(S) of a set that was kept is an estimate."""
+        unsure = np.where(self.kept, self.chance_at_most - self.chance, 0.0)
+        if not unsure.any():
+            return unsure
+        share = self.laws.shares[self.design[:, None], self.codes]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            given = np.where((self.codes >= 0) & (share > 0), self.limits() / share, 0.0)
+        return np.asarray(unsure * given.max(axis=1))
+
+    def limits(self) -> Floats:
+        """(rows, width): for each value of each row its places / m, which the declared model leads to."""
+        taken = self.slots[self.design[:, None], self.codes] if self.taken is None else self.taken
+        return np.asarray(taken / self.m[self.design][:, None])
 
     @property
     def opening(self) -> Bools:
@@ -173,7 +207,8 @@ class Histories:
             codes=self.codes[rows],
             design=self.design[rows],
             kept=self.kept[rows],
-            known_chance=self.chance[rows],
+            known_chance=(self.chance[rows], self.chance_at_most[rows]),
+            taken=None if self.taken is None else self.taken[rows],
         )
 
     def span(self, begin: int, end: int) -> Histories:
@@ -187,19 +222,30 @@ class Histories:
             codes=self.codes[rows],
             design=self.design[rows],
             kept=self.kept[rows],
-            known_chance=self.chance[rows],
+            known_chance=(self.chance[rows], self.chance_at_most[rows]),
+            taken=None if self.taken is None else self.taken[rows],
         )
 
-    @cached_property
+    @property
     def chance(self) -> Floats:
         """P(S) of each row's set by its design, whatever the value; 0 where the design has no such set."""
+        return self._chances[0]
+
+    @property
+    def chance_at_most(self) -> Floats:
+        """The largest that P(S) can be: of sets of records it is an estimate where there are many."""
+        return self._chances[1]
+
+    @cached_property
+    def _chances(self) -> tuple[Floats, Floats]:
         if self.known_chance is not None:
             return self.known_chance
-        found = np.zeros(self.release.size)
+        found, most = np.zeros(self.release.size), np.zeros(self.release.size)
 
         def fill(fresh: tuple[int, Ints]) -> None:
             at, rows = fresh
-            found[rows] = self._chance(at, self.designs[at], self.codes[rows])
+            taken = None if self.taken is None else self.taken[rows]
+            found[rows], most[rows] = self._chance(at, self.designs[at], self.codes[rows], taken)
 
         parts = []
         for at in range(len(self.designs)):
@@ -207,21 +253,27 @@ class Histories:
             parts += [(at, fresh[first:last]) for first, last in _chunks(fresh.size)]
         at_once(fill, parts)
         last = np.maximum.accumulate(np.where(self.kept, 0, np.arange(found.size)))
-        return found[last]
+        return found[last], most[last]
 
-    def _chance(self, at: int, design: Design, codes: Codes) -> Floats:
+    def _chance(
+        self, at: int, design: Design | RecordDesign, codes: Codes, places: Ints | None
+    ) -> tuple[Floats, Floats]:
         law = self.laws.shares[at]
         place = np.full(law.size + 1, -1, dtype=np.int64)
         place[np.flatnonzero(law > 0)] = np.arange(design.values)
         local = place[codes]
         foreign = (local < 0) & (codes >= 0)
-        taken = np.where(codes >= 0, design.slots[np.maximum(local, 0)], 0)
+        own = self.slots[at][np.flatnonzero(law > 0)][np.maximum(local, 0)] if places is None else places
+        taken = np.where(codes >= 0, own, 0)
         sound = ~foreign.any(axis=1) & (taken.sum(axis=1) == design.m)
-        found = np.zeros(len(codes))
+        found, most = np.zeros(len(codes)), np.zeros(len(codes))
         if sound.any():
             full = np.repeat(local[sound].ravel(), taken[sound].ravel()).reshape(-1, design.m)
-            found[sound] = probability(design, full)
-        return found
+            if isinstance(design, RecordDesign):
+                found[sound], most[sound] = record_chances(design, full)
+            else:
+                found[sound] = most[sound] = probability(design, full)
+        return found, most
 
 
 def any_renewed(releases: Sequence[PublishedSets]) -> bool:
@@ -233,6 +285,20 @@ def any_renewed(releases: Sequence[PublishedSets]) -> bool:
 
 def _chunks(count: int) -> list[tuple[int, int]]:
     return [(first, min(first + CHUNK, count)) for first in range(0, count, CHUNK)]
+
+
+def _with_places(one: PublishedSets, width: int) -> tuple[Codes, Ints]:
+    """The different records of each set, ascending and then -1, and how many places each takes."""
+    codes = np.sort(one.codes.astype(np.int32), axis=1)
+    first = np.ones(codes.shape, dtype=np.bool_)
+    first[:, 1:] = codes[:, 1:] != codes[:, :-1]
+    rank = np.cumsum(first, axis=1) - 1
+    rows = np.repeat(np.arange(len(codes)), codes.shape[1])
+    found = np.full((len(codes), width), -1, dtype=np.int32)
+    taken = np.zeros((len(codes), width), dtype=np.int64)
+    found[rows, rank.ravel()] = codes.ravel()
+    np.add.at(taken, (rows, rank.ravel()), 1)
+    return found, taken
 
 
 def _wide(one: PublishedSets, width: int, linked: bool) -> Codes:
@@ -257,7 +323,7 @@ def _wide(one: PublishedSets, width: int, linked: bool) -> Codes:
 class _Designs:
     """The designs of all releases, each once."""
 
-    designs: tuple[Design, ...]
+    designs: tuple[Design | RecordDesign, ...]
     place: tuple[Ints, ...]
     shares: Floats
     slots: Ints
@@ -272,8 +338,8 @@ class _Designs:
 
     @classmethod
     def of(cls, releases: Sequence[PublishedSets], values: int) -> _Designs:
-        known: dict[tuple[Design, bytes, int, int], int] = {}
-        most: dict[tuple[Design, bytes, int, int], Ints] = {}
+        known: dict[tuple[Design | RecordDesign, bytes, int, int], int] = {}
+        most: dict[tuple[Design | RecordDesign, bytes, int, int], Ints] = {}
         place = []
         for one in releases:
             cells = _cells(one.designs.version)
@@ -333,8 +399,7 @@ def set_steps(
     there, opening = codes >= 0, histories.opening
     since = np.where(opening, release, np.roll(release, 1))
     cell = histories.cell[design]
-    shares, slots = histories.laws.shares[design[:, None], codes], histories.slots[design[:, None], codes]
-    limit = slots / histories.m[design][:, None]
+    shares, limit = histories.laws.shares[design[:, None], codes], histories.limits()
     declared = Redrawn(histories.rates, histories.laws, permanent)
     with np.errstate(divide="ignore", invalid="ignore"):
         drawn = np.where(there & (shares > 0), limit / shares, 0.0)

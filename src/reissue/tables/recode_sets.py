@@ -63,7 +63,9 @@ def alternatives(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, cla
         values=np.arange(len(sets.designs.labels)),
         group=grouping.group.astype(np.int64),
     )
-    return Recoded({"table": table, **design_tables(sets.designs, snapshot.values)}, place, view)
+    designs, values = sets.designs, snapshot.values
+    drawn = record_tables(designs, values) if designs.columns else design_tables(designs, values.name)
+    return Recoded({"table": table, **drawn}, place, view)
 
 
 def _lists(codes: npt.NDArray[np.unsignedinteger], designs: SetDesigns, values: Column) -> list[pl.Series]:
@@ -142,11 +144,9 @@ def values_of(codes: npt.NDArray[np.integer], labels: tuple[object, ...]) -> pl.
     return pl.Series(labels).gather(pl.Series(codes.astype(np.uint32)))
 
 
-def design_tables(designs: SetDesigns, values: Column) -> dict[str, pl.DataFrame]:
+def design_tables(designs: SetDesigns, sensitive: str) -> dict[str, pl.DataFrame]:
     """The design as tables: `design` has the share and slots of every value, `combinations` those drawn first."""
-    if designs.columns:
-        return _record_tables(designs, values)
-    several, sensitive = len(designs.designs) > 1, values.name
+    several = len(designs.designs) > 1
     shares, joint = [], []
     for at, (design, places) in enumerate(zip(designs.of_values, designs.places, strict=True)):
         cell = {} if designs.cells is None else designs.cells.row(at, named=True)
@@ -176,7 +176,7 @@ def design_tables(designs: SetDesigns, values: Column) -> dict[str, pl.DataFrame
     return {**tables, COMBINATIONS: pl.concat(joint)} if joint else tables
 
 
-def _record_tables(designs: SetDesigns, values: Column) -> dict[str, pl.DataFrame]:
+def record_tables(designs: SetDesigns, values: Column) -> dict[str, pl.DataFrame]:
     """The design of records: `design` has the share of every record, `rooms` what each value of a column may take."""
     several = len(designs.designs) > 1
     shares, rooms = [], []

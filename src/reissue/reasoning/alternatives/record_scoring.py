@@ -14,9 +14,10 @@ records, m = 8, which is as much as there is to see; and had a variance that was
 
 E[n_q n_r] has no formula, as a walk has very many courses. It is exact where all of them can be followed. Elsewhere it
 is the mean over sets that are drawn from the design for nobody in particular, which is public, always with the same
-words: everybody gets the same scores. With 400,000 sets the shares of groups were then off by 0.002 to 0.015 at most on
-diabetes records (120, 480 and 1,345 of them), which falls with the root of the number of sets. The rows of a release
-can take their place (`rows`): they are distributed like this where its people are as the reference says.
+words: everybody gets the same scores. What chance does to that mean is one more error of an estimate. With D sets drawn
+the expectation of a score is off, for whoever has the record r, by about the root of V / (D m p_r), V being the
+variance of the score: of N people with shares as in the reference that adds N / (D m) of the variance that is there
+anyway. So as many sets are drawn as keep it small beside the people that are asked about (`enough_draws`).
 """
 
 from __future__ import annotations
@@ -31,15 +32,71 @@ from reissue.arrays.types import Floats, Ints
 from reissue.errors import Infeasible
 from reissue.model.record_design import RecordDesign
 from reissue.reasoning.alternatives.record_excess import excess
-from reissue.reasoning.alternatives.record_flight import FOLLOWED, Tree, draw_records, law_of, public_words, tree_of
+from reissue.reasoning.alternatives.record_flight import FOLLOWED, draw_records, law_of, public_words, tree_of
 from reissue.reasoning.alternatives.set_probabilities import SINGULAR
 
-DRAWS = 400_000
-"""So many sets are drawn where they are not."""
 MOST_RECORDS = 4_000
 """Of more records the equations are not solved."""
+BESIDE = 20
+"""The error that drawn sets add to the variance of estimates is 1 in so many, where people are as in the reference."""
+FEWEST, MOST_DRAWS, FOR_EACH = 50_000, 2_000_000, 40
+"""At least so many sets are drawn, at most so many, and at least so many for each record."""
 ROOM = 1 << 23
 """So many numbers are held at once."""
+
+
+def enough_draws(design: RecordDesign, people: int) -> int:
+    """How many sets to draw for estimates of so many people."""
+    asked = max(FEWEST, FOR_EACH * design.values, BESIDE * people // design.m)
+    return min(asked, MOST_DRAWS)
+
+
+class RecordPairs:
+    """How probable two records are together, and what follows: the weights of scores."""
+
+    def __init__(self, design: RecordDesign, people: int = 0) -> None:
+        if design.values > MOST_RECORDS:
+            raise Infeasible(
+                f"Shares are estimated from sets of at most {MOST_RECORDS:,} different records. There are "
+                f"{design.values:,}.",
+                hint="make the sensitive columns coarser, or fewer.",
+            )
+        self._design = design
+        sets, chances = typical_sets(design, enough_draws(design, people))
+        self.draws = len(sets) if chances is None else 0
+        """How many sets stand for P(S); 0 where it is exact."""
+        weights = np.full(len(sets), 1 / len(sets)) if chances is None else chances
+        pairs = _pairs(sets.astype(np.int64), weights, design.values)
+        self.means: Floats = pairs.sum(axis=0) / design.m  # as places add up to m in every set
+        """How many places of a set each record takes on average."""
+        # 1_W' A^-1 n = z' n with P z = diag(means) 1_W; scaled by its diagonal P is as well conditioned as it can be.
+        self._scale = 1 / np.sqrt(np.maximum(self.means, np.finfo(np.float64).tiny))
+        scaled = pairs * np.outer(self._scale, self._scale)
+        if (self.means <= 0).any() or np.linalg.cond(scaled) > SINGULAR:
+            raise Infeasible(
+                f"Shares cannot be estimated from these sets: of {design.values:,} records some are told by nothing.",
+                hint="allow values a larger limit, so that none is in every set; or make columns coarser.",
+            )
+        self._inverse: Floats = np.asarray(np.linalg.inv(scaled), dtype=np.float64)
+
+    def __repr__(self) -> str:
+        return f"RecordPairs({self._design.values:,} records)"
+
+    def weights(self, wanted: Floats) -> Floats:
+        """What a place of each record adds to the score of those wanted: a row for each record.
+
+        `wanted` has a row for each record, or just numbers: 1 where it is wanted; a column for each question.
+        """
+        asked = (wanted.T * self.means * self._scale).T
+        return np.asarray(((self._inverse @ asked).T * self._scale).T)
+
+    def square(self, wanted: Floats) -> float:
+        """E[y^2] of the score of those wanted, over all sets: z' P z, and P z = means times wanted."""
+        return float((self.means * wanted) @ self.weights(wanted))
+
+    def unsure(self, people: float) -> float:
+        """By what the variance of an estimate for so many people is larger, as P(S) stands for drawn sets."""
+        return 0.0 if not self.draws else people / (self.draws * self._design.m)
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,41 +123,16 @@ class RecordScores:
         return found
 
 
-def column_scores(
-    design: RecordDesign,
-    columns: int | Sequence[int],
-    rows: npt.NDArray[np.integer] | None = None,
-    chances: Floats | None = None,
-) -> RecordScores:
-    """The scores of a column's values, or of the combinations of several columns' values.
-
-    `rows` are sets, with `chances` or equally likely, that stand for P(S); without them they come from the design.
-    """
-    records = len(design.records)
-    if records > MOST_RECORDS:
-        raise Infeasible(
-            f"Shares are estimated from sets of at most {MOST_RECORDS:,} different records. There are {records:,}.",
-            hint="make the sensitive columns coarser, or fewer.",
-        )
+def column_scores(design: RecordDesign, columns: int | Sequence[int], pairs: RecordPairs | None = None) -> RecordScores:
+    """The scores of a column's values, or of the combinations of several columns' values."""
     chosen = (columns,) if isinstance(columns, int) else tuple(columns)
     values, cell_of = np.unique(design.records[:, list(chosen)], axis=0, return_inverse=True)
     cell_of = cell_of.reshape(-1)
     shares = np.bincount(cell_of, weights=design.shares).astype(np.float64)
-    if rows is None:
-        rows, chances = typical_sets(design)
-    pairs = _pairs(rows.astype(np.int64), np.full(len(rows), 1 / len(rows)) if chances is None else chances, records)
-    means = pairs.sum(axis=0) / design.m  # as places add up to m in every set
+    pairs = pairs or RecordPairs(design)
     wanted = (cell_of[:, None] == np.arange(len(values))).astype(np.float64)
-    # 1_W' A^-1 n = z' n with P z = diag(means) 1_W; scaled by its diagonal P is as well conditioned as it can be.
-    scale = 1 / np.sqrt(np.maximum(means, np.finfo(np.float64).tiny))
-    scaled = pairs * np.outer(scale, scale)
-    if (means <= 0).any() or np.linalg.cond(scaled) > SINGULAR:
-        raise Infeasible(
-            f"Shares cannot be estimated from these sets: of {records:,} records some are told by nothing.",
-            hint="allow values a larger limit, so that none is in every set; or make columns coarser.",
-        )
-    weights = (np.linalg.solve(scaled, (wanted.T * means * scale).T).T * scale).T
-    second = np.einsum("qc,qr,rc->c", weights, pairs, weights, optimize=True)
+    weights = pairs.weights(wanted)
+    second = ((pairs.means[:, None] * wanted) * weights).sum(axis=0)
     within = shares * (1 - shares) if len(values) > 1 else np.zeros(1)  # a single value is known
     return RecordScores(
         columns=chosen,
@@ -112,14 +144,14 @@ def column_scores(
     )
 
 
-def typical_sets(design: RecordDesign, tree: Tree | None = None) -> tuple[npt.NDArray[np.integer], Floats | None]:
+def typical_sets(design: RecordDesign, draws: int) -> tuple[npt.NDArray[np.integer], Floats | None]:
     """Sets that stand for P(S): all of them with their chances, or many that are drawn."""
-    tree = tree or tree_of(design)
+    tree = tree_of(design)
     if tree.first.size <= FOLLOWED:
         sets, chances = law_of(design)
         within = ~excess(design, sets).any(axis=1)
         return sets[within], chances[within] / chances[within].sum()
-    return draw_records(design, np.full(DRAWS, -1), public_words, tree), None
+    return draw_records(design, np.full(draws, -1), public_words, tree), None
 
 
 def _pairs(records: Ints, weights: Floats, size: int) -> Floats:

@@ -12,6 +12,7 @@ Each answer is a frame with the columns that were asked for, `people`, `estimate
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,17 +27,19 @@ from reissue.tables.set_views import FORM
 from reissue.utility.analysing.anatomised_asked import AnatomisedAsked
 from reissue.utility.analysing.breakdown import By, Cells, Cuts, cuts_of
 from reissue.utility.analysing.condition_texts import read_conditions
-from reissue.utility.analysing.conditions import Condition, Conditions
+from reissue.utility.analysing.conditions import Condition, Conditions, is_number
 from reissue.utility.analysing.generalised_asked import GeneralisedAsked
 from reissue.utility.analysing.matched_rows import Matched, clusters
 from reissue.utility.analysing.public_files import PublicRelease, read_public
 from reissue.utility.analysing.questions import (
+    Columns,
     Figures,
     Kind,
     Question,
     Target,
     Term,
     View,
+    column_of_numbers,
     every_value,
     label_of,
     mean_of,
@@ -80,8 +83,13 @@ class Analysis:
 
     @property
     def sensitive(self) -> str:
-        """The sensitive column."""
+        """The sensitive column; of several the names of all, as one."""
         return self._releases[0].sensitive
+
+    @property
+    def sensitive_columns(self) -> tuple[str, ...]:
+        """The sensitive columns. A question about some of several names them: `{"ward": "surgery"}`."""
+        return self._releases[0].sensitive_columns
 
     @property
     def notes(self) -> list[str]:
@@ -96,28 +104,42 @@ class Analysis:
     def count(self, value: Condition = None, by: By = None, where: Where = None, *, of: Target = "table") -> Any:
         """How many people satisfy the conditions; with a value, or several, how many of them have it."""
         conditions = _conditions(where)
-        if value is None and self.sensitive in conditions:
-            value = conditions.pop(self.sensitive)
+        if value is None and (
+            asked := {one: conditions.pop(one) for one in self.sensitive_columns if one in conditions}
+        ):
+            value = asked if len(self.sensitive_columns) > 1 else asked[self.sensitive]
         return self._answer(value, "count", cuts_of(by), conditions, of)
 
     def share(self, value: Condition, by: By = None, where: Where = None, *, of: Target = "table") -> Any:
         """Which share of the people who satisfy the conditions have a value, or one of several."""
         return self._answer(value, "share", cuts_of(by), _conditions(where), of)
 
-    def mean(self, by: By = None, where: Where = None, *, of: Target = "table") -> Any:
-        """The mean of a sensitive column of numbers, of those who have one."""
-        return self._answer(None, "mean", cuts_of(by), _conditions(where), of)
+    def mean(self, by: By = None, where: Where = None, *, column: str | None = None, of: Target = "table") -> Any:
+        """The mean of a sensitive column of numbers, of those who have one; `column` names one of several."""
+        return self._answer(None, "mean", cuts_of(by), _conditions(where), of, column)
 
-    def table(self, by: By = None, where: Where = None, *, shares: bool = False, of: Target = "table") -> Any:
-        """A cross-table: for each group and each value how many people have it, or which share."""
+    def table(
+        self,
+        by: By = None,
+        where: Where = None,
+        *,
+        columns: Sequence[str] | str | None = None,
+        shares: bool = False,
+        of: Target = "table",
+    ) -> Any:
+        """A cross-table: for each group and each value how many people have it, or which share.
+
+        Where several columns are sensitive it has a column for each of them, and a row for each combination of their
+        values; `columns` names some.
+        """
         kind: Kind = "share" if shares else "count"
         cuts, conditions, target, parts = cuts_of(by), _conditions(where), _checked(of), []
         for view in self._views:
-            cells = view.cells(cuts, conditions)
-            parts += [
-                self._rows(view, cells, view.figures(question, cells, target), question.label)
-                for question in every_value(view.values, kind)
-            ]
+            cells, chosen = view.cells(cuts, conditions), _chosen(view, columns)
+            for question, named in every_value(chosen, kind):
+                rows = self._rows(view, cells, view.figures(question, cells, target), question.label)
+                own = [pl.lit(cell).alias(name) for name, cell in zip(chosen, named, strict=True)]
+                parts.append(rows if len(self.sensitive_columns) == 1 else rows.select(*own, pl.exclude("value")))
         return self._frame(parts)
 
     def contrast(
@@ -128,11 +150,13 @@ class Analysis:
         releases: tuple[int, int] | None = None,
         by: By = None,
         where: Where = None,
+        column: str | None = None,
         of: Target = "table",
     ) -> Any:
         """The difference of two shares (of means, without a value): the first group minus the second.
 
         With `releases=(1, 5)` it is release 5 minus release 1, and people who are in both are taken into account.
+        `column` says of which of several sensitive columns the mean is.
         """
         if (between is None) == (releases is None):
             raise ParameterError("A contrast is between two groups or between two releases: give one of the two.")
@@ -144,22 +168,33 @@ class Analysis:
             _check_one_form([first, second])
             label = f"release {releases[1]} - release {releases[0]}"
             sides = [(second, conditions), (first, conditions)]
-            return self._frame([self._difference(value, sides, cuts, label, None, target)])
+            return self._frame([self._difference(value, sides, cuts, label, None, target, column)])
         assert between is not None
         _check_between(between, conditions)
         label = f"{_named(between, 0)} - {_named(between, 1)}"
         inside = [{**conditions, **{name: pair[at] for name, pair in between.items()}} for at in (0, 1)]
         return self._frame(
             [
-                self._difference(value, [(view, inside[0]), (view, inside[1])], cuts, label, view.number, target)
+                self._difference(
+                    value, [(view, inside[0]), (view, inside[1])], cuts, label, view.number, target, column
+                )
                 for view in self._views
             ]
         )
 
-    def trend(self, value: Condition = None, by: By = None, where: Where = None, *, of: Target = "table") -> Any:
+    def trend(
+        self,
+        value: Condition = None,
+        by: By = None,
+        where: Where = None,
+        *,
+        column: str | None = None,
+        of: Target = "table",
+    ) -> Any:
         """The share (the mean, without a value) in each release, and its slope: the change from release to release.
 
-        The slope is that of the line that fits best. It stands in rows of their own, without a release.
+        The slope is that of the line that fits best. It stands in rows of their own, without a release. `column` says
+        of which of several sensitive columns the mean is.
         """
         if len(self._views) < 2:
             raise ParameterError("A trend needs several releases.", hint="give the folder 'public' of a series.")
@@ -168,7 +203,7 @@ class Analysis:
         parts, terms = [], dict[tuple[Any, ...], list[Term]]()
         label = ""
         for view in self._views:
-            cells, question = view.cells(cuts, conditions), _question(view, value, "share")
+            cells, question = view.cells(cuts, conditions), _question(view, value, "share", column)
             label = question.label
             figures = view.figures(question, cells, target)
             parts.append(self._rows(view, cells, figures, label).with_columns(term=pl.lit(question.kind)))
@@ -192,7 +227,8 @@ class Analysis:
 
         A score is 1 on average for whoever has the value and 0 for whoever has not. Use it as the outcome, never as a
         regressor. `mean` adds the score of the sensitive number itself, under the name of its column. With several
-        releases `cluster` numbers the people, as far as rows show them: errors are to be clustered by it.
+        releases `cluster` numbers the people, as far as rows show them: errors are to be clustered by it. Where several
+        columns are sensitive a value is named by column, and without `values` every column has a score for each value.
         """
         views = [view for view in self._views if isinstance(view, SetsAsked)]
         if len(views) < len(self._views):
@@ -220,14 +256,16 @@ class Analysis:
     def _view_of(self, number: int) -> View:
         return self._views[self._releases.index(self._release(number))]
 
-    def _answer(self, value: Condition, kind: Kind, cuts: Cuts, where: Conditions, of: Target) -> Any:
+    def _answer(
+        self, value: Condition, kind: Kind, cuts: Cuts, where: Conditions, of: Target, column: str | None = None
+    ) -> Any:
         target, parts = _checked(of), []
         for view in self._views:
             cells = view.cells(cuts, where)
             if kind == "count" and value is None:
                 parts.append(self._rows(view, cells, view.people(cells), None))
                 continue
-            question = _question(view, value, kind)
+            question = _question(view, value, kind, column)
             parts.append(self._rows(view, cells, view.figures(question, cells, target), question.label))
         return self._frame(parts)
 
@@ -255,11 +293,12 @@ class Analysis:
         label: str,
         number: int | None,
         target: Target,
+        column: str | None,
     ) -> pl.DataFrame:
         """One side minus the other, in each group that both have."""
         (view, inside), (other, without) = sides
         cells, against = view.cells(cuts, inside), other.cells(cuts, without)
-        question, same = _question(view, value, "share"), _question(other, value, "share")
+        question, same = (_question(one, value, "share", column) for one in (view, other))
         place = {group: at for at, group in enumerate(_groups(against))}
         rows = []
         for at, group in enumerate(_groups(cells)):
@@ -306,9 +345,27 @@ def _checked(of: str) -> Target:
     return of  # type: ignore[return-value]
 
 
-def _question(view: View, value: Condition, kind: Kind) -> Question:
-    """What is asked of a release; without a value the mean."""
-    return mean_of(view.values) if value is None else values_asked(view.values, value, kind)
+def _question(view: View, value: Condition, kind: Kind, column: str | None = None) -> Question:
+    """What is asked of a release; without a value the mean, of one of several columns where it is said."""
+    columns = view.columns()
+    if value is None:
+        return mean_of(column_of_numbers(columns, column))
+    if column is not None and not isinstance(value, Mapping):
+        value = {column: value}
+    return values_asked(columns, value, kind)
+
+
+def _chosen(view: View, names: Sequence[str] | str | None) -> Columns:
+    """Some of the sensitive columns, or all."""
+    columns = view.columns()
+    if names is None:
+        return columns
+    chosen = [names] if isinstance(names, str) else list(names)
+    if unknown := [name for name in chosen if name not in columns]:
+        raise ParameterError(
+            f"There is no sensitive column {listed(unknown)}.", hint=f"there are {listed(list(columns))}."
+        )
+    return {name: columns[name] for name in chosen}
 
 
 def _groups(cells: Cells) -> list[tuple[Any, ...]]:
@@ -358,15 +415,20 @@ def _named(between: Mapping[str, tuple[Condition, Condition]], at: int) -> str:
 
 def _scores_of(view: SetsAsked, values: Sequence[Condition] | None, mean: bool) -> pl.DataFrame:
     """The published columns of a release but its sets, with scores."""
+    own = view.columns()
     questions = (
-        every_value(view.values, "share")
+        [one for name in own for one, _ in every_value({name: own[name]}, "share")]
         if values is None
-        else [values_asked(view.values, value, "share") for value in values]
+        else [values_asked(own, value, "share") for value in values]
     )
+    if values is None and len(own) > 1:
+        named = [name for name in own for _ in every_value({name: own[name]}, "share")]
+        questions = [replace(one, label=f"{name} = {one.label}") for one, name in zip(questions, named, strict=True)]
     asked = {question.label: question.counted for question in questions}
     if mean:
-        asked[view.sensitive] = mean_of(view.values).counted
-    columns = [name for name in view.release.columns("table") if name not in (DESIGN, view.sensitive)]
+        numbers = [name for name in own if len(own) == 1 or is_number(own[name].dtype)]
+        asked |= {name: mean_of(own[name]).counted for name in numbers}
+    columns = [name for name in view.release.columns("table") if name not in (DESIGN, *own)]
     taken = [name for name in asked if name in (*columns, "release", "cluster")]
     found = view.scores(list(asked.values()))
     names = [f"score of {name}" if name in taken else name for name in asked]

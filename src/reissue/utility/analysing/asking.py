@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 
 import numpy as np
+import polars as pl
 
 from reissue.errors import ParameterError, listed
 from reissue.model.hierarchy import Hierarchy
@@ -14,7 +16,7 @@ from reissue.utility.analysing.public_files import PublicRelease
 from reissue.utility.analysing.questions import Figures
 
 
-class PublicRows:
+class PublicRows(ABC):
     """One release, asked about quasi-identifiers alone."""
 
     certain = True
@@ -29,11 +31,11 @@ class PublicRows:
     def cells(self, cuts: Cuts, where: Conditions) -> Cells:
         """The groups of the rows that satisfy conditions."""
         names = list(dict.fromkeys([*where, *cuts]))
-        known = [*self.published.columns, self.sensitive]
-        check_columns(names, known)
-        if self.sensitive in names:
+        sensitive = self.release.sensitive_columns
+        check_columns(names, [*self.published.columns, *sensitive])
+        if asked := [name for name in names if name in sensitive]:
             raise ParameterError(
-                f"'{self.sensitive}' is what is estimated: it can neither select people nor group them.",
+                f"{listed(asked)} is what is estimated: it can neither select people nor group them.",
                 hint="name its values in `value`, or use table() for all of them.",
             )
         lacking = [
@@ -54,6 +56,15 @@ class PublicRows:
             )
         table = self.release.table(self.release.main, self.published.needed(names))
         return breakdown(table, cuts, shares(table, where, self.published), self.published)
+
+    def columns(self) -> dict[str, pl.Series]:
+        """For each sensitive column which value of it each of `values` has."""
+        return self.release.columns_of(self.values)
+
+    @property
+    @abstractmethod
+    def values(self) -> pl.Series:
+        """The sensitive values that there are; records where several columns are sensitive."""
 
     def people(self, cells: Cells) -> Figures:
         """How many people each group has: counted, but for regions that are only in part in it."""

@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import polars as pl
 
 from reissue.errors import ParameterError, TableError, listed
-from reissue.model.hierarchy import Hierarchy
+from reissue.model.hierarchy import MISSING, Hierarchy
+from reissue.model.records import record_cells
 from reissue.model.release import Release
+from reissue.model.schema import TOGETHER
 from reissue.tables.frames import READABLE, Library, read_table, understood
-from reissue.tables.recode_sets import COMBINATIONS, DESIGN
-from reissue.tables.set_views import FORM
+from reissue.tables.recode_sets import COMBINATIONS, DESIGN, ROOMS
+from reissue.tables.set_views import FORM, record_labels
 from reissue.utility.analysing.conditions import QuasiColumns, interval_columns
 
 Form = Literal["alternatives", "generalised", "anatomised"]
 RECORD = "release.json"
-TABLES = ("table", "quasi", "sensitive", DESIGN, COMBINATIONS, "counterfeits")
+TABLES = ("table", "quasi", "sensitive", DESIGN, COMBINATIONS, ROOMS, "counterfeits")
 
 
 class PublicRelease:
@@ -37,7 +40,7 @@ class PublicRelease:
         self.form = self._form()
 
     def _form(self) -> Form:
-        names = set(self._given) - {"counterfeits", COMBINATIONS}
+        names = set(self._given) - {"counterfeits", COMBINATIONS, ROOMS}
         forms: dict[frozenset[str], Form] = {
             frozenset({"table", DESIGN}): FORM,  # type: ignore[dict-item]
             frozenset({"table"}): "generalised",
@@ -63,7 +66,7 @@ class PublicRelease:
         """The columns of a table."""
         given = self._given[name]
         if name in self._read or not isinstance(given, Path) or given.suffix != ".parquet":
-            return self.table(name).columns
+            return self._as_published(name).columns
         return _footer(given)
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
@@ -71,14 +74,34 @@ class PublicRelease:
         given = self._given[name]
         if columns is not None and not columns:
             return pl.DataFrame()
+        if self._joins(name) and (columns is None or self.sensitive in columns):
+            return self._joined(name, columns)
         if name not in self._read and isinstance(given, Path) and given.suffix == ".parquet" and columns is not None:
             return read_table(given, columns=list(dict.fromkeys(columns)))[0]
+        frame = self._as_published(name)
+        return frame if columns is None else frame.select(list(dict.fromkeys(columns)))
+
+    def _as_published(self, name: str) -> pl.DataFrame:
+        """A table just as it is."""
         if name not in self._read:
+            given = self._given[name]
             frame, library = read_table(given, text=self._texts(name))
             self._read[name] = frame
             self.library = self.library or (None if isinstance(given, Path | str) else library)
-        frame = self._read[name]
-        return frame if columns is None else frame.select(list(dict.fromkeys(columns)))
+        return self._read[name]
+
+    def _joins(self, name: str) -> bool:
+        """Whether a table has several sensitive columns, which are read as one column of records."""
+        of_values = {"generalised": "table", "anatomised": "sensitive"}.get(self.form)
+        return name == of_values and len(self.sensitive_columns) > 1
+
+    def _joined(self, name: str, columns: Sequence[str] | None) -> pl.DataFrame:
+        """A table, or some columns of it, with records in place of the sensitive columns."""
+        apart = list(self.sensitive_columns)
+        wanted = [one for one in (self.columns(name) if columns is None else columns) if one != self.sensitive]
+        frame = self.table(name, [*(one for one in wanted if one not in apart), *apart])
+        records = pl.Series(self.sensitive, record_labels(frame, apart), dtype=pl.String)
+        return frame.drop(apart).with_columns(records)
 
     @property
     def height(self) -> int:
@@ -89,14 +112,21 @@ class PublicRelease:
 
     def _texts(self, name: str) -> list[str]:
         """The columns of labels, which a CSV file may write like numbers."""
+        labels = [column for column, kind in self.sensitive_kinds.items() if kind == "categorical"]
         if name != self.main:
-            return []
-        return [column for column, kind in self.kinds.items() if kind in ("categorical", "hierarchy")]
+            return labels if name == "sensitive" else []
+        own = [column for column, kind in self.kinds.items() if kind in ("categorical", "hierarchy")]
+        return [*own, *(labels if self.form == "generalised" else [])]
 
     @property
     def kinds(self) -> Mapping[str, str]:
         """What the record says the quasi-identifiers are; nothing where there is none."""
         return {} if self.record is None else self.record["columns"]
+
+    @property
+    def sensitive_kinds(self) -> Mapping[str, str]:
+        """What the record says the sensitive columns are; nothing where there is none, or it is of an older version."""
+        return {} if self.record is None else self.record.get("sensitive", {})
 
     @property
     def method(self) -> str | None:
@@ -108,13 +138,34 @@ class PublicRelease:
         """What the record says of how sets are drawn; nothing where there is none."""
         return {} if self.record is None else self.record.get("design", {})
 
+    @cached_property
+    def sensitive_columns(self) -> tuple[str, ...]:
+        """The sensitive columns: they stand last, beside `group` and `count` where values are apart.
+
+        Without a record that names them it is taken to be one, but for what tables say themselves.
+        """
+        if self.sensitive_kinds:
+            return tuple(self.sensitive_kinds)
+        if self.form == "anatomised":
+            return tuple(name for name in self.columns("sensitive") if name not in ("group", "count"))
+        if self.has(ROOMS):
+            return tuple(self._as_published(ROOMS)["column"].unique(maintain_order=True).to_list())
+        return (self.columns("table")[-1],)
+
     @property
     def sensitive(self) -> str:
-        """The sensitive column: it stands last, beside `group` and `count` where values are apart."""
-        if self.form != "anatomised":
-            return self.columns("table")[-1]
-        (name,) = (name for name in self.columns("sensitive") if name not in ("group", "count"))
-        return name
+        """The sensitive column; of several the names of all, as one."""
+        return TOGETHER.join(self.sensitive_columns)
+
+    def columns_of(self, values: pl.Series) -> dict[str, pl.Series]:
+        """For each sensitive column which value of it every value of a list has: itself, or a part of a record."""
+        if len(self.sensitive_columns) == 1:
+            return {self.sensitive: values}
+        cells = [record_cells(text, len(self.sensitive_columns)) for text in values.to_list()]
+        return {
+            name: _typed(pl.Series(name, [row[at] for row in cells], dtype=pl.String), self.sensitive_kinds.get(name))
+            for at, name in enumerate(self.sensitive_columns)
+        }
 
     @property
     def has_regions(self) -> bool:
@@ -133,7 +184,7 @@ class PublicRelease:
         intervals = interval_columns(columns) if self.form != "anatomised" else frozenset()
         ends = {f"{name}{end}" for name in intervals for end in ("_low", "_high")}
         own = {"group"} if self.form != FORM else {DESIGN}
-        plain = [name for name in columns if name not in (ends | own | {self.sensitive})]
+        plain = [name for name in columns if name not in (ends | own | {*self.sensitive_columns})]
         exact = frozenset(name for name, kind in self.kinds.items() if kind == "as it is")
         if self.form == "anatomised" or (self.form == FORM and self.record is not None and not self.has_regions):
             exact = frozenset(plain)
@@ -171,6 +222,21 @@ def _releases(source: object, number: int) -> list[PublicRelease]:
         "What is analysed must be the folder of a release or of a series' public files, a release, tables by name, or "
         f"a list of these. Got {type(source).__name__} instead."
     )
+
+
+def _typed(texts: pl.Series, kind: str | None) -> pl.Series:
+    """The values of a column of numbers, dates or times, which stand in records as text; labels as they are."""
+    if kind != "numeric":
+        return texts
+    plain = texts.replace({MISSING: None})
+    for made in (
+        plain.cast(pl.Float64, strict=False),
+        plain.str.to_date(strict=False),
+        plain.str.to_datetime(strict=False),
+    ):
+        if made.null_count() == plain.null_count():
+            return made
+    return texts
 
 
 def _as_path(table: object) -> object:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Floats
-from reissue.errors import Infeasible, ParameterError
+from reissue.errors import Infeasible, ParameterError, listed
 from reissue.model.sets import OTHERS
 from reissue.utility.analysing.breakdown import Cells, Cuts
 from reissue.utility.analysing.conditions import Condition, Conditions, Excluded, Range, is_number, labels_of, matches
@@ -82,7 +82,10 @@ class View(Protocol):
 
     @property
     def values(self) -> pl.Series:
-        """The sensitive values that there are."""
+        """The sensitive values that there are; records where several columns are sensitive."""
+
+    def columns(self) -> dict[str, pl.Series]:
+        """For each sensitive column which value of it each of `values` has."""
 
     def cells(self, cuts: Cuts, where: Conditions) -> Cells:
         """The groups of the rows that satisfy conditions."""
@@ -97,21 +100,92 @@ class View(Protocol):
         """A weighed sum of answers, of releases that are all of this kind."""
 
 
-def values_asked(values: pl.Series, value: Condition, kind: Kind) -> Question:
-    """The question for one value, for several together, or for a range of numbers."""
-    wanted = matches(values, value)
-    if not wanted.any() and is_number(values.dtype):
-        raise ParameterError(f"No value of '{values.name}' is what was asked for.", hint="check the numbers.")
-    return Question(kind, label_of(value), wanted.cast(pl.Float64).to_numpy())
+Columns = Mapping[str, pl.Series]
+"""For each sensitive column which value of it every value, or record, has."""
 
 
-def every_value(values: pl.Series, kind: Kind) -> list[Question]:
-    """A question for each value."""
-    texts = values.cast(pl.String).to_list()
-    return [
-        Question(kind, text if text is not None else "", np.eye(1, values.len(), at)[0])
-        for at, text in enumerate(texts)
-    ]
+def values_asked(columns: Columns, value: Condition, kind: Kind) -> Question:
+    """The question for one value, for several together, or for a range of numbers; of several columns for each that is
+    named, all of which somebody must have."""
+    conditions = _by_column(columns, value)
+    wanted = None
+    for name, condition in conditions.items():
+        fits = matches(columns[name], condition)
+        if not fits.any() and is_number(columns[name].dtype):
+            raise ParameterError(f"No value of '{name}' is what was asked for.", hint="check the numbers.")
+        wanted = fits if wanted is None else wanted & fits
+    assert wanted is not None
+    label = label_of(value) if len(columns) == 1 else _told(conditions)
+    return Question(kind, label, wanted.cast(pl.Float64).to_numpy())
+
+
+def _told(conditions: Mapping[str, Condition]) -> str:
+    signs = (Range, Excluded)
+    return " and ".join(
+        f"{name} {label_of(one)}" if isinstance(one, signs) else f"{name} = {label_of(one)}"
+        for name, one in conditions.items()
+    )
+
+
+def _by_column(columns: Columns, value: Condition) -> dict[str, Condition]:
+    """Conditions by sensitive column; a value alone is that of the only column that has it."""
+    if isinstance(value, Mapping):
+        unknown = [name for name in value if name not in columns]
+        if unknown or not value:
+            raise ParameterError(
+                f"There is no sensitive column {listed(unknown)}."
+                if unknown
+                else "No sensitive column is asked about.",
+                hint=f"the sensitive columns are {listed(list(columns))}.",
+            )
+        return dict(value)
+    if len(columns) == 1:
+        return {next(iter(columns)): value}
+    if isinstance(value, Range):
+        raise ParameterError(
+            "Several columns are sensitive, and it is not said which of them the range is of.",
+            hint=f'value={{"{next(iter(columns))}": ...}}; the sensitive columns are {listed(list(columns))}.',
+        )
+    labels = labels_of(value)
+    having = [name for name, own in columns.items() if {*labels} <= {*own.cast(pl.String).to_list()}]
+    if len(having) != 1:
+        raise ParameterError(
+            f"Several columns are sensitive, and {'none' if not having else 'more than one'} of them has what is asked "
+            "for.",
+            hint=f'say which: value={{"{next(iter(columns))}": ...}}; on the command line --value column=value.',
+        )
+    return {having[0]: value}
+
+
+def every_value(columns: Columns, kind: Kind) -> list[tuple[Question, tuple[str, ...]]]:
+    """A question for each value, or combination of values of several columns, and what it has in each of them."""
+    texts = pl.DataFrame([own.cast(pl.String).alias(str(at)) for at, own in enumerate(columns.values())])
+    numbered = texts.with_row_index("record").group_by(texts.columns, maintain_order=True).agg("record")
+    found = []
+    for *cells, records in numbered.iter_rows():
+        counted = np.zeros(texts.height)
+        counted[records] = 1.0
+        named = tuple("" if cell is None else cell for cell in cells)
+        label = named[0] if len(columns) == 1 else _told(dict(zip(columns, named, strict=True)))
+        found.append((Question(kind, label, counted), named))
+    return found
+
+
+def column_of_numbers(columns: Columns, asked: str | None) -> pl.Series:
+    """The sensitive column that a mean is taken of."""
+    if asked is not None and asked not in columns:
+        raise ParameterError(
+            f"There is no sensitive column '{asked}'.", hint=f"the sensitive columns are {listed(list(columns))}."
+        )
+    if asked is None and len(columns) > 1:
+        numbers = [name for name, own in columns.items() if is_number(own.dtype)]
+        if len(numbers) != 1:
+            raise ParameterError(
+                "Several columns are sensitive, and it is not said of which the mean is asked for.",
+                hint=f"column={numbers[0]!r}, for example; on the command line --column." if numbers else "use share.",
+            )
+        asked = numbers[0]
+    return columns[next(iter(columns)) if asked is None else asked]
 
 
 def mean_of(values: pl.Series) -> Question:

@@ -22,7 +22,7 @@ from reissue.errors import InternalError
 from reissue.model.design import Design
 from reissue.model.published import PublishedGroups
 from reissue.model.record_design import RecordDesign
-from reissue.model.records import ValueColumn, value_columns
+from reissue.model.records import Records, ValueColumn, record_text, texts_of_levels, value_columns
 
 OTHERS = "(other values)"
 """What stands in sets for all values that are too rare to have a share of their own."""
@@ -93,6 +93,19 @@ class SetDesigns:
     def value_columns(self) -> tuple[ValueColumn, ...]:
         """The sensitive columns of records: which value each label has."""
         return value_columns(self.columns, list(map(str, self.labels)))
+
+    def labels_of(self, records: Records, at: int = -1) -> Ints:
+        """For each record of a table its label in a design; rare values stand under `OTHERS`. -1: it has none."""
+        held = self.places[at].tolist()
+        place = {str(self.labels[label]): label for label in held}
+        named = []
+        for own, levels in zip(self.value_columns, records.levels, strict=True):
+            known = {own.values[code] for code in own.of[held].tolist()}
+            rest = {OTHERS} & known
+            named.append([text if text in known or not rest else OTHERS for text in texts_of_levels(levels)])
+        rows = records.cells.tolist()
+        texts = (record_text(names[code] for names, code in zip(named, row, strict=True)) for row in rows)
+        return np.array([place.get(text, -1) for text in texts], dtype=np.int64)
 
     def room_of(self, at: int, column: int) -> Ints:
         """For each value of a column, in the order of `value_columns`, how many places of a set it may have."""

@@ -2,7 +2,8 @@
 
 For each quasi-identifier and each of the most frequent sensitive values: of a numeric column the slope of "has this
 value" on the number, by least squares; of any other the difference of the value's shares between its two largest
-labels. And the rank order of the value's shares over ranges or labels of the column.
+labels. And the rank order of the value's shares over ranges or labels of the column. Where several columns are
+sensitive, the most frequent values of each of them.
 
 The release stands for the table that an analyst would make of it: anatomised, everybody of a group has each value by
 its share in the group; generalised, everybody is spread evenly over the region of their group; of sets, everybody has a
@@ -23,9 +24,10 @@ import polars as pl
 
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.model.grouping import HELD_BACK, Grouping
+from reissue.model.records import Records
 from reissue.model.sets import OTHERS
 from reissue.model.showing import with_changed
-from reissue.model.snapshot import Codes, Column, Numbers
+from reissue.model.snapshot import Column, Numbers
 from reissue.utility.extents import Extents
 from reissue.utility.places import Cells, Places
 from reissue.utility.row_scores import RowScores
@@ -156,11 +158,11 @@ def group_gradients(
 ) -> Gradients:
     """Those of a release of groups; `extents` are their regions, None in the anatomised form."""
     real = np.arange(values.codes.size) if counterfeit is None else np.flatnonzero(~counterfeit)
-    chosen = _most_frequent(values, real)
+    chosen = Asked.of(values, real)
     shown = np.flatnonzero(grouping.group != HELD_BACK)
     group = grouping.group[shown].astype(np.int64)
     published = values if grouping.changed is None else with_changed(values, grouping.changed)
-    having = _by_place(group, _indicators(published.codes[shown], chosen), grouping.count)
+    having = _by_place(group, chosen.having[published.codes[shown]], grouping.count)
     sizes = np.bincount(group, minlength=grouping.count).astype(np.float64)
     shares = None if extents else (having / sizes[:, None])[group]
 
@@ -177,15 +179,12 @@ def group_gradients(
 
 def set_gradients(rows: SetRows) -> Gradients:
     """Those of a release of sets, by scores."""
-    shown, labels = rows.shown, rows.designs.labels
-    own = np.array([labels[label] != OTHERS for label in rows.label.tolist()])
+    shown = rows.shown
     everybody = np.arange(rows.values.codes.size)
-    chosen = _most_frequent(rows.values, everybody, own)
+    chosen = Asked.of(rows.values, everybody, rows)
     at = rows.place[shown]
     scores = RowScores(rows.codes[at], rows.design[at], rows.designs)
-    wanted = np.zeros((len(labels), chosen.size))
-    wanted[rows.label[chosen], np.arange(chosen.size)] = 1.0
-    score = scores.of(scores.weights(wanted))
+    score = scores.of(scores.weights(chosen.of_labels))
 
     def released(cells: Cells) -> tuple[Places, Tally]:
         if rows.extents is not None and rows.region is not None:
@@ -200,8 +199,8 @@ def set_gradients(rows: SetRows) -> Gradients:
     return _gradients(rows.quasi, rows.values, everybody, chosen, released)
 
 
-def _gradients(quasi: Sequence[Column], values: Column, real: Ints, chosen: Ints, released: Released) -> Gradients:
-    true = _indicators(values.codes[real], chosen)
+def _gradients(quasi: Sequence[Column], values: Column, real: Ints, chosen: Asked, released: Released) -> Gradients:
+    true = chosen.having[values.codes[real]]
     parts: list[dict[str, Any]] = []
     for column in quasi[:MOST_COLUMNS]:
         codes, count = column.codes[real].astype(np.int64), _code_count(column)
@@ -217,11 +216,11 @@ def _gradients(quasi: Sequence[Column], values: Column, real: Ints, chosen: Ints
         differ = _shares_differ(cells.of_codes, table)
         sure = np.abs(truth) > SURE * chance
         holds = None if error is None else np.abs(found - truth) <= Z * error
-        for at, code in enumerate(chosen.tolist()):
+        for at, name in enumerate(chosen.names):
             parts.append(
                 {
                     "column": column.name,
-                    "value": str(values.levels.decode([code])[0]),
+                    "value": name,
                     "kind": "slope" if places.mean is not None else "difference",
                     "truth": float(truth[at]),
                     "beyond_chance": bool(sure[at]),
@@ -312,17 +311,55 @@ def _ranks(truth: Floats, found: Floats) -> Floats:
     return ranks
 
 
-def _most_frequent(values: Column, rows: Ints, among: Bools | None = None) -> Ints:
-    """The codes of the most frequent values."""
-    count = np.bincount(values.codes[rows], minlength=0 if among is None else among.size)
-    if among is not None:
-        count = count * among
-    order = np.argsort(-count, kind="stable")[:MOST_VALUES]
-    return np.asarray(order[count[order] > 0])
+@dataclass(frozen=True, repr=False)
+class Asked:
+    """The values whose gradients are looked at."""
+
+    names: tuple[str, ...]
+    having: Floats
+    """For each code of the sensitive column (lines) whether it is each of them (columns): 1 or 0."""
+    of_labels: Floats
+    """The same for the labels that sets are made of; nothing where there are no sets."""
+
+    @classmethod
+    def of(cls, values: Column, rows: Ints, sets: SetRows | None = None) -> Asked:
+        """The most frequent values of each sensitive column, without those that sets have under a common name."""
+        levels = values.levels
+        columns = levels.columns(values.codes[rows]) if isinstance(levels, Records) else [values]
+        names: list[str] = []
+        having, of_labels = [], []
+        for at, column in enumerate(columns):
+            own = _code_count(column)
+            codes = column.codes if isinstance(levels, Records) else column.codes[rows]
+            count = np.bincount(codes, minlength=own)
+            texts = column.levels.decode(np.arange(own)).cast(pl.String).fill_null("").to_list()
+            labels = _texts_of_labels(sets, at) if sets is not None else []
+            if sets is not None:
+                count = count * np.isin(texts, labels)
+            for code in np.argsort(-count, kind="stable")[:MOST_VALUES].tolist():
+                if not count[code]:
+                    continue
+                names.append(texts[code] if len(columns) == 1 else f"{column.name} = {texts[code]}")
+                cells = levels.cells[:, at] if isinstance(levels, Records) else np.arange(own)
+                having.append((cells == code).astype(np.float64))
+                of_labels.append(np.array([text == texts[code] for text in labels], dtype=np.float64))
+        size = _code_count(values)
+        nothing = np.zeros((0 if sets is None else len(sets.designs.labels), 0))
+        return cls(
+            tuple(names),
+            np.stack(having, axis=1) if having else np.zeros((size, 0)),
+            np.stack(of_labels, axis=1) if of_labels else nothing,
+        )
 
 
-def _indicators(codes: Codes, chosen: Ints) -> Floats:
-    return np.asarray(np.equal.outer(codes, chosen), dtype=np.float64)
+def _texts_of_labels(sets: SetRows, column: int) -> list[str]:
+    """For each label that sets are made of its value in a sensitive column, as text; nothing like it for rare ones."""
+    designs = sets.designs
+    if designs.columns:
+        own = designs.value_columns[column]
+        return [own.values[at] for at in own.of.tolist()]
+    texts = pl.Series(list(designs.labels)).cast(pl.String).fill_null("").to_list()
+    return ["\0" if text == OTHERS else text for text in texts]
 
 
 def _by_place(place: Ints, figures: Floats, count: int) -> Floats:

@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints
-from reissue.methods.alternatives.record_reference import RecordReference, every_column, texts_of
+from reissue.methods.alternatives.record_reference import RecordReference, every_column
 from reissue.methods.alternatives.reference import OTHERS, Reference, names_of, places_of
 from reissue.model.design import Design
 from reissue.model.memory import Memory
 from reissue.model.record_design import RecordDesign
-from reissue.model.records import Records, record_cells, record_text
+from reissue.model.records import Records, record_cells
 from reissue.model.sets import SetDesigns
 from reissue.model.snapshot import Column
 
@@ -59,27 +59,13 @@ class Book:
 
     def positions(self, values: Column) -> Ints:
         """For each code of a column the position of its value among the labels of the version in force; -1: none."""
+        if isinstance(values.levels, Records):
+            for column in every_column(values):
+                names_of(column)  # refuses what cannot stand in sets
+            return self.designs.labels_of(values.levels)
         held = self.designs.places[-1].tolist()
         place = {self.designs.labels[at]: at for at in held}
-        if self.designs.columns:
-            return places_of(self._named(values), place, -1)
         return places_of(names_of(values), place, place[OTHERS] if self.merged[0] else -1)
-
-    def _named(self, values: Column) -> list[str]:
-        """The records of a column by the names that the version in force has for their values."""
-        columns = [texts_of(column) for column in every_column(values)]
-        known = [
-            {own.values[at] for at in own.of[self.designs.places[-1]].tolist()} for own in self.designs.value_columns
-        ]
-        named = [
-            [text if text in own or not merged else OTHERS for text in texts]
-            for texts, own, merged in zip(columns, known, self.merged, strict=True)
-        ]
-        levels = values.levels
-        assert isinstance(levels, Records)
-        return [
-            record_text(names[code] for names, code in zip(named, row, strict=True)) for row in levels.cells.tolist()
-        ]
 
     def reference(self) -> Reference | RecordReference:
         """The shares of the version in force."""

@@ -154,8 +154,9 @@ class LikelihoodFindings(Findings):
         """One row for each release: how often top guesses *are* right, with and without own rows, and 95 % intervals.
 
         `advantage` is the difference of the two. Its interval goes by people for whom one guess is right and the other
-        is not, and takes people for independent. `truth` is private: a mapping from people, as the view calls them, to their values, or a table with the columns
-        `person` and `value` and, where values change, `release`. Only people whom it has are counted.
+        is not, and takes people for independent. `truth` is private: a mapping from people, as the view calls them, to
+        their values, or a table with the columns `person` and `value` and, where values change, `release`. Only people
+        whom it has are counted.
         """
         rows = []
         for one in self._judged:

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from time import perf_counter
 
+import numpy as np
 import polars as pl
 from measuring import console, save
 from real_changes import DATA, frequent
@@ -36,7 +37,7 @@ def diagnoses() -> tuple[pl.DataFrame, pl.DataFrame, ri.Policy]:
     stays = table.with_columns(pl.col("encounter_id").cast(pl.Int64), code=pl.col("diag_1").str.slice(0, 3))
     first = stays.sort("encounter_id").unique("patient_nbr", keep="first", maintain_order=True)
     rows = first.select("patient_nbr", "age", "gender", "race", frequent("code", 39).alias("diagnosis"))
-    mine = rows["patient_nbr"].hash(SEED) % 2 == 0
+    mine = pl.Series(np.random.default_rng(SEED).random(rows.height) < 0.5)
     schema = ri.Schema("patient_nbr", dict.fromkeys(("age", "gender", "race"), ri.Categorical()), "diagnosis")
     return rows.filter(mine), rows.filter(~mine), ri.Policy(schema, ri.Alternatives(m=4, limit="3/4", epsilon=1))
 

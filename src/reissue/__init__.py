@@ -17,7 +17,7 @@ Keep it safe:
 Attack what went out, here or elsewhere:
     audit, AuditReport, attacks, Knowledge, Minimal, Published, read_releases
 Look at what it is worth:
-    Workload, given_choices (by which columns shares should differ, for Alternatives)
+    Workload, given_choices, GivenChoices (by which columns shares should differ, for Alternatives)
 Learn from what was published, from public files alone:
     analyse, Analysis, estimate
 When something is wrong:

@@ -99,11 +99,14 @@ class GivenChoice:
 
     @property
     def price(self) -> tuple[float, float]:
-        """Advantage times the first error, for both ends of the advantage's interval: the less, the better."""
-        if self.worst is None or not self.errors or self.errors[0] is None:
+        """Advantage times the first error, for both ends of the advantage's interval: the less, the better.
+
+        Counts that cannot be estimated are wholly off.
+        """
+        if self.worst is None:
             return float("inf"), float("inf")
-        low, high = self.worst.advantage_low, self.worst.advantage_high
-        return max(low, POINT) * self.errors[0], max(high, POINT) * self.errors[0]
+        error = 1.0 if self.errors[0] is None else self.errors[0]
+        return max(self.worst.advantage_low, POINT) * error, max(self.worst.advantage_high, POINT) * error
 
 
 @dataclass(frozen=True, repr=False)
@@ -133,6 +136,7 @@ class GivenChoices:
         if self.without.worst is None:
             return None
         able = [self.without, *self._lower()]
+        able = [one for one in able if one.errors[0] is not None] or able
         least = min(one.price[1] for one in able)
         return min((one for one in able if one.price[0] <= least), key=lambda one: (len(one.given), one.price[1]))
 
@@ -205,7 +209,7 @@ class GivenChoices:
     def _exactness(self, choice: GivenChoice) -> str:
         before, after = self.without.errors[0], choice.errors[0]
         if after is None:
-            return "counts cannot be estimated any more"
+            return f"counts cannot be estimated {'either way' if before is None else 'any more'}"
         if before is None:
             return "counts can be estimated, which they cannot without it"
         ratio = after / before

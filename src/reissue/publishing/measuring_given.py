@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue.arrays.randomness import check_seed, new_seed
+from reissue.arrays.randomness import check_seed, generator, new_seed
 from reissue.arrays.types import Ints
 from reissue.attacks import Likelihood
 from reissue.errors import GuaranteeBroken, ParameterError, PolicyError, Refused, listed
@@ -206,7 +206,8 @@ class _Bench:
         """The rows of the people on whom choices are tried: the same for every choice."""
         if self.sample is None or self.sample >= people:
             return np.arange(people)
-        return np.sort(np.random.default_rng(self.seed).choice(people, self.sample, replace=False))
+        rng = generator(self.seed ^ 1)  # another key than that of the drafts
+        return np.sort(rng.choice(people, self.sample, replace=False))
 
     def _counted(self, draft: Draft, sets: Sets, rows: Ints) -> tuple[float | None, tuple[float | None, ...]]:
         """How much wider standard errors are than in the plain table, and the error of counts to be expected."""

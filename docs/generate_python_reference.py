@@ -88,7 +88,7 @@ CHAPTERS = {
         "Published",
         "read_releases",
     ),
-    "Look at what it is worth": ("Workload",),
+    "Look at what it is worth": ("Workload", "given_choices", "GivenChoices"),
     "Learn from what was published": ("analyse", "Analysis", "estimate"),
     "When something is wrong": ("errors",),
 }

@@ -17,7 +17,7 @@ Keep it safe:
 Attack what went out, here or elsewhere:
     audit, AuditReport, attacks, Knowledge, Minimal, Published, read_releases
 Look at what it is worth:
-    Workload
+    Workload, given_choices, GivenChoices (by which columns shares should differ, for Alternatives)
 Learn from what was published, from public files alone:
     analyse, Analysis, estimate
 When something is wrong:
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     from reissue.publishing.custody import backup, restore, resume, verify
     from reissue.publishing.draft import Draft
     from reissue.publishing.gate import Gate
+    from reissue.publishing.given_choices import GivenChoices
+    from reissue.publishing.measuring_given import given_choices
     from reissue.publishing.past_moves import moves
     from reissue.publishing.policy import Ids, Policy
     from reissue.publishing.series import Series, open, preview, publish
@@ -78,6 +80,7 @@ _HOMES = {
     "EEquivalence": "methods",
     "HDComposition": "methods",
     "Gate": "publishing.gate",
+    "GivenChoices": "publishing.given_choices",
     "Hierarchy": "model.hierarchy",
     "Ids": "publishing.policy",
     "Incremental": "methods",
@@ -101,6 +104,7 @@ _HOMES = {
     "audit": "auditing.running",
     "backup": "publishing.custody",
     "errors": "",
+    "given_choices": "publishing.measuring_given",
     "guarantees": "",
     "estimate": "utility.estimates",
     "moves": "publishing.past_moves",
@@ -123,6 +127,7 @@ __all__ = [
     "Draft",
     "EEquivalence",
     "Gate",
+    "GivenChoices",
     "HDComposition",
     "Hierarchy",
     "Ids",
@@ -148,6 +153,7 @@ __all__ = [
     "backup",
     "errors",
     "estimate",
+    "given_choices",
     "guarantees",
     "moves",
     "open",

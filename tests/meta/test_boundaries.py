@@ -19,11 +19,11 @@ PROJECT = SOURCE.parent.parent
 
 PUBLIC = [
     "AlphaK", "Alternatives", "Analysis", "AuditReport", "Categorical", "CorSplit", "Draft", "EEquivalence", "Gate",
-    "HDComposition", "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal",
+    "GivenChoices", "HDComposition", "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal",
     "Mondrian", "Numeric",
     "Policy", "Published", "Release", "Schema", "Series", "StaticI", "StaticII", "Workload", "adopt", "analyse",
-    "attacks", "audit", "backup", "errors", "estimate", "guarantees", "moves", "open", "preview", "publish",
-    "read_releases", "restore", "resume", "verify",
+    "attacks", "audit", "backup", "errors", "estimate", "given_choices", "guarantees", "moves", "open", "preview",
+    "publish", "read_releases", "restore", "resume", "verify",
 ]  # fmt: skip
 
 

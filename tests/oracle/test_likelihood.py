@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations
-from math import prod
+from math import comb, prod, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import pytest
 import reissue as ri
 from reissue.attacks import Likelihood, Limits
 from reissue.attacks.likelihood import likelihood_evidence
-from reissue.attacks.likelihood.likelihood_findings import wilson
+from reissue.attacks.likelihood.likelihood_findings import difference, wilson
 from reissue.errors import ParameterError
 from reissue.model.published import Published
 from reissue.samples.census import census
@@ -297,6 +297,19 @@ def test_wilson_is_wilsons_interval() -> None:
     assert wilson(0, 0) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize(("one", "other"), [(0.25, 0.05), (0.1, 0.1), (0.15, 0.01)])
+def test_the_interval_of_an_advantage_holds_the_truth(one: float, other: float) -> None:
+    """Over all outcomes for 40 people: `one` have only the one guess right, `other` only the other."""
+    covered = 0.0
+    for first in range(41):
+        for second in range(41 - first):
+            ways = comb(40, first) * comb(40 - first, second)
+            chance = ways * one**first * other**second * (1 - one - other) ** (40 - first - second)
+            low, high = difference(first, second, 40)
+            covered += chance * (low <= one - other <= high)
+    assert 0.93 < covered < 0.995
+
+
 def test_figures_are_those_of_the_last_release_and_each_release_has_its_own() -> None:
     """Two people, of whom one leaves: by hand."""
     law = {"a": 0.6, "b": 0.1, "c": 0.1, "d": 0.1, "e": 0.1}
@@ -316,6 +329,10 @@ def test_figures_are_those_of_the_last_release_and_each_release_has_its_own() ->
     scored = found.scored({0: "a", 1: "d"})
     assert scored["right"].to_list() == [1.0, 0.0]
     assert scored["without"].to_list() == [0.5, 0.0]
+    # One of two people is told right by their row alone: 1.96 sqrt((1 + 1) - 1/4) / 4 to each side of 1/4.
+    assert scored["advantage"].to_list() == [0.5, 0.0]
+    assert scored["advantage_low"][0] == pytest.approx(0.25 - 1.959964 * sqrt(1.75) / 4, abs=1e-6)
+    assert scored["advantage_high"][0] == pytest.approx(0.25 + 1.959964 * sqrt(1.75) / 4, abs=1e-6)
     assert found.scored(pl.DataFrame({"person": [1, 1], "value": ["d", "a"], "release": [1, 2]}))[
         "right"
     ].to_list() == [

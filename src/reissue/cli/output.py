@@ -164,8 +164,8 @@ def design_rows(design: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 @contextmanager
-def stages(total: int) -> Iterator[Callable[[str], None]]:
-    """A progress bar over the stages of one piece of work: call it with the name of each as it begins."""
+def stages(total: int | None) -> Iterator[Callable[[str], None]]:
+    """A progress bar over the stages of one piece of work, so many if that is known: call it as each begins."""
     with _bar("Starting", total) as (bar, task):
         begun = False
 

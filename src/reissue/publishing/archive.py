@@ -17,8 +17,10 @@ from reissue.ledger import Entry, Ledger, Record
 from reissue.methods import incremental
 from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON, Domain
 from reissue.model.grouping import HELD_BACK, Changed, Counterfeits, Elsewhere, Grouping
+from reissue.model.hierarchy import MISSING
 from reissue.model.memory import KEPT, Memory, Prefixed
 from reissue.model.release import Release
+from reissue.model.schema import Numeric, Schema
 from reissue.model.showing import codes_of, with_counterfeits
 from reissue.model.snapshot import Snapshot
 from reissue.publishing.draft import LOST_RELEASES, Draft, PrivateTables
@@ -186,6 +188,13 @@ def rows(ledger: Ledger, number: int) -> tuple[pl.DataFrame, pl.DataFrame | None
     """The people of a release with their groups, null for those held back, and its counterfeits."""
     tables = ledger.tables(number)
     return tables[SNAPSHOT], tables.get(COUNTERFEITS)
+
+
+def table(ledger: Ledger, number: int, schema: Schema) -> pl.DataFrame:
+    """The table of a release as it could be handed in again, with numbers for ids; everybody has one value."""
+    frame = rows(ledger, number)[0].drop(GROUP).rename({PERSON: schema.person})
+    labels = [name for name, kind in schema.kinds.items() if not isinstance(kind, Numeric)]
+    return frame.with_columns(pl.col(labels).cast(pl.String).replace({MISSING: None}))
 
 
 def members(ledger: Ledger, number: int) -> tuple[pl.DataFrame, pl.DataFrame | None]:

@@ -7,7 +7,7 @@ release = series.publish(january)
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from reissue.attacks import Attack
     from reissue.auditing.report import AuditReport
     from reissue.model.knowledge import Knowledge
+    from reissue.publishing.given_choices import GivenChoices
     from reissue.utility import SetUtility, Utility, Workload
 
 
@@ -469,6 +470,42 @@ class Series:
             owner=snapshot.owner,
             progress=progress,
         )
+
+    def given_choices(
+        self,
+        number: int,
+        choices: Sequence[str | Sequence[str]] | None = None,
+        *,
+        model: object = None,
+        sample: int | None = 50_000,
+        workloads: Sequence[Workload] | None = None,
+        seed: int | None = None,
+        seconds: float | None = 600.0,
+        progress: Progress = lambda stage: None,
+    ) -> GivenChoices:
+        """What choices of `given` would do to the table of a release, were it the first; see `ri.given_choices`.
+
+        Sets that are out do not allow another choice in this series: it is for a new one.
+        """
+        from reissue.publishing.measuring_given import given_choices
+
+        record = archive.existing(self._ledger, number)
+        if record.manifest["series"] == "adopted":
+            raise ParameterError(f"Release {number} was made elsewhere: its table is not known here.")
+        policy = self._policy_of(record)
+        found = given_choices(
+            archive.table(self._ledger, number, policy.schema),
+            policy,
+            choices,
+            model=model,
+            sample=sample,
+            workloads=workloads,
+            seed=seed,
+            seconds=seconds,
+            progress=progress,
+        )
+        note = "sets that are out do not allow another 'given': these are choices for a new series"
+        return replace(found, notes=(note, *found.notes), library=self._frames)
 
     # Private
 

@@ -250,6 +250,7 @@ def _query_lines(error: SetQueryError) -> list[tuple[str, float, str]]:
     figures = (
         [
             ("median query error", error.median, f"by scores; {restricted}, selectivity {workload.selectivity:g}"),
+            *([("  to be expected", error.usual, "over all draws of sets")] if np.isfinite(error.usual) else []),
             *error.lines_beside_no_link(),
         ]
         if error.answered

@@ -28,6 +28,8 @@ from reissue.utility.workload import Batch, Queries, Workload
 
 CHUNK = 8_192
 """So many rows are looked at together."""
+MIDDLE = 0.6744897501960817
+"""So many standard errors half of all errors are below."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,7 +64,8 @@ class SetQueryError(ByQuery):
 
     workload: Workload
     queries: pl.DataFrame
-    """One row for each query: `actual`, `estimated`, `error` (relative), and the last two with `no_link` at all."""
+    """One row for each query: `actual`, `estimated`, `error` (relative), the last two with `no_link` at all, and the
+    `standard_error` of the estimate over all draws of sets; null where quasi-identifiers are regions."""
     redrawn: int
     """How many queries were drawn that nobody matched; their error is undefined."""
     narrower: pl.DataFrame | None = None
@@ -73,11 +76,18 @@ class SetQueryError(ByQuery):
         """The median error by scores; NaN where no query matched anybody."""
         return self._median("error")
 
+    @property
+    def usual(self) -> float:
+        """The median error to be expected: `median` is of one draw of sets, this of all; NaN where undefined."""
+        relative = (self.queries["standard_error"] / self.queries["actual"]).drop_nulls().to_numpy()
+        return MIDDLE * float(np.median(relative)) if relative.size else float("nan")
+
     def to_dict(self) -> dict[str, Any]:
         """The figures, ready for JSON; None stands for a figure that is undefined."""
         return {
             **self.asked(),
             "median": self.median if self.answered else None,
+            "usual": self.usual if np.isfinite(self.usual) else None,
             **self.beside_no_link(),
         }
 
@@ -91,12 +101,12 @@ class SetQueryError(ByQuery):
 def set_query_error(rows: SetRows, workload: Workload, progress: Progress | None = None) -> SetQueryError:
     """Ask the queries of a workload of the table and of its release."""
     asking = _Asking(rows, Queries(rows.quasi, rows.values, workload))
-    found: list[tuple[Ints, Floats, Floats]] = []
+    found: list[tuple[Ints, Floats, Floats, Floats]] = []
     answered = redrawn = 0
     for number in range(-(-MOST_DRAWS * workload.count // kernels.LANES)):
-        actual, estimated, no_link = asking.answer(number)
+        actual, estimated, no_link, variance = asking.answer(number)
         matched = np.flatnonzero(actual)[: workload.count - answered]
-        found.append((actual[matched], estimated[matched], no_link[matched]))
+        found.append((actual[matched], estimated[matched], no_link[matched], variance[matched]))
         answered += matched.size
         drawn = actual.size if answered < workload.count else int(matched[-1]) + 1
         redrawn += drawn - matched.size
@@ -104,8 +114,9 @@ def set_query_error(rows: SetRows, workload: Workload, progress: Progress | None
             progress(answered, workload.count)
         if answered == workload.count:
             break
-    frame = with_errors(*(np.concatenate(part) for part in zip(*found, strict=True)))
-    return SetQueryError(workload, frame, redrawn)
+    actual, estimated, no_link, variance = (np.concatenate(part) for part in zip(*found, strict=True))
+    error = pl.Series("standard_error", np.sqrt(variance)).fill_nan(None)
+    return SetQueryError(workload, with_errors(actual, estimated, no_link).with_columns(error), redrawn)
 
 
 class _Asking:
@@ -122,8 +133,12 @@ class _Asking:
         self._labels[rows.label, np.arange(rows.label.size)] = 1.0
         self._labels /= np.maximum(self._labels.sum(axis=1, keepdims=True), 1.0)
 
-    def answer(self, number: int) -> tuple[Ints, Floats, Floats]:
-        """What the table, the release, and two tables without a link say to a batch."""
+    def answer(self, number: int) -> tuple[Ints, Floats, Floats, Floats]:
+        """What the table, the release, and two tables without a link say to a batch; and the variance of the release's.
+
+        A score is right on average, and rows are drawn independently. So the squares of how far scores are off add up
+        to the variance of their sum, on average. Where regions are spread evenly that is not so: NaN.
+        """
         batch, rows = self._queries.draw(number), self._rows
         last = len(rows.quasi)
         admitted = self._queries.admitted(batch, last, np.arange(rows.label.size))
@@ -131,7 +146,7 @@ class _Asking:
         shares = None if self._regions is None else region_shares(self._regions, batch)
         people = rows.place.size
         actual, both = np.zeros(kernels.LANES, dtype=np.int64), np.zeros(kernels.LANES, dtype=np.int64)
-        estimated, shown = np.zeros(kernels.LANES), rows.shown
+        estimated, variance, shown = np.zeros(kernels.LANES), np.zeros(kernels.LANES), rows.shown
         for first in range(0, people, CHUNK):
             part = slice(first, first + CHUNK)
             match = self._matching(batch, np.arange(people)[part])
@@ -142,11 +157,14 @@ class _Asking:
             score = self._scores.of(weights, part)
             if shares is not None and rows.region is not None:
                 score *= shares[rows.region[part]]
+                variance += np.nan
             else:
-                score *= self._matching(batch, shown[part])
+                match = self._matching(batch, shown[part])
+                score *= match
+                variance += ((score - (match & admitted[rows.values.codes[shown[part]]])) ** 2).sum(axis=0)
             estimated += score.sum(axis=0)
         having = np.bincount(rows.values.codes, minlength=rows.label.size) @ admitted
-        return actual, estimated, both * having / people
+        return actual, estimated, both * having / people, variance
 
     def _matching(self, batch: Batch, rows: Ints) -> Bools:
         """Which rows each query admits by their quasi-identifiers."""

@@ -153,19 +153,23 @@ class LikelihoodFindings(Findings):
     def scored(self, truth: Any) -> pl.DataFrame:
         """One row for each release: how often top guesses *are* right, with and without own rows, and 95 % intervals.
 
-        `truth` is private: a mapping from people, as the view calls them, to their values, or a table with the columns
-        `person` and `value` and, where values change, `release`. Only people whom it has are counted.
+        `advantage` is the difference of the two. Its interval goes by people for whom one guess is right and the other
+        is not, and takes people for independent. `truth` is private: a mapping from people, as the view calls them, to
+        their values, or a table with the columns `person` and `value` and, where values change, `release`. Only people
+        whom it has are counted.
         """
         rows = []
         for one in self._judged:
             true, there = self._true(truth, one)
             guess = one.evidence.codes[one.top()]
             row: dict[str, Any] = {"release": one.number, "people": int(there.sum())}
-            for name, guessed in (("right", guess), ("without", one.alone)):
-                hits = int((guessed[there] == true[there]).sum())
-                low, high = wilson(hits, int(there.sum()))
-                row |= {name: hits / max(there.sum(), 1), f"{name}_low": low, f"{name}_high": high}
-            rows.append({**row, "advantage": row["right"] - row["without"]})
+            right, alone = (guessed[there] == true[there] for guessed in (guess, one.alone))
+            for name, hit in (("right", right), ("without", alone)):
+                low, high = wilson(int(hit.sum()), hit.size)
+                row |= {name: int(hit.sum()) / max(hit.size, 1), f"{name}_low": low, f"{name}_high": high}
+            low, high = difference(int((right & ~alone).sum()), int((alone & ~right).sum()), right.size)
+            advantage = row["right"] - row["without"]
+            rows.append({**row, "advantage": advantage, "advantage_low": low, "advantage_high": high})
         return pl.DataFrame(rows)
 
     def calibration(self, truth: Any, bins: int = 10) -> pl.DataFrame:
@@ -307,3 +311,14 @@ def wilson(hits: int, count: int) -> tuple[float, float]:
     middle = (share + square / (2 * count)) / (1 + square / count)
     reach = NORMAL * sqrt(share * (1 - share) / count + square / (4 * count**2)) / (1 + square / count)
     return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def difference(first: int, other: int, count: int) -> tuple[float, float]:
+    """The interval of 95 % for the difference of two shares of the same people (Agresti and Min 2005).
+
+    Of `count` people `first` have only the one, and `other` only the other of the two.
+    """
+    people, apart = count + 2, first - other  # half a person more in each of the four cells
+    middle = apart / people
+    reach = NORMAL * sqrt(first + other + 1 - apart**2 / people) / people
+    return max(-1.0, middle - reach), min(1.0, middle + reach)

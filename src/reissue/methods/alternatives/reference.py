@@ -128,7 +128,7 @@ def noised(
     np.add.at(counts, (cell, codes), 1)
     noisy = counts + discrete_laplace(scale, counts.size, rng).reshape(counts.shape)
     total = noisy.sum(axis=0)
-    few = float(merge * scale * np.sqrt(cells))
+    few = too_few(epsilon, merge, cells)
     occurs = counts.sum(axis=0) > 0
     kept = occurs & (total >= few)
     rare = occurs & ~kept
@@ -159,6 +159,11 @@ def noised(
     shares = overall / overall.sum()
     mixed = np.maximum(columns, 0) + few * shares
     return Reference(tuple(labels), mixed / mixed.sum(axis=1, keepdims=True), merged)
+
+
+def too_few(epsilon: Fraction, merge: float, cells: int) -> float:
+    """Fewer people than this are too few: a value for a share of its own, a cell for shares that are mostly its own."""
+    return float(merge * (Fraction(2) / epsilon) * np.sqrt(cells))
 
 
 def read_shares(path: str) -> tuple[dict[str, float], float]:

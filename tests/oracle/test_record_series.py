@@ -17,7 +17,7 @@ import pytest
 from profiles import seeds, sized
 
 import reissue as ri
-from reissue.attacks import Tracking
+from reissue.attacks import Limits, Tracking
 from reissue.guarantees import OneAmong
 from reissue.model.change import change_of
 from reissue.model.published import Published
@@ -405,3 +405,75 @@ def test_what_is_refused_with_several_columns(tmp_path: Path) -> None:
         method = ri.Alternatives(m=5, epsilon=4.0, merge=3.0, harmless={"ward": ["wardrobe"]})
         ri.publish(tmp_path / "s", table, ri.Policy(schema(names, ward="4/5", diagnosis="2/5"), method))
     assert not (tmp_path / "s").exists()
+
+
+# Likelihoods
+
+
+def test_what_is_likely_of_each_column(tmp_path: Path) -> None:
+    """Given the true p(record | age group) every posterior is the product over the set; a column is the sum of it."""
+    rng = np.random.default_rng(0)
+    records = [(d, w) for d in "abc" for w in "xy"]
+    count = sized(3_000, 20_000)
+    old = rng.random(count) < 0.5
+    law = {True: np.array([0.3, 0.1, 0.1, 0.1, 0.2, 0.2]), False: np.array([0.05, 0.25, 0.3, 0.1, 0.1, 0.2])}
+    own = np.array([rng.choice(6, p=law[bool(one)]) for one in old])
+    table = pl.DataFrame(
+        {
+            "id": np.arange(count),
+            "age": np.where(old, "old", "young"),
+            "diagnosis": [records[at][0] for at in own],
+            "ward": [records[at][1] for at in own],
+        }
+    )
+    mixed = (law[True] + law[False]) / 2
+    reference = {record_text(one): float(share) for one, share in zip(records, mixed, strict=True)}
+    sensitive = {"diagnosis": ri.Categorical(), "ward": ri.Categorical()}
+    limits = {"diagnosis": "2/3", "ward": "2/3"}
+    policy = ri.Policy(
+        ri.Schema("id", {"age": ri.Categorical()}, sensitive, limits=limits), ri.Alternatives(m=3, reference=reference)
+    )
+    model = {
+        name: {record_text(one): float(chance) for one, chance in zip(records, law[name == "old"], strict=True)}
+        for name in ("old", "young")
+    }
+    with ri.open(tmp_path / "s", policy) as series:
+        series.publish(table, seed=3)
+        view = series.published()
+        found = ri.attacks.Likelihood(model=model, given=["age"]).run(view)
+        members = series.private.members(1).join(table, left_on="person", right_on="id").head(200)
+        numbers = {series.private.name_of(number): number for number in range(count)} if count < 5_000 else {}
+    truth = {number: record_text(table.row(person)[2:]) for person, number in numbers.items()}
+    joint = {(r["person"], r["value"]): r["probability"] for r in found.posteriors.iter_rows(named=True)}
+    for name in ("diagnosis", "ward"):
+        at = ("diagnosis", "ward").index(name)
+        column = found.of_column(name)
+        alone = {(r["person"], r["value"]): r["probability"] for r in column.posteriors.iter_rows(named=True)}
+        for row in members.iter_rows(named=True):
+            number = numbers[row["person"]]
+            sets = list(zip(row["diagnosis_alternatives"], row["ward_alternatives"], strict=True))
+            odds: Counter[tuple[str, str]] = Counter()
+            for one in sets:
+                place = records.index(one)
+                odds[one] += law[row["age"] == "old"][place] / mixed[place]
+            for one, weight in odds.items():
+                assert joint[number, record_text(one)] == pytest.approx(weight / odds.total(), abs=1e-12)
+            for value in {one[at] for one in sets}:
+                expected = sum(weight for one, weight in odds.items() if one[at] == value) / odds.total()
+                assert alone[number, value] == pytest.approx(expected, abs=1e-12)
+        # Without the own row: the likeliest value of the column by the model.
+        best = {
+            age: max({v: sum(c for (one, c) in zip(records, law[age == "old"], strict=True) if one[at] == v)
+                      for v in {one[at] for one in records}}.items(), key=lambda pair: pair[1])[1]
+            for age in ("old", "young")
+        }  # fmt: skip
+        expected = float(np.where(old, best["old"], best["young"]).mean())
+        assert column.releases["without"][0] == pytest.approx(expected)
+        scored = column.scored({number: record_cells(text, 2)[at] for number, text in truth.items()})
+        assert scored["right"][0] == pytest.approx(column.releases["expected"][0], abs=6 * np.sqrt(0.25 / count))
+    judged = found.judge(Limits(Fraction(1, 3), columns=(("diagnosis", Fraction(2, 3)), ("ward", Fraction(2, 3)))))
+    assert "Of 'ward' alone" in judged.words
+    every = found.judge(Limits(columns=(("ward", Fraction(2, 3)),)), most=10**6).findings
+    assert every
+    assert {one.column for one in every} == {"ward"}
+    assert "What is likely for whom: ward" in found.tables(Limits(columns=(("ward", Fraction(1, 2)),)))

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import ClassVar, Literal
 
 import polars as pl
 
-from reissue.attacks.sentences import Witness
+from reissue.attacks.sentences import Cell, Part, Value, Witness
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published
@@ -111,6 +111,15 @@ class Finding:
         """The most exposed; None where it is not known who is in which group."""
         return self.people[0] if self.people else None
 
+    def about(self, column: str) -> Finding:
+        """A finding of a view of one sensitive column, told of the view of all: its values are that column's."""
+
+        def part(one: Part) -> Part:
+            return Cell(column, one.position) if isinstance(one, Value) else one
+
+        sentences = (tuple(part(piece) for piece in sentence) for sentence in self.witness.sentences)
+        return replace(self, value=None, witness=Witness(tuple(sentences)), column=column)
+
 
 @dataclass(frozen=True)
 class Judgement:
@@ -131,7 +140,8 @@ def together(judged: list[Judgement], most: int) -> Judgement:
     """Several judgements as one: the worst counts, and the words of all are told."""
     ranked = ("beyond", "undecided", "sampled", "within")
     status = min((one.status for one in judged), key=ranked.index)
-    findings = tuple(finding for one in judged for finding in one.findings)[: max(most, 0)]
+    every = [finding for one in judged for finding in one.findings]
+    findings = tuple(sorted(every, key=lambda finding: -(finding.probability or 0.0))[: max(most, 0)])
     return Judgement(status, " ".join(one.words for one in judged), findings, sum(one.count for one in judged))
 
 

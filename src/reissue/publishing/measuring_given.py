@@ -196,7 +196,7 @@ class _Bench:
             learnt=learnt,
             elsewhere=elsewhere,
             openly=float(slots_of(sets.designs)[sets.design[:, None], sets.codes].max(axis=1).mean()) / self.method.m,
-            most_slots=max(int(design.slots.max()) for design in sets.designs.designs),
+            most_slots=max(int(design.slots.max()) for design in sets.designs.of_values),
             wider=wider,
             others=int(np.count_nonzero(sets.own == _place_of_others(sets))),
             errors=errors,

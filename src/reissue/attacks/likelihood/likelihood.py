@@ -49,6 +49,7 @@ from reissue.model.published import Published, PublishedGroups
 from reissue.model.sets import PublishedSets
 from reissue.reasoning.worlds.residual import without
 from reissue.tables.frames import read_table
+from reissue.tables.set_views import record_labels
 
 LEARNED = "learned"
 
@@ -62,7 +63,7 @@ class Likelihood(Attack):
         "A model of which values are likely for whom, learnt from other people's rows or from elsewhere, applied to "
         "everybody's set or group; and the same guess without their own row. It rests on the model and proves nothing."
     )
-    judges: ClassVar[tuple[str, ...]] = ("probability",)
+    judges: ClassVar[tuple[str, ...]] = ("probability", "columns")
     sets: ClassVar[OfSets] = "tracks"
     knows_quasi: ClassVar[bool] = True
 
@@ -162,7 +163,7 @@ class Likelihood(Attack):
             models = learnt(evidence, columns, len(published.values), self.smoothing, fold)
             trained = (calibrated if self.calibrated else as_they_are)(evidence, models, fold, self.seed)
         else:
-            trained = as_they_are(evidence, [self._stated(columns, quasi, published.values)], fold, self.seed)
+            trained = as_they_are(evidence, [self._stated(columns, quasi, published)], fold, self.seed)
         return judged(evidence, trained, sets=isinstance(release, PublishedSets))
 
     def _folds(self, evidence: Evidence) -> Ints:
@@ -177,15 +178,21 @@ class Likelihood(Attack):
             )
         return folds(units, self.folds, self.seed)
 
-    def _stated(self, columns: Columns, quasi: pl.DataFrame, values: tuple[object, ...]) -> Model:
+    def _stated(self, columns: Columns, quasi: pl.DataFrame, published: Published) -> Model:
         """The model that was brought, for the rows of a release."""
+        values = published.values
         if isinstance(self.model, Mapping):
             return given_models.from_cells(self.model, tuple(self.given or ()), quasi, values)
         if _is_function(self.model):
             asked = quasi if self.given is None else quasi.select(self.given)
             return given_models.from_function(self.model, asked, values)
         table = read_table(self.model)[0]
-        codes = given_models.coded(table[given_models.value_column(table, self.value, quasi)], values)
+        names = [column.name for column in published.columns]
+        if names and all(name in table.columns for name in names):
+            own = pl.Series(record_labels(table, names), dtype=pl.String)
+        else:
+            own = table[given_models.value_column(table, self.value, quasi)]
+        codes = given_models.coded(own, values)
         seed = self.seed if self.calibrated else None
         return given_models.from_table(table, codes, columns, len(values), self.smoothing, seed)
 

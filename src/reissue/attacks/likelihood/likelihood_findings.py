@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from math import sqrt
 from typing import Any, ClassVar
@@ -11,10 +13,10 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Bools, Floats, Ints
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limits
+from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limits, together
 from reissue.attacks.figures import RISKS, SAMPLED, SURE, Figures, called, limit_told
 from reissue.attacks.likelihood.likelihood_evidence import GroupEvidence
-from reissue.attacks.likelihood.likelihood_judged import Judged
+from reissue.attacks.likelihood.likelihood_judged import ColumnEvidence, Judged
 from reissue.attacks.sentences import Person, Place, Sentence, Value, Witness, one_of
 from reissue.errors import ParameterError, count_of, listed
 from reissue.model.published import Published
@@ -89,15 +91,34 @@ class LikelihoodFindings(Findings):
             "highest": float(top.max()),
         }
 
+    def of_column(self, name: str) -> LikelihoodFindings:
+        """The same for one of several sensitive columns, of which values are then spoken."""
+        for column in self.published.columns:
+            if column.name == name:
+                return LikelihoodFindings(
+                    replace(self.published, values=column.values, columns=()),
+                    tuple(one.of_column(column) for one in self._judged),
+                    model=self.model,
+                    bare=self._bare,
+                    known=self._known,
+                )
+        raise ParameterError("There is no such sensitive column in the view.", hint="columns are called as published.")
+
     def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
-        """The figures of the releases, with how many people are above the limit."""
-        if limits.probability is None:
-            return {HEADING: self.releases}
-        bar = float(limits.probability) + BEYOND
+        """The figures of the releases, with how many people are above the limit; and those of each column."""
+        found = {HEADING: self._table(limits.probability)}
+        for name, limit in limits.columns or ():
+            found[f"{HEADING}: {name}"] = self.of_column(name)._table(limit)
+        return found
+
+    def _table(self, limit: Fraction | None) -> pl.DataFrame:
+        if limit is None:
+            return self.releases
+        bar = float(limit) + BEYOND
         tops = [one.posterior[one.top(limited=True)][one.real] for one in self._judged]
         above = pl.Series([int((top > bar).sum()) for top in tops], dtype=pl.Int64)
         twice = pl.Series([int((top > 2 * bar).sum()) for top in tops], dtype=pl.Int64)
-        return {HEADING: self.releases.with_columns(above=above, above_twice=twice)}
+        return self.releases.with_columns(above=above, above_twice=twice)
 
     @cached_property
     def _last(self) -> tuple[Ints, Ints, Ints]:
@@ -248,7 +269,7 @@ class LikelihoodFindings(Findings):
         entries = slice(int(evidence.starts[row]), int(evidence.starts[row + 1]))
         codes = evidence.codes[entries]
         where: Sentence = (f"In release {one.number} ", who)
-        if isinstance(evidence, GroupEvidence):
+        if isinstance(evidence, GroupEvidence | ColumnEvidence) and evidence.group is not None:
             where = (who, " is in ", Place(one.number, int(evidence.group[row]) + 1), " and")
         itself = float(evidence.plain[entries][codes == value][0])
         return (
@@ -260,13 +281,20 @@ class LikelihoodFindings(Findings):
 
     def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
         """Whether anybody is above the limit if the model holds. Never `within`: that nobody is proves nothing."""
-        if limits.probability is None:
-            return Judgement("not asked", "No limit for probabilities was given.")
+        judged = [] if limits.probability is None else [self._judge(limits.probability, most)]
+        for name, limit in limits.columns or ():
+            if limit is not None:
+                one = self.of_column(name)._judge(limit, most)
+                findings = tuple(finding.about(name) for finding in one.findings)
+                judged.append(replace(one, words=f"Of '{name}' alone: {one.words}", findings=findings))
+        return together(judged, most) if judged else Judgement("not asked", "No limit for probabilities was given.")
+
+    def _judge(self, limit: Fraction, most: int) -> Judgement:
         chance = self._worst[0]
-        above = np.flatnonzero(chance > float(limits.probability) + BEYOND)
+        above = np.flatnonzero(chance > float(limit) + BEYOND)
         people = count_of(chance.size, "person", "people")
-        bar = limit_told(limits.probability)
-        twice = int((chance > 2 * float(limits.probability) + BEYOND).sum())
+        bar = limit_told(limit)
+        twice = int((chance > 2 * float(limit) + BEYOND).sum())
         words = (
             f"Under a model that {self.model}, {above.size:,} of {people} are tied to a value with more than {bar} in "
             f"the last release they are in, {twice:,} with more than twice that. {self._expected()}"

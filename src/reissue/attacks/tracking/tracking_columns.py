@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reissue.arrays.types import Codes, Floats, Ints
-from reissue.attacks.base import Finding, Judgement
+from reissue.attacks.base import Judgement
 from reissue.attacks.figures import limit_told
-from reissue.attacks.sentences import Cell, Part, Sentence, Value, Witness
 from reissue.model.records import ValueColumn
 from reissue.reasoning.alternatives.set_histories import Histories
 
@@ -58,20 +57,8 @@ class ColumnTracking:
     def judge(self, limit: Fraction | None, most: int) -> Judgement:
         """Whether it is proven that nobody is tied to a value of the column with more than its limit, at any time."""
         judged = self.findings.judge_values(limit or Fraction(1), most, brief=True)
-        findings = tuple(self._told(one) for one in judged.findings)
+        findings = tuple(one.about(self.column.name) for one in judged.findings)
         return replace(judged, words=f"Of '{self.column.name}' alone: {judged.words}", findings=findings)
-
-    def _told(self, finding: Finding) -> Finding:
-        """A finding about a value of the column, told as one."""
-
-        def part(one: Part) -> Part:
-            return Cell(self.column.name, one.position) if isinstance(one, Value) else one
-
-        def sentence(one: Sentence) -> Sentence:
-            return tuple(part(piece) for piece in one)
-
-        witness = Witness(tuple(sentence(one) for one in finding.witness.sentences))
-        return replace(finding, value=None, witness=witness, column=self.column.name)
 
 
 def _rooms(records: TrackingFindings, column: ValueColumn) -> Ints:

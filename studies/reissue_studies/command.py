@@ -1,6 +1,6 @@
 """The command of the studies; `reissue study` hands over to it.
 
-Papers are imported inside functions, so that `reissue study --help` starts at once.
+Studies are imported inside functions, so that `reissue study --help` starts at once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from reissue.cli.output import AsJson, print_json, print_table, say, stages
+from reissue.cli.output import AsJson, note, print_json, print_table, say, stages
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,45 +24,63 @@ ENDINGS = ("html", "png", "parquet")
 
 
 class Study(NamedTuple):
-    """The figures of a paper, and the setting to measure them in."""
+    """The figures of a study, and the setting to measure them in."""
 
     figures: Mapping[int, Figure[Any]]
     setting: Any
+    remarks: tuple[str, ...] = ()
+    """What is to be said before anything is run."""
 
 
 @app.command()
 def study(
-    paper: Annotated[
-        Literal["he", "byun", "riboni", "wong", "bu"],
+    name: Annotated[
+        Literal["methods", "he", "byun", "riboni", "wong", "bu"],
         typer.Argument(
-            metavar="PAPER", help="Whose experiments: he (2011), byun (2006), riboni (2009), wong (2007), bu (2008)."
+            metavar="STUDY",
+            help="All methods on the same streams: methods. Or the experiments of a paper: he (2011), byun (2006), "
+            "riboni (2009), wong (2007), bu (2008).",
         ),
     ],
     folder: Annotated[
-        Path | None, typer.Argument(metavar="FOLDER", help="Where to write the figures; study-PAPER by default.")
+        Path | None, typer.Argument(metavar="FOLDER", help="Where to write the figures; study-STUDY by default.")
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="he, riboni: the size of the paper, which takes many minutes.")
+        bool,
+        typer.Option(
+            "--full",
+            help="he, riboni: the size of the paper, which takes many minutes. methods: 200,000 people, and real "
+            "streams whole.",
+        ),
     ] = False,
+    streams: Annotated[
+        str | None,
+        typer.Option(
+            help="methods: the streams, separated by commas: census, diabetes130, nlswork, cms. By default all whose "
+            "files are there; census is generated."
+        ),
+    ] = None,
     figures: Annotated[
         str | None,
         typer.Option(
             help="The figures to draw, separated by commas; he: 6 to 10, byun: 8 to 11, riboni: 2, 7 to 12, "
-            "wong and bu: 2 to 8."
+            "wong and bu: 2 to 8, methods: 1."
         ),
     ] = None,
     data: Annotated[
         str | None,
         typer.Option(
             help="he: OCC or SAL, what is sensitive. byun: UCI's adult.data; a census is generated without. wong: "
-            "UCI's adult.data with adult.test beside it, or their folder; people are invented without."
+            "UCI's adult.data with adult.test beside it, or their folder; people are invented without. methods: the "
+            "folder of the real streams; by default what REISSUE_DATA names."
         ),
     ] = None,
     rows: Annotated[
         int | None,
         typer.Option(
             help="How many people there are in all; 30,000, or 600,000 with --full. wong: all of Adult's complete "
-            "rows, or 45,222 invented people. bu: 40,478 invented people at first."
+            "rows, or 45,222 invented people. bu: 40,478 invented people at first. methods: people in each generated "
+            "table, and at most so many in real ones; 10,000."
         ),
     ] = None,
     initial: Annotated[
@@ -79,11 +97,15 @@ def study(
         int | None,
         typer.Option(
             help="he: how many releases; 10, or 21 with --full. riboni: at most so many; 21 and 24 by default. bu: 20 "
-            "by default."
+            "by default. methods: 5."
         ),
     ] = None,
     m: Annotated[
-        int | None, typer.Option(help="he: m in Figures 6 to 9; 10 by default. riboni: m; 6 by default.")
+        int | None,
+        typer.Option(
+            help="he: m in Figures 6 to 9; 10 by default. riboni: m; 6 by default. methods: m, l and k of all methods; "
+            "10 for the census and 4 for real streams by default."
+        ),
     ] = None,
     e: Annotated[str | None, typer.Option(help="he: the values of e in Figures 7 to 9; 3,5,7 by default.")] = None,
     l: Annotated[  # noqa: E741
@@ -97,24 +119,35 @@ def study(
         int | None,
         typer.Option(
             help="riboni: how many queries for each selectivity in Figure 9; wong: for each point; 10,000 by default. "
-            "bu: for each release; 5,000 by default."
+            "bu: for each release; 5,000 by default. methods: 1,000."
         ),
     ] = None,
     repeats: Annotated[
         int | None, typer.Option(help="wong: how many runs to average in Figures 3 to 6 and 8; 3 by default.")
     ] = None,
+    changing: Annotated[
+        float | None,
+        typer.Option(help="methods: the share of generated people whose value changes each time; 0 by default."),
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="methods: how long Worlds may take for each method and stream; 20 by default.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Draw the same tables, releases and queries again.")] = 1,
     force: Annotated[bool, typer.Option("--force", help="Replace figures that are there already.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run the experiments of a paper with this library, and draw its figures from what comes out.
+    """Compare all methods, or run the experiments of a paper, and draw figures from what comes out.
+
+    methods publishes the same streams by every method: a generated census and, where their files are, three tables of
+    other people whose values change. It measures what each costs, what is left to analysts and what attacks get, as one
+    table and one picture.
 
     he is Y. He, S. Barman, J. F. Naughton: Preventing Equivalence Attacks in Updated, Anonymized Data. Figure 6 counts
     people compromised by equivalence attacks, 7 and 8 count counterfeits, 9 measures the error of queries, 10 takes the
     time. byun is J.-W. Byun, Y. Sohn, E. Bertino, N. Li: Secure Anonymization for Incremental Datasets. Figure 8 counts
     records that comparing releases makes vulnerable, 9 measures the information loss, 10 counts the records that wait,
-    11 takes the time. riboni is D. Riboni, C. Bettini: Cor-Split. Figure 2 draws the probabilities in closed form,
-    7 counts groups that correlate few people, 8 counts counterfeits, 9 measures the error of queries; beyond the paper,
+    11 takes the time. riboni is D. Riboni, C. Bettini: Cor-Split. Figure 2 draws the probabilities in closed form, 7
+    counts groups that correlate few people, 8 counts counterfeits, 9 measures the error of queries; beyond the paper,
     10 takes the time, 11 counts people whom combinations of releases tie together, 12 compares observed breaches with
     the formulas. wong is R. C.-W. Wong, A. W.-C. Fu, K. Wang, J. Pei: Minimality Attack in Privacy Preserving Data
     Publishing. Figure 2 counts those whom the attack exposes, 3 and 4 compare Mask with AlphaK in one table (m = 2 and
@@ -126,6 +159,10 @@ def study(
     Parquet.
 
     Examples:
+
+      reissue study methods
+
+      reissue study methods compared --data data --streams census,diabetes130 --full
 
       reissue study he
 
@@ -146,13 +183,17 @@ def study(
     given = {
         "rows": rows, "initial": initial, "turnover": turnover, "full": full or None, "data": data,
         "releases": releases, "m": m, "e": e, "l": l, "waiting": waiting, "n": n, "queries": queries,
-        "repeats": repeats,
+        "repeats": repeats, "streams": streams, "changing": changing, "seconds": seconds,
     }  # fmt: skip
-    known, setting = _chosen(paper, {name: value for name, value in given.items() if value is not None}, seed)
+    known, setting, remarks = _chosen(
+        name, {option: value for option, value in given.items() if value is not None}, seed
+    )
     numbers = list(known) if figures is None else _numbers("--figures", figures, among=list(known))
     chosen = [known[number] for number in numbers]
-    target = folder or Path(f"study-{paper}")
+    target = folder or Path(f"study-{name}")
     _check_free(target, chosen, force)
+    for remark in remarks:
+        note(remark)
     found = _draw_all(chosen, setting, target)
     if as_json:
         files = [str(_path(target, figure, ending)) for figure in chosen for ending in ENDINGS]
@@ -256,18 +297,33 @@ def _print(figure: Figure[Any], summary: pl.DataFrame) -> None:
         print_table(f"Figure {figure.number}, {figure.title}: {title}", table.columns, table.rows(), left=words)
 
 
-# From options to the setting of a paper
+# From options to the setting of a study
 
 
-def _chosen(paper: str, given: dict[str, Any], seed: int) -> Study:
-    """The study of a paper with the options that were given, if all of them mean something to it."""
+def _chosen(name: str, given: dict[str, Any], seed: int) -> Study:
+    """A study with the options that were given, if all of them mean something to it."""
     from reissue.errors import ParameterError
 
-    make, known = PAPERS[paper]
-    wrong = [f"--{name}" for name in given if name not in known]
+    make, known = STUDIES[name]
+    wrong = [f"--{option}" for option in given if option not in known]
     if wrong:
-        raise ParameterError(f"{', '.join(wrong)} has no meaning for the study {paper}.", hint="leave it out.")
+        raise ParameterError(f"{', '.join(wrong)} has no meaning for the study {name}.", hint="leave it out.")
     return make(given, seed)
+
+
+def _methods(given: dict[str, Any], seed: int) -> Study:
+    import os
+    from dataclasses import replace
+
+    from reissue_studies.methods.figures import FIGURES
+    from reissue_studies.methods.setting import FULL, Setting
+
+    if "streams" in given:
+        given["streams"] = tuple(part.strip() for part in given["streams"].split(","))
+    usual = FULL if given.pop("full", False) else Setting()
+    given.setdefault("data", os.environ.get("REISSUE_DATA") or None)
+    setting = replace(usual, **given, seed=seed)
+    return Study(FIGURES, setting, tuple(f"{name} is left out: {why}" for name, why in setting.left_out.items()))
 
 
 def _he(given: dict[str, Any], seed: int) -> Study:
@@ -334,11 +390,15 @@ def _renamed(given: dict[str, Any], **names: str) -> dict[str, Any]:
     return {names.get(name, name): value for name, value in given.items()}
 
 
-PAPERS: Mapping[str, tuple[Callable[[dict[str, Any], int], Study], frozenset[str]]] = {
+STUDIES: Mapping[str, tuple[Callable[[dict[str, Any], int], Study], frozenset[str]]] = {
+    "methods": (
+        _methods,
+        frozenset(("full", "streams", "data", "rows", "releases", "m", "queries", "changing", "seconds")),
+    ),
     "he": (_he, frozenset(("full", "data", "rows", "initial", "turnover", "releases", "m", "e"))),
     "byun": (_byun, frozenset(("data", "rows", "initial", "turnover", "l", "waiting"))),
     "riboni": (_riboni, frozenset(("full", "rows", "releases", "m", "n", "queries"))),
     "wong": (_wong, frozenset(("data", "rows", "queries", "repeats"))),
     "bu": (_bu, frozenset(("rows", "releases", "l", "queries"))),
 }
-"""How the setting of each paper is made, and the options that it has a meaning for."""
+"""How the setting of each study is made, and the options that it has a meaning for."""

@@ -17,7 +17,7 @@ import reissue as ri
 SOURCE = Path(ri.__file__).parent
 STUDIES = Path(reissue_studies.__file__).parent
 PROJECT = Path(__file__).parents[2]
-PAPERS = sorted(path.name for path in STUDIES.iterdir() if (path / "__init__.py").exists())
+NAMES = sorted(path.name for path in STUDIES.iterdir() if (path / "__init__.py").exists())
 
 
 def imported(path: Path) -> set[str]:
@@ -40,26 +40,26 @@ def test_one_command_of_the_product_hands_over_to_the_studies() -> None:
     assert not [path for path in SOURCE.rglob("*.py") if "studies" in path.relative_to(SOURCE).parts]
 
 
-def test_there_are_five_papers() -> None:
-    assert PAPERS == ["bu", "byun", "he", "riboni", "wong"]
+def test_there_are_five_papers_and_one_comparison() -> None:
+    assert NAMES == ["bu", "byun", "he", "methods", "riboni", "wong"]
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_no_paper_imports_another(paper: str) -> None:
-    others = {name for name in PAPERS if name != paper}
-    for path in (STUDIES / paper).rglob("*.py"):
+@pytest.mark.parametrize("study", NAMES)
+def test_no_study_imports_another(study: str) -> None:
+    others = {name for name in NAMES if name != study}
+    for path in (STUDIES / study).rglob("*.py"):
         borrowed = {module for module in imported(path) if module.split(".")[1] in others}
         assert not borrowed, f"{path.relative_to(STUDIES)} imports {borrowed}"
 
 
-def test_what_papers_share_knows_none_of_them() -> None:
+def test_what_studies_share_knows_none_of_them() -> None:
     for path in STUDIES.glob("*.py"):
-        known = {module.split(".")[1] for module in imported(path)} & {*PAPERS}
-        assert known == ({*PAPERS} if path.name == "command.py" else set()), path.name
+        known = {module.split(".")[1] for module in imported(path)} & {*NAMES}
+        assert known == ({*NAMES} if path.name == "command.py" else set()), path.name
 
 
 def test_one_figure_and_one_base_of_settings() -> None:
-    """No paper has a figure or a stopwatch of its own, and every setting has the same base."""
+    """No study has a figure or a stopwatch of its own, and every setting has the same base."""
     defined: dict[str, list[str]] = {}
     for path in STUDIES.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -109,7 +109,7 @@ def test_without_the_studies_a_user_is_told_how_to_get_them() -> None:
     assert ran.returncode == 2
     assert ran.stdout == ""
     assert ran.stderr.splitlines() == [
-        "Error: The experiments of the papers are not part of the installed package, but a package of their own.",
+        "Error: The studies are not part of the installed package, but a package of their own.",
         "Next step: get the repository of Reissue, and run `pip install ./studies` there.",
     ]
     told = json.loads(without_studies("study", "he", "--json").stdout)

@@ -16,9 +16,9 @@ HANDED_OVER = {
 
 
 def study(context: typer.Context) -> None:
-    """Run the experiments of a paper with this library, and draw its figures from what comes out.
+    """Compare all methods, or run the experiments of a paper, and draw figures from what comes out.
 
-    The experiments are not part of the installed package. They are in its repository: get that, and run
+    The studies are not part of the installed package. They are in its repository: get that, and run
     `pip install ./studies` there. Then `reissue study --help` tells all about them.
     """
     if find_spec("reissue_studies") is not None:
@@ -31,6 +31,6 @@ def study(context: typer.Context) -> None:
         from reissue.errors import MissingExtra
 
         raise MissingExtra(
-            "The experiments of the papers are not part of the installed package, but a package of their own.",
+            "The studies are not part of the installed package, but a package of their own.",
             hint="get the repository of Reissue, and run `pip install ./studies` there.",
         )

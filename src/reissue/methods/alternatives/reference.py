@@ -19,6 +19,7 @@ import polars as pl
 from reissue.arrays.types import Floats, Ints
 from reissue.errors import Infeasible, ParameterError, Refused, TableError, count_of
 from reissue.methods.alternatives.noise import discrete_laplace
+from reissue.model.records import record_text
 from reissue.model.sets import OTHERS as OTHERS
 from reissue.model.snapshot import Column, Labels, Leaves, Numbers
 
@@ -168,9 +169,26 @@ def too_few(epsilon: Fraction, merge: float, cells: int) -> float:
 
 def read_shares(path: str) -> tuple[dict[str, float], float]:
     """Reference shares from a CSV file with a column for values and one for shares or counts; and the epsilon that the
-    file says they were counted with, 0 where it says none."""
+    file says they were counted with, 0 where it says none.
+
+    Of several sensitive columns it has a column for each, and then one called `share`: the shares of whole records.
+    """
+    names = _header(path)
+    if len(names) > 2 and names[-1].lower() == "share":
+        cells = tuple(f"values of '{name}'" for name in names[:-1])
+        frame, spent = read_columns(path, "reference", (*cells, "shares"), ",".join(names))
+        return {record_text(row[:-1]): row[-1] for row in frame.iter_rows()}, spent
     frame, spent = read_columns(path, "reference", ("values", "shares"), "value,share")
     return dict(frame.iter_rows()), spent
+
+
+def _header(path: str) -> list[str]:
+    """The columns of a CSV file but `epsilon`; none where it cannot be read, which others say."""
+    try:
+        names = pl.read_csv(path, infer_schema=False, n_rows=0).columns
+    except (OSError, pl.exceptions.PolarsError):
+        return []
+    return [name for name in names if name != "epsilon"]
 
 
 def read_columns(path: str, parameter: str, columns: Sequence[str], header: str) -> tuple[pl.DataFrame, float]:

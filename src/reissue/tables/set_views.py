@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints
 from reissue.errors import SeriesDamaged
 from reissue.model.design import Design
@@ -75,22 +77,28 @@ def _combinations(joint: pl.DataFrame | None, number: int, named: Ints, place: M
 def read_lists(table: pl.DataFrame, designs: SetDesigns, sensitive: str) -> SetLists:
     """The sets of a public table as they stand there."""
     lists = table[sensitive]
-    lengths = lists.list.len().to_numpy().astype(np.int64)
+    lengths = lists.list.len().fill_null(0)
+    if (lengths == 0).any():
+        raise _slots_differ()
+    starts = starts_of(lengths.to_numpy())
     several = len(designs.designs) > 1
     design = table[DESIGN].to_numpy().astype(np.int64) - 1 if several else np.zeros(table.height, dtype=np.int64)
-    made = SetLists(_codes(lists.explode(), designs), lengths, design)
+    made = SetLists(_all_codes(lists, designs), starts, design)
     if (_slots_taken(made, designs) != designs.m).any():
-        raise SeriesDamaged("A public table of sets does not have as many slots in each row as its record says.")
+        raise _slots_differ()
     return made
 
 
-def _slots_taken(lists: SetLists, designs: SetDesigns) -> Ints:
+def _slots_differ() -> SeriesDamaged:
+    return SeriesDamaged("A public table of sets does not have as many slots in each row as its record says.")
+
+
+def _slots_taken(lists: SetLists, designs: SetDesigns) -> npt.NDArray[Any]:
     """For each row how many slots its values take."""
     slots = slots_of(designs)
-    if designs.linked or int(slots.max()) == 1 or not lists.lengths.all():
+    if designs.linked or int(slots.max()) == 1:
         return lists.lengths
-    each = slots[0][lists.codes] if len(slots) == 1 else slots[np.repeat(lists.design, lists.lengths), lists.codes]
-    return np.add.reduceat(each, lists.starts[:-1]) if each.size else lists.lengths
+    return lists.sums(slots.reshape(-1, 1).astype(np.float64), np.arange(len(slots)) * slots.shape[1])[:, 0]
 
 
 def read_sets(table: pl.DataFrame, designs: SetDesigns, sensitive: str) -> tuple[SetCodes, Ints]:
@@ -110,14 +118,27 @@ def slots_of(designs: SetDesigns) -> Ints:
     return slots
 
 
-def _codes(values: pl.Series, designs: SetDesigns) -> Ints:
-    """The positions of values among the labels."""
+def _all_codes(lists: pl.Series, designs: SetDesigns) -> SetCodes:
+    """The positions of the values of all lists among the labels."""
+    code = _coding(designs, lists.dtype.inner)  # type: ignore[attr-defined]
+    # Values that lie together are there already; those of a column in several pieces would first be copied together.
+    pieces = [code(piece.explode()) for piece in lists.get_chunks()]
+    if any(piece.null_count() for piece in pieces):
+        raise SeriesDamaged("A public table of sets has values that its design does not have.")
+    # Two types of codes and not three: kernels are compiled for each. There is room for one code that is no label.
+    smallest = np.uint16 if len(designs.labels) < 1 << 16 else np.uint32
+    return np.concatenate([piece.to_numpy().astype(smallest) for piece in pieces])
+
+
+def _coding(designs: SetDesigns, dtype: pl.DataType) -> Callable[[pl.Series], pl.Series]:
+    """What gives the positions of values among the labels, and nothing for values that are not among them."""
     if all(isinstance(label, str) for label in designs.labels):
-        return values.cast(pl.Enum(list(map(str, designs.labels)))).to_physical().to_numpy().astype(np.int64)
-    known = pl.DataFrame({"value": pl.Series(list(designs.labels), dtype=values.dtype)}).with_row_index("at")
-    rows = values.alias("value").to_frame()
-    joined = rows.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
-    return joined["at"].to_numpy().astype(np.int64)
+        labels = pl.Enum(list(map(str, designs.labels)))
+        return lambda values: values.cast(labels, strict=False).to_physical()
+    known = pl.DataFrame({"value": pl.Series(list(designs.labels), dtype=dtype)}).with_row_index("at")
+    return lambda values: (
+        values.alias("value").to_frame().join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
+    )["at"]
 
 
 def published_sets(

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from reissue.arrays.types import Floats, Ints
 from reissue.model.design import Design
 from reissue.model.sets import SetCodes, SetDesigns, SetLists
 from reissue.reasoning.alternatives.scoring import Scores
 
-CHUNK = 1 << 16
-"""So many rows are scored at a time: what they need stays near the processor."""
+Number = TypeVar("Number", bound=np.integer)
 
 
 def why_not_by_design(number: int, design: Mapping[str, Any]) -> str | None:
@@ -43,7 +43,7 @@ class DesignScores:
         self._used = [0] if len(designs.designs) == 1 else np.unique(design).tolist()
         self._scores = {at: _scores_of(designs.designs[at]) for at in self._used}
         self._width = len(designs.labels) + 1  # one more than there are values, for slots that count for nothing
-        self._line = np.zeros(len(designs.designs), dtype=np.int32)
+        self._line = np.zeros(len(designs.designs), dtype=np.int64)
         self._line[self._used] = np.arange(len(self._used)) * self._width
 
     def weights(self, wanted: Floats) -> Floats:
@@ -95,27 +95,17 @@ class ListScores(DesignScores):
 
     def __init__(self, lists: SetLists, designs: SetDesigns) -> None:
         super().__init__(lists.design, designs)
-        lines = lists.codes
         if designs.linked and any(int(one.slots.max()) > 1 for one in designs.designs):
-            lines = once(lines.reshape(-1, designs.m), self._width - 1).ravel()
-        if len(self._used) > 1:
-            lines = lines + np.repeat(self._line[lists.design], lists.lengths)
-        self._lines, self._starts = lines, lists.starts
+            codes = once(lists.codes.reshape(-1, designs.m), self._width - 1).ravel()
+            lists = SetLists(codes, lists.starts, lists.design)
+        self._lists = lists
 
     def all_of(self, weights: Floats) -> Floats:
         """The scores of all rows, a column for each question, from what `weights` gave."""
-        rows = self._starts.size - 1
-        found = np.empty((rows, weights.shape[1]), order="F")
-        for first in range(0, rows, CHUNK):
-            last = min(first + CHUNK, rows)
-            starts = self._starts[first:last]
-            lines = self._lines[starts[0] : self._starts[last]]
-            for question in range(weights.shape[1]):
-                found[first:last, question] = np.add.reduceat(weights[:, question][lines], starts - starts[0])
-        return found
+        return self._lists.sums(weights, self._line)
 
 
-def once(places: Ints, nothing: int) -> Ints:
+def once(places: npt.NDArray[Number], nothing: int) -> npt.NDArray[Number]:
     """Rows of values, sorted, in which a value with several slots counts in the first of them alone."""
     ordered = np.sort(places, axis=1)
     again = ordered[:, 1:] == ordered[:, :-1]

@@ -6,7 +6,8 @@ Nothing is read before it is asked for, and of Parquet files only the columns th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ import polars as pl
 from reissue.errors import ParameterError, TableError, listed
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.release import Release
-from reissue.tables.frames import READABLE, Library, read_table, understood
+from reissue.tables.frames import PART, READABLE, Library, read_in_parts, read_table, understood
 from reissue.tables.recode_sets import COMBINATIONS, DESIGN
 from reissue.tables.set_views import FORM
 from reissue.utility.analysing.conditions import QuasiColumns, interval_columns
@@ -79,6 +80,14 @@ class PublicRelease:
             self.library = self.library or (None if isinstance(given, Path | str) else library)
         frame = self._read[name]
         return frame if columns is None else frame.select(list(dict.fromkeys(columns)))
+
+    def parts(self, name: str, columns: Sequence[str]) -> list[Callable[[], pl.DataFrame]]:
+        """Some columns of a table in parts, each of which is read when it is called."""
+        given = self._given[name]
+        if name not in self._read and isinstance(given, Path) and given.suffix == ".parquet":
+            return read_in_parts(given, columns)
+        frame = self.table(name, columns)
+        return [partial(frame.slice, begin, PART) for begin in range(0, max(frame.height, 1), PART)]
 
     @property
     def height(self) -> int:

@@ -6,12 +6,13 @@ variance of a sum. `scored_rows.py` has the rest of it, `score_intervals.py` the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
+from reissue.arrays.cores import of_each
 from reissue.arrays.types import Floats, Ints, Words
 from reissue.errors import Infeasible
 from reissue.model.hierarchy import Hierarchy
@@ -78,8 +79,14 @@ class SetsAsked(PublicRows):
 
     @property
     def _lists(self) -> pl.DataFrame:
-        several = [DESIGN] if DESIGN in self.release.columns("table") else []
-        table = self.release.table("table", [*several, self.sensitive])
+        return self._with_lists(self.release.table("table", self._columns))
+
+    @property
+    def _columns(self) -> list[str]:
+        """The columns of the table that say what the sets are."""
+        return [*([DESIGN] if DESIGN in self.release.columns("table") else []), self.sensitive]
+
+    def _with_lists(self, table: pl.DataFrame) -> pl.DataFrame:
         return table.with_columns(with_lists(table[self.sensitive], self._dtype))
 
     @cached_property
@@ -92,7 +99,12 @@ class SetsAsked(PublicRows):
                 hint="take the first release, whose sets are all drawn by the design; or count quasi-identifiers "
                 "alone.",
             )
-        return read_lists(self._lists, self.designs, self.sensitive)
+        designs = self.designs
+
+        def read(part: Callable[[], pl.DataFrame]) -> SetLists:
+            return read_lists(self._with_lists(part()), designs, self.sensitive)
+
+        return SetLists.joined(of_each(read, self.release.parts("table", self._columns)))
 
     @property
     def values(self) -> pl.Series:
@@ -146,7 +158,7 @@ class SetsAsked(PublicRows):
     def _slots_asked(self, question: Question, rows: Ints) -> Floats:
         """How many slots of the sets of some rows what is asked for takes."""
         lists = self.sets
-        lengths = lists.lengths[rows]
+        lengths = lists.starts[rows + 1] - lists.starts[rows]
         ends = np.cumsum(lengths)
         within = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
         codes = lists.codes[np.repeat(lists.starts[rows], lengths) + within]
@@ -182,12 +194,16 @@ class SetsAsked(PublicRows):
         scored, w, people = every.at(cells.rows), cells.weight, cells.people
         with np.errstate(divide="ignore", invalid="ignore"):
             share = cells.total(w * scored.first) / people
-            own = scored.own(share[cells.group] if question.kind == "share" else 0.0)
-            weighed = cells.total(w**2)
+            weighed, spreading = people, np.zeros(cells.count)
+            if not cells.whole:
+                own = scored.own(share[cells.group] if question.kind == "share" else 0.0)
+                weighed = cells.total(w**2)
+                spreading = np.maximum(cells.total(w * (1 - w) * own), 0.0) / people**2
             independent = people**2 / weighed
-            spreading = np.maximum(cells.total(w * (1 - w) * own), 0.0) / people**2
-            second = cells.total(w**2 * scored.first**2) / weighed + independent * spreading
-            moving = cells.total(w**2 * slope[self.sets.design[cells.rows]]) / weighed
+            second = cells.total((w * scored.first) ** 2) / weighed + independent * spreading
+            moving = slope
+            if slope.size > 1:
+                moving = cells.total(w**2 * slope[self.sets.design[cells.rows]]) / weighed
             error, low, high = share_interval(share, second, moving, independent, target)
         return Figures(people, share, error, low, high, "95 %")
 
@@ -203,13 +219,14 @@ class SetsAsked(PublicRows):
             inside = term.cells.group == term.group
             rows, w = term.cells.rows[inside], term.cells.weight[inside]
             scored = view.scored(term.question).at(rows)
-            known = float(w.sum() if scored.known is None else w @ scored.known)
-            ratio = float(w @ scored.first) / known if known else float("nan")
+            # Added up by NumPy itself: products of vectors would wake threads that mostly wait.
+            total, known = float((w * scored.first).sum()), float((w * scored.over).sum())
+            ratio = total / known if known else float("nan")
             counting = term.question.kind == "count"
             factor = term.factor if counting else term.factor / known if known else float("nan")
-            estimate += factor * float(w @ scored.first)
+            estimate += factor * total
             factors.setdefault(view.number, RowFactors.none(view.release.height)).add(rows, factor * w, ratio)
-            spreading += factor**2 * float((w * (1 - w)) @ scored.own(0.0 if counting else ratio))
+            spreading += factor**2 * float((w * (1 - w) * scored.own(0.0 if counting else ratio)).sum())
         questions = {term.view.number: term.question for term in terms}
         scores = [view.scored(questions[number]) for number, view in views.items()]
         parts = [factors[number] for number in views]

@@ -446,6 +446,13 @@ def test_regions_of_sets_say_that_they_are_spread() -> None:
     assert (found["error"] > 0).all()
 
 
+def test_a_column_may_have_any_name() -> None:
+    """One called like what is worked with inside, published as sets of labels."""
+    tables = {"table": pl.DataFrame({"group": [1, 1, 2], "region": ["{a,b}", "{a,b}", "a"], "illness": list("xyx")})}
+    found = ri.analyse(tables).count(by="region").sort("region")
+    assert found["estimate"].to_list() == [2.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -24,6 +24,8 @@ from reissue.utility.analysing.conditions import QuasiColumns, Range, is_number,
 
 By = str | Sequence[str] | Mapping[str, Sequence[Any] | None] | None
 Cuts = Mapping[str, Sequence[Any] | None]
+REGION = "\0region"
+"""No column of a table is called so."""
 
 
 def cuts_of(by: By) -> dict[str, Sequence[Any] | None]:
@@ -141,10 +143,10 @@ class _Spread:
 def _spread(table: pl.DataFrame, name: str, edges: Sequence[Any] | None, published: QuasiColumns) -> _Spread:
     own = table.select(published.needed([name]))
     distinct = own.unique(maintain_order=True)
-    numbered = own.join(
-        distinct.with_row_index("region"), on=own.columns, how="left", nulls_equal=True, maintain_order="left"
+    numbers = own.join(
+        distinct.with_row_index(REGION), on=own.columns, how="left", nulls_equal=True, maintain_order="left"
     )
-    region = numbered["region"].to_numpy().astype(np.int64)
+    region = numbers[REGION].to_numpy().astype(np.int64)
     groups: list[tuple[str, Any]]
     if name in published.intervals:
         if edges is None:

@@ -37,6 +37,7 @@ WORTH_IT = {
     "methods.incremental.classes": "SEVERAL_CORES",
     "methods.invariance.splitting": "PARALLEL_FROM",
     "methods.partition.cutting": "PARALLEL_FROM",
+    "model.sets": "PARALLEL_FROM",
     "model.snapshot": "SEVERAL_CORES",
     "reasoning.alternatives.drawing": "PARALLEL_FROM",
     "tables.coding": "COLUMNS_FROM",
@@ -60,6 +61,8 @@ def test_all_who_work_in_threads_are_known() -> None:
         "attacks.tracking.tracking",
         "reasoning.alternatives.record_flight",
         "reasoning.alternatives.set_histories",
+        "utility.analysing.analysis",
+        "utility.analysing.sets_asked",
         "utility.queries",
     }
 

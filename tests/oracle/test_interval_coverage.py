@@ -11,10 +11,17 @@ from profiles import sized
 
 import reissue as ri
 from reissue.arrays.types import Ints, Words
+from reissue.model.records import Records, record_text
 from reissue.model.sets import SetDesigns
+from reissue.model.snapshot import Column, Labels, Numbers
 from reissue.reasoning.alternatives.designing import design_of
 from reissue.reasoning.alternatives.drawing import draw
-from reissue.tables.recode_sets import design_tables, listed
+from reissue.reasoning.alternatives.record_designing import record_design_of
+from reissue.reasoning.alternatives.record_flight import draw_records
+from reissue.reasoning.alternatives.record_scoring import RecordPairs
+from reissue.tables.recode_sets import design_tables, listed, record_lists, record_tables
+from reissue.utility.analysing.analysis import Analysis
+from reissue.utility.analysing.public_files import PublicRelease
 
 DRAWS = sized(300, 2_000)
 SURE = 5
@@ -107,4 +114,56 @@ def test_values_that_change_and_people_who_come_and_go() -> None:
         hits.setdefault("change", []).append(bool(change["low"][0] <= share[1] - share[0] <= change["high"][0]))
         slope = an.trend("b").filter(pl.col("term") == "slope")
         hits.setdefault("slope", []).append(bool(slope["low"][0] <= (share[2] - share[0]) / 2 <= slope["high"][0]))
+    check(hits)
+
+
+def test_two_columns() -> None:
+    """Sets of records: values of one column, both together, a mean, differences; the law of pairs is drawn."""
+    rng = np.random.default_rng(7)
+    records = np.array([(ward, days) for ward in range(4) for days in range(3)])
+    shares = np.array([0.16, 0.05, 0.04, 0.05, 0.15, 0.05, 0.04, 0.06, 0.12, 0.12, 0.08, 0.08])
+    design = record_design_of(records, shares, 5, [4, 3], None, [3, 4])
+    assert RecordPairs(design).draws
+    levels = (Labels(tuple("abcd")), Numbers(np.array([1.0, 2.0, 4.0]), pl.Int64(), False, 1.0, 4.0))
+    texts = tuple(record_text(("abcd"[ward], "124"[days])) for ward, days in records.tolist())
+    designs = SetDesigns(texts, (design,), (np.arange(12),), (1,), columns=("ward", "days"))
+    values = Column("ward; days", np.zeros(0, np.uint8), Records(texts, ("ward", "days"), levels, records))
+    n = 800
+    sex = rng.integers(0, 2, n)
+    tilted = shares * np.linspace(0.3, 2, 12)
+    true = np.where(sex == 0, rng.choice(12, n, p=shares), rng.choice(12, n, p=tilted / tilted.sum()))
+    ward, days = records[true, 0], np.array([1, 2, 4])[records[true, 1]]
+    man = sex == 1
+    truth = {
+        "ward": (ward == 3).mean(),
+        "ward of men": (ward[man] == 0).mean(),
+        "days of men": (days[man] == 4).mean(),
+        "both": ((ward == 0) & (days == 1)).mean(),
+        "mean": days[man].mean(),
+        "contrast": (days[~man] == 2).mean() - (days[man] == 2).mean(),
+        "slope": (ward[~man] == 3).mean() - (ward[man] == 3).mean(),
+    }
+    hits: dict[str, list[bool]] = {}
+    record = {"sensitive": {"ward": "categorical", "days": "numeric"}, "columns": {"sex": "categorical"},
+              "design": {"slots": 5, "columns": ["ward", "days"], "factors": [1.0]}, "number": 1, "rows": n,
+              "groups": n, "method": {"name": "Alternatives"}, "form": "alternatives"}  # fmt: skip
+    for _ in range(DRAWS):
+        words = rng.integers(0, 2**64, size=(n, 32), dtype=np.uint64)
+        sets = draw_records(design, true, lambda rows, number, words=words: words[rows] + np.uint64(number))
+        table = pl.DataFrame([pl.Series("sex", np.array(["f", "m"])[sex]), *record_lists(sets, designs, values)])
+        an = Analysis([PublicRelease(1, {"table": table, **record_tables(designs, values)}, record)], {})
+        scores = an.scores([{"ward": "d"}])["ward = d"].to_numpy()
+        slope = an.contrast({"ward": "d"}, between={"sex": ("f", "m")})
+        assert slope["estimate"][0] == pytest.approx(scores[~man].mean() - scores[man].mean())
+        found = {
+            "ward": an.share("d"),
+            "ward of men": an.share({"ward": "a"}, where="sex = m"),
+            "days of men": an.share({"days": 4}, where="sex = m"),
+            "both": an.share({"ward": "a", "days": 1}),
+            "mean": an.mean(where="sex = m"),
+            "contrast": an.contrast({"days": 2}, between={"sex": ("f", "m")}),
+            "slope": slope,
+        }
+        for name, one in found.items():
+            hits.setdefault(name, []).append(bool(one["low"][0] <= truth[name] <= one["high"][0]))
     check(hits)

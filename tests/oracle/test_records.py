@@ -27,7 +27,7 @@ from reissue.model.snapshot import Column, Labels
 from reissue.reasoning.alternatives.record_designing import record_design_of, stated_factor
 from reissue.reasoning.alternatives.record_excess import counts_of, excess, factor, repeated
 from reissue.reasoning.alternatives.record_flight import draw_records, every_course, law_of, tree_of, walk_ends
-from reissue.reasoning.alternatives.record_scoring import RecordPairs, column_scores, typical_sets
+from reissue.reasoning.alternatives.record_scoring import RecordPairs, column_scores, enough_draws, typical_sets
 
 Set = tuple[int, ...]
 Law = dict[Set, Fraction]
@@ -447,8 +447,9 @@ def test_scores_where_courses_are_not_followed() -> None:
     sets, chances = typical_sets(design, 1_000)
     assert chances is None
     assert (typical_sets(design, 2_000)[0][:1_000] == sets).all()
-    pairs = RecordPairs(design, 100_000)
+    pairs = RecordPairs(design, enough_draws(design, 100_000))
     assert pairs.draws == 20 * 100_000 // 6
+    assert pairs.unsure(100_000) == pytest.approx(1 / 20, rel=0.01)
     tilted = design.shares * rng.uniform(0.3, 2, design.shares.size)
     count = sized(30_000, 300_000)
     true = rng.choice(len(design.records), count, p=tilted / tilted.sum())

@@ -190,6 +190,36 @@ def test_rows_that_agree_within_a_release_are_matched_in_part() -> None:
     assert an.contrast("a", releases=(1, 2))["error"][0] == pytest.approx(np.sqrt(own - 2 * both))
 
 
+@pytest.mark.parametrize("cores", [2, 5])
+def test_the_number_of_cores_does_not_show(cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Releases are asked at the same time, parts of files read and scored: to the last bit it is all the same."""
+    schema = ri.Schema("patient", {"age": ri.Numeric(), "sex": ri.Categorical()}, {"illness": ri.Categorical()})
+    policy = ri.Policy(schema, ri.Alternatives(m=3, reference=SHARES, limit="2/3", change=0.2))
+    with ri.open(tmp_path / "series", policy) as series:
+        for number in range(3):
+            series.publish(people(300, number), seed=number)
+    monkeypatch.setattr("reissue.model.sets.PARALLEL_FROM", 1)
+    monkeypatch.setattr("reissue.tables.frames.PART", 50)
+    monkeypatch.setattr("reissue.utility.analysing.public_files.PART", 50)
+    export = [{path.stem: pl.read_parquet(path) for path in (tmp_path / "series" / "public").glob(f"000{n}/*.parquet")}
+              for n in (1, 2, 3)]  # fmt: skip
+
+    def answers(threads: int) -> list[pl.DataFrame]:
+        monkeypatch.setattr(pl, "thread_pool_size", lambda: threads)
+        every = [ri.analyse(tmp_path / "series"), ri.analyse(export)]
+        return [
+            frame
+            for an in every
+            for frame in (
+                an.count("flu", by="sex"), an.table(), an.trend("gout", by="sex"), an.contrast("flu", releases=(1, 3)),
+                an.contrast("flu", between={"sex": ("female", "male")}), an.scores(["flu", "heart"]),
+            )
+        ]  # fmt: skip
+
+    for one, other in zip(answers(1), answers(cores), strict=True):
+        assert one.equals(other)
+
+
 ANATOMISED = {
     "quasi": pl.DataFrame({"group": [1, 1, 1, 2, 2], "age": [20, 21, 30, 40, 50], "sex": ["f", "m", "f", "m", "f"]}),
     "sensitive": pl.DataFrame({"group": [1, 1, 2, 2], "dose": [1.0, 4.0, 4.0, 9.0], "count": [2, 1, 1, 1]}),
@@ -414,6 +444,13 @@ def test_regions_of_sets_say_that_they_are_spread() -> None:
     found = an.count("flu", by={"age": [33]})
     assert found["estimate"].sum() == pytest.approx(an.count("flu")["estimate"][0])
     assert (found["error"] > 0).all()
+
+
+def test_a_column_may_have_any_name() -> None:
+    """One called like what is worked with inside, published as sets of labels."""
+    tables = {"table": pl.DataFrame({"group": [1, 1, 2], "region": ["{a,b}", "{a,b}", "a"], "illness": list("xyx")})}
+    found = ri.analyse(tables).count(by="region").sort("region")
+    assert found["estimate"].to_list() == [2.0, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -45,3 +45,9 @@ def at_once(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Resul
         waiting = [pool.submit(work, part) for part in parts[:-1]]
         last = work(parts[-1])
         return [*(part.result() for part in waiting), last]
+
+
+def of_each(work: Callable[[Part], Result], things: Sequence[Part]) -> list[Result]:
+    """The results for all things, in their order, one after the other in as many stretches as there are cores."""
+    parts = at_once(lambda span: [work(thing) for thing in things[slice(*span)]], spans(len(things)))
+    return [one for part in parts for one in part]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reissue.arrays.types import Ints
+from reissue.arrays.types import Ints, Words
 
 ROOM, MOST = 64, 1 << 28
 """A table may have so many places for each number in it, and in all; sparser numbers are sorted."""
@@ -47,6 +47,17 @@ def numbered(numbers: Ints) -> tuple[Ints, Ints]:
     rank = np.cumsum(there, dtype=np.int32)
     rank -= 1
     return np.flatnonzero(there) + low, rank[at].astype(np.int64)
+
+
+def numbered_words(words: Words) -> tuple[Ints, Ints]:
+    """For each word its number, counted in the order in which they first come, and where each one first stands."""
+    from reissue.kernels.word_numbers import number_words  # compiled code, which the rest does without
+
+    bits = max(1, int(2 * words.size).bit_length())
+    known, number_of = np.empty(1 << bits, dtype=np.uint64), np.full(1 << bits, -1, dtype=np.int32)
+    numbers, first = np.empty(words.size, dtype=np.int64), np.empty(words.size, dtype=np.int64)
+    count = number_words(words, 64 - bits, known, number_of, numbers, first)
+    return numbers, first[:count].copy()
 
 
 def in_order(keys: Ints, count: int) -> Ints:

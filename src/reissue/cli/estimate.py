@@ -10,6 +10,8 @@ import typer
 from reissue.cli.output import AsJson, note, print_json, print_table, say, steps
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from reissue.model.hierarchy import Hierarchy
@@ -23,7 +25,11 @@ def estimate(
     ],
     value: Annotated[
         list[str] | None,
-        typer.Option("--value", help="A sensitive value to estimate the share of; may be given several times."),
+        typer.Option(
+            "--value",
+            help="A sensitive value to estimate the share of; may be given several times. Of several sensitive columns: "
+            '"ward = surgery and days >= 5".',
+        ),
     ] = None,
     by: Annotated[
         list[str] | None,
@@ -36,6 +42,13 @@ def estimate(
     ] = None,
     count: Annotated[bool, typer.Option("--count", help="Numbers of people instead of shares.")] = False,
     mean: Annotated[bool, typer.Option("--mean", help="The mean of a sensitive column of numbers.")] = False,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--column",
+            help="Of several sensitive columns the one for --mean, or those for --table, which crosses them.",
+        ),
+    ] = None,
     table: Annotated[bool, typer.Option("--table", help="All values: a cross-table.")] = False,
     trend: Annotated[bool, typer.Option("--trend", help="Over all releases, with the change per release.")] = False,
     contrast: Annotated[
@@ -51,9 +64,10 @@ def estimate(
         typer.Option("--of", help="Errors for the people of the table, or for a population they are a sample of."),
     ] = "table",
     scores: Annotated[
-        Path | None, typer.Option("--scores", help="Write rows with unbiased scores, for regressions, as CSV.")
+        Path | None,
+        typer.Option("--scores", help="Write rows with unbiased scores, for regressions: CSV, or a .parquet file."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the answer to this CSV file.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the answer to this file: CSV, or .parquet.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -75,6 +89,8 @@ def estimate(
       reissue estimate clinic/public --value flu --contrast release=1:5
 
       reissue estimate to-send --value "heart failure" --scores scores.csv
+
+      reissue estimate to-send --table --column diagnosis --column readmitted
     """
     from reissue.errors import ParameterError
     from reissue.utility.analysing.analysis import analyse
@@ -87,11 +103,13 @@ def estimate(
         analysis = analyse(folder, hierarchies=_hierarchies(hierarchy))
         if release is not None:
             analysis = analysis.only(release)
+        values = [_value(text, analysis.sensitive_columns) for text in value or []]
         if scores is not None:
-            _write(analysis.scores(value or None, mean=mean), scores)
+            _write(analysis.scores(values or None, mean=mean), scores)
             answer = None
         else:
-            answer = _answer(analysis, chosen, contrast, {"by": _by(by), "where": where, "of": of}, value=value or [])
+            asked = {"by": _by(by), "where": where, "of": of}
+            answer = _answer(analysis, chosen, contrast, asked, values=values, columns=column)
         notes = analysis.notes
     if answer is None:
         _told(f"wrote {scores}", {"files": [str(scores)], "notes": notes}, notes, as_json)
@@ -118,28 +136,53 @@ def _ways(trend: bool, contrast: str | None, table: bool, mean: bool, count: boo
     }
 
 
+def _value(text: str, columns: Sequence[str]) -> Any:
+    """A value; where several columns are sensitive also conditions that name them, as `ward = surgery`."""
+    from reissue.errors import ParameterError
+    from reissue.utility.analysing.condition_texts import read_conditions
+
+    if len(columns) == 1:
+        return text
+    try:
+        conditions = read_conditions(text)
+    except ParameterError:
+        return text
+    return conditions if all(name in columns for name in conditions) else text
+
+
 def _answer(
-    analysis: Analysis, chosen: list[str], contrast: str | None, asked: dict[str, Any], value: list[str]
+    analysis: Analysis,
+    chosen: list[str],
+    contrast: str | None,
+    asked: dict[str, Any],
+    *,
+    values: list[Any],
+    columns: list[str] | None,
 ) -> pl.DataFrame:
     """What was asked for, one value after the other."""
     import polars as pl
 
+    from reissue.errors import ParameterError
+
     way = chosen[0] if chosen else ""
-    values: list[str | None] = list(value) or [None]
+    if columns and way != "--table" and len(columns) > 1:
+        raise ParameterError("Several columns are crossed by --table alone.", hint="ask for one after the other.")
+    column = {"column": columns[0]} if columns else {}
+    each = values or [None]
     parts: list[pl.DataFrame]
     if way == "--table":
-        parts = [analysis.table(**asked)]
+        parts = [analysis.table(**asked, columns=columns)]
     elif way == "--mean":
-        parts = [analysis.mean(**asked)]
+        parts = [analysis.mean(**asked, **column)]
     elif contrast is not None:
         sides = _sides(contrast)
-        parts = [analysis.contrast(one, **sides, **asked) for one in values]
+        parts = [analysis.contrast(one, **sides, **asked, **column) for one in each]
     elif way == "--trend":
-        parts = [analysis.trend(one, **asked) for one in values]
-    elif way == "--count" or values == [None]:
-        parts = [analysis.count(one, **asked) for one in values]
+        parts = [analysis.trend(one, **asked, **column) for one in each]
+    elif way == "--count" or each == [None]:
+        parts = [analysis.count(one, **asked) for one in each]
     else:
-        parts = [analysis.share(one, **asked) for one in values]
+        parts = [analysis.share(one, **asked) for one in each]
     return pl.concat(parts)
 
 
@@ -206,7 +249,7 @@ def _write(frame: pl.DataFrame, path: Path) -> None:
     from reissue.errors import StorageError
 
     try:
-        frame.write_csv(path)
+        frame.write_parquet(path) if path.suffix == ".parquet" else frame.write_csv(path)
     except OSError as error:
         raise StorageError(f"'{path}' cannot be written: {error.strerror}.") from error
 

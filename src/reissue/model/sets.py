@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.cores import PARALLEL_FROM, at_once, spans
 from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError
@@ -29,6 +30,7 @@ OTHERS = "(other values)"
 SetCodes = npt.NDArray[np.unsignedinteger]
 """A row for each person, a column for each slot: positions among labels. Ascending, but for linked lives, where a
 column is a life."""
+Weight = TypeVar("Weight", np.float64, np.uint64)
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,17 +121,45 @@ class SetDesigns:
 class SetLists:
     """The sets of a public table just as they stand there: lists of values, one after the other."""
 
-    codes: Ints
+    codes: SetCodes
     """Positions among the labels, of all lists; a value with several slots stands once, but for lives."""
-    lengths: Ints
-    """How many values each list has."""
+    starts: Ints
+    """Where each list begins, and the last one ends."""
     design: Ints
     """For each row the design that its set is from."""
 
-    @cached_property
-    def starts(self) -> Ints:
-        """Where each list begins, and the last one ends."""
-        return starts_of(self.lengths)
+    @classmethod
+    def joined(cls, parts: Sequence[SetLists]) -> SetLists:
+        """The lists of several parts of a table, one part after the other."""
+        begin = starts_of([part.codes.size for part in parts])
+        starts = [part.starts[:-1] + first for part, first in zip(parts, begin.tolist(), strict=False)]
+        return cls(
+            np.concatenate([part.codes for part in parts]),
+            np.concatenate([*starts, begin[-1:]]),
+            np.concatenate([part.design for part in parts]),
+        )
+
+    @property
+    def lengths(self) -> Ints:
+        """How many values each list has."""
+        return np.diff(self.starts)
+
+    def sums(self, weights: npt.NDArray[Weight], lines: Ints | None = None) -> npt.NDArray[Weight]:
+        """For each list the sum of what its values weigh, a column for each question, as `weights` has them.
+
+        Without `lines` a value weighs the same in all lists; with them, for each design, the weights of its first label
+        are in that line, and those of the others below.
+        """
+        from reissue.kernels.list_sums import sum_over_lists  # compiled code, which the rest does without
+
+        rows = self.starts.size - 1
+        sums = np.empty((weights.shape[1], rows), dtype=weights.dtype)
+        first = np.zeros(int(self.design.max(initial=0)) + 1, dtype=np.int64) if lines is None else lines
+        at_once(
+            lambda part: sum_over_lists(self.codes, self.starts, self.design, first, weights, *part, sums),
+            spans(rows, PARALLEL_FROM),
+        )
+        return sums.T
 
 
 @dataclass(frozen=True, repr=False)

@@ -30,6 +30,7 @@ from reissue.reasoning.alternatives.record_flight import law_of
 from reissue.reasoning.equality.equal_sets_projection import equal_pairs
 from reissue.reasoning.equality.equal_sets_vectors import Vectors
 from reissue.utility import Workload
+from reissue.utility.analysing.analysis import analyse
 
 Progress = Callable[[str, int, int], None]
 """Is called with what is run next, how much was, and how much there is to run."""
@@ -55,6 +56,8 @@ class Small:
     wide: bool = False
     """Whether columns have so many values that codes are of wider types."""
     audited: bool = False
+    analysed: bool = False
+    """Whether recipients ask it, over all releases."""
     schema: Mapping[str, Any] = field(default_factory=dict)
 
     def run(self) -> None:
@@ -76,6 +79,8 @@ class Small:
             if self.audited:
                 series.audit(limit=1 / 2, seconds=PATIENT)
             series.utility(2, workload=Workload(2, 0.1, 50, seed=1))
+        if self.analysed:
+            analyse(place / "series").trend(ILLNESSES[0])
 
 
 def small_series() -> Iterator[Small]:
@@ -102,7 +107,9 @@ def small_series() -> Iterator[Small]:
     yield Small("Mask", {"k": 4, "l": 2}, schema={"protect": [["HIV"]]})
     shares = dict.fromkeys(ILLNESSES, 1 / len(ILLNESSES))
     moves = {one: {other: 0.75 if one == other else 0.05 for other in ILLNESSES} for one in ILLNESSES}
-    yield Small("Alternatives", {"m": 2, "reference": shares, "change": 0.2}, "alternatives", audited=True)
+    yield Small(
+        "Alternatives", {"m": 2, "reference": shares, "change": 0.2}, "alternatives", audited=True, analysed=True
+    )
     yield Small("Alternatives", {"m": 2, "reference": shares, "change": moves, "k": 3}, "alternatives", audited=True)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable, Collection
+from functools import partial
 from io import BytesIO
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 import polars as pl
 
@@ -21,6 +23,9 @@ _DATE = r"^\d{4}-\d{2}-\d{2}$"
 _TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?$"
 
 READABLE = (".parquet", ".csv", ".csv.gz")
+PART = 1 << 17
+"""Parts of a file with fewer rows are read together: each takes some time, whatever is in it."""
+Found = TypeVar("Found")
 
 
 def read_table(
@@ -132,7 +137,7 @@ def check_file(path: Path) -> None:
         raise TableError(f"'{path}' may not be read.", hint="check the permissions of the file.")
 
 
-def understood(read: Callable[[], pl.DataFrame], what: str, hint: str) -> pl.DataFrame:
+def understood(read: Callable[[], Found], what: str, hint: str) -> Found:
     """What is read. The reasons that libraries give for a failure can quote cells, so they are dropped, not chained."""
     try:
         return read()
@@ -147,6 +152,11 @@ def _read_parquet(path: Path, coded: Collection[str], columns: Collection[str] |
     check_room(path.name, parquet_extent(path))
     wanted = None if columns is None else list(columns)
     table = pl.read_parquet(path, columns=wanted, glob=False, hive_partitioning=False)
+    _check_texts(table, coded)
+    return table
+
+
+def _check_texts(table: pl.DataFrame, coded: Collection[str] = ()) -> None:
     for column in table:
         # polars takes texts for UTF-8 without looking, and may do anything with those that are not.
         if column.name in coded:
@@ -155,7 +165,31 @@ def _read_parquet(path: Path, coded: Collection[str], columns: Collection[str] |
             column.cast(pl.Binary).cast(pl.String)
         elif isinstance(column.dtype, pl.Categorical):
             column.unique().cast(pl.String).cast(pl.Binary).cast(pl.String)
-    return table
+
+
+def read_in_parts(path: Path, columns: Collection[str]) -> list[Callable[[], pl.DataFrame]]:
+    """Some columns of a Parquet file in parts, each of which is read when it is called.
+
+    Whoever needs little of each part needs the memory of one at a time.
+    """
+    check_file(path)
+    what, hint = f"'{path.name}' cannot be read as a Parquet table.", "check that it is complete."
+    extent = understood(lambda: parquet_extent(path), what, hint)
+    check_room(path.name, extent)
+    ends = [0]
+    for rows in extent.parts or (0,):
+        if len(ends) > 1 and ends[-1] - ends[-2] < PART:
+            ends[-1] += rows
+        else:
+            ends.append(ends[-1] + rows)
+
+    def read(begin: int, end: int) -> pl.DataFrame:
+        table = pl.scan_parquet(path, glob=False, hive_partitioning=False)
+        part = table.select(*columns).slice(begin, end - begin).collect()
+        _check_texts(part)
+        return part
+
+    return [partial(understood, partial(read, begin, end), what, hint) for begin, end in pairwise(ends)]
 
 
 def csv_content(path: Path, separator_of: Callable[[str], str]) -> tuple[Path | bytes, str]:

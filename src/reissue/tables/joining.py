@@ -102,7 +102,14 @@ def typed_cells(texts: Sequence[str], levels: Levels) -> pl.Series:
     cells = pl.Series(texts, dtype=pl.String)
     if not isinstance(levels, Numbers):
         return cells
-    cells = cells.replace({MISSING: None})
-    if isinstance(levels.dtype, pl.Datetime):
-        return cells.str.to_datetime(time_unit="us", time_zone=levels.dtype.time_zone)
-    return cells.str.to_date() if levels.dtype == pl.Date else cells.cast(levels.dtype)
+    return read_cells(cells.replace({MISSING: None}), levels.dtype)
+
+
+def read_cells(texts: pl.Series, dtype: pl.DataType, *, strict: bool = True) -> pl.Series:
+    """Numbers, dates or times that polars has written as text; what cannot be read is missing unless `strict`."""
+    if isinstance(dtype, pl.Datetime):
+        zone = dtype.time_zone is not None
+        times = texts.str.replace(r"(\+00:00| UTC)$", "") if zone else texts
+        read = times.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit="us", strict=strict)
+        return read.dt.replace_time_zone("UTC") if zone else read
+    return texts.str.to_date("%Y-%m-%d", strict=strict) if dtype == pl.Date else texts.cast(dtype, strict=strict)

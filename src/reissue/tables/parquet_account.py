@@ -43,14 +43,15 @@ def _extent(data: mmap.mmap) -> Extent:
     if data[end + 4 :] != _MAGIC or length > end - len(_MAGIC):
         raise Unsound("no footer")
     footer = structure_at(data, end - length)[0]
-    size, columns, rows = 0, 0, 0
+    size, columns, rows = 0, 0, []
     for group in _structs(footer, 4):
         parts, group_rows = _structs(group, 1), _number(group, 3)
-        columns, rows = max(columns, len(parts)), rows + group_rows
+        columns = max(columns, len(parts))
+        rows.append(group_rows)
         size += sum(_part(data, _struct(part, 3), group_rows, end - length) for part in parts)
-    if rows != _number(footer, 3):
+    if sum(rows) != _number(footer, 3):
         raise Unsound("a number of rows that is not the sum of those of the groups")
-    return Extent(rows, columns, size)
+    return Extent(sum(rows), columns, size, tuple(rows))
 
 
 def _part(data: Data, meta: Struct, rows: int, end: int) -> int:

@@ -49,7 +49,11 @@ def alternatives(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, cla
         [
             *region,
             *([pl.Series(DESIGN, (sets.design[order] + 1).astype(np.uint32))] if several else []),
-            *_lists(sets.codes[order], sets.designs, snapshot.values),
+            *(
+                record_lists(sets.codes[order], sets.designs, snapshot.values)
+                if sets.designs.columns
+                else [listed(sets.codes[order], sets.designs).alias(snapshot.values.name)]
+            ),
         ]
     )
     place = np.empty(order.size, dtype=np.uint32)
@@ -68,10 +72,8 @@ def alternatives(snapshot: Snapshot, grouping: Grouping, number: int = 1, *, cla
     return Recoded({"table": table, **drawn}, place, view)
 
 
-def _lists(codes: npt.NDArray[np.unsignedinteger], designs: SetDesigns, values: Column) -> list[pl.Series]:
-    """Sets as lists of values; those of records as one list for each column, in which the same places go together."""
-    if not designs.columns:
-        return [listed(codes, designs).alias(values.name)]
+def record_lists(codes: npt.NDArray[np.unsignedinteger], designs: SetDesigns, values: Column) -> list[pl.Series]:
+    """Sets of records as one list for each column, in which the same places go together."""
     flat = codes.ravel().astype(np.int64)
     return [
         typed.gather(pl.Series(own.of[flat].astype(np.uint32))).reshape(codes.shape).arr.to_list().alias(own.name)

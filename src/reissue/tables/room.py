@@ -49,6 +49,8 @@ class Extent(NamedTuple):
     columns: int
     size: int
     """In bytes."""
+    parts: tuple[int, ...] = ()
+    """How many rows each part of the file has that can be read by itself; nothing where there are no such parts."""
 
 
 def check_room(name: str, extent: Extent) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints
 from reissue.errors import SeriesDamaged
 from reissue.model.design import Design
 from reissue.model.domain import GROUP, PERSON
 from reissue.model.hierarchy import MISSING
 from reissue.model.record_design import RecordDesign
-from reissue.model.records import record_text
+from reissue.model.records import ValueColumn, record_text
 from reissue.model.sets import PublishedSets, SetCodes, SetDesigns, SetLists
 from reissue.model.snapshot import smallest_unsigned
 from reissue.tables.recode_sets import COMBINATIONS, DESIGN, PLACES, ROOM, ROOMS
@@ -104,7 +106,8 @@ def _record_designs(
             codes.append([code[text] for text in texts_of_cells(own[column])])
             limits.append(mine[ROOM].to_numpy().astype(np.int64))
         records = np.array(codes, dtype=np.int64).T
-        most, factor = own[PLACES].to_numpy().astype(np.int64), float(record["factors"][len(designs)])
+        factors = record.get("factors")
+        most, factor = own[PLACES].to_numpy().astype(np.int64), float(factors[len(designs)]) if factors else 1.0
         designs.append(RecordDesign(m, records, own["share"].to_numpy(), most, tuple(limits), factor))
         places.append(named)
         versions.append(int(own["version"][0]) if "version" in own.columns else 1)
@@ -129,12 +132,15 @@ def read_lists(table: pl.DataFrame, designs: SetDesigns, sensitive: str) -> SetL
     if designs.columns:
         return _record_lists(table, designs)
     lists = table[sensitive]
-    lengths = lists.list.len().to_numpy().astype(np.int64)
+    lengths = lists.list.len().fill_null(0)
+    if (lengths == 0).any():
+        raise _slots_differ()
+    starts = starts_of(lengths.to_numpy())
     several = len(designs.designs) > 1
     design = table[DESIGN].to_numpy().astype(np.int64) - 1 if several else np.zeros(table.height, dtype=np.int64)
-    made = SetLists(_codes(lists.explode(), designs), lengths, design)
+    made = SetLists(_all_codes(lists, designs), starts, design)
     if (_slots_taken(made, designs) != designs.m).any():
-        raise SeriesDamaged("A public table of sets does not have as many slots in each row as its record says.")
+        raise _slots_differ()
     return made
 
 
@@ -144,31 +150,40 @@ def _record_lists(table: pl.DataFrame, designs: SetDesigns) -> SetLists:
     design = table[DESIGN].to_numpy().astype(np.int64) - 1 if several else np.zeros(table.height, dtype=np.int64)
     number = np.zeros(table.height * designs.m, dtype=np.int64)
     known = np.zeros(len(designs.labels), dtype=np.int64)
-    sound = np.ones(number.size, dtype=np.bool_)
     for own in designs.value_columns:
         lists = table[own.name]
-        if lists.list.len().ne(designs.m).any():
-            raise SeriesDamaged("A public table of sets does not have as many slots in each row as its record says.")
-        values = pl.DataFrame({"text": own.values}).with_row_index("at")
-        cells = lists.explode().cast(pl.String).alias("text").to_frame()
-        codes = cells.join(values, on="text", how="left", maintain_order="left")["at"]
-        sound &= codes.is_not_null().to_numpy()
-        number = number * len(own.values) + codes.fill_null(0).to_numpy().astype(np.int64)
+        if lists.list.len().fill_null(0).ne(designs.m).any():
+            raise _slots_differ()
+        number = number * len(own.values) + _column_codes(lists, own)
         known = known * len(own.values) + own.of
     order = np.argsort(known)
     at = np.minimum(np.searchsorted(known, number, sorter=order), known.size - 1)
-    if not sound.all() or (known[order[at]] != number).any():
+    if (known[order[at]] != number).any():
         raise SeriesDamaged("A public table of sets has records that its design does not have.")
-    return SetLists(order[at], np.full(table.height, designs.m), design)
+    codes: SetCodes = order[at].astype(np.uint16 if len(designs.labels) < 1 << 16 else np.uint32)
+    return SetLists(codes, np.arange(table.height + 1, dtype=np.int64) * designs.m, design)
 
 
-def _slots_taken(lists: SetLists, designs: SetDesigns) -> Ints:
+def _column_codes(lists: pl.Series, own: ValueColumn) -> Ints:
+    """The positions of all values of lists among those of a column."""
+    values = pl.DataFrame({"text": own.values}).with_row_index("at")
+    cells = lists.explode().cast(pl.String).alias("text").to_frame()
+    codes = cells.join(values, on="text", how="left", maintain_order="left")["at"]
+    if codes.null_count():
+        raise SeriesDamaged("A public table of sets has values that its design does not have.")
+    return codes.to_numpy().astype(np.int64)
+
+
+def _slots_differ() -> SeriesDamaged:
+    return SeriesDamaged("A public table of sets does not have as many slots in each row as its record says.")
+
+
+def _slots_taken(lists: SetLists, designs: SetDesigns) -> npt.NDArray[Any]:
     """For each row how many slots its values take."""
     slots = slots_of(designs)
-    if designs.linked or int(slots.max()) == 1 or not lists.lengths.all():
+    if designs.linked or int(slots.max()) == 1:
         return lists.lengths
-    each = slots[0][lists.codes] if len(slots) == 1 else slots[np.repeat(lists.design, lists.lengths), lists.codes]
-    return np.add.reduceat(each, lists.starts[:-1]) if each.size else lists.lengths
+    return lists.sums(slots.reshape(-1, 1).astype(np.float64), np.arange(len(slots)) * slots.shape[1])[:, 0]
 
 
 def read_sets(table: pl.DataFrame, designs: SetDesigns, sensitive: str) -> tuple[SetCodes, Ints]:
@@ -189,14 +204,27 @@ def slots_of(designs: SetDesigns) -> Ints:
     return slots
 
 
-def _codes(values: pl.Series, designs: SetDesigns) -> Ints:
-    """The positions of values among the labels."""
+def _all_codes(lists: pl.Series, designs: SetDesigns) -> SetCodes:
+    """The positions of the values of all lists among the labels."""
+    code = _coding(designs, lists.dtype.inner)  # type: ignore[attr-defined]
+    # Values that lie together are there already; those of a column in several pieces would first be copied together.
+    pieces = [code(piece.explode()) for piece in lists.get_chunks()]
+    if any(piece.null_count() for piece in pieces):
+        raise SeriesDamaged("A public table of sets has values that its design does not have.")
+    # Two types of codes and not three: kernels are compiled for each. There is room for one code that is no label.
+    smallest = np.uint16 if len(designs.labels) < 1 << 16 else np.uint32
+    return np.concatenate([piece.to_numpy().astype(smallest) for piece in pieces])
+
+
+def _coding(designs: SetDesigns, dtype: pl.DataType) -> Callable[[pl.Series], pl.Series]:
+    """What gives the positions of values among the labels, and nothing for values that are not among them."""
     if all(isinstance(label, str) for label in designs.labels):
-        return values.cast(pl.Enum(list(map(str, designs.labels)))).to_physical().to_numpy().astype(np.int64)
-    known = pl.DataFrame({"value": pl.Series(list(designs.labels), dtype=values.dtype)}).with_row_index("at")
-    rows = values.alias("value").to_frame()
-    joined = rows.join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
-    return joined["at"].to_numpy().astype(np.int64)
+        labels = pl.Enum(list(map(str, designs.labels)))
+        return lambda values: values.cast(labels, strict=False).to_physical()
+    known = pl.DataFrame({"value": pl.Series(list(designs.labels), dtype=dtype)}).with_row_index("at")
+    return lambda values: (
+        values.alias("value").to_frame().join(known, on="value", how="left", nulls_equal=True, maintain_order="left")
+    )["at"]
 
 
 def published_sets(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from reissue.arrays.types import Floats, Ints
 from reissue.model.design import Design
+from reissue.model.record_design import RecordDesign
 from reissue.model.sets import SetCodes, SetDesigns, SetLists
+from reissue.reasoning.alternatives.record_scoring import RecordPairs, enough_draws
 from reissue.reasoning.alternatives.scoring import Scores
 
-CHUNK = 1 << 16
-"""So many rows are scored at a time: what they need stays near the processor."""
+Number = TypeVar("Number", bound=np.integer)
 
 
 def why_not_by_design(number: int, design: Mapping[str, Any]) -> str | None:
@@ -35,16 +37,34 @@ def _scores_of(design: Design) -> Scores:
     return Scores(design)
 
 
+@lru_cache(maxsize=8)
+def _pairs_of(design: RecordDesign, draws: int) -> RecordPairs:
+    """The same of a design of records."""
+    return RecordPairs(design, draws)
+
+
 class DesignScores:
     """What each value adds to the scores of sets, for designs that rows come from."""
 
     def __init__(self, design: Ints, designs: SetDesigns) -> None:
         self._designs = designs
+        self._people = design.size
         self._used = [0] if len(designs.designs) == 1 else np.unique(design).tolist()
-        self._scores = {at: _scores_of(designs.designs[at]) for at in self._used}
+        self._scores = {at: self._of_design(designs.designs[at]) for at in self._used}
         self._width = len(designs.labels) + 1  # one more than there are values, for slots that count for nothing
-        self._line = np.zeros(len(designs.designs), dtype=np.int32)
+        self._line = np.zeros(len(designs.designs), dtype=np.int64)
         self._line[self._used] = np.arange(len(self._used)) * self._width
+
+    def _of_design(self, one: Design | RecordDesign) -> Scores | RecordPairs:
+        if isinstance(one, RecordDesign):
+            return _pairs_of(one, enough_draws(one, self._people))
+        return _scores_of(one)
+
+    @property
+    def unsure(self) -> float:
+        """By what variances are larger, as a part of them, where the chances of pairs are estimates."""
+        pairs = [one.unsure(self._people) for one in self._scores.values() if isinstance(one, RecordPairs)]
+        return max(pairs, default=0.0)
 
     def weights(self, wanted: Floats) -> Floats:
         """What each value adds to the score of a set it is in, for each design after the other.
@@ -60,12 +80,12 @@ class DesignScores:
     def others_square(self, wanted: Floats, has: Floats) -> Floats:
         """For each design E[y^2] of whoever has none of the values wanted; `has` is that of whoever has one.
 
-        `wanted` is 1 or 0 for each label. Over all sets E[y^2] = z' P z, and P z = inclusion times wanted.
+        `wanted` is 1 or 0 for each label.
         """
         found = np.zeros(len(self._designs.designs))
         for at in self._used:
             design, asked = self._designs.designs[at], wanted[self._designs.places[at]]
-            every = float((design.inclusion * asked) @ self._scores[at].weights(asked))
+            every = self._scores[at].square(asked)
             share = float(design.shares @ asked)
             found[at] = (every - share * has[at]) / (1 - share) if share < 1 else 0.0
         return found
@@ -77,7 +97,7 @@ class RowScores(DesignScores):
     def __init__(self, codes: SetCodes, design: Ints, designs: SetDesigns) -> None:
         super().__init__(design, designs)
         places = codes.astype(np.int64)
-        if max(int(one.slots.max()) for one in designs.designs) > 1:
+        if not designs.columns and max(int(one.slots.max()) for one in designs.of_values) > 1:
             places = once(places, self._width - 1)
         self._lines = places + self._line[design][:, None]
 
@@ -95,27 +115,17 @@ class ListScores(DesignScores):
 
     def __init__(self, lists: SetLists, designs: SetDesigns) -> None:
         super().__init__(lists.design, designs)
-        lines = lists.codes
-        if designs.linked and any(int(one.slots.max()) > 1 for one in designs.designs):
-            lines = once(lines.reshape(-1, designs.m), self._width - 1).ravel()
-        if len(self._used) > 1:
-            lines = lines + np.repeat(self._line[lists.design], lists.lengths)
-        self._lines, self._starts = lines, lists.starts
+        if designs.linked and any(int(one.slots.max()) > 1 for one in designs.of_values):
+            codes = once(lists.codes.reshape(-1, designs.m), self._width - 1).ravel()
+            lists = SetLists(codes, lists.starts, lists.design)
+        self._lists = lists
 
     def all_of(self, weights: Floats) -> Floats:
         """The scores of all rows, a column for each question, from what `weights` gave."""
-        rows = self._starts.size - 1
-        found = np.empty((rows, weights.shape[1]), order="F")
-        for first in range(0, rows, CHUNK):
-            last = min(first + CHUNK, rows)
-            starts = self._starts[first:last]
-            lines = self._lines[starts[0] : self._starts[last]]
-            for question in range(weights.shape[1]):
-                found[first:last, question] = np.add.reduceat(weights[:, question][lines], starts - starts[0])
-        return found
+        return self._lists.sums(weights, self._line)
 
 
-def once(places: Ints, nothing: int) -> Ints:
+def once(places: npt.NDArray[Number], nothing: int) -> npt.NDArray[Number]:
     """Rows of values, sorted, in which a value with several slots counts in the first of them alone."""
     ordered = np.sort(places, axis=1)
     again = ordered[:, 1:] == ordered[:, :-1]

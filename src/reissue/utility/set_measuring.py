@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from reissue.arrays.types import Ints
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, ParameterError
 from reissue.model.grouping import Grouping
+from reissue.model.records import Records
 from reissue.model.sets import OTHERS, SetDesigns
 from reissue.model.snapshot import Column, Labels, Numbers, Snapshot
+from reissue.reasoning.alternatives.record_scoring import RecordPairs, column_scores, enough_draws
 from reissue.reasoning.alternatives.scoring import bounds, effects
 from reissue.tables.recode_sets import DESIGN
 from reissue.tables.set_views import read_designs, read_sets
@@ -47,7 +49,8 @@ class SetUtility:
     """How many slots a set has."""
     values: pl.DataFrame
     """A row for each value of each design in use: `value`, `design`, `share`, `slots`, `design_effect`, `bound`,
-    `standard_error` of its share in a group of 1,000 people. Of designs with very many values it has some of them."""
+    `standard_error` of its share in a group of 1,000 people. Of designs with very many values it has some of them.
+    Where several columns are sensitive, the values of each: `ward = surgery`."""
     distinct: int
     """How many values sets are made of."""
     others: int
@@ -162,8 +165,7 @@ def measure_sets(
     codes, design = read_sets(tables["table"], designs, sensitive)
     place = grouping.group.astype(np.int64)
     label = _labels_of(snapshot.values, designs)
-    used = designs.labels.index(OTHERS) if OTHERS in designs.labels else -1
-    values = _values(designs, np.unique(design[place[place >= 0]]))
+    values = _values(designs, np.unique(design[place[place >= 0]]), int(np.count_nonzero(place >= 0)))
     error, gradients, unanswered = None, None, why_not_by_design(number, record["design"])
     if not np.isfinite(values["design_effect"].to_numpy()).all():
         unanswered = "a value is in every set"
@@ -180,7 +182,7 @@ def measure_sets(
         m=designs.m,
         values=values,
         distinct=len(designs.labels),
-        others=int(np.count_nonzero(label[snapshot.values.codes[place >= 0]] == used)) if used >= 0 else 0,
+        others=int(np.count_nonzero(_rare(designs)[label[snapshot.values.codes[place >= 0]]])),
         query_error=error,
         unanswered=unanswered,
         gradients=gradients,
@@ -190,6 +192,8 @@ def measure_sets(
 def _labels_of(values: Column, designs: SetDesigns) -> Ints:
     """For each code of a column the label of the designs that stands for it."""
     levels = values.levels
+    if isinstance(levels, Records):
+        return np.maximum(designs.labels_of(levels), 0)
     if isinstance(levels, Numbers):
         names: list[object] = levels.decode(np.arange(levels.values.size)).to_list()
     else:
@@ -199,11 +203,58 @@ def _labels_of(values: Column, designs: SetDesigns) -> Ints:
     return np.array([place.get(name, place.get(OTHERS, 0)) for name in names], dtype=np.int64)
 
 
-def _values(designs: SetDesigns, used: Ints) -> pl.DataFrame:
+def _rare(designs: SetDesigns) -> Bools:
+    """Which labels stand for rare values, in some column."""
+    if not designs.columns:
+        return np.array([label == OTHERS for label in designs.labels], dtype=np.bool_)
+    rare = [np.array([value == OTHERS for value in own.values])[own.of] for own in designs.value_columns]
+    return np.asarray(np.logical_or.reduce(rare))
+
+
+def _record_values(designs: SetDesigns, at: int, people: int) -> pl.DataFrame:
+    """The same for the values of several columns, of which a set has as many as there is room."""
+    design, parts = designs.of_records[at], []
+    try:
+        pairs = RecordPairs(design, enough_draws(design, people))
+    except Infeasible:
+        pairs = None
+    for column, own in enumerate(designs.value_columns):
+        found = None if pairs is None else column_scores(design, column, pairs)
+        codes = np.unique(own.of[designs.places[at]])
+        share = np.bincount(own.of[designs.places[at]], weights=design.shares, minlength=len(own.values))[codes]
+        effect = np.full(codes.size, np.inf)
+        if found is not None:
+            # Scores go by the design's own codes of values.
+            order = [own.of[designs.places[at]][np.argmax(found.cell_of == cell)] for cell in range(found.shares.size)]
+            effect = found.effects[np.argsort(order)]
+        room = designs.room_of(at, column)[codes]
+        spare = room / designs.m - share
+        with np.errstate(divide="ignore"):
+            least = np.where(spare > 1e-12, (1 - share) / spare, np.inf)
+        parts.append(
+            pl.DataFrame(
+                {
+                    "value": [f"{own.name} = {own.values[code]}" for code in codes.tolist()],
+                    "design": np.full(codes.size, at + 1),
+                    "share": share,
+                    "slots": room,
+                    "design_effect": effect,
+                    "bound": least,
+                    "standard_error": np.sqrt(effect * share * (1 - share) / GROUP_SIZE),
+                }
+            )
+        )
+    return pl.concat(parts)
+
+
+def _values(designs: SetDesigns, used: Ints, people: int) -> pl.DataFrame:
     """Design effects and what no mechanism goes below, for the values of the designs that are in use."""
     parts = []
     for at in used.tolist():
-        design, places = designs.designs[at], designs.places[at]
+        if designs.columns:
+            parts.append(_record_values(designs, at, people))
+            continue
+        design, places = designs.of_values[at], designs.places[at]
         try:
             chosen, effect = effects(design)
         except Infeasible:
@@ -231,7 +282,8 @@ def _regions(
     """What regions cover and which one each published row is in; nothing where quasi-identifiers are exact."""
     if record["groups"] >= record["rows"]:
         return None, None
-    public = table.drop(snapshot.values.name, DESIGN, *(column.name for column in snapshot.as_is), strict=False)
+    sensitive = list(snapshot.schema.sensitive_columns)
+    public = table.drop(*sensitive, DESIGN, *(column.name for column in snapshot.as_is), strict=False)
     number = public.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int32) - 1
     group = np.where(place >= 0, number[np.maximum(place, 0)], -1).astype(np.int32)
     held = np.flatnonzero(group < 0)

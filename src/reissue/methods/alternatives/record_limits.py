@@ -1,7 +1,8 @@
 """Limits of several sensitive columns: how many of the m records of a set may have each value of each column.
 
-A column's limit is the schema's, or else the method's, or 1/m. A value takes as much room as its share asks for, so
-that it can still be counted, and no more than the limit of its column; one with a limit of its own takes that.
+A column's limit is the schema's, or else the method's, or 1/m. A frequent value, which wants more than one place, may
+take as much room as that: the more its number varies, the more it tells. A rare one takes one place, so that it stays
+at 1/m, and one with a limit of its own takes that.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 Room is given as slots are (`designing`): a value of share p may be in k of the m records, the least k with k/m >= p +
 (1 - p)/(2m), so that how often it is there still says something about its number of people. A record by the same rule.
+Where a column has a limit, those of its values that want more than one place may have as many as that allows: the more
+their number varies, the more it tells. Three values with shares of 0.60, 0.31 and 0.09 beside diagnoses, m = 8: their
+design effects are 21, 25 and 10 with the least room, and 11, 9 and 9 with room for six each. Rare values keep one.
 Nothing else has to be fitted: m p itself lies within all limits, and sets are drawn by walking from there.
 
 With three columns or more, values of those that yield have one place more, where their limit has it. The walk keeps it
@@ -43,7 +46,7 @@ def record_design_of(
     """The design for these records, whose shares need not add up to 1; `values` says how many each column has.
 
     `limits` has for each column the room of some of its values, m for one without a limit; `most` says for each column
-    how much room every other value has at most.
+    how much room every other value has at most. That is what its frequent values take, which want more than one place.
     """
     p = np.asarray(shares, dtype=np.float64)
     p = p / p.sum()
@@ -55,7 +58,8 @@ def record_design_of(
         own = wanted_room(margin, m)
         if column in yielding:
             own = np.maximum(own, np.minimum(own + 1, m - 1))
-        own = own if most is None else np.minimum(own, most[column])
+        if most is not None:
+            own = np.where(margin * (2 * m - 1) > 1, most[column], np.minimum(own, most[column]))
         for value, limit in (limits[column] if limits else {}).items():
             own[value] = limit
         lacking = int(np.count_nonzero(m * margin > own + NEAR))

@@ -54,7 +54,7 @@ def enough_draws(design: RecordDesign, people: int) -> int:
 class RecordPairs:
     """How probable two records are together, and what follows: the weights of scores."""
 
-    def __init__(self, design: RecordDesign, people: int = 0) -> None:
+    def __init__(self, design: RecordDesign, draws: int = 0) -> None:
         if design.values > MOST_RECORDS:
             raise Infeasible(
                 f"Shares are estimated from sets of at most {MOST_RECORDS:,} different records. There are "
@@ -62,7 +62,7 @@ class RecordPairs:
                 hint="make the sensitive columns coarser, or fewer.",
             )
         self._design = design
-        sets, chances = typical_sets(design, enough_draws(design, people))
+        sets, chances = typical_sets(design, draws or enough_draws(design, 0))
         self.draws = len(sets) if chances is None else 0
         """How many sets stand for P(S); 0 where it is exact."""
         weights = np.full(len(sets), 1 / len(sets)) if chances is None else chances

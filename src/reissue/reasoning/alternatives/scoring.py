@@ -62,6 +62,10 @@ class Scores:
         found = np.stack([self._scale * self._solved(column) for column in columns.T], axis=1)
         return found[:, 0] if asked.ndim == 1 else found
 
+    def square(self, wanted: Floats) -> float:
+        """E[y^2] of the score of those wanted, over all sets: z' P z, and P z = inclusion times wanted."""
+        return float((self._design.inclusion * wanted) @ self.weights(wanted))
+
     def _solved(self, asked: Floats) -> Floats:
         """Conjugate gradients; the matrix has ones on its diagonal."""
         found = np.zeros_like(asked)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from reissue.arrays.cores import of_each
 from reissue.arrays.types import Floats
 from reissue.errors import Infeasible, ParameterError, listed
 from reissue.model.hierarchy import Hierarchy
@@ -133,14 +134,18 @@ class Analysis:
         values; `columns` names some.
         """
         kind: Kind = "share" if shares else "count"
-        cuts, conditions, target, parts = cuts_of(by), _conditions(where), _checked(of), []
-        for view in self._views:
-            cells, chosen = view.cells(cuts, conditions), _chosen(view, columns)
+        cuts, conditions, target = cuts_of(by), _conditions(where), _checked(of)
+        several = len(self.sensitive_columns) > 1
+
+        def rows(view: View) -> pl.DataFrame:
+            cells, chosen, parts = view.cells(cuts, conditions), _chosen(view, columns), []
             for question, named in every_value(chosen, kind):
-                rows = self._rows(view, cells, view.figures(question, cells, target), question.label)
+                found = self._rows(view, cells, view.figures(question, cells, target), question.label)
                 own = [pl.lit(cell).alias(name) for name, cell in zip(chosen, named, strict=True)]
-                parts.append(rows if len(self.sensitive_columns) == 1 else rows.select(*own, pl.exclude("value")))
-        return self._frame(parts)
+                parts.append(found.select(*own, pl.exclude("value")) if several else found)
+            return pl.concat(parts)
+
+        return self._frame(of_each(rows, self._views))
 
     def contrast(
         self,
@@ -173,14 +178,12 @@ class Analysis:
         _check_between(between, conditions)
         label = f"{_named(between, 0)} - {_named(between, 1)}"
         inside = [{**conditions, **{name: pair[at] for name, pair in between.items()}} for at in (0, 1)]
-        return self._frame(
-            [
-                self._difference(
-                    value, [(view, inside[0]), (view, inside[1])], cuts, label, view.number, target, column
-                )
-                for view in self._views
-            ]
-        )
+
+        def difference(view: View) -> pl.DataFrame:
+            sides = [(view, one) for one in inside]
+            return self._difference(value, sides, cuts, label, view.number, target, column)
+
+        return self._frame(of_each(difference, self._views))
 
     def trend(
         self,
@@ -200,12 +203,15 @@ class Analysis:
             raise ParameterError("A trend needs several releases.", hint="give the folder 'public' of a series.")
         _check_one_form(self._views)
         cuts, conditions, target = cuts_of(by), _conditions(where), _checked(of)
+
+        def asked(view: View) -> tuple[Cells, Question, Figures]:
+            cells, question = view.cells(cuts, conditions), _question(view, value, "share", column)
+            return cells, question, view.figures(question, cells, target)
+
         parts, terms = [], dict[tuple[Any, ...], list[Term]]()
         label = ""
-        for view in self._views:
-            cells, question = view.cells(cuts, conditions), _question(view, value, "share", column)
+        for view, (cells, question, figures) in zip(self._views, of_each(asked, self._views), strict=True):
             label = question.label
-            figures = view.figures(question, cells, target)
             parts.append(self._rows(view, cells, figures, label).with_columns(term=pl.lit(question.kind)))
             for at, group in enumerate(_groups(cells)):
                 terms.setdefault(group, []).append(Term(view, question, cells, at, 1.0))
@@ -236,9 +242,9 @@ class Analysis:
                 "Groups have no unbiased scores: whose value is whose is not published, and no draw is.",
                 hint="scores are for releases of the method Alternatives; use share, table or contrast.",
             )
-        parts = [_scores_of(view, values, mean) for view in views]
+        parts = of_each(lambda view: _scores_of(view, values, mean), views)
         if len(views) > 1:
-            number = clusters([view.words for view in views])
+            number = clusters(of_each(lambda view: view.words, views))
             parts = [part.with_columns(cluster=pl.Series(own)) for part, own in zip(parts, number, strict=True)]
         return to_library(pl.concat(parts, how="diagonal_relaxed"), self._library)
 
@@ -259,15 +265,16 @@ class Analysis:
     def _answer(
         self, value: Condition, kind: Kind, cuts: Cuts, where: Conditions, of: Target, column: str | None = None
     ) -> Any:
-        target, parts = _checked(of), []
-        for view in self._views:
+        target = _checked(of)
+
+        def rows(view: View) -> pl.DataFrame:
             cells = view.cells(cuts, where)
             if kind == "count" and value is None:
-                parts.append(self._rows(view, cells, view.people(cells), None))
-                continue
+                return self._rows(view, cells, view.people(cells), None)
             question = _question(view, value, kind, column)
-            parts.append(self._rows(view, cells, view.figures(question, cells, target), question.label))
-        return self._frame(parts)
+            return self._rows(view, cells, view.figures(question, cells, target), question.label)
+
+        return self._frame(of_each(rows, self._views))
 
     def _rows(self, view: View, cells: Cells, figures: Figures, label: str | None) -> pl.DataFrame:
         """The answer of one release."""

@@ -10,18 +10,22 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from reissue.arrays.dense import numbered
 from reissue.arrays.types import Floats, Ints
 from reissue.errors import ParameterError
 from reissue.utility.analysing.conditions import QuasiColumns, Range, is_number, leaves_of, share_of
 
 By = str | Sequence[str] | Mapping[str, Sequence[Any] | None] | None
 Cuts = Mapping[str, Sequence[Any] | None]
+REGION = "\0region"
+"""No column of a table is called so."""
 
 
 def cuts_of(by: By) -> dict[str, Sequence[Any] | None]:
@@ -61,12 +65,12 @@ class Cells:
         """The sum for each group."""
         return sums_by(self.group, figures, self.count)
 
-    @property
+    @cached_property
     def people(self) -> Floats:
         """How many people each group has, or is expected to have."""
         return self.total(self.weight)
 
-    @property
+    @cached_property
     def whole(self) -> bool:
         """Whether every row is in its group for certain."""
         return bool((self.weight == 1).all())
@@ -91,12 +95,12 @@ def breakdown(table: pl.DataFrame, cuts: Cuts, weights: Floats, published: Quasi
         parts.append(labels)
     if not parts:
         return Cells(rows, group, weight, pl.DataFrame(), 1)
-    used, group = np.unique(group, return_inverse=True)
+    used, group = numbered(group)
     columns, rest = [], used
     for labels in reversed(parts):
         columns.append(labels.gather(pl.Series(rest % labels.len(), dtype=pl.UInt32)))
         rest = rest // labels.len()
-    return Cells(rows, group.astype(np.int64), weight, pl.DataFrame(columns[::-1]), used.size)
+    return Cells(rows, group, weight, pl.DataFrame(columns[::-1]), used.size)
 
 
 def _codes(column: pl.Series, edges: Sequence[Any] | None) -> tuple[Ints, pl.Series]:
@@ -104,6 +108,10 @@ def _codes(column: pl.Series, edges: Sequence[Any] | None) -> tuple[Ints, pl.Ser
     if edges is None:
         own = column.cast(pl.String) if isinstance(column.dtype, pl.Categorical | pl.Enum) else column
         labels = own.unique().sort().alias(column.name)
+        if own.dtype == pl.String:
+            named = labels.drop_nulls()  # one without a label comes first
+            place_of = own.cast(pl.Enum(named)).to_physical().cast(pl.Int64) + labels.null_count()
+            return place_of.fill_null(0).to_numpy(), labels
         place = pl.DataFrame({"label": labels}).with_row_index("at")
         joined = (
             own.alias("label").to_frame().join(place, on="label", how="left", nulls_equal=True, maintain_order="left")
@@ -135,10 +143,10 @@ class _Spread:
 def _spread(table: pl.DataFrame, name: str, edges: Sequence[Any] | None, published: QuasiColumns) -> _Spread:
     own = table.select(published.needed([name]))
     distinct = own.unique(maintain_order=True)
-    numbered = own.join(
-        distinct.with_row_index("region"), on=own.columns, how="left", nulls_equal=True, maintain_order="left"
+    numbers = own.join(
+        distinct.with_row_index(REGION), on=own.columns, how="left", nulls_equal=True, maintain_order="left"
     )
-    region = numbered["region"].to_numpy().astype(np.int64)
+    region = numbers[REGION].to_numpy().astype(np.int64)
     groups: list[tuple[str, Any]]
     if name in published.intervals:
         if edges is None:

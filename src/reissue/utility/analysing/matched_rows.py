@@ -17,30 +17,37 @@ from collections.abc import Sequence
 from itertools import combinations, pairwise
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from reissue.arrays.dense import numbered_words
+from reissue.arrays.runs import runs, starts_of
 from reissue.arrays.types import Floats, Ints, Words
 from reissue.model.sets import SetDesigns, SetLists
 from reissue.utility.analysing.questions import Target
 from reissue.utility.analysing.scored_rows import RowFactors, Scored
+
+KINDS = 1 << 16
+"""So many kinds of rows are compared at a time."""
+Small = npt.NDArray[np.uint32]
 
 
 class Matched:
     """Which rows of several releases are the same people."""
 
     def __init__(self, words: Sequence[Words]) -> None:
-        every, self._first, key = np.unique(np.concatenate(words), return_index=True, return_inverse=True)
-        sizes = np.cumsum([0, *(one.size for one in words)])
-        self._key = [key[begin:end] for begin, end in pairwise(sizes.tolist())]
-        self._starts = sizes
-        self._count = np.stack([np.bincount(one, minlength=every.size) for one in self._key], axis=1)
-        self._unique = (self._count <= 1).all(axis=1)
+        self._key, self._first, self._count = _kinds(words)
+        self._unique = (self._count <= 1).all(axis=0)
         self._again = self._rates()
 
     def _rates(self) -> Floats:
         """For each two releases the share of people of one who are in the other, by how the numbers of rows differ."""
-        count = self._count.astype(np.float64)
-        both, rows = count.T @ count, count.sum(axis=0)
+        releases, kinds = self._count.shape
+        both = np.zeros((releases, releases))
+        for begin in range(0, kinds, KINDS):
+            count = self._count[:, begin : begin + KINDS].astype(np.float64)
+            both += count @ count.T
+        rows = self._count.sum(axis=1).astype(np.float64)
         # A table that grows has more rows of all kinds: that is no sign of others.
         growth = rows[None, :] / np.maximum(rows[:, None], 1.0)
         square = np.diag(both)
@@ -50,47 +57,58 @@ class Matched:
     @property
     def unique_share(self) -> float:
         """The share of rows that are unlike all others of their release."""
-        return float(self._count[self._unique].sum() / max(self._count.sum(), 1))
+        return float(self._count[:, self._unique].sum() / max(self._count.sum(), 1))
 
     def variance(self, scored: Sequence[Scored], factors: Sequence[RowFactors], target: Target) -> float:
         """The variance of the sum over all releases; rows that agree have the same scores and the same factors."""
-        keys = self._unique.size
         score = self._scores(scored)
-        parts = []
+        total = RowFactors.none(self._unique.size)
         for key, one in zip(self._key, factors, strict=True):
-            part = RowFactors.none(keys)
-            part.factor[key], part.centred[key] = one.factor, one.centred
-            parts.append(part)
-        alone = np.flatnonzero(self._unique)
-        total = RowFactors.none(alone.size)
-        for part in parts:
-            total += part.at(alone)
-        found = float(score.at(alone).products(total, total, target).sum())
+            # Each kind once: of those that stand several times in a release this makes nothing, and they are left out.
+            total.factor[key] += one.factor
+            total.centred[key] += one.centred
+        found = float(score.products(total, total, target)[self._unique].sum())
         several = np.flatnonzero(~self._unique)
         if several.size:
-            rest, count = score.at(several), self._count[several]
-            some = [part.at(several) for part in parts]
+            rest, count = score.at(several), self._count[:, several].astype(np.float64)
+            some = [self._of_several(several, key, one) for key, one in zip(self._key, factors, strict=True)]
             for at, part in enumerate(some):
-                found += float((count[:, at] * rest.products(part, part, target)).sum())
+                found += float((count[at] * rest.products(part, part, target)).sum())
             for at, other in combinations(range(len(some)), 2):
                 if not (some[at].factor.any() and some[other].factor.any()):
                     continue
-                here, there = count[:, at], count[:, other]
+                here, there = count[at], count[other]
                 same = np.minimum(np.minimum(here, there), self._again[at, other] * (here + there) / 2)
                 found += 2 * float((same * rest.products(some[at], some[other], target)).sum())
         return found
 
+    def _of_several(self, several: Ints, key: Ints, factors: RowFactors) -> RowFactors:
+        """What the rows of a release count, for kinds that stand several times in some release."""
+        place = np.full(self._unique.size, -1, dtype=np.int64)
+        place[several] = np.arange(several.size)
+        rows = np.flatnonzero(place[key] >= 0)
+        part, at = RowFactors.none(several.size), place[key[rows]]
+        part.factor[at], part.centred[at] = factors.factor[rows], factors.centred[rows]
+        return part
+
     def _scores(self, scored: Sequence[Scored]) -> Scored:
         """For each kind of row its scores, from the first release that has it."""
-        release = np.searchsorted(self._starts, self._first, side="right") - 1
-        row = self._first - self._starts[release]
+        starts = starts_of([one.size for one in self._key])
+        edges = np.searchsorted(self._first, starts).tolist()
         made = [np.empty(self._first.size) for _ in range(3)]
-        for at, one in enumerate(scored):
-            here = release == at
-            made[0][here], made[1][here] = one.first[row[here]], one.square[row[here]]
+        for one, begin, (low, high) in zip(scored, starts.tolist(), pairwise(edges), strict=False):
+            row = self._first[low:high] - begin
+            made[0][low:high], made[1][low:high] = one.first[row], one.square[row]
             if one.known is not None:
-                made[2][here] = one.known[row[here]]
+                made[2][low:high] = one.known[row]
         return Scored(made[0], made[1], None if scored[0].known is None else made[2])
+
+
+def _kinds(words: Sequence[Words]) -> tuple[list[Ints], Ints, Small]:
+    """For each release the kinds of its rows; the first row of each kind in all; how many rows each release has."""
+    number, first = numbered_words(np.concatenate(words))
+    keys = np.split(number, np.cumsum([one.size for one in words])[:-1])
+    return keys, first, np.stack([np.bincount(key, minlength=first.size).astype(np.uint32) for key in keys])
 
 
 def row_words(columns: pl.DataFrame, lists: SetLists, designs: SetDesigns) -> Words:
@@ -98,7 +116,7 @@ def row_words(columns: pl.DataFrame, lists: SetLists, designs: SetDesigns) -> Wo
     texts = [name for name, dtype in columns.schema.items() if isinstance(dtype, pl.Categorical | pl.Enum)]
     plain = columns.with_columns(pl.col(texts).cast(pl.String)) if texts else columns
     label = pl.Series([str(label) for label in designs.labels]).hash(seed=1).to_numpy().astype(np.uint64)
-    word: Words = np.add.reduceat(label[lists.codes], lists.starts[:-1])
+    word: Words = lists.sums(label[:, None])[:, 0]
     drawn = [
         hash((one, tuple(str(designs.labels[at]) for at in places))) & 0xFFFF_FFFF_FFFF_FFFF
         for one, places in zip(designs.designs, designs.places, strict=True)
@@ -114,11 +132,14 @@ def clusters(words: Sequence[Words]) -> list[Ints]:
 
     Of several rows of a release that agree the first goes with the first of another, the second with the second.
     """
-    rows = pl.DataFrame(
-        {
-            "word": np.concatenate(words),
-            "release": np.repeat(np.arange(len(words)), [one.size for one in words]),
-        }
-    ).with_columns(again=pl.int_range(pl.len()).over("word", "release"))
-    number = rows.select(pl.struct("word", "again").rank("dense")).to_series().to_numpy().astype(np.int64)
-    return np.split(number, np.cumsum([one.size for one in words])[:-1])
+    keys, _, count = _kinds(words)
+    begin = starts_of(count.max(axis=0)) + 1
+    numbers = []
+    for key, own in zip(keys, count, strict=True):
+        number = begin[key]
+        several = np.flatnonzero(own[key] > 1)
+        order = several[np.argsort(key[several], kind="stable")]
+        lengths = own[own > 1]
+        number[order] += runs(np.zeros_like(lengths, dtype=np.int64), lengths.astype(np.int64))
+        numbers.append(number)
+    return numbers

@@ -6,8 +6,8 @@ Nothing is read before it is asked for, and of Parquet files only the columns th
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +18,8 @@ from reissue.model.hierarchy import MISSING, Hierarchy
 from reissue.model.records import record_cells
 from reissue.model.release import Release
 from reissue.model.schema import TOGETHER
-from reissue.tables.frames import READABLE, Library, read_table, understood
+from reissue.tables.frames import PART, READABLE, Library, read_in_parts, read_table, understood
+from reissue.tables.joining import read_cells
 from reissue.tables.recode_sets import COMBINATIONS, DESIGN, ROOMS
 from reissue.tables.set_views import FORM, record_labels
 from reissue.utility.analysing.conditions import QuasiColumns, interval_columns
@@ -102,6 +103,14 @@ class PublicRelease:
         frame = self.table(name, [*(one for one in wanted if one not in apart), *apart])
         records = pl.Series(self.sensitive, record_labels(frame, apart), dtype=pl.String)
         return frame.drop(apart).with_columns(records)
+
+    def parts(self, name: str, columns: Sequence[str]) -> list[Callable[[], pl.DataFrame]]:
+        """Some columns of a table in parts, each of which is read when it is called."""
+        given = self._given[name]
+        if name not in self._read and isinstance(given, Path) and given.suffix == ".parquet":
+            return read_in_parts(given, columns)
+        frame = self.table(name, columns)
+        return [partial(frame.slice, begin, PART) for begin in range(0, max(frame.height, 1), PART)]
 
     @property
     def height(self) -> int:
@@ -229,11 +238,8 @@ def _typed(texts: pl.Series, kind: str | None) -> pl.Series:
     if kind != "numeric":
         return texts
     plain = texts.replace({MISSING: None})
-    for made in (
-        plain.cast(pl.Float64, strict=False),
-        plain.str.to_date(strict=False),
-        plain.str.to_datetime(strict=False),
-    ):
+    for dtype in (pl.Float64(), pl.Date(), pl.Datetime("us")):
+        made = read_cells(plain, dtype, strict=False)
         if made.null_count() == plain.null_count():
             return made
     return texts

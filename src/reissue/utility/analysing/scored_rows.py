@@ -30,21 +30,22 @@ class Scored:
         return Scored(self.first[rows], self.square[rows], known)
 
     @property
-    def _known(self) -> Floats | float:
+    def over(self) -> Floats | float:
+        """What is known of each row, 1 for all where everything is."""
         return 1.0 if self.known is None else self.known
 
     def residual(self, ratio: Floats | float) -> Floats:
         """What is left of each row when a ratio of f to k is taken off."""
-        return np.asarray(self.first - ratio * self._known)
+        return np.asarray(self.first - ratio * self.over)
 
     def own(self, ratio: Floats | float) -> Floats:
         """The score of (f - ratio k)^2: what a row would add to the variance if it showed its value."""
-        return np.asarray(self.square - 2 * ratio * self.first + ratio**2 * self._known)
+        return np.asarray(self.square - 2 * ratio * self.first + ratio**2 * self.over)
 
     def products(self, one: RowFactors, other: RowFactors, target: Target) -> Floats:
         """For each row the covariance of what it adds to two sums of residuals."""
         a, b, mixed = one.factor * other.factor, one.centred * other.centred, one.mixed(other)
-        known = self._known
+        known = self.over
         product = a * self.first**2 - mixed * self.first * known + b * known**2
         if target == "table":
             # The score of the product of what the rows have: taken off, it leaves what the draw of sets adds.

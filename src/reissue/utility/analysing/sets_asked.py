@@ -6,17 +6,18 @@ variance of a sum. `scored_rows.py` has the rest of it, `score_intervals.py` the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
+from reissue.arrays.cores import of_each
 from reissue.arrays.types import Floats, Ints, Words
 from reissue.errors import Infeasible
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.sets import SetDesigns, SetLists
-from reissue.tables.recode_sets import DESIGN
+from reissue.tables.recode_sets import COMBINATIONS, DESIGN, ROOMS
 from reissue.tables.set_texts import with_lists
 from reissue.tables.set_views import read_designs, read_lists, slots_of
 from reissue.utility.analysing.asking import PublicRows
@@ -47,24 +48,32 @@ class SetsAsked(PublicRows):
     @cached_property
     def designs(self) -> SetDesigns:
         """How its sets were drawn."""
-        frames = {name: self.release.table(name) for name in ("design", "combinations") if self.release.has(name)}
+        wanted = (DESIGN, COMBINATIONS, ROOMS)
+        frames = {name: self.release.table(name) for name in wanted if self.release.has(name)}
         if "combinations" in frames:
             joint = frames["combinations"]
-            frames["combinations"] = joint.with_columns(with_lists(joint["combination"], self._dtype))
+            frames["combinations"] = joint.with_columns(with_lists(joint["combination"], self._dtype(self.sensitive)))
         record = {**self.release.design, "slots": self._slots()}
+        if self._several:
+            record["columns"] = self.release.sensitive_columns
         return read_designs(frames, record, self.sensitive)
 
-    @cached_property
-    def _dtype(self) -> pl.DataType:
-        """The type of values: CSV files have lists as text."""
-        dtype = self.release.table("design")[self.sensitive].dtype
+    @property
+    def _several(self) -> bool:
+        return len(self.release.sensitive_columns) > 1
+
+    def _dtype(self, column: str) -> pl.DataType:
+        """The type of values of a sensitive column: CSV files have lists as text."""
+        dtype = self.release.table(DESIGN)[column].dtype
         return pl.String() if isinstance(dtype, pl.Enum | pl.Categorical) else dtype
 
     def _slots(self) -> int:
         """How many slots a set has: those of the values of any one, where no record says it."""
         if "slots" in self.release.design:
             return int(self.release.design["slots"])
-        table, design = self._lists, self.release.table("design")
+        table, design = self._lists, self.release.table(DESIGN)
+        if self._several:
+            return len(table[self.release.sensitive_columns[0]][0])
         if (table[self.sensitive].list.n_unique() < table[self.sensitive].list.len()).any():
             raise Infeasible(
                 "These sets are lives: values stand in them more than once. Tables alone do not say whether lives have "
@@ -78,9 +87,15 @@ class SetsAsked(PublicRows):
 
     @property
     def _lists(self) -> pl.DataFrame:
-        several = [DESIGN] if DESIGN in self.release.columns("table") else []
-        table = self.release.table("table", [*several, self.sensitive])
-        return table.with_columns(with_lists(table[self.sensitive], self._dtype))
+        return self._with_lists(self.release.table("table", self._columns))
+
+    @property
+    def _columns(self) -> list[str]:
+        """The columns of the table that say what the sets are."""
+        return [*([DESIGN] if DESIGN in self.release.columns("table") else []), *self.release.sensitive_columns]
+
+    def _with_lists(self, table: pl.DataFrame) -> pl.DataFrame:
+        return table.with_columns(with_lists(table[name], self._dtype(name)) for name in self.release.sensitive_columns)
 
     @cached_property
     def sets(self) -> SetLists:
@@ -92,7 +107,12 @@ class SetsAsked(PublicRows):
                 hint="take the first release, whose sets are all drawn by the design; or count quasi-identifiers "
                 "alone.",
             )
-        return read_lists(self._lists, self.designs, self.sensitive)
+        designs = self.designs
+
+        def read(part: Callable[[], pl.DataFrame]) -> SetLists:
+            return read_lists(self._with_lists(part()), designs, self.sensitive)
+
+        return SetLists.joined(of_each(read, self.release.parts("table", self._columns)))
 
     @property
     def values(self) -> pl.Series:
@@ -146,11 +166,12 @@ class SetsAsked(PublicRows):
     def _slots_asked(self, question: Question, rows: Ints) -> Floats:
         """How many slots of the sets of some rows what is asked for takes."""
         lists = self.sets
-        lengths = lists.lengths[rows]
+        lengths = lists.starts[rows + 1] - lists.starts[rows]
         ends = np.cumsum(lengths)
         within = np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
         codes = lists.codes[np.repeat(lists.starts[rows], lengths) + within]
-        slots = 1 if self.designs.linked else slots_of(self.designs)[np.repeat(lists.design[rows], lengths), codes]
+        whole = self.designs.linked or self.designs.columns
+        slots = 1 if whole else slots_of(self.designs)[np.repeat(lists.design[rows], lengths), codes]
         return np.add.reduceat(question.counted[codes] * slots, ends - lengths)
 
     def figures(self, question: Question, cells: Cells, target: Target) -> Figures:
@@ -172,7 +193,7 @@ class SetsAsked(PublicRows):
             at = ratio[cells.group]
             own = scored.own(at)
             square = scored.residual(at) ** 2 - (own if target == "table" else 0.0)
-            variance = cells.total(w**2 * square + w * (1 - w) * own)
+            variance = cells.total(w**2 * square + w * (1 - w) * own) * (1 + self._scores.unsure)
             error = np.sqrt(np.maximum(variance, 0.0)) / np.abs(known)
         return Figures(cells.people, ratio, error, ratio - Z * error, ratio + Z * error, "95 %")
 
@@ -182,13 +203,17 @@ class SetsAsked(PublicRows):
         scored, w, people = every.at(cells.rows), cells.weight, cells.people
         with np.errstate(divide="ignore", invalid="ignore"):
             share = cells.total(w * scored.first) / people
-            own = scored.own(share[cells.group] if question.kind == "share" else 0.0)
-            weighed = cells.total(w**2)
+            weighed, spreading = people, np.zeros(cells.count)
+            if not cells.whole:
+                own = scored.own(share[cells.group] if question.kind == "share" else 0.0)
+                weighed = cells.total(w**2)
+                spreading = np.maximum(cells.total(w * (1 - w) * own), 0.0) / people**2
             independent = people**2 / weighed
-            spreading = np.maximum(cells.total(w * (1 - w) * own), 0.0) / people**2
-            second = cells.total(w**2 * scored.first**2) / weighed + independent * spreading
-            moving = cells.total(w**2 * slope[self.sets.design[cells.rows]]) / weighed
-            error, low, high = share_interval(share, second, moving, independent, target)
+            second = cells.total((w * scored.first) ** 2) / weighed + independent * spreading
+            moving = slope
+            if slope.size > 1:
+                moving = cells.total(w**2 * slope[self.sets.design[cells.rows]]) / weighed
+            error, low, high = share_interval(share, second, moving, independent / (1 + self._scores.unsure), target)
         return Figures(people, share, error, low, high, "95 %")
 
     def combined(self, terms: Sequence[Term], target: Target) -> Combined:
@@ -203,13 +228,14 @@ class SetsAsked(PublicRows):
             inside = term.cells.group == term.group
             rows, w = term.cells.rows[inside], term.cells.weight[inside]
             scored = view.scored(term.question).at(rows)
-            known = float(w.sum() if scored.known is None else w @ scored.known)
-            ratio = float(w @ scored.first) / known if known else float("nan")
+            # Added up by NumPy itself: products of vectors would wake threads that mostly wait.
+            total, known = float((w * scored.first).sum()), float((w * scored.over).sum())
+            ratio = total / known if known else float("nan")
             counting = term.question.kind == "count"
             factor = term.factor if counting else term.factor / known if known else float("nan")
-            estimate += factor * float(w @ scored.first)
+            estimate += factor * total
             factors.setdefault(view.number, RowFactors.none(view.release.height)).add(rows, factor * w, ratio)
-            spreading += factor**2 * float((w * (1 - w)) @ scored.own(0.0 if counting else ratio))
+            spreading += factor**2 * float((w * (1 - w) * scored.own(0.0 if counting else ratio)).sum())
         questions = {term.view.number: term.question for term in terms}
         scores = [view.scored(questions[number]) for number, view in views.items()]
         parts = [factors[number] for number in views]
@@ -217,7 +243,7 @@ class SetsAsked(PublicRows):
             variance = float(scores[0].products(parts[0], parts[0], target).sum())
         else:
             variance = self._matched(views).variance(scores, parts, target)
-        error = float(np.sqrt(max(variance + spreading, 0.0)))
+        error = float(np.sqrt(max(variance + spreading, 0.0) * (1 + self._scores.unsure)))
         if len(views) == 1 and terms[0].question.kind == "share":
             return Combined(estimate, error, *self._apart(terms, target), "95 %")
         return Combined(estimate, error, estimate - Z * error, estimate + Z * error, "95 %")
@@ -257,5 +283,6 @@ class SetsAsked(PublicRows):
     @cached_property
     def words(self) -> Words:
         """For each row a word that is the same for rows that may be the same person's."""
-        others = [name for name in self.release.columns("table") if name not in (DESIGN, self.sensitive)]
+        own = (DESIGN, *self.release.sensitive_columns)
+        others = [name for name in self.release.columns("table") if name not in own]
         return row_words(self.release.table("table", others), self.sets, self.designs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -15,6 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 from profiles import seeds, sized
+from real_data import FOLDER, needs
 
 import reissue as ri
 from reissue.attacks import Limits, Tracking
@@ -477,3 +479,90 @@ def test_what_is_likely_of_each_column(tmp_path: Path) -> None:
     assert every
     assert {one.column for one in every} == {"ward"}
     assert "What is likely for whom: ward" in found.tables(Limits(columns=(("ward", Fraction(1, 2)),)))
+
+
+# Real patients
+
+
+def estimates_of_two_columns(folder: Path, table: pl.DataFrame, m: int, limits: dict[str, str]) -> Any:
+    """How far estimates from the public files are from the truth, in standard errors: by age, by sex, crossed."""
+    sensitive = {"diagnosis": ri.Categorical(), "readmitted": ri.Categorical()}
+    quasi = {"age": ri.Numeric(), "sex": ri.Categorical()}
+    policy = ri.Policy(ri.Schema("id", quasi, sensitive, limits=limits), ri.Alternatives(m=m, epsilon=1.0))
+    with ri.open(folder, policy) as series:
+        release = series.publish(table, seed=1)
+        assert release.manifest["rows"] == table.height
+        report = series.audit(attacks=["Tracking"])
+        assert report.passed, report.verdict
+    an = ri.analyse(folder / "public")
+    z = []
+    asked = [{"diagnosis": "heart failure"}, {"diagnosis": "chest pain"}, {"readmitted": "<30"}]
+    bands = pl.when(pl.col("age") < 40).then(pl.lit("below 40")).when(pl.col("age") < 60).then(pl.lit("40 to 59"))
+    named = table.with_columns(band=bands.when(pl.col("age") < 80).then(pl.lit("60 to 79")).otherwise(pl.lit("80 up")))
+    for value in asked:
+        ((column, label),) = value.items()
+        for by, group in (({"age": [40, 60, 80]}, "band"), ("sex", "sex")):
+            found = an.share(value, by=by)
+            truth = named.group_by(group).agg((pl.col(column) == label).mean().alias("truth"))
+            name = "age" if group == "band" else "sex"
+            shown = found.with_columns(pl.col(name).replace({"80 and above": "80 up"}).alias(group))
+            both = shown.join(truth, on=group)
+            assert both.height == found.height
+            z += ((both["estimate"] - both["truth"]) / both["error"]).to_list()
+    crossed = an.table().join(table.group_by("diagnosis", "readmitted").len("true"), on=["diagnosis", "readmitted"])
+    apart = ((crossed["estimate"] - crossed["true"]) / crossed["error"]).to_numpy()
+    return np.array(z), apart
+
+
+def check_standard_errors(z: Any) -> None:
+    """Errors are neither too small nor too large: the squares of so many errors add up to about their number."""
+    spread = np.sqrt(2 / z.size)
+    assert abs((z**2).mean() - 1) < 5.5 * spread + 0.1
+    assert (np.abs(z) < 2).mean() > 0.8
+
+
+def test_two_columns_of_invented_patients(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    count = 6_000
+    names = ["heart failure", "chest pain", "diabetes", "injury", "other", "respiratory", "digestive"]
+    table = pl.DataFrame(
+        {
+            "id": np.arange(count),
+            "age": rng.integers(2, 10, count) * 10,
+            "sex": rng.choice(["Female", "Male"], count),
+            "diagnosis": rng.choice(names, count, p=[0.1, 0.1, 0.15, 0.15, 0.2, 0.15, 0.15]),
+            "readmitted": rng.choice(["NO", ">30", "<30"], count, p=[0.55, 0.3, 0.15]),
+        }
+    )
+    z, apart = estimates_of_two_columns(tmp_path / "s", table, 4, {"diagnosis": "1/2", "readmitted": "3/4"})
+    check_standard_errors(z)
+    check_standard_errors(apart)
+
+
+GROUPS = [
+    (428, 428, "heart failure"), (786, 786, "chest pain"), (414, 414, "ischaemic"), (410, 410, "infarction"),
+    (250, 250, "diabetes"), (390, 459, "other circulatory"), (460, 519, "respiratory"), (520, 579, "digestive"),
+    (580, 629, "genitourinary"), (800, 999, "injury"), (710, 739, "musculoskeletal"), (140, 239, "neoplasm"),
+]  # fmt: skip
+
+
+@needs("diabetes130/diabetic_data.csv.gz", stand_in="test_two_columns_of_invented_patients")
+def test_two_columns_of_real_patients(tmp_path: Path) -> None:
+    """Heart failure, chest pain and readmission by age and sex, and diagnosis by readmission, from one release."""
+    with gzip.open(FOLDER / "diabetes130/diabetic_data.csv.gz") as file:
+        raw = pl.read_csv(file.read(), infer_schema=False)
+    raw = raw.unique("patient_nbr", keep="first", maintain_order=True).filter(pl.col("gender") != "Unknown/Invalid")
+    code = pl.col("diag_1").cast(pl.Float64, strict=False).floor()
+    group = pl.when(code.is_null()).then(pl.lit("external"))
+    for first, last, name in GROUPS:
+        group = group.when(code.is_between(first, last)).then(pl.lit(name))
+    table = raw.select(
+        pl.col("patient_nbr").alias("id"),
+        pl.col("age").str.extract(r"(\d+)").cast(pl.Int64),
+        pl.col("gender").alias("sex"),
+        group.otherwise(pl.lit("other")).alias("diagnosis"),
+        "readmitted",
+    )
+    z, apart = estimates_of_two_columns(tmp_path / "s", table, 4, {"diagnosis": "1/2", "readmitted": "3/4"})
+    check_standard_errors(z)
+    check_standard_errors(apart)

@@ -265,11 +265,19 @@ def test_there_is_no_such_release(series: ri.Series) -> None:
             ask(2)
 
 
-def test_two_sensitive_columns() -> None:
-    with pytest.raises(PolicyError, match=r"exactly one sensitive column\. Got 2"):
-        ri.Schema(person="p", quasi={"a": ri.Numeric()}, sensitive={"x": ri.Numeric(), "y": ri.Categorical()})
-    with pytest.raises(PolicyError, match=r"exactly one sensitive column\. Got 2"):
-        ri.Schema(person="p", quasi={"a": ri.Numeric()}, sensitive=["x", "y"])  # type: ignore[arg-type]
+def test_no_sensitive_column() -> None:
+    with pytest.raises(PolicyError, match=r"at least one sensitive column\. Got none"):
+        ri.Schema(person="p", quasi={"a": ri.Numeric()}, sensitive={})
+
+
+def test_one_of_several_sensitive_columns_is_missing(tmp_path: Path) -> None:
+    schema = ri.Schema(person="p", quasi={"a": ri.Numeric()}, sensitive={"x": ri.Numeric(), "y": ri.Categorical()})
+    table = pl.DataFrame({"p": [1, 2, 3, 4], "a": [1, 2, 3, 4], "x": [1, 2, 1, None]})
+    with pytest.raises(TableError) as error:
+        ri.publish(tmp_path / "s", table, ri.Policy(schema, ri.Mondrian(k=2)))
+    assert any("no column 'y' (sensitive)" in problem for problem in error.value.problems)
+    assert any("column 'x': 1 missing value" in problem for problem in error.value.problems)
+    assert not (tmp_path / "s").exists()
 
 
 def test_a_schema_gathers_its_contradictions() -> None:

@@ -205,7 +205,7 @@ def test_amending_cannot_change_the_kind_of_the_sensitive_column(
     with ri.open(folder, policy) as series:
         series.publish(numbered)
         schema = ri.Schema(person="patient", quasi=dict(policy.schema.quasi), sensitive={"diagnosis": ri.Numeric()})
-        with pytest.raises(PolicyChanged, match="kind of the sensitive column"):
+        with pytest.raises(PolicyChanged, match="kind of a sensitive column"):
             series.amend(ri.Policy(schema, policy.method), "why not")
 
 

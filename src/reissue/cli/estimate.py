@@ -27,8 +27,8 @@ def estimate(
         list[str] | None,
         typer.Option(
             "--value",
-            help="A sensitive value to estimate the share of; may be given several times. Of several sensitive columns: "
-            '"ward = surgery and days >= 5".',
+            help="A sensitive value to estimate the share of; may be given several times. Of several sensitive "
+            'columns: "ward = surgery and days >= 5".',
         ),
     ] = None,
     by: Annotated[
@@ -167,7 +167,7 @@ def _answer(
     way = chosen[0] if chosen else ""
     if columns and way != "--table" and len(columns) > 1:
         raise ParameterError("Several columns are crossed by --table alone.", hint="ask for one after the other.")
-    column = {"column": columns[0]} if columns else {}
+    column: dict[str, Any] = {"column": columns[0]} if columns else {}
     each = values or [None]
     parts: list[pl.DataFrame]
     if way == "--table":

@@ -66,6 +66,11 @@ class DesignScores:
         pairs = [one.unsure(self._people) for one in self._scores.values() if isinstance(one, RecordPairs)]
         return max(pairs, default=0.0)
 
+    @property
+    def off(self) -> float:
+        """By how much shares may be off, as a part of them, where some sets of records were drawn again."""
+        return max((one.off for one in self._scores.values() if isinstance(one, RecordPairs)), default=0.0)
+
     def weights(self, wanted: Floats) -> Floats:
         """What each value adds to the score of a set it is in, for each design after the other.
 

@@ -57,7 +57,7 @@ class RecordReference:
     labels: tuple[tuple[str, ...], ...]
     """For each column its values, as text."""
     merged: tuple[bool, ...]
-    """For each column whether its last label stands for all values that are not among the others."""
+    """For each column whether one label, `OTHERS`, stands for all values that are not among the others."""
     records: Ints
     """A row for each record: the position of its value in each column."""
     shares: Floats
@@ -76,10 +76,19 @@ class RecordReference:
         )
 
     def in_order(self) -> RecordReference:
-        """The same with records in the order of their texts."""
+        """The same with values and records in the order of their texts.
+
+        How probable sets are depends on this order, and whoever reads the public files must come to the same.
+        """
         texts = self.texts
         order = sorted(range(len(texts)), key=texts.__getitem__)
-        return replace(self, records=self.records[order], shares=self.shares[order])
+        labels = tuple(tuple(sorted(one)) for one in self.labels)
+        place = [
+            np.array([new.index(label) for label in old], dtype=np.int64)
+            for old, new in zip(self.labels, labels, strict=True)
+        ]
+        codes = [own[self.records[order, at]] for at, own in enumerate(place)]
+        return replace(self, labels=labels, records=np.stack(codes, axis=1), shares=self.shares[order])
 
 
 def given_records(shares: Mapping[str, float], values: Column) -> RecordReference:

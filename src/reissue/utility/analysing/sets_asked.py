@@ -194,7 +194,7 @@ class SetsAsked(PublicRows):
             own = scored.own(at)
             square = scored.residual(at) ** 2 - (own if target == "table" else 0.0)
             variance = cells.total(w**2 * square + w * (1 - w) * own) * (1 + self._scores.unsure)
-            error = np.sqrt(np.maximum(variance, 0.0)) / np.abs(known)
+            error = np.sqrt(np.maximum(variance, 0.0) / known**2 + (self._scores.off * ratio) ** 2)
         return Figures(cells.people, ratio, error, ratio - Z * error, ratio + Z * error, "95 %")
 
     def _shares(self, question: Question, cells: Cells, target: Target) -> Figures:
@@ -214,6 +214,13 @@ class SetsAsked(PublicRows):
             if slope.size > 1:
                 moving = cells.total(w**2 * slope[self.sets.design[cells.rows]]) / weighed
             error, low, high = share_interval(share, second, moving, independent / (1 + self._scores.unsure), target)
+            if off := self._scores.off:
+                aside = (off * share) ** 2
+                error, low, high = (
+                    np.sqrt(error**2 + aside),
+                    share - np.sqrt((share - low) ** 2 + aside),
+                    share + np.sqrt((high - share) ** 2 + aside),
+                )
         return Figures(people, share, error, low, high, "95 %")
 
     def combined(self, terms: Sequence[Term], target: Target) -> Combined:
@@ -243,7 +250,8 @@ class SetsAsked(PublicRows):
             variance = float(scores[0].products(parts[0], parts[0], target).sum())
         else:
             variance = self._matched(views).variance(scores, parts, target)
-        error = float(np.sqrt(max(variance + spreading, 0.0) * (1 + self._scores.unsure)))
+        variance = max(variance + spreading, 0.0) * (1 + self._scores.unsure) + (self._scores.off * estimate) ** 2
+        error = float(np.sqrt(variance))
         if len(views) == 1 and terms[0].question.kind == "share":
             return Combined(estimate, error, *self._apart(terms, target), "95 %")
         return Combined(estimate, error, estimate - Z * error, estimate + Z * error, "95 %")

@@ -70,6 +70,11 @@ def test_what_is_printed_and_written(run: Run, clinic: Path, tmp_path: Path) -> 
     scores = pl.read_csv(tmp_path / "scores.csv")
     assert scores.columns == ["age", "sex", "release", "flu", "gout", "cluster"]
     assert scores.height == 580
+    again = run("estimate", clinic, "--value", "flu", "--value", "gout", "--scores", "scores.parquet")
+    assert again.code == 0
+    as_parquet = pl.read_parquet(tmp_path / "scores.parquet")
+    assert as_parquet.equals(ri.analyse(clinic).scores(["flu", "gout"]))
+    assert as_parquet.equals(scores), "CSV loses nothing, and rows have the same numbers every time"
     ran = run("estimate", clinic, "--value", "flu", "--scores", "scores.csv")
     assert ran.code == 2
     assert "already" in ran.err

@@ -51,9 +51,10 @@ def estimate(
         typer.Option("--of", help="Errors for the people of the table, or for a population they are a sample of."),
     ] = "table",
     scores: Annotated[
-        Path | None, typer.Option("--scores", help="Write rows with unbiased scores, for regressions, as CSV.")
+        Path | None,
+        typer.Option("--scores", help="Write rows with unbiased scores, for regressions: CSV, or a .parquet file."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="Write the answer to this CSV file.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Write the answer to this file: CSV, or .parquet.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -206,7 +207,7 @@ def _write(frame: pl.DataFrame, path: Path) -> None:
     from reissue.errors import StorageError
 
     try:
-        frame.write_csv(path)
+        frame.write_parquet(path) if path.suffix == ".parquet" else frame.write_csv(path)
     except OSError as error:
         raise StorageError(f"'{path}' cannot be written: {error.strerror}.") from error
 

@@ -96,6 +96,7 @@ bench: $(VENV)-bench/.ready
 	$(VENV)-bench/bin/python benchmarks/minimality.py
 	$(VENV)-bench/bin/python benchmarks/hd_composition.py
 	$(VENV)-bench/bin/python benchmarks/alternatives.py
+	$(VENV)-bench/bin/python benchmarks/analyse.py
 
 # What is recorded is measured in the environment of the tests: `make bench-record VERSION=0.2.0`.
 bench-record: $(VENV)/.ready

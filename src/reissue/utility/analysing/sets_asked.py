@@ -42,6 +42,10 @@ class SetsAsked(PublicRows):
         """`matches` is shared by the releases of a series: which rows of some of them are the same people."""
         super().__init__(release, hierarchies)
         self._matches = matches
+        # Not cached_property: before Python 3.12 that lets one release at a time do what takes long.
+        self._sets: SetLists | None = None
+        self._scoring: ListScores | None = None
+        self._words: Words | None = None
         self._last: tuple[bytes, Scored, Floats] | None = None
         self._asked: list[tuple[Cells, Question, Target, Figures]] = []
 
@@ -97,9 +101,14 @@ class SetsAsked(PublicRows):
     def _with_lists(self, table: pl.DataFrame) -> pl.DataFrame:
         return table.with_columns(with_lists(table[name], self._dtype(name)) for name in self.release.sensitive_columns)
 
-    @cached_property
+    @property
     def sets(self) -> SetLists:
         """The sets of all rows."""
+        if self._sets is None:
+            self._sets = self._read_sets()
+        return self._sets
+
+    def _read_sets(self) -> SetLists:
         if why := why_not_by_design(self.number, self.release.design):
             raise Infeasible(
                 f"Counts of values cannot be estimated from release {self.number} alone: {why}, so that the design "
@@ -119,9 +128,11 @@ class SetsAsked(PublicRows):
         """The values that sets are made of."""
         return pl.Series(self.sensitive, list(self.designs.labels))
 
-    @cached_property
+    @property
     def _scores(self) -> ListScores:
-        return ListScores(self.sets, self.designs)
+        if self._scoring is None:
+            self._scoring = ListScores(self.sets, self.designs)
+        return self._scoring
 
     def scores(self, questions: Sequence[Floats]) -> Floats:
         """For each row its score for each question."""
@@ -285,12 +296,14 @@ class SetsAsked(PublicRows):
     def _matched(self, views: Mapping[int, SetsAsked]) -> Matched:
         numbers = tuple(views)
         if numbers not in self._matches:
-            self._matches[numbers] = Matched([view.words for view in views.values()])
+            self._matches[numbers] = Matched(of_each(lambda view: view.words, list(views.values())))
         return self._matches[numbers]
 
-    @cached_property
+    @property
     def words(self) -> Words:
         """For each row a word that is the same for rows that may be the same person's."""
-        own = (DESIGN, *self.release.sensitive_columns)
-        others = [name for name in self.release.columns("table") if name not in own]
-        return row_words(self.release.table("table", others), self.sets, self.designs)
+        if self._words is None:
+            own = (DESIGN, *self.release.sensitive_columns)
+            others = [name for name in self.release.columns("table") if name not in own]
+            self._words = row_words(self.release.table("table", others), self.sets, self.designs)
+        return self._words

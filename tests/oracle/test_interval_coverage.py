@@ -144,9 +144,10 @@ def test_two_columns() -> None:
         "slope": (ward[~man] == 3).mean() - (ward[man] == 3).mean(),
     }
     hits: dict[str, list[bool]] = {}
-    record = {"sensitive": {"ward": "categorical", "days": "numeric"}, "columns": {"sex": "categorical"},
-              "design": {"slots": 5, "columns": ["ward", "days"], "factors": [1.0]}, "number": 1, "rows": n,
-              "groups": n, "method": {"name": "Alternatives"}, "form": "alternatives"}  # fmt: skip
+    sensitive = [{"column": "ward", "kind": "categorical"}, {"column": "days", "kind": "numeric"}]
+    drawn = {"slots": 5, "columns": ["ward", "days"], "factors": [1.0]}
+    record = {"sensitive": sensitive, "columns": {"sex": "categorical"}, "design": drawn, "number": 1, "rows": n}
+    record |= {"groups": n, "method": {"name": "Alternatives"}, "form": "alternatives"}
     for _ in range(DRAWS):
         words = rng.integers(0, 2**64, size=(n, 32), dtype=np.uint64)
         sets = draw_records(design, true, lambda rows, number, words=words: words[rows] + np.uint64(number))

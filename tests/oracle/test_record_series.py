@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import random
 from collections import Counter
 from collections.abc import Mapping
@@ -34,6 +35,8 @@ from reissue.reasoning.alternatives.record_excess import excess
 from reissue.reasoning.alternatives.record_flight import draw_records, law_of
 from reissue.tables.set_texts import without_lists
 from reissue.tables.set_views import read_designs
+from reissue.utility.analysing.public_files import PublicRelease
+from reissue.utility.analysing.sets_asked import SetsAsked
 
 Set = tuple[int, ...]
 NAMES = ("diagnosis", "ward", "outcome")
@@ -366,8 +369,13 @@ def test_whoever_reads_the_public_files_has_the_same_design(tmp_path: Path, name
     assert drawn is not None
     tables = {name: pl.read_parquet(tmp_path / "s" / "public" / "0001" / f"{name}.parquet") for name in release.tables}
     csv = {name: pl.read_csv(io.BytesIO(without_lists(one).write_csv().encode())) for name, one in tables.items()}
+    record = json.loads((tmp_path / "s" / "public" / "0001" / "release.json").read_text())
     for read in (tables, csv):
-        found = read_designs(read, release.manifest["design"], policy.schema.sensitive)
+        asked = SetsAsked(PublicRelease(1, read, record), {}, {})
+        assert asked.release.sensitive_columns == names
+        assert asked.designs.labels == drawn.designs.labels
+        assert asked.designs.designs == drawn.designs.designs
+        found = read_designs(read, record["design"], policy.schema.sensitive)
         assert found.labels == drawn.designs.labels
         assert found.designs == drawn.designs.designs
         assert [one.tolist() for one in found.places] == [one.tolist() for one in drawn.designs.places]

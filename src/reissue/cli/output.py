@@ -154,10 +154,12 @@ def design_rows(design: Mapping[str, Any]) -> list[tuple[str, str]]:
 
     slots, most = design["slots"], design["most_slots"]
     frequent = "one, as of every other" if most == 1 else f"up to {most} of {slots}"
+    what = "record" if "columns" in design else "value"
     return [
-        ("values that sets are made of", f"{design['values']:,}"),
-        ("largest share of a value", f"{design['largest_share']:.1%}"),
-        ("slots of a frequent value", frequent),
+        *([("sensitive columns", ", ".join(design["columns"]))] if "columns" in design else []),
+        (f"{what}s that sets are made of", f"{design['values']:,}"),
+        (f"largest share of a {what}", f"{design['largest_share']:.1%}"),
+        (f"slots of a frequent {what}", frequent),
         ("how values change", change_in_words(design["change"])),
         *([("places in a set", "lives: each goes on in the next release")] if design["linked"] else []),
     ]

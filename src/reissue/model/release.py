@@ -48,5 +48,7 @@ def rows_in_words(rows: int, groups: int, design: Mapping[str, Any] | None) -> s
 
 
 def values_in_words(design: Mapping[str, Any]) -> str:
-    """How many values a set has: fewer than it has slots where frequent ones take several."""
+    """How many values a set has: fewer than it has slots where frequent ones take several. Records take places."""
+    if "columns" in design:
+        return f"{design['slots']:,} records of {len(design['columns'])} columns"
     return f"{'up to ' if design['most_slots'] > 1 else ''}{design['slots']:,} values"

@@ -193,7 +193,9 @@ class Draft:
                 **{name: sort_of(kind) for name, kind in self.policy.schema.quasi.items()},
                 **dict.fromkeys(self.policy.schema.as_is, "as it is"),
             },
-            "sensitive": {name: sort_of(kind) for name, kind in self.policy.schema.sensitive_columns.items()},
+            "sensitive": [
+                {"column": name, "kind": sort_of(kind)} for name, kind in self.policy.schema.sensitive_columns.items()
+            ],
             "series": "protected" if self.protected else "unprotected",
             "guarantees": [verdict.guarantee for verdict in self._standing(self.protected)],
             "policy_version": self.continues.policy_version,

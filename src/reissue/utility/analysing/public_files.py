@@ -135,7 +135,8 @@ class PublicRelease:
     @property
     def sensitive_kinds(self) -> Mapping[str, str]:
         """What the record says the sensitive columns are; nothing where there is none, or it is of an older version."""
-        return {} if self.record is None else self.record.get("sensitive", {})
+        named = () if self.record is None else self.record.get("sensitive", ())
+        return {str(one["column"]): str(one["kind"]) for one in named}
 
     @property
     def method(self) -> str | None:

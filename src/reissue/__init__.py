@@ -1,7 +1,7 @@
 """Reissue publishes a table about people again and again, and keeps the releases from exposing anyone together.
 
 Say what is in the table:
-    Schema, Numeric, Categorical, Hierarchy, Policy, Ids, Gate
+    Schema, Numeric, Categorical, Hierarchy, Events, Policy, Ids, Gate
     moves (how values changed in past states of it)
 Publish it:
     publish, preview, open, adopt, Series, Draft, Release
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         StaticI,
         StaticII,
     )
+    from reissue.model.events import Events
     from reissue.model.hierarchy import Hierarchy
     from reissue.model.knowledge import Knowledge, Minimal
     from reissue.model.published import Published
@@ -78,6 +79,7 @@ _HOMES = {
     "CorSplit": "methods",
     "Draft": "publishing.draft",
     "EEquivalence": "methods",
+    "Events": "model.events",
     "HDComposition": "methods",
     "Gate": "publishing.gate",
     "GivenChoices": "publishing.given_choices",
@@ -126,6 +128,7 @@ __all__ = [
     "CorSplit",
     "Draft",
     "EEquivalence",
+    "Events",
     "Gate",
     "GivenChoices",
     "HDComposition",

@@ -9,6 +9,7 @@ Every column has exactly one role. The words are ARX's where ARX has one:
 | sensitive        | `sensitive`  | what must not be tied to a person; published for groups only, or in sets |
 | as it is         | `as_is`      | published unchanged; counts as a quasi-identifier for every check        |
 | dropped          | `drop`       | read by nothing, published nowhere                                       |
+| order of events  | `events`     | says which of a person's rows stands for them; never published           |
 
 Several columns can be sensitive. Somebody's values in them are one value to methods, checkers and attacks, a *record*:
 columns that are published apart tell of each other. `sensitive` is then the name of all of them together.
@@ -26,6 +27,7 @@ from typing import Any, Literal
 
 from reissue.arrays.exact import probability_of
 from reissue.errors import NOT_TEXT, ParameterError, PolicyError, is_text, listed
+from reissue.model.events import Events
 from reissue.model.hierarchy import Hierarchy
 
 Missing = Literal["refuse", "value"]
@@ -116,6 +118,8 @@ class Schema:
     """Sensitive values that nobody ever loses."""
     protect: tuple[tuple[str, ...], ...]
     """Sets of sensitive values to protect together; empty: every value alone."""
+    events: Events | None
+    """Which event stands for a person, where a row is an event; None: a row is a person."""
 
     def __init__(
         self,
@@ -127,6 +131,7 @@ class Schema:
         permanent: Sequence[str] = (),
         protect: Sequence[Sequence[str]] = (),
         limits: Mapping[str, Any] | None = None,
+        events: Events | None = None,
     ) -> None:
         if isinstance(sensitive, str):
             sensitive = {sensitive: Categorical()}
@@ -151,6 +156,7 @@ class Schema:
             "drop": (drop,) if isinstance(drop, str) else tuple(drop),
             "permanent": tuple(permanent),
             "protect": tuple(tuple(str(value) for value in group) for group in protect),
+            "events": events,
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -158,7 +164,7 @@ class Schema:
 
     def __reduce__(self) -> tuple[Any, ...]:
         columns = (self.person, dict(self.quasi), dict(self.sensitive_columns), dict(self.as_is), self.drop)
-        return (Schema, (*columns, self.permanent, self.protect, dict(self.limits)))
+        return (Schema, (*columns, self.permanent, self.protect, dict(self.limits), self.events))
 
     def __hash__(self) -> int:
         return hash((self.person, tuple(self.quasi.items()), self.sensitive, tuple(self.as_is.items()), self.drop))
@@ -191,7 +197,13 @@ class Schema:
             **dict.fromkeys(self.sensitive_columns, "sensitive"),
             **dict.fromkeys(self.as_is, "as it is"),
             **dict.fromkeys(self.drop, "dropped"),
+            **self._order_role(),
         }
+
+    def _order_role(self) -> dict[str, str]:
+        """The role of the column that orders events, where it has none or is dropped otherwise."""
+        named = {self.person, *self.quasi, *self.sensitive_columns, *self.as_is}
+        return {} if self.events is None or self.events.order in named else {self.events.order: "order of events"}
 
     def _check(self) -> None:
         problems = []
@@ -233,6 +245,10 @@ class Schema:
                     f"'protect' or 'permanent' name {len(named - known)} labels that the sensitive column's "
                     "declared values lack"
                 )
+        if self.events is not None and not isinstance(self.events, Events):
+            problems.append("'events' must say which event is kept, such as ri.Events(order=\"admitted\")")
+        elif self.events is not None and self.events.order == self.person:
+            problems.append("the person column does not order events")
         if any(not group for group in self.protect):
             problems.append("'protect' holds an empty set")
         if problems:

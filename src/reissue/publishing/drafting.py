@@ -39,6 +39,7 @@ from reissue.publishing.refusals import (
 from reissue.tables.coding import CodedTable, code_table
 from reissue.tables.frames import Library, read_table
 from reissue.tables.joining import split
+from reissue.tables.one_event import one_event_each
 from reissue.tables.recode import Recoded, anatomise, generalise, view_of
 from reissue.tables.recode_sets import alternatives
 from reissue.tables.registered import Registry, code_registered, read_registry, with_values
@@ -80,7 +81,7 @@ def make_draft(
     guarantees, warnings = policy.guarantees_after(before.memory), method.warnings_after(before.memory)
     check_registry(method, given.registry is not None or given.extinct is not None)
     registry = read_registry(given.registry, given.extinct, policy.schema) if method.takes.registry else None
-    coded, library = _read(given, registry, policy.schema, history, progress)
+    coded, library, other_events = _read(given, registry, policy.schema, history, progress)
     snapshot = coded.snapshot
     rows, facts = snapshot.frame(), None if snapshot.owner is None else snapshot.facts()
     delta = _delta(rows, facts, policy.schema.sensitive, history)
@@ -125,6 +126,7 @@ def make_draft(
         warnings,
         unregistered=registry is not None and registry.people is None,
         gone=_left_registry(history, snapshot),
+        other_events=other_events,
         seeded=given.seed is not None,
     )
     return Draft(
@@ -286,17 +288,22 @@ def _disclosed(recoded: Recoded, policy: Policy) -> Recoded:
 
 def _read(
     given: Submission, registry: Registry | None, schema: Schema, history: History, progress: Progress
-) -> tuple[CodedTable, Library]:
-    """Read and code a table; of a file nothing but the codes stays in memory."""
+) -> tuple[CodedTable, Library, int]:
+    """Read and code a table, and say how many rows are events that stand for nobody; of a file only codes are kept."""
     progress("Reading the table")
     frame, library = read_table(given.table, text=schema.texts, coded=schema.kinds)
     progress("Reading columns")
+    frame, others = one_event_each(frame, schema)
     if registry is None:
-        return code_table(frame, schema, history.known, show_values=given.show_values), library
+        return code_table(frame, schema, history.known, show_values=given.show_values), library, others
     last = None if history.last.facts is None else history.last.rows
-    return code_registered(
-        frame, registry, schema, history.known, last=last, dead=history.last.extinct, show_values=given.show_values
-    ), library
+    return (
+        code_registered(
+            frame, registry, schema, history.known, last=last, dead=history.last.extinct, show_values=given.show_values
+        ),
+        library,
+        others,
+    )
 
 
 def _delta(rows: pl.DataFrame, facts: pl.DataFrame | None, sensitive: str, history: History) -> Delta:

@@ -40,6 +40,7 @@ from reissue.publishing.history import History
 from reissue.publishing.inspection import Sight
 from reissue.publishing.policy import Policy
 from reissue.tables.frames import read_table
+from reissue.tables.one_event import one_event_each
 from reissue.tables.set_views import slots_of
 from reissue.utility import Workload, measure_sets
 
@@ -89,6 +90,7 @@ def given_choices(
     asked = None if choices is None else _choices(choices, policy.schema)
     _check(sample, workloads, seconds, seed)
     frame, library = read_table(table, text=policy.schema.texts, coded=policy.schema.kinds)
+    frame, _ = one_event_each(frame, policy.schema)
     if policy.schema.person in frame.columns:
         frame = frame.sort(policy.schema.person)  # draws go by rows: the same ones, in whatever order they come
     bench = _Bench(

@@ -34,6 +34,7 @@ def notes_of(
     *,
     unregistered: bool = False,
     gone: tuple[int, int] = (0, 0),
+    other_events: int = 0,
     seeded: bool = False,
 ) -> tuple[str, ...]:
     """What a draft costs, what looks like a mistake in the table or the policy, and what the method has to say."""
@@ -45,6 +46,9 @@ def notes_of(
         if method.protects_series and continues.anew:
             betrayed = "expose very many people, because nothing of the earlier ones was taken into account"
         notes.append(f"the series is unprotected: comparing releases may {betrayed}; the public record says so")
+    if other_events and policy.schema.events is not None:
+        rows = f"{other_events:,} of {other_events + len(snapshot):,} rows"
+        notes.append(f"{rows} are events of people whose {policy.schema.events.keep} one is published instead")
     if unregistered:
         notes.append("no registry was given: everybody ever seen in the series counts as registered")
     left, before = gone

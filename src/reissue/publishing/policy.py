@@ -40,7 +40,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
@@ -60,6 +60,7 @@ from reissue.errors import (
     listed,
 )
 from reissue.methods.base import Method
+from reissue.model.events import Events
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.memory import Memory
 from reissue.model.promise import Promise
@@ -151,6 +152,8 @@ class Policy:
         problems = self.method.problems(self.schema, self.form)
         if self.schema.several and self.method.takes.registry:
             problems.append(f"{self.method.name} takes one sensitive column, and there are several")
+        if self.schema.events is not None and self.method.takes.registry:
+            problems.append(f"{self.method.name} takes all events of a person: leave 'events' out")
         if self.schema.permanent and not (self.method.takes.registry or self.method.takes.permanent):
             problems.append(f"{self.method.name} does nothing for permanent values: leave 'permanent' out")
         for guarantee in self.guarantees():
@@ -224,6 +227,8 @@ class Policy:
             name: {**_kind_dict(kind), **({"limit": limits[name]} if name in limits else {})}
             for name, kind in self.schema.sensitive_columns.items()
         }
+        if self.schema.events is not None:
+            schema["events"] = asdict(self.schema.events)
         if self.schema.as_is:
             schema["as_is"] = {name: _kind_dict(kind) for name, kind in self.schema.as_is.items()}
         people: dict[str, str] = {"ids": self.people.ids}
@@ -304,7 +309,7 @@ class _Reader:
         return path if self.folder is None or path.startswith("~") else str((self.folder / path).resolve())
 
     def _schema(self, data: Mapping[str, Any]) -> Schema | None:
-        names = ("person", "quasi", "sensitive", "as_is", "drop", "permanent", "protect")
+        names = ("person", "quasi", "sensitive", "as_is", "drop", "permanent", "protect", "events")
         self._known("[schema]", data, names)
         kinds: dict[str, Any] = {}
         limits: dict[str, Any] = {}
@@ -328,7 +333,18 @@ class _Reader:
         if self.problems:
             return None
         rest = {name: data[name] for name in ("person", "drop", "permanent", "protect") if name in data}
-        return self._try("[schema]", lambda: Schema(**kinds, **rest, limits=limits))
+        events = self._events(self._table("schema.events", data["events"])) if "events" in data else None
+        if self.problems:
+            return None
+        return self._try("[schema]", lambda: Schema(**kinds, **rest, limits=limits, events=events))
+
+    def _events(self, entry: Mapping[str, Any]) -> Events | None:
+        if "order" not in entry:
+            self.problems.append('[schema.events] needs order = "...", the column that says when an event was')
+            return None
+        if not self._known("[schema.events]", entry, tuple(field.name for field in fields(Events))):
+            return None
+        return self._try("[schema.events]", lambda: Events(**entry))
 
     @staticmethod
     def _without_limit(name: str, entry: object, limits: dict[str, Any]) -> object:

@@ -184,7 +184,8 @@ class Coder:
         duplicated = ids.len() - nulls - ids.drop_nulls().n_unique()
         if duplicated and once:
             self.problems.append(
-                f"{count_of(duplicated, 'row')} too many: a person has more than one row; keep one row per person"
+                f"{count_of(duplicated, 'row')} too many: a person has more than one row; keep one row for "
+                "each, or say in 'events' of the schema which one stands for them"
             )
         if nulls or (duplicated and once) or not ok:
             return None

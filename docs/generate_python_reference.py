@@ -32,7 +32,17 @@ Tables go in as pandas, polars, pyarrow or DuckDB tables, or as the path of a CS
 """
 
 CHAPTERS = {
-    "Say what is in the table": ("Schema", "Numeric", "Categorical", "Hierarchy", "Policy", "Ids", "Gate", "moves"),
+    "Say what is in the table": (
+        "Schema",
+        "Numeric",
+        "Categorical",
+        "Hierarchy",
+        "Events",
+        "Policy",
+        "Ids",
+        "Gate",
+        "moves",
+    ),
     "Publish it": (
         "publish",
         "preview",

@@ -81,15 +81,14 @@ def _ordered(column: pl.Series) -> pl.Series | None:
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return None
     text = column.cast(pl.String).str.strip_chars().replace("", None)
-    attempts = (
-        lambda: text.str.to_date("%Y-%m-%d", strict=False),
-        lambda: text.str.replace("T", " ", literal=True).str.to_datetime("%Y-%m-%d %H:%M", strict=False),
-        lambda: text.str.replace("T", " ", literal=True).str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False),
-        lambda: text.cast(pl.Int64, strict=False),
-        lambda: text.cast(pl.Float64, strict=False).fill_nan(None),
-    )
-    for attempt in attempts:
-        found = attempt()
-        if found.null_count() == text.null_count() and found.len() > text.null_count():
+    spaced = text.str.replace("T", " ", literal=True)
+    for found in (
+        text.str.to_date("%Y-%m-%d", strict=False),
+        spaced.str.to_datetime("%Y-%m-%d %H:%M", strict=False),
+        spaced.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", strict=False),
+        text.cast(pl.Int64, strict=False),
+        text.cast(pl.Float64, strict=False).fill_nan(None),
+    ):
+        if found.null_count() == text.null_count() < found.len():
             return found
     return None

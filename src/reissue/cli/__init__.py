@@ -27,6 +27,7 @@ from reissue.cli.moves import moves
 from reissue.cli.publish import publish
 from reissue.cli.restore import restore
 from reissue.cli.resume import resume
+from reissue.cli.retract import retract
 from reissue.cli.show import show
 from reissue.cli.study import HANDED_OVER, study
 from reissue.cli.utility import utility
@@ -44,7 +45,7 @@ app = typer.Typer(
 )
 
 for command in (
-    *(init, moves, publish, audit, log, show, utility, estimate, export, adopt, amend, forget),
+    *(init, moves, publish, audit, log, show, utility, estimate, export, retract, adopt, amend, forget),
     *(verify, backup, restore, resume),
     *(key, datasets, demo, warm_up),
 ):

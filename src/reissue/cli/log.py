@@ -46,11 +46,19 @@ def log(
             _print_policy(ledger.policy, as_json)
             return
         releases, policies, events, head = ledger.releases(), ledger.policies(), ledger.events(), ledger.head()
+        retracted = ledger.retracted()
     if as_json:
         print_json(
             {
                 "releases": [
-                    {"number": r.number, "time": r.time, "chain": r.chain, **r.manifest, "summary": r.summary}
+                    {
+                        "number": r.number,
+                        "time": r.time,
+                        "chain": r.chain,
+                        **r.manifest,
+                        "summary": r.summary,
+                        **({"not_handed_out": retracted[r.number]} if r.number in retracted else {}),
+                    }
                     for r in releases
                 ],
                 "policies": [{"version": p.version, "time": p.time, "reason": p.reason} for p in policies],
@@ -65,12 +73,21 @@ def log(
         moved = (None, None, None) if record.lost else _moved(summary["changes"])
         when = f"{record.time:%Y-%m-%d %H:%M}"
         groups = None if "design" in record.manifest else summary["groups"]
-        rows.append((record.number, when, summary["method"], summary["rows"], groups, *moved))
-    columns = ["no.", "time (UTC)", "method", "rows", "groups", "came", "gone", "changed"]
-    if rows and all(row[4] is None for row in rows):
-        columns.remove("groups")
-        rows = [(*row[:4], *row[5:]) for row in rows]
-    print_table(f"Releases of {series}", columns, rows, left=(1, 2))
+        period = record.manifest.get("period")
+        rows.append((record.number, period, when, summary["method"], summary["rows"], groups, *moved))
+    columns = ["no.", "period", "time (UTC)", "method", "rows", "groups", "came", "gone", "changed"]
+    for empty in ("groups", "period"):
+        at = columns.index(empty)
+        if rows and all(row[at] is None for row in rows):
+            columns.remove(empty)
+            rows = [(*row[:at], *row[at + 1 :]) for row in rows]
+    words = [columns.index(name) for name in ("period", "time (UTC)", "method") if name in columns]
+    print_table(f"Releases of {series}", columns, rows, left=words)
+    for record in releases:
+        if "corrects" in record.manifest:
+            say(f"{record.number} corrects release {record.manifest['corrects']}", heading="release ")
+    for number, reason in retracted.items():
+        say(f"release {number} is not handed out: {reason}", heading="retracted ", style="yellow")
     if sets := [(r.number, *_sets(r.summary)) for r in releases if "sets_drawn" in r.summary]:
         print_table(
             "Sets of values, one of each true (private)",

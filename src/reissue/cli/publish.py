@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -44,6 +45,17 @@ def publish(
         Path | None,
         typer.Option("--extinct", help="A CSV or Parquet file with the person column: who has died or left for ever."),
     ] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            "--period",
+            help="What the release is of: 2026, 2026-Q1, 2026-03, 2026-W11, 2026-03-15, or a range, 2026-01/2026-03.",
+        ),
+    ] = None,
+    corrects: Annotated[
+        int | None,
+        typer.Option("--corrects", min=1, help="The release that this one corrects. It is a new release all the same."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be published; commit nothing.")] = False,
     seed: Annotated[
         int | None,
@@ -66,11 +78,13 @@ def publish(
 
     Examples:
 
-      reissue publish clinic january.csv --policy policy.toml
+      reissue publish clinic january.csv --policy policy.toml --period 2026-01
 
       reissue publish clinic february.csv --dry-run
 
       reissue publish clinic february.csv --dry-run --report gate.html
+
+      reissue publish clinic january-again.csv --corrects 1
 
       reissue publish clinic february.csv --registry people.csv --extinct deaths.csv
     """
@@ -94,6 +108,8 @@ def publish(
             extinct=extinct,
             seed=seed,
             show_values=show_values,
+            period=period,
+            corrects=corrects,
             report=report,
             override=override,
             progress=progress,
@@ -113,7 +129,7 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
     if as_json:
         print_json({**summary, "committed": committed})
         return
-    title = f"Release {summary['number']}" + ("" if committed else " (draft, nothing was committed)")
+    title = titled(summary) + ("" if committed else " (draft, nothing was committed)")
     rows: list[tuple[str, object]] = [
         ("method", summary["method"]),
         ("form", summary["form"]),
@@ -138,6 +154,13 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
             say(note, heading="note ", style="yellow")
     if "head" in summary:
         say(summary["head"], heading="head ")
+
+
+def titled(record: Mapping[str, Any]) -> str:
+    """Which release it is, of what, and what it corrects."""
+    period = f" of {record['period']}" if "period" in record else ""
+    corrects = f", which corrects release {record['corrects']}" if "corrects" in record else ""
+    return f"Release {record['number']}{period}{corrects}"
 
 
 def _show_gate(gate: dict[str, Any]) -> None:

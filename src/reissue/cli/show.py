@@ -74,7 +74,7 @@ def show(
             what = f"published with {values_in_words(release.manifest['design'])} of which one is true in"
             _show_private(people, what, release.number, as_json, name="alternatives")
             return
-        tables = release.tables
+        tables, retracted = release.tables, opened.retracted.get(release.number)
     if as_json:
         head = {name: frame.head(rows).to_dicts() for name, frame in tables.items()}
         print_json({"number": release.number, "time": release.time, **release.manifest, "tables": head})
@@ -82,6 +82,9 @@ def show(
     manifest = release.manifest
     method = {name: value for name, value in manifest["method"].items() if name != "name"}
     facts = [
+        *([("retracted", retracted)] if retracted else []),
+        *([("period", release.period)] if release.period else []),
+        *([("corrects", f"release {release.corrects}")] if release.corrects else []),
         ("time", f"{release.time:%Y-%m-%d %H:%M} UTC"),
         ("method", manifest["method"]["name"]),
         *((f"  {name}", value) for name, value in method.items()),

@@ -32,7 +32,7 @@ from reissue.ledger import catalog
 from reissue.ledger.record import now, utc_text
 from reissue.ledger.sqlite import Database, behind, has_table, rows_behind, structure_problems
 
-CREATED, ADOPTED, BEGAN, MIGRATED, RELEASED, AMENDED, FORGOT, RESTORED, RESUMED = (
+CREATED, ADOPTED, BEGAN, MIGRATED, RELEASED, AMENDED, FORGOT, RESTORED, RESUMED, RETRACTED = (
     "created",
     "adopted",
     "began",
@@ -42,6 +42,7 @@ CREATED, ADOPTED, BEGAN, MIGRATED, RELEASED, AMENDED, FORGOT, RESTORED, RESUMED 
     "forgot",
     "restored",
     "resumed",
+    "retracted",
 )
 """What a link is about. The chain of a series that is older than chains `began` with all that was there."""
 

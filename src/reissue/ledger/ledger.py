@@ -101,6 +101,7 @@ from reissue.ledger.transactions import (
     last_policy_row,
     last_release,
     replace_people,
+    retract_release,
     rows_of,
 )
 from reissue.ledger.verification import verify_series
@@ -635,6 +636,20 @@ class Ledger:
             unfinished="The ids are erased from the series, but the old file could not be removed yet",
         )
         return erased
+
+    def retract(self, number: int, reason: str) -> None:
+        """Record that a release is not to be handed out. It stays in the history, and its files stay where they are."""
+        self._release_row(number)
+        self._change(
+            lambda: Prepared(partial(retract_release, number=number, reason=reason), []),
+            failure=f"Release {number} was not retracted",
+            unfinished=f"Release {number} is retracted, but what belongs to it could not be finished yet",
+        )
+
+    def retracted(self) -> dict[int, str]:
+        """The releases that are not to be handed out, each with the reason."""
+        told = [event.detail.partition(": ") for event in self.events() if event.kind == chain.RETRACTED]
+        return {int(release.removeprefix("release ")): reason for release, _, reason in told}
 
     @_explained
     def events(self) -> list[Event]:

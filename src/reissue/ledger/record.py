@@ -150,7 +150,7 @@ class Event:
 
     time: datetime
     kind: str
-    """`created`, `adopted`, `amended`, `forgot`, `overrode`, `restored`, `resumed` or `taken in`."""
+    """`created`, `adopted`, `amended`, `forgot`, `overrode`, `restored`, `resumed`, `retracted` or `taken in`."""
     detail: str
     """Counts and versions, never an id."""
 

@@ -193,6 +193,12 @@ def amend_policy(connection: sa.Connection, toml: str, reason: str, staged: str)
     chain.append(connection, chain.AMENDED, [chain.policy_part(number), event])
 
 
+def retract_release(connection: sa.Connection, number: int, reason: str) -> None:
+    """Record that a release is not to be handed out; it stays what it is."""
+    event = add_event(connection, chain.RETRACTED, f"release {number}: {reason}")
+    chain.append(connection, chain.RETRACTED, [event])
+
+
 def replace_people(connection: sa.Connection, parts: Sequence[IdFile], erased: int) -> None:
     """Replace parts of the table of ids by parts with fewer ids, and record how many were erased."""
     for part in parts:

@@ -26,6 +26,16 @@ class Release:
     _read: Callable[[], dict[str, Any]] = field(compare=False)
 
     @property
+    def period(self) -> str | None:
+        """What it is of, such as "2026-03"; None where nobody said."""
+        return self.manifest.get("period")
+
+    @property
+    def corrects(self) -> int | None:
+        """The number of the release that it corrects; None for most."""
+        return self.manifest.get("corrects")
+
+    @property
     def tables(self) -> dict[str, Any]:
         """The public tables: `table`, or `quasi` and `sensitive`; in the caller's data-frame library.
 
@@ -36,7 +46,8 @@ class Release:
     def __repr__(self) -> str:
         rows, groups, design = self.manifest["rows"], self.manifest["groups"], self.manifest.get("design")
         form = "" if design is not None else f", {self.manifest['form']}"
-        return f"Release({self.number}: {rows_in_words(rows, groups, design)}{form})"
+        period = "" if self.period is None else f" of {self.period}"
+        return f"Release({self.number}{period}: {rows_in_words(rows, groups, design)}{form})"
 
 
 def rows_in_words(rows: int, groups: int, design: Mapping[str, Any] | None) -> str:

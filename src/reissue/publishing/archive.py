@@ -23,7 +23,7 @@ from reissue.model.release import Release
 from reissue.model.schema import Numeric, Schema
 from reissue.model.showing import codes_of, with_counterfeits
 from reissue.model.snapshot import Snapshot
-from reissue.publishing.draft import LOST_RELEASES, Draft, PrivateTables
+from reissue.publishing.draft import LATEST_PERIOD, LOST_RELEASES, Draft, PrivateTables
 from reissue.publishing.history import History, Last
 from reissue.publishing.policy import Policy
 from reissue.tables.coding import KnownBefore, restore
@@ -132,10 +132,12 @@ def history(ledger: Ledger, policy: Policy, policy_version: int, key: bytes | No
         return History(policy_version=policy_version, known=KnownBefore(key=key))
     manifest: Any = record.manifest
     lost: Any = record.summary.get(LOST_RELEASES, [])
+    latest: Any = record.summary.get(LATEST_PERIOD)
+    retracted = tuple(sorted(ledger.retracted()))
     tables = ledger.tables(record.number, inherited=True)
     if SNAPSHOT not in tables:  # lost, with all before it
         nothing = History(record.number, record.mark, policy_version, KnownBefore(key=key))
-        return replace(nothing, protected=False, lost=tuple(lost))
+        return replace(nothing, protected=False, lost=tuple(lost), retracted=retracted, latest=latest)
     method = made_by(record)
     _check_formats(record, policy, method)
     rows = tables[SNAPSHOT].drop(GROUP)
@@ -154,6 +156,8 @@ def history(ledger: Ledger, policy: Policy, policy_version: int, key: bytes | No
         adopted=manifest.get("adopted", 0),
         barred=tables.get(BARRED),
         lost=tuple(lost),
+        retracted=retracted,
+        latest=latest,
     )
 
 

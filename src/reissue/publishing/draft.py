@@ -25,6 +25,8 @@ from reissue.publishing.seal import seal_of
 from reissue.tables.frames import Library
 from reissue.tables.recode import Recoded
 
+LATEST_PERIOD = "latest_period"
+"""In the private summary: the period that reaches furthest so far."""
 LOST_RELEASES = "lost_releases"
 """In the private summary: the releases so far of which nobody here knows who is in them."""
 
@@ -48,6 +50,20 @@ class Continuation:
     """Whether there are people who are never published again because of them."""
     lost: tuple[int, ...] = ()
     """The releases before of which nobody here knows who is in them: no promise spans them."""
+    period: str | None = None
+    """What the release is of."""
+    corrects: int | None = None
+    """The number of the release that it corrects."""
+    retracted: tuple[int, ...] = ()
+    """The releases before that are not handed out."""
+    latest: str | None = None
+    """The period that reaches furthest, of this release and all before."""
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What the release is of, for records."""
+        told = {"period": self.period, "corrects": self.corrects}
+        return {name: value for name, value in told.items() if value is not None}
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,6 +151,7 @@ class Draft:
         registered = {} if self.facts is None else {"registered": len(self.snapshot)}
         return {
             "number": self.number,
+            **self.continues.about,
             "method": self.policy.method.name,
             "form": self.policy.form,
             "people": self.snapshot.present,
@@ -150,6 +167,7 @@ class Draft:
             "randomness": {"generator": GENERATOR, "seed_given": self.seeded},
             "notes": list(self.notes),
             **({} if self.passage is None else {"gate": self.passage.summary()}),
+            **({} if self.continues.latest is None else {LATEST_PERIOD: self.continues.latest}),
             **({LOST_RELEASES: list(self.continues.lost)} if self.continues.lost else {}),
         }
 
@@ -187,6 +205,8 @@ class Draft:
     def manifest(self) -> dict[str, Any]:
         """What the public record says about the release."""
         return {
+            **self.continues.about,
+            **({"retracted": list(self.continues.retracted)} if self.continues.retracted else {}),
             "method": _recorded(self.policy.to_dict()["method"], self.policy.method.in_tables),
             "form": self.policy.form,
             "columns": {

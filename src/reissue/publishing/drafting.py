@@ -18,6 +18,7 @@ from reissue.methods.base import Method
 from reissue.model.domain import COUNTERFEIT, GROUP, OWN, PERSON
 from reissue.model.grouping import HELD_BACK, Grouping
 from reissue.model.memory import Kept, Memory, Prefixed, Remembered
+from reissue.model.period import Period, latest_of
 from reissue.model.published import Published
 from reissue.model.roles import Roles
 from reissue.model.schema import Schema
@@ -65,10 +66,16 @@ class Submission:
     """Makes the method's random choices repeatable; by default the operating system draws one that nobody knows."""
     show_values: bool = False
     """Whether messages may quote values of the table."""
+    period: str | None = None
+    """What the release is of, such as "2026-03" or "2026-01/2026-03"."""
+    corrects: int | None = None
+    """The number of the release that it corrects; it is of the same period."""
 
     def __post_init__(self) -> None:
         if self.seed is not None:
             check_seed(self.seed)
+        if self.period is not None:
+            object.__setattr__(self, "period", Period.parse(self.period).text)
 
 
 def make_draft(
@@ -76,7 +83,12 @@ def make_draft(
 ) -> Draft:
     """Read, code, group, recode and check a table; raise if it cannot or must not be published."""
     method = policy.method
-    continues = _continuation(policy, history)
+    continues = replace(
+        _continuation(policy, history),
+        period=given.period,
+        corrects=given.corrects,
+        latest=latest_of(history.latest, given.period),
+    )
     before = History() if continues.anew else history
     guarantees, warnings = policy.guarantees_after(before.memory), method.warnings_after(before.memory)
     check_registry(method, given.registry is not None or given.extinct is not None)
@@ -182,6 +194,7 @@ def _continuation(policy: Policy, history: History) -> Continuation:
         adopted=history.adopted,
         barred=history.barred is not None,
         lost=history.lost,
+        retracted=history.retracted,
     )
 
 

@@ -57,6 +57,10 @@ class History:
     """Those who are never published again because of them: `person` (a number)."""
     lost: tuple[int, ...] = ()
     """The releases of which nobody here knows who is in them."""
+    retracted: tuple[int, ...] = ()
+    """The releases that are not handed out."""
+    latest: str | None = None
+    """The period that reaches furthest, of those that releases are of; None where no release has one."""
 
     def after(self, draft: Draft) -> History:
         """The history that a draft of the next release leaves, but for its mark, which only a commit gives."""
@@ -76,4 +80,6 @@ class History:
             adopted=self.adopted,
             barred=self.barred,
             lost=self.lost,
+            retracted=self.retracted,
+            latest=draft.continues.latest,
         )

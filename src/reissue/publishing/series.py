@@ -64,6 +64,14 @@ if TYPE_CHECKING:
     from reissue.utility import SetUtility, Utility, Workload
 
 
+RETRACTED = (
+    "what has left the building cannot be taken back: whoever has the files keeps them",
+    "later releases are protected together with it, as if it were out",
+    "its files stay in public/ as they are; `reissue export` does not hand them out any more",
+)
+"""What to say when a release is retracted."""
+
+
 def open(folder: str | Path, policy: Policy | str | Path | None = None, *, frames: Library = "polars") -> Series:
     """Open the series in a folder; with a policy, create it there if there is none.
 
@@ -107,6 +115,8 @@ def publish(
     extinct: Iterable[object] | Path | None = None,
     seed: int | None = None,
     show_values: bool = False,
+    period: str | None = None,
+    corrects: int | None = None,
     time: datetime | None = None,
     report: str | Path | None = None,
     override: str | None = None,
@@ -117,7 +127,10 @@ def publish(
     The first release needs a `policy`, a Policy or the path of a policy file. It creates the series, if it succeeds:
     nothing is made for a table that does not fit, or that the gate does not let pass. See `Series.draft` for the rest.
     """
-    given, terms = Submission(table, registry, extinct, seed, show_values), Terms(override=override, report=report)
+    given, terms = (
+        Submission(table, registry, extinct, seed, show_values, period, corrects),
+        Terms(override=override, report=report),
+    )
     policy = Policy.read(policy) if isinstance(policy, str | Path) else policy
     if policy is None or _has_releases(folder):
         with open(folder, policy) as series:
@@ -138,6 +151,8 @@ def preview(
     extinct: Iterable[object] | Path | None = None,
     seed: int | None = None,
     show_values: bool = False,
+    period: str | None = None,
+    corrects: int | None = None,
     report: str | Path | None = None,
     override: str | None = None,
     progress: Progress = lambda stage: None,
@@ -146,7 +161,10 @@ def preview(
 
     The draft is private: it holds the table.
     """
-    given, terms = Submission(table, registry, extinct, seed, show_values), Terms(override=override, report=report)
+    given, terms = (
+        Submission(table, registry, extinct, seed, show_values, period, corrects),
+        Terms(override=override, report=report),
+    )
     policy = Policy.read(policy) if isinstance(policy, str | Path) else policy
     if policy is None or _has_releases(folder):
         with open(folder, policy) as series:
@@ -162,13 +180,14 @@ def draft(
     extinct: Iterable[object] | Path | None = None,
     seed: int | None = None,
     show_values: bool = False,
+    period: str | None = None,
     gate: bool = True,
     report: str | Path | None = None,
     override: str | None = None,
     progress: Progress = lambda stage: None,
 ) -> Draft:
     """Compute a release of this table, the first of a series that need not exist yet; see `Series.draft`."""
-    given = Submission(table, registry, extinct, seed, show_values)
+    given = Submission(table, registry, extinct, seed, show_values, period)
     return _first_draft(given, policy, Terms(gate, override, report), progress, handed_out=True)
 
 
@@ -177,6 +196,8 @@ def _first_draft(
 ) -> Draft:
     policy = with_absolute_paths(policy)
     terms.check(policy.gate)
+    if given.corrects is not None:
+        raise ParameterError(f"There is no release {given.corrects} to correct: this is the first one.")
     nothing = History(known=KnownBefore(key=key_of(policy, None)))
     made = make_draft(given, policy, nothing, progress=progress)
     return terms.met(made.handed_out() if handed_out else made, progress=progress)
@@ -236,6 +257,8 @@ class Series:
         extinct: Iterable[object] | Path | None = None,
         seed: int | None = None,
         show_values: bool = False,
+        period: str | None = None,
+        corrects: int | None = None,
         gate: bool = True,
         report: str | Path | None = None,
         override: str | None = None,
@@ -247,12 +270,13 @@ class Series:
         knows or guesses it: it is for rehearsals and tests only. By default the operating system draws one. Where the
         policy has a gate, GateClosed is raised for a draft that it does not let pass, unless `override` says why the
         release is to go out all the same; what the gate found is written to the HTML file `report`. With `gate=False`
-        it is not asked.
+        it is not asked. `period` says what the release is of, such as "2026-03", "2026-Q1" or "2026-01/2026-03". One
+        that `corrects` an earlier one, by its number, is of the same period and a release like any other.
         Methods for permanent values take a `registry`, a table of everybody with their quasi-identifiers as they are
         now, in the table or not, and those who are `extinct`, dead or gone for ever: their ids, or the path of a file
         with the person column.
         """
-        given = Submission(table, registry, extinct, seed, show_values)
+        given = Submission(table, registry, extinct, seed, show_values, period, corrects)
         return self._draft(given, Terms(gate, override, report), progress, handed_out=True)
 
     def _draft(self, given: Submission, terms: Terms, progress: Progress, *, handed_out: bool = False) -> Draft:
@@ -272,9 +296,21 @@ class Series:
                 hint="record the change with series.amend(policy, reason) or `reissue amend`, or undo it: "
                 "`reissue log <series> --policy` prints the policy in force.",
             )
-        made = make_draft(given, policy, self._history(), progress=progress)
+        made = make_draft(self._dated(given), policy, self._history(), progress=progress)
         made = made.handed_out() if handed_out else made
         return terms.met(made, self._past() if policy.gate and terms.asked else None, progress=progress)
+
+    def _dated(self, given: Submission) -> Submission:
+        """With the period of the release that is corrected, which there must be."""
+        if given.corrects is None:
+            return given
+        period = self.release(given.corrects).period
+        if given.period is not None and given.period != period:
+            raise ParameterError(
+                f"Release {given.corrects} is of {period or 'no period that anybody named'}, not of {given.period}.",
+                hint="leave the period out: a correction is of the same one as what it corrects.",
+            )
+        return replace(given, period=period)
 
     def at_gate(self, draft: Draft, *, progress: Progress = lambda stage: None) -> tuple[Draft, AuditReport | None]:
         """A draft that remembers what the gate of the policy says about it, and the report; nothing is raised."""
@@ -332,6 +368,8 @@ class Series:
         extinct: Iterable[object] | Path | None = None,
         seed: int | None = None,
         show_values: bool = False,
+        period: str | None = None,
+        corrects: int | None = None,
         time: datetime | None = None,
         report: str | Path | None = None,
         override: str | None = None,
@@ -342,7 +380,7 @@ class Series:
         `override` is the written reason for publishing although the gate may be closed. `time` is when the release
         happens, by default now; it must not be before the last one. See `draft` for the rest.
         """
-        given = Submission(table, registry, extinct, seed, show_values)
+        given = Submission(table, registry, extinct, seed, show_values, period, corrects)
         return self._publish(given, Terms(override=override, report=report), time, progress)
 
     def _publish(self, given: Submission, terms: Terms, time: datetime | None, progress: Progress) -> Release:
@@ -540,6 +578,27 @@ class Series:
         version = self._ledger.amend(policy.to_toml(), reason, anchor=policy.anchor)
         self._policy, self._policy_version = policy, version
         return version
+
+    def retract(self, number: int, reason: str) -> tuple[str, ...]:
+        """Mark a release that never left the building, so that it is not handed out; gives what that does not change.
+
+        It stays in the history, and whatever is published later is protected together with it: nobody can know for
+        certain that nobody has it.
+        """
+        check_text("The 'reason' parameter of retract", reason)
+        if not isinstance(reason, str) or not reason.strip():
+            raise ParameterError("The 'reason' parameter of retract must say why. Got an empty text instead.")
+        with self._ledger.writing():
+            archive.existing(self._ledger, number)
+            if number in self.retracted:
+                raise ParameterError(f"Release {number} is retracted already.")
+            self._ledger.retract(number, " ".join(reason.split()))
+        return RETRACTED
+
+    @property
+    def retracted(self) -> dict[int, str]:
+        """The releases that are not handed out, each with the reason."""
+        return self._ledger.retracted()
 
     def in_the_way(self) -> tuple[str, ...]:
         """Why the next release will be refused under the present policy, whatever the table; nothing if it will not."""

@@ -174,3 +174,17 @@ def test_only_what_was_published_is_retracted(
         with pytest.raises(ParameterError, match="already"):
             series.retract(1, "wrong again")
         assert series.retracted == {1: "wrong"}
+
+
+def test_releases_made_elsewhere_have_periods_too(tmp_path: Path) -> None:
+    schema = ri.Schema(person="id", quasi={"age": ri.Numeric()}, sensitive={"illness": ri.Categorical(new="accept")})
+    view = ri.Published.from_groups([[(["a", "b"], ["flu", "cold"])], [(["a", "b"], ["flu", "cold"])]])
+    policy = ri.Policy(schema, ri.MInvariance(m=2))
+    for wrong, match in ((["2024"], "for each of the 2"), ("2024", "a list"), (["2025", "2024"], "order of time")):
+        with pytest.raises(ParameterError, match=match):
+            ri.adopt(tmp_path / "clinic", policy, view, periods=wrong)
+    assert not (tmp_path / "clinic").exists()
+    with ri.adopt(tmp_path / "clinic", policy, view, periods=["2024", "2025"]) as series:
+        assert [release.period for release in series.releases] == ["2024", "2025"]
+        assert series._history().latest == "2025"
+        assert series.verify() == []

@@ -33,6 +33,10 @@ def adopt(
             "cells are one group.",
         ),
     ] = None,
+    period: Annotated[
+        list[str] | None,
+        typer.Option("--period", help="What a release is of, such as 2026-03: once for each release, in their order."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Start a series with releases that were made elsewhere, so that the next one is safe against those too.
@@ -42,10 +46,15 @@ def adopt(
     Example:
 
       reissue adopt clinic 2024.csv 2025.csv --members members.csv --policy policy.toml
+
+      reissue adopt clinic 2024.csv 2025.csv --policy policy.toml --period 2024 --period 2025
     """
     from reissue.publishing.adoption import adopt as start
 
-    with steps("Adopting releases"), start(series, policy, releases, members=members, group=group) as opened:
+    with (
+        steps("Adopting releases"),
+        start(series, policy, releases, members=members, group=group, periods=period) as opened,
+    ):
         adopted = [dict(release.summary) for release in opened.releases]
     last = adopted[-1]
     if as_json:

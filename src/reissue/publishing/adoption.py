@@ -12,6 +12,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -26,6 +27,7 @@ from reissue.ledger import Entry, Ledger
 from reissue.methods import METHODS
 from reissue.model.domain import GROUP, PERSON, Domain
 from reissue.model.memory import Kept, Memory, Remembered
+from reissue.model.period import Period
 from reissue.model.published import Published
 from reissue.model.release import Release
 from reissue.model.schema import Numeric, Schema
@@ -33,6 +35,7 @@ from reissue.model.snapshot import Delta
 from reissue.publishing import archive
 from reissue.publishing.adoptable import GROUP as GROUP_NUMBER
 from reissue.publishing.adoptable import Given, check_members, given_tables, given_view
+from reissue.publishing.draft import LATEST_PERIOD
 from reissue.publishing.inspection import without_people
 from reissue.publishing.policy import Policy, key_of, with_absolute_paths
 from reissue.publishing.series import Series
@@ -59,6 +62,7 @@ def adopt(
     *,
     members: object | None = None,
     group: str | None = None,
+    periods: Sequence[str] | None = None,
     frames: Library = "polars",
 ) -> Series:
     """Start a series in a new folder with releases made elsewhere.
@@ -67,6 +71,7 @@ def adopt(
     what `read_releases` gave). Of tables, `group` is the column that names the groups, by default "group"; without
     such a column rows with the same cells are one. Who was in them stands in the policy's person column, if the
     tables have it (it is not kept with what was published), or in the table `members`: person, release, group.
+    `periods` say what each release is of.
     """
     check_text("The folder of a series", Path(folder).absolute())
     policy = with_absolute_paths(Policy.read(policy) if isinstance(policy, str | Path) else policy)
@@ -76,10 +81,32 @@ def adopt(
     past = _Adopted.of(given, policy, key_of(policy, Path(folder)))
     memory, lost = method.adopt(past.view)
     checks = _followed(policy, past.view, lost)
-    entries = [past.entry(number, policy) for number in range(1, len(given) + 1)]
+    entries = _of_periods([past.entry(number, policy) for number in range(1, len(given) + 1)], periods)
     entries[-1] = _with_memory(entries[-1], memory, checks, lost, past.next_number)
     entries[-1] = replace(entries[-1], summary={**entries[-1].summary, archive.FORMATS: archive.formats(policy)})
     return Series(Path(folder), Ledger.create(folder, policy.to_toml(), entries, anchor=policy.anchor), frames)
+
+
+def _of_periods(entries: list[Entry], periods: Sequence[str] | None) -> list[Entry]:
+    """Releases with what they are of, each after the one before."""
+    if periods is None:
+        return entries
+    if isinstance(periods, str) or len(periods) != len(entries):
+        raise ParameterError(
+            f"The 'periods' parameter of adopt must be a list with a period for each of the {len(entries)} releases."
+        )
+    of = [Period.parse(period) for period in periods]
+    problems = [problem for one, following in pairwise(of) if (problem := following.problem_after(one))]
+    if problems:
+        raise ParameterError("Releases are adopted in the order of time.", problems=problems)
+    return [
+        replace(
+            entry,
+            manifest={**entry.manifest, "period": str(period)},
+            summary={**entry.summary, "period": str(period), LATEST_PERIOD: str(period)},
+        )
+        for entry, period in zip(entries, of, strict=True)
+    ]
 
 
 def _adopting(policy: Policy) -> Adopting:

@@ -263,7 +263,7 @@ class SetsAsked(PublicRows):
             variance = self._matched(views).variance(scores, parts, target)
         variance = max(variance + spreading, 0.0) * (1 + self._scores.unsure) + (self._scores.off * estimate) ** 2
         error = float(np.sqrt(variance))
-        if len(views) == 1 and terms[0].question.kind == "share":
+        if len(views) == 1 and terms[0].question.kind == "share" and _of_different_people(terms):
             return Combined(estimate, error, *self._apart(terms, target), "95 %")
         return Combined(estimate, error, estimate - Z * error, estimate + Z * error, "95 %")
 
@@ -307,3 +307,10 @@ class SetsAsked(PublicRows):
             others = [name for name in self.release.columns("table") if name not in own]
             self._words = row_words(self.release.table("table", others), self.sets, self.designs)
         return self._words
+
+
+def _of_different_people(terms: Sequence[Term]) -> bool:
+    """Whether no row is in two of the estimates for certain; what two have in common cancels, in part or whole."""
+    rows = [term.cells.rows[(term.cells.group == term.group) & (term.cells.weight == 1)] for term in terms]
+    every = np.concatenate(rows)
+    return bool(np.unique(every).size == every.size)

@@ -434,6 +434,38 @@ def test_groups_that_overlap_share_what_is_wrong_with_them() -> None:
     assert (found["high"] - found["low"])[0] == pytest.approx(2 * 1.959964 * found["error"][0])
 
 
+def test_whoever_is_in_one_group_is_not_in_the_other() -> None:
+    """A difference of groups that regions are in by half, against people placed at random 4,000 times."""
+    rng = np.random.default_rng(8)
+    count, part = 400, 300
+    ill = rng.random(count) < 0.4
+    sex = np.where(np.arange(count) < part, "{f,m}", rng.choice(["f", "m"], count))
+    table = pl.DataFrame({"group": np.arange(count), "sex": sex, "illness": np.where(ill, "flu", "cold")})
+    an = ri.analyse(as_release({"table": table}, {**FAITHFUL, "form": "generalised", "rows": count}))
+    women = np.where(sex == "{f,m}", rng.random((4_000, count)) < 0.5, sex == "f")
+    apart = (women * ill).sum(1) / women.sum(1) - (~women * ill).sum(1) / (~women).sum(1)
+    found = an.contrast("flu", between={"sex": ("f", "m")})
+    assert found["error"][0] == pytest.approx(apart.std(), rel=0.06)
+    # Of sets the draw adds to it; here it is the same whoever is where, so that the rest is what placing adds.
+    designs = designs_of([0.2] * 5, 2, tuple("abcde"))
+    codes = np.stack([rng.permutation(5)[:2] for _ in range(count)])
+    record = {**FAITHFUL, "form": "alternatives", "rows": count, "groups": 9, "design": {"slots": 2}}
+    record |= {"method": {"name": "Alternatives"}, "sensitive": [{"column": "v", "kind": "categorical"}]}
+    sets = ri.analyse(as_release(tables_of({"sex": sex}, codes, designs), record))
+    by_half = sets.contrast("a", between={"sex": ("f", "m")})["error"][0] ** 2
+    score = sets.scores(["a"])["a"].to_numpy()
+    w = np.where(sex == "{f,m}", 0.5, sex == "f")
+    factor = [w / w.sum(), (1 - w) / (1 - w).sum()]
+    ratio = [one @ score for one in factor]
+    one, other = (f * (score - r) for f, r in zip(factor, ratio, strict=True))
+    own = [f**2 * ((1 - 2 * r) * score + r**2) for f, r in zip(factor, ratio, strict=True)]
+    mixed = factor[0] * factor[1] * (score - sum(ratio) * score + ratio[0] * ratio[1])
+    drawn = ((one - other) ** 2 - own[0] - own[1] + 2 * mixed).sum()
+    placing = sum((o * (1 - v))[v > 0] @ (1 / v[v > 0]) for o, v in zip(own, (w, 1 - w), strict=True))
+    cross = 2 * mixed.sum()  # (0 - w v) f g / (w v): nobody is in both
+    assert by_half == pytest.approx(drawn + placing + cross)
+
+
 def test_releases_of_different_forms_are_not_put_together() -> None:
     sets = designs_of([0.2] * 5, 2, (1.0, 2.0, 4.0, 8.0, 16.0))
     both = ri.analyse([tables_of({"sex": ["f", "m"]}, [[0, 1], [1, 2]], sets, "dose"), ANATOMISED])

@@ -49,6 +49,14 @@ def _ascending(cuts: Sequence[Any]) -> bool:
         return False
 
 
+def in_both(share: Floats, other: Floats) -> Floats:
+    """The covariance of being in two groups, for whoever is in them by these shares of their region.
+
+    The groups are taken to be as much apart as they can be: two of which nobody is in both, where that is possible.
+    """
+    return np.asarray(np.maximum(share + other - 1, 0.0) - share * other)
+
+
 def sums_by(places: Ints, figures: Floats, count: int) -> Floats:
     """The sum of figures at each of so many places."""
     return np.bincount(places, figures, minlength=count).astype(np.float64, copy=False)

@@ -49,6 +49,8 @@ def test_the_answers_are_those_of_the_library(run: Run, clinic: Path) -> None:
         ),
         (("--value", "flu", "--contrast", "release=1:2"), an.contrast("flu", releases=(1, 2))),
         (("--value", "flu", "--of", "population"), an.share("flu", of="population")),
+        (("--value", "illness = flu"), an.share("flu").with_columns(value=pl.lit("flu"))),
+        (("--by", "age:40,60.5", "--where", "age != 45"), an.count(by={"age": [40, 60.5]}, where="age != 45")),
     ):
         ran = run("estimate", clinic, *arguments, "--json")
         assert ran.code == 0
@@ -93,6 +95,12 @@ def test_what_is_printed_and_written(run: Run, clinic: Path, tmp_path: Path) -> 
         (("--release", "7"), "no release 7"),
         (("--hierarchy", "sex"), "column=file"),
         (("--mean",), "no mean"),
+        (("--mean", "--value", "flu"), "does not go with --value"),
+        (("--table", "--value", "flu"), "does not go with --value"),
+        (("--scores", "s.csv", "--where", "age >= 60"), "does not go with --where"),
+        (("--scores", "s.csv", "--by", "sex", "--out", "o.csv"), "does not go with --by, --out"),
+        (("--scores", "s.csv", "--value", "flu", "--trend"), "does not go with --trend"),
+        (("--value", "illness >= 3"), "no order"),
     ],
 )
 def test_what_is_refused(run: Run, clinic: Path, arguments: tuple[str, ...], said: str) -> None:

@@ -62,6 +62,8 @@ def check(hits: dict[str, list[bool]]) -> None:
     for name, one in hits.items():
         off = abs(np.mean(one) - 0.95)
         assert off < SURE * np.sqrt(0.95 * 0.05 / len(one)), f"{name}: {np.mean(one):.1%}"
+        # What the pages promise, where there are draws enough to tell.
+        assert off < 0.02 or len(one) < 1_000, f"{name}: {np.mean(one):.1%}"
 
 
 @pytest.mark.parametrize("designs", [PLAIN, SLOTS], ids=["numbers", "slots"])

@@ -255,6 +255,25 @@ def test_generalised_groups_are_attacked_by_who_knows_exact_quasi_identifiers(tm
     assert scored["right_low"] > scored["without_high"]
 
 
+def test_regions_of_sets_keep_nobody_from_knowing_exact_quasi_identifiers(tmp_path: Path) -> None:
+    """Whoever knows people exactly, and has a table of others, is as right as if nothing were generalised."""
+    table = census(2_000, seed=1).drop("birthplace")
+    others = census(3_000, seed=2).drop("person", "birthplace")
+    quasi = {"age": ri.Numeric(), "gender": ri.Categorical(), "education": ri.Categorical()}
+    method = replace(SETS, k=50)
+    with ri.open(tmp_path / "s", ri.Policy(ri.Schema("person", quasi, "occupation"), method)) as series:
+        series.publish(table, seed=1)
+        view = series.published(quasi=True)
+        named = [int(series.private.name_of(number)) for number in view.sets[0].people.tolist()]
+    people = pl.DataFrame({"id": named, "number": view.sets[0].people}).join(table, left_on="id", right_on="person")
+    truth = dict(people.select("number", "occupation").iter_rows())
+    known = people.select("number", *quasi).rename({"number": "person"})
+    found = Likelihood(model=others, people=known).run(view)
+    assert found.scored(truth)["right_low"][0] > 0.3
+    with pytest.raises(ri.errors.ParameterError, match="lacks 'age_low'"):
+        Likelihood(model=others, value="occupation").run(view)
+
+
 def test_nothing_is_learnt_where_there_is_nothing_to_learn(tmp_path: Path) -> None:
     table = census(3_000, seed=1)
     shuffled = table.with_columns(table["occupation"].shuffle(seed=4))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 from itertools import permutations, product
 from pathlib import Path
@@ -234,10 +235,9 @@ FAITHFUL = {
 }
 
 
-def as_release(tables: dict[str, pl.DataFrame], record: dict[str, Any]) -> ri.Release:
-    from datetime import UTC, datetime
-
-    return ri.Release(1, datetime.now(UTC), Path(), record, {}, lambda: dict(tables))
+def as_release(tables: dict[str, pl.DataFrame], record: dict[str, Any], number: int = 1) -> ri.Release:
+    now = datetime.datetime.now(datetime.UTC)
+    return ri.Release(number, now, Path(), record, {}, lambda: dict(tables))
 
 
 def worlds(value: Any) -> list[tuple[Any, ...]]:
@@ -328,6 +328,142 @@ def test_bounds_only_where_they_are_certain() -> None:
             replaced.share(4.0)
     with pytest.raises(ri.errors.Infeasible, match="no unbiased scores"):
         hidden.scores([4.0])
+
+
+def test_a_value_or_a_label_may_be_of_some_releases_alone() -> None:
+    """Nobody has it where it does not stand: that is a count of 0. What stands in no release is misspelt."""
+
+    def release(at: int, sex: str, illness: list[str]) -> ri.Release:
+        table = pl.DataFrame(
+            {"group": [1, 1, 1], "age_low": [20] * 3, "age_high": [29] * 3, "sex": [sex] * 3, "illness": illness}
+        )
+        return as_release({"table": table}, {**FAITHFUL, "form": "generalised", "rows": 3}, at)
+
+    an = ri.analyse([release(1, "f", ["flu", "flu", "gout"]), release(2, "{f,m}", ["flu", "cold", "gout"])])
+    assert an.count("cold")["estimate"].to_list() == [0, 1]
+    assert an.contrast("cold", releases=(1, 2))["estimate"][0] == pytest.approx(1 / 3)
+    assert an.count("flu", where="sex = m")["estimate"].to_list() == [0, 0.5]
+    for wrong in (lambda: an.count("measles"), lambda: an.count(where="sex = x")):
+        with pytest.raises(ri.errors.ParameterError, match="stand nowhere"):
+            wrong()
+
+    sets = [designs_of([0.2] * 5, 2, ("a", "b", "c", "d", last)) for last in ("e", "new")]
+    both = ri.analyse([tables_of({"sex": ["f", "m"]}, [[0, 4], [1, 2]], one) for one in sets])
+    assert both.share("new")["estimate"].to_list() == pytest.approx([0, both.only(2).share("new")["estimate"][0]])
+    assert both.share("new")["high"][0] == 0
+    assert both.scores(["new"])["new"].to_list()[:2] == [0, 0]
+    assert both.trend("new").height == 3
+    # Whoever has a value that is named later may be among the rare ones.
+    rare = designs_of([0.2] * 5, 2, ("a", "b", "c", "d", "(other values)"))
+    hiding = ri.analyse([tables_of({"sex": ["f", "m"]}, [[0, 4], [1, 2]], one) for one in (rare, sets[1])])
+    with pytest.raises(ri.errors.Infeasible, match="may be among these"):
+        hiding.share("new")
+
+
+def test_numbers_may_be_of_some_releases_alone() -> None:
+    sets = [designs_of([0.2] * 5, 2, (1.0, 2.0, 4.0, 8.0, last)) for last in (16.0, 32.0)]
+    an = ri.analyse([tables_of({"sex": ["f", "m"]}, [[0, 4], [1, 2]], one, "dose") for one in sets])
+    assert an.share((20, 40))["estimate"].to_list() == pytest.approx([0, an.only(2).share(32.0)["estimate"][0]])
+    assert an.share(np.int64(4)).equals(an.share(4.0).with_columns(value=pl.lit("4")))
+    with pytest.raises(ri.errors.ParameterError, match="what was asked for"):
+        an.share((50, 60))
+
+
+def test_whole_numbers_of_several_columns_stay_whole(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    table = pl.DataFrame({"id": range(3000), "age": rng.integers(20, 60, 3000), "days": rng.integers(1, 6, 3000)})
+    table = table.with_columns(ward=pl.Series(rng.choice(list("abcd"), 3000)))
+    schema = ri.Schema(
+        person="id",
+        quasi={"age": ri.Numeric()},
+        sensitive={"days": ri.Numeric(), "ward": ri.Categorical()},
+        limits={"days": "3/4", "ward": "3/4"},
+    )
+    with ri.open(tmp_path / "s", ri.Policy(schema, ri.Alternatives(m=4, epsilon=2.0))) as series:
+        an = ri.analyse(series.publish(table))
+    assert an.table(columns="days")["days"].to_list() == ["1", "2", "3", "4", "5"]
+    assert an.share(3).equals(an.share({"days": 3}))
+
+
+def test_cuts_of_decimals_are_not_made_whole() -> None:
+    """-0.5 is below 0, also where the cut is a whole number."""
+    designs = designs_of([0.2] * 5, 2, tuple("abcde"))
+    an = ri.analyse(tables_of({"change": [-1.5, -0.5, 0.0, 0.5]}, [[0, 1]] * 4, designs))
+    assert an.count(by={"change": [0]})["people"].to_list() == [2, 2]
+    assert an.count(by={"change": [-1, 0.25]})["people"].to_list() == [1, 2, 1]
+    days = [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)]
+    dated = ri.analyse(tables_of({"day": days}, [[0, 1]] * 2, designs))
+    assert dated.count(by={"day": [days[1]]})["people"].to_list() == [1, 1]
+    with pytest.raises(ri.errors.ParameterError, match="must be dates"):
+        dated.count(by={"day": [40]})
+
+
+def test_bounds_hold_where_decimals_end() -> None:
+    """Somebody may be just where a region of decimals ends: neither for certain inside nor for certain outside."""
+    table = pl.DataFrame({"group": [1, 1], "t_low": [1.0] * 2, "t_high": [2.0] * 2, "illness": ["flu", "flu"]})
+    an = ri.analyse(as_release({"table": table}, {**FAITHFUL, "form": "generalised", "rows": 2}))
+    for where, estimate, ends in (
+        ("t >= 2", 0, (0, 2)),
+        ("t > 2", 0, (0, 0)),
+        ("t < 2", 2, (0, 2)),
+        ("t <= 2", 2, (2, 2)),
+        ("t = 1.5", 0, (0, 2)),
+        ("t != 1.5", 2, (0, 2)),
+        ("t in (0, 3)", 0, (0, 0)),
+        ("t in (1, 2)", 0, (0, 2)),
+        ("t != 3", 2, (2, 2)),
+    ):
+        found = an.count("flu", where=where)
+        assert found["estimate"][0] == pytest.approx(estimate, abs=1e-9), where
+        assert (found["low"][0], found["high"][0]) == ends, where
+    whole = pl.DataFrame({"group": [1], "age_low": [20], "age_high": [29], "illness": ["flu"]})
+    ages = ri.analyse(as_release({"table": whole}, {**FAITHFUL, "form": "generalised", "rows": 1}))
+    assert ages.count(where="age in (20, 21, 21, 40)")["estimate"][0] == pytest.approx(0.2)
+    assert ages.count(where="age != 20")["estimate"][0] == pytest.approx(0.9)
+
+
+def test_groups_that_overlap_share_what_is_wrong_with_them() -> None:
+    """A group differs from itself by 0 for certain, and an interval is as wide as the error of the difference."""
+    designs = designs_of([0.2] * 5, 2, tuple("abcde"))
+    rng = np.random.default_rng(3)
+    codes = np.stack([rng.permutation(5)[:2] for _ in range(60)])
+    an = ri.analyse(tables_of({"age": np.arange(60)}, codes, designs))
+    same = an.contrast("a", between={"age": ((0, 29), (0, 29))})
+    assert (same["estimate"][0], same["low"][0], same["high"][0]) == (0, 0, 0)
+    found = an.contrast("a", between={"age": ((0, 49), (10, 59))})
+    assert (found["high"] - found["low"])[0] == pytest.approx(2 * 1.959964 * found["error"][0])
+
+
+def test_whoever_is_in_one_group_is_not_in_the_other() -> None:
+    """A difference of groups that regions are in by half, against people placed at random 4,000 times."""
+    rng = np.random.default_rng(8)
+    count, part = 400, 300
+    ill = rng.random(count) < 0.4
+    sex = np.where(np.arange(count) < part, "{f,m}", rng.choice(["f", "m"], count))
+    table = pl.DataFrame({"group": np.arange(count), "sex": sex, "illness": np.where(ill, "flu", "cold")})
+    an = ri.analyse(as_release({"table": table}, {**FAITHFUL, "form": "generalised", "rows": count}))
+    women = np.where(sex == "{f,m}", rng.random((4_000, count)) < 0.5, sex == "f")
+    apart = (women * ill).sum(1) / women.sum(1) - (~women * ill).sum(1) / (~women).sum(1)
+    found = an.contrast("flu", between={"sex": ("f", "m")})
+    assert found["error"][0] == pytest.approx(apart.std(), rel=0.06)
+    # Of sets the draw adds to it; here it is the same whoever is where, so that the rest is what placing adds.
+    designs = designs_of([0.2] * 5, 2, tuple("abcde"))
+    codes = np.stack([rng.permutation(5)[:2] for _ in range(count)])
+    record = {**FAITHFUL, "form": "alternatives", "rows": count, "groups": 9, "design": {"slots": 2}}
+    record |= {"method": {"name": "Alternatives"}, "sensitive": [{"column": "v", "kind": "categorical"}]}
+    sets = ri.analyse(as_release(tables_of({"sex": sex}, codes, designs), record))
+    by_half = sets.contrast("a", between={"sex": ("f", "m")})["error"][0] ** 2
+    score = sets.scores(["a"])["a"].to_numpy()
+    w = np.where(sex == "{f,m}", 0.5, sex == "f")
+    factor = [w / w.sum(), (1 - w) / (1 - w).sum()]
+    ratio = [one @ score for one in factor]
+    one, other = (f * (score - r) for f, r in zip(factor, ratio, strict=True))
+    own = [f**2 * ((1 - 2 * r) * score + r**2) for f, r in zip(factor, ratio, strict=True)]
+    mixed = factor[0] * factor[1] * (score - sum(ratio) * score + ratio[0] * ratio[1])
+    drawn = ((one - other) ** 2 - own[0] - own[1] + 2 * mixed).sum()
+    placing = sum((o * (1 - v))[v > 0] @ (1 / v[v > 0]) for o, v in zip(own, (w, 1 - w), strict=True))
+    cross = 2 * mixed.sum()  # (0 - w v) f g / (w v): nobody is in both
+    assert by_half == pytest.approx(drawn + placing + cross)
 
 
 def test_releases_of_different_forms_are_not_put_together() -> None:
@@ -486,6 +622,7 @@ def test_texts_select_the_same_people(clinic: Path) -> None:
         ("sex != female and age < 25", (pl.col("sex") != "female") & (pl.col("age") < 25)),
         ("age in (21, 22)", pl.col("age").is_in([21, 22])),
         ("age = 33", pl.col("age") == 33),
+        ("age != 33", pl.col("age") != 33),
     ):
         found = an.count("flu", where=text)
         assert found["people"][0] == table.filter(expression).height
@@ -505,6 +642,11 @@ def test_wrong_questions(clinic: Path, tmp_path: Path) -> None:
         (lambda: an.contrast("flu", between={"sex": ("female",)}), "two groups"),
         (lambda: an.contrast("flu", between={"sex": ("female", "male")}, where="sex = male"), "in `where`"),
         (lambda: an.contrast("flu", releases=(1, 9)), "no release 9"),
+        (lambda: an.contrast("flu", releases=(1, 9)), "no release 9"),
+        (lambda: an.only(), "No release is named"),
+        (lambda: an.share([]), "list is empty"),
+        (lambda: an.share("flu", by={"age": [datetime.date(2020, 1, 1)]}), "must be numbers"),
+        (lambda: an.share("flu", by={"age": [20, datetime.date(2020, 1, 1)]}), "ascending"),
         (lambda: an.only(1).trend("flu"), "several releases"),
         (lambda: an.mean(), "no mean"),
         (lambda: ri.analyse(tmp_path), "no release in"),

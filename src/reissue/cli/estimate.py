@@ -27,8 +27,8 @@ def estimate(
         list[str] | None,
         typer.Option(
             "--value",
-            help="A sensitive value to estimate the share of; may be given several times. Of several sensitive "
-            'columns: "ward = surgery and days >= 5".',
+            help="A sensitive value to estimate the share of; may be given several times. Of numbers also "
+            '"days >= 5"; of several sensitive columns "ward = surgery and days >= 5".',
         ),
     ] = None,
     by: Annotated[
@@ -98,6 +98,10 @@ def estimate(
     chosen = [name for name, given in _ways(trend, contrast, table, mean, count).items() if given]
     if len(chosen) > 1:
         raise ParameterError(f"{' and '.join(chosen)} do not go together.", hint="ask one after the other.")
+    _check_used(value, scores, {"--table": table, "--mean": "--mean" in chosen}, asked_of_scores={
+        **_ways(trend, contrast, table, False, count), "--by": by, "--where": where, "--out": out, "--column": column,
+        "--of": of != "table",
+    })  # fmt: skip
     _check_new([path for path in (scores, out) if path is not None], force)
     with steps("Estimating"):
         analysis = analyse(folder, hierarchies=_hierarchies(hierarchy))
@@ -136,13 +140,28 @@ def _ways(trend: bool, contrast: str | None, table: bool, mean: bool, count: boo
     }
 
 
+def _check_used(
+    value: list[str] | None, scores: Path | None, whole: dict[str, bool], asked_of_scores: dict[str, Any]
+) -> None:
+    """Refuse what would go unheard: an answer to another question than the one that was asked is worse than none."""
+    from reissue.errors import ParameterError
+
+    unheard = [name for name, given in asked_of_scores.items() if given] if scores is not None else []
+    if unheard:
+        raise ParameterError(
+            f"--scores writes all rows, and does not go with {', '.join(unheard)}.",
+            hint="select and group rows of the file; --release chooses a release.",
+        )
+    of_all = [name for name, given in whole.items() if given and value and scores is None]
+    if of_all:
+        raise ParameterError(f"{of_all[0]} is of all values, and does not go with --value.", hint="leave one out.")
+
+
 def _value(text: str, columns: Sequence[str]) -> Any:
-    """A value; where several columns are sensitive also conditions that name them, as `ward = surgery`."""
+    """A value, or conditions that name sensitive columns, as `ward = surgery` or `days >= 5`."""
     from reissue.errors import ParameterError
     from reissue.utility.analysing.condition_texts import read_conditions
 
-    if len(columns) == 1:
-        return text
     try:
         conditions = read_conditions(text)
     except ParameterError:

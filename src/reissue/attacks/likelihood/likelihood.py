@@ -76,8 +76,8 @@ class Likelihood(Attack):
     value: str | None = None
     """In a table of other people the column with their values; None: the only one that is no quasi-identifier."""
     people: Any = None
-    """A table of people's quasi-identifiers, with a column `person` that calls them as the view does, for releases of
-    groups whose view does not have them."""
+    """A table of people's quasi-identifiers, with a column `person` that calls them as the view does, in place of what
+    the view has: for views without them, and for sets whose quasi-identifiers are regions."""
     folds: int = 5
     """How many parts people are dealt into; a model for each is learnt from the others."""
     smoothing: float = 20.0
@@ -138,9 +138,8 @@ class Likelihood(Attack):
         table = None if self.people is None else _known_people(read_table(self.people)[0], published)
         found, bare = [], []
         for release in releases:
-            quasi = quasi_of(release)
-            if quasi is None and table is not None:
-                quasi = _looked_up(release, table)
+            # Whoever says what they know of people knows that, and not the regions that a release has of them.
+            quasi = quasi_of(release) if table is None else _looked_up(release, table)
             if quasi is None or not quasi.width:
                 bare.append(release.number)
             elif _size(release):

@@ -83,7 +83,9 @@ class Columns:
         """The same columns of another table, cut in the same way."""
         if lacking := [cut.name for cut in self.cuts if cut.name not in table.columns]:
             raise ParameterError(
-                f"The table in 'model' lacks {listed(lacking)}.", hint="name the columns that it has in 'given'."
+                f"The table in 'model' lacks {listed(lacking)}.",
+                hint="name the columns that it has in 'given'; where these are "
+                "regions, say what is known of people: Likelihood(people=...).",
             )
         codes = tuple(cut.codes(table[cut.name]) for cut in self.cuts)
         strange = [cut.name for cut, found in zip(self.cuts, codes, strict=True) if (found >= cut.bins - 2).all()]

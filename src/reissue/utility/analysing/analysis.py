@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from reissue.tables.frames import Library, to_library
 from reissue.tables.recode_sets import DESIGN
 from reissue.tables.set_views import FORM
 from reissue.utility.analysing.anatomised_asked import AnatomisedAsked
+from reissue.utility.analysing.asking import PublicRows
 from reissue.utility.analysing.breakdown import By, Cells, Cuts, cuts_of
 from reissue.utility.analysing.condition_texts import read_conditions
 from reissue.utility.analysing.conditions import Condition, Conditions, is_number
@@ -34,6 +36,7 @@ from reissue.utility.analysing.matched_rows import Matched, clusters
 from reissue.utility.analysing.public_files import PublicRelease, read_public
 from reissue.utility.analysing.questions import (
     Columns,
+    Elsewhere,
     Figures,
     Kind,
     Question,
@@ -76,6 +79,9 @@ class Analysis:
         self._frames = frames
         matches: dict[tuple[int, ...], Matched] = {}
         self._views = [_view(release, hierarchies, matches) for release in self._releases]
+        for view in self._views:
+            others = [one for one in self._views if one is not view]
+            view.published = replace(view.published, elsewhere=partial(_labels_in, others))
 
     @property
     def releases(self) -> tuple[int, ...]:
@@ -99,7 +105,9 @@ class Analysis:
 
     def only(self, *numbers: int) -> Analysis:
         """The same of some releases alone."""
-        chosen = [self._release(number) for number in numbers]
+        if not numbers:
+            raise ParameterError("No release is named.", hint=f"there are {', '.join(map(str, self.releases))}.")
+        chosen = [self._release(number) for number in sorted(set(numbers))]
         return Analysis(chosen, self._hierarchies, self._frames)
 
     def count(self, value: Condition = None, by: By = None, where: Where = None, *, of: Target = "table") -> Any:
@@ -205,7 +213,7 @@ class Analysis:
         cuts, conditions, target = cuts_of(by), _conditions(where), _checked(of)
 
         def asked(view: View) -> tuple[Cells, Question, Figures]:
-            cells, question = view.cells(cuts, conditions), _question(view, value, "share", column)
+            cells, question = view.cells(cuts, conditions), self._question(view, value, "share", column)
             return cells, question, view.figures(question, cells, target)
 
         parts, terms = [], dict[tuple[Any, ...], list[Term]]()
@@ -242,7 +250,7 @@ class Analysis:
                 "Groups have no unbiased scores: whose value is whose is not published, and no draw is.",
                 hint="scores are for releases of the method Alternatives; use share, table or contrast.",
             )
-        parts = of_each(lambda view: _scores_of(view, values, mean), views)
+        parts = of_each(lambda view: _scores_of(view, values, mean, partial(self._columns_but, view)), views)
         if len(views) > 1:
             number = clusters(of_each(lambda view: view.words, views))
             parts = [part.with_columns(cluster=pl.Series(own)) for part, own in zip(parts, number, strict=True)]
@@ -271,10 +279,23 @@ class Analysis:
             cells = view.cells(cuts, where)
             if kind == "count" and value is None:
                 return self._rows(view, cells, view.people(cells), None)
-            question = _question(view, value, kind, column)
+            question = self._question(view, value, kind, column)
             return self._rows(view, cells, view.figures(question, cells, target), question.label)
 
         return self._frame(of_each(rows, self._views))
+
+    def _question(self, view: View, value: Condition, kind: Kind, column: str | None = None) -> Question:
+        """What is asked of a release; without a value the mean, of one of several columns where it is said."""
+        columns = view.columns()
+        if value is None:
+            return mean_of(column_of_numbers(columns, column))
+        if column is not None and not isinstance(value, Mapping):
+            value = {column: value}
+        return values_asked(columns, value, kind, partial(self._columns_but, view))
+
+    def _columns_but(self, view: View) -> list[Columns]:
+        """The values of the sensitive columns in all other releases."""
+        return [one.columns() for one in self._views if one is not view]
 
     def _rows(self, view: View, cells: Cells, figures: Figures, label: str | None) -> pl.DataFrame:
         """The answer of one release."""
@@ -305,7 +326,7 @@ class Analysis:
         """One side minus the other, in each group that both have."""
         (view, inside), (other, without) = sides
         cells, against = view.cells(cuts, inside), other.cells(cuts, without)
-        question, same = (_question(one, value, "share", column) for one in (view, other))
+        question, same = (self._question(one, value, "share", column) for one in (view, other))
         place = {group: at for at, group in enumerate(_groups(against))}
         rows = []
         for at, group in enumerate(_groups(cells)):
@@ -340,6 +361,11 @@ def _view(
     return (GeneralisedAsked if release.form == "generalised" else AnatomisedAsked)(release, hierarchies)
 
 
+def _labels_in(views: Sequence[PublicRows], name: str) -> set[str]:
+    """The labels that a quasi-identifier has in some releases."""
+    return {label for view in views for label in view.labels(name)}
+
+
 def _conditions(where: Where) -> dict[str, Condition]:
     if where is None:
         return {}
@@ -350,16 +376,6 @@ def _checked(of: str) -> Target:
     if of not in TARGETS:
         raise ParameterError(f"The 'of' parameter must be one of {listed(TARGETS)}. Got '{of}' instead.")
     return of  # type: ignore[return-value]
-
-
-def _question(view: View, value: Condition, kind: Kind, column: str | None = None) -> Question:
-    """What is asked of a release; without a value the mean, of one of several columns where it is said."""
-    columns = view.columns()
-    if value is None:
-        return mean_of(column_of_numbers(columns, column))
-    if column is not None and not isinstance(value, Mapping):
-        value = {column: value}
-    return values_asked(columns, value, kind)
 
 
 def _chosen(view: View, names: Sequence[str] | str | None) -> Columns:
@@ -420,13 +436,13 @@ def _named(between: Mapping[str, tuple[Condition, Condition]], at: int) -> str:
     return ", ".join(label_of(pair[at]) for pair in between.values())
 
 
-def _scores_of(view: SetsAsked, values: Sequence[Condition] | None, mean: bool) -> pl.DataFrame:
+def _scores_of(view: SetsAsked, values: Sequence[Condition] | None, mean: bool, elsewhere: Elsewhere) -> pl.DataFrame:
     """The published columns of a release but its sets, with scores."""
     own = view.columns()
     questions = (
         [one for name in own for one, _ in every_value({name: own[name]}, "share")]
         if values is None
-        else [values_asked(own, value, "share") for value in values]
+        else [values_asked(own, value, "share", elsewhere) for value in values]
     )
     if values is None and len(own) > 1:
         named = [name for name in own for _ in every_value({name: own[name]}, "share")]

@@ -11,7 +11,7 @@ import polars as pl
 from reissue.errors import ParameterError, listed
 from reissue.model.hierarchy import Hierarchy
 from reissue.utility.analysing.breakdown import Cells, Cuts, breakdown
-from reissue.utility.analysing.conditions import Conditions, check_columns, shares
+from reissue.utility.analysing.conditions import Conditions, check_columns, is_number, leaves_of, shares
 from reissue.utility.analysing.public_files import PublicRelease
 from reissue.utility.analysing.questions import Figures
 
@@ -56,6 +56,18 @@ class PublicRows(ABC):
             )
         table = self.release.table(self.release.main, self.published.needed(names))
         return breakdown(table, cuts, shares(table, where, self.published), self.published)
+
+    def labels(self, name: str) -> set[str]:
+        """The labels that a quasi-identifier has here, or those that its labels stand for."""
+        if name in self.published.intervals or name not in self.published.columns:
+            return set()
+        column = self.release.table(self.release.main, [name])[name]
+        if is_number(column.dtype):
+            return set()
+        text = column.cast(pl.String)
+        if name in self.published.exact:
+            return set(text.drop_nulls().unique())
+        return {leaf for leaves in leaves_of(text, self.published.hierarchies.get(name)).values() for leaf in leaves}
 
     def columns(self) -> dict[str, pl.Series]:
         """For each sensitive column which value of it each of `values` has."""

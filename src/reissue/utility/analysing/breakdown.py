@@ -37,9 +37,24 @@ def cuts_of(by: By) -> dict[str, Sequence[Any] | None]:
     if not isinstance(by, Mapping):
         return dict.fromkeys(by)
     for name, cuts in by.items():
-        if cuts is not None and (isinstance(cuts, str) or not len(cuts) or sorted(set(cuts)) != list(cuts)):
+        if cuts is not None and not _ascending(cuts):
             raise ParameterError(f"The cuts of '{name}' must be a list of numbers or dates, ascending.")
     return dict(by)
+
+
+def _ascending(cuts: Sequence[Any]) -> bool:
+    try:
+        return not isinstance(cuts, str) and len(cuts) > 0 and sorted(set(cuts)) == list(cuts)
+    except TypeError:  # a number and a date have no order
+        return False
+
+
+def in_both(share: Floats, other: Floats) -> Floats:
+    """The covariance of being in two groups, for whoever is in them by these shares of their region.
+
+    The groups are taken to be as much apart as they can be: two of which nobody is in both, where that is possible.
+    """
+    return np.asarray(np.maximum(share + other - 1, 0.0) - share * other)
 
 
 def sums_by(places: Ints, figures: Floats, count: int) -> Floats:
@@ -117,16 +132,30 @@ def _codes(column: pl.Series, edges: Sequence[Any] | None) -> tuple[Ints, pl.Ser
             own.alias("label").to_frame().join(place, on="label", how="left", nulls_equal=True, maintain_order="left")
         )
         return joined["at"].to_numpy().astype(np.int64), labels
-    _check_ordered(column.name, column.dtype)
-    places = pl.Series(list(edges)).search_sorted(column.drop_nulls().cast(pl.Series(list(edges)).dtype), side="right")
+    _check_ordered(column.name, column.dtype, edges)
+    places = _places(column.drop_nulls(), edges)
     codes = np.full(column.len(), len(edges) + 1, dtype=np.int64)
-    codes[column.is_not_null().to_numpy()] = places.to_numpy()
+    codes[column.is_not_null().to_numpy()] = places
     return codes, pl.Series(column.name, [*(label for label, _ in bins(edges, column.dtype)), None], dtype=pl.String)
 
 
-def _check_ordered(name: str, dtype: pl.DataType) -> None:
+def _places(values: pl.Series, edges: Sequence[Any]) -> Ints:
+    """In which bin each value is; compared as what both can be, since a decimal made whole may change its bin."""
+    if values.dtype.is_numeric():
+        cuts = np.array([float(edge) for edge in edges])
+        return np.searchsorted(cuts, values.cast(pl.Float64).to_numpy(), side="right")
+    exact = pl.Datetime("us", getattr(values.dtype, "time_zone", None))
+    places = pl.Series(list(edges)).cast(exact).search_sorted(values.cast(exact), side="right")
+    return places.to_numpy().astype(np.int64)
+
+
+def _check_ordered(name: str, dtype: pl.DataType, edges: Sequence[Any]) -> None:
     if not is_number(dtype):
         raise ParameterError(f"'{name}' is a column of labels, which cannot be cut into bins.")
+    numbers = all(isinstance(edge, int | float | np.number) for edge in edges)
+    if dtype.is_numeric() != numbers:
+        kind = "numbers" if dtype.is_numeric() else "dates"
+        raise ParameterError(f"The cuts of '{name}' must be {kind}, as the column is of {kind}.")
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,10 +183,12 @@ def _spread(table: pl.DataFrame, name: str, edges: Sequence[Any] | None, publish
                 f"'{name}' is published as intervals: say where they are to be cut.",
                 hint=f"by={{'{name}': [20, 40, 60]}}, on the command line --by {name}:20,40,60.",
             )
-        groups = list(bins(edges, distinct[f"{name}_low"].dtype))
+        dtype = distinct[f"{name}_low"].dtype
+        _check_ordered(name, dtype, edges)
+        groups = list(bins(edges, dtype))
     else:
         if edges is not None:
-            _check_ordered(name, distinct[name].dtype)
+            _check_ordered(name, distinct[name].dtype, edges)
         covers = leaves_of(distinct[name].cast(pl.String), published.hierarchies.get(name))
         groups = [(leaf, leaf) for leaf in sorted({leaf for leaves in covers.values() for leaf in leaves})]
     shares = distinct.select(

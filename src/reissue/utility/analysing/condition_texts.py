@@ -82,7 +82,8 @@ def _condition(part: list[tuple[str, str]]) -> tuple[str, Condition]:
 def _number(text: str) -> float | str:
     """A number to compare with; dates stay texts, whose order is that of dates."""
     try:
-        return float(text)
+        number = float(text)
+        return int(number) if number.is_integer() else number
     except ValueError:
         return text
 

@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Floats
 from reissue.errors import ParameterError, count_of, listed
 from reissue.model.hierarchy import Hierarchy
 from reissue.tables.recode import set_labels
+
+POINT = 1e-12
+"""What a point counts of an interval of decimals."""
 
 Condition = object
 Conditions = Mapping[str, Condition]
@@ -63,6 +67,8 @@ class QuasiColumns:
     exact: frozenset[str]
     """Those published as they are: a condition admits a row or does not."""
     hierarchies: Mapping[str, Hierarchy]
+    elsewhere: Callable[[str], Collection[str]] | None = None
+    """The labels of a column in other releases of the series: one that stands only there is not misspelt."""
 
     def needed(self, names: Iterable[str]) -> list[str]:
         """The columns of the table that these are written in."""
@@ -103,8 +109,8 @@ def share_of(table: pl.DataFrame, name: str, condition: Condition, published: Qu
     if name in published.intervals:
         return _interval_share(table, name, condition)
     if published.is_exact(table, name):
-        return pl.lit(matches(table[name], condition).cast(pl.Float64))
-    return _label_share(table[name], condition, published.hierarchies.get(name))
+        return pl.lit(matches(table[name], condition, published.elsewhere).cast(pl.Float64))
+    return _label_share(table[name], condition, published)
 
 
 def is_number(dtype: pl.DataType) -> bool:
@@ -112,9 +118,16 @@ def is_number(dtype: pl.DataType) -> bool:
     return dtype.is_numeric() or dtype.is_temporal()
 
 
-def matches(column: pl.Series, condition: Condition) -> pl.Series:
-    """Which exact values satisfy a condition; nobody without a value does."""
+def matches(
+    column: pl.Series, condition: Condition, elsewhere: Callable[[str], Collection[str]] | None = None
+) -> pl.Series:
+    """Which exact values satisfy a condition; nobody without a value does.
+
+    `elsewhere` gives further labels of a column that may be asked for, though nobody here has them.
+    """
     if is_number(column.dtype):
+        if isinstance(condition, Excluded):
+            return column.is_not_null() & ~matches(column, list(condition.labels))
         if isinstance(condition, Collection) and not isinstance(condition, str | tuple):
             either = column.is_null() & False
             for one in condition:
@@ -131,7 +144,7 @@ def matches(column: pl.Series, condition: Condition) -> pl.Series:
     if isinstance(condition, Range):
         raise ParameterError(f"'{column.name}' is a column of labels: they have no order to compare by.")
     wanted = labels_of(condition)
-    check_labels(column.name, wanted, text.unique().drop_nulls())
+    check_labels(column.name, wanted, text.unique().drop_nulls(), elsewhere)
     inside = text.is_in(wanted)
     return (~inside if isinstance(condition, Excluded) else inside).fill_null(False)
 
@@ -142,6 +155,8 @@ def bounds(condition: Condition, dtype: pl.DataType) -> Range:
         return Range(_read(condition.first, dtype), _read(condition.last, dtype), condition.above, condition.below)
     if isinstance(condition, tuple) and len(condition) == 2 and not any(isinstance(end, str) for end in condition):
         return Range(*condition)
+    if isinstance(condition, np.generic):
+        condition = condition.item()
     if isinstance(condition, int | float | datetime.date):
         return Range(condition, condition)
     if isinstance(condition, str):
@@ -179,9 +194,16 @@ def labels_of(condition: Condition) -> list[str]:
     return [str(label).lower() if isinstance(label, bool) else str(label) for label in given]
 
 
-def check_labels(name: str, wanted: Collection[str], published: Iterable[str]) -> None:
-    """Refuse labels that stand nowhere."""
+def check_labels(
+    name: str,
+    wanted: Collection[str],
+    published: Iterable[str],
+    elsewhere: Callable[[str], Collection[str]] | None = None,
+) -> None:
+    """Refuse labels that stand nowhere, not in other releases either."""
     unknown = set(wanted).difference(published)
+    if unknown and elsewhere is not None:
+        unknown = unknown.difference(elsewhere(name))
     if unknown:
         # A zero would be wrong if the label is misspelt, or hidden behind one of a hierarchy.
         raise ParameterError(
@@ -193,6 +215,12 @@ def check_labels(name: str, wanted: Collection[str], published: Iterable[str]) -
 def _interval_share(table: pl.DataFrame, name: str, condition: Condition) -> pl.Expr:
     """The share of each interval that the condition admits; people without a value satisfy no condition."""
     dtype = table[f"{name}_low"].dtype
+    if isinstance(condition, Excluded):
+        known = pl.col(f"{name}_low").is_not_null().cast(pl.Float64)
+        return known - _interval_share(table, name, list(condition.labels))
+    if isinstance(condition, Collection) and not isinstance(condition, str | tuple):
+        points = {_single(bounds(one, dtype)) for one in condition}
+        return pl.sum_horizontal(pl.lit(0.0), *(_interval_share(table, name, point) for point in points))
     asked = bounds(condition, dtype)
     first, last = (_physical(end, dtype) for end in (asked.first, asked.last))
     low = pl.col(f"{name}_low").to_physical().cast(pl.Float64)
@@ -208,11 +236,19 @@ def _interval_share(table: pl.DataFrame, name: str, condition: Condition) -> pl.
         )
         return ((inside + 1.0).clip(lower_bound=0.0) / (high - low + 1.0)).fill_null(0.0)
     inside = pl.min_horizontal(high, pl.lit(float(end))) - pl.max_horizontal(low, pl.lit(float(begin)))
-    point = ((low > begin if asked.above else low >= begin) & (low < end if asked.below else low <= end)).cast(
-        pl.Float64
-    )
-    share = pl.when(high > low).then(inside.clip(lower_bound=0.0) / (high - low)).otherwise(point)
+    starts, ends = (low > begin if asked.above else low >= begin), (high < end if asked.below else high <= end)
+    touches = (high > begin if asked.above else high >= begin) & (low < end if asked.below else low <= end)
+    # A point of an interval has no length, but somebody may be there: what is not for certain must not be 0 or 1.
+    part = (inside / pl.max_horizontal(high - low, pl.lit(POINT))).clip(POINT, 1 - POINT)
+    share = pl.when(starts & ends).then(1.0).when(touches).then(part).otherwise(0.0)
     return share.fill_null(0.0)
+
+
+def _single(asked: Range) -> Any:
+    """The number of a condition that admits one alone."""
+    if asked.first is None or asked.first != asked.last:
+        raise _no_number()
+    return asked.first
 
 
 def _physical(end: Any, dtype: pl.DataType) -> float | None:
@@ -221,14 +257,14 @@ def _physical(end: Any, dtype: pl.DataType) -> float | None:
     return float(pl.Series([end]).cast(dtype).to_physical()[0]) if dtype.is_temporal() else float(end)
 
 
-def _label_share(column: pl.Series, condition: Condition, hierarchy: Hierarchy | None) -> pl.Expr:
+def _label_share(column: pl.Series, condition: Condition, published: QuasiColumns) -> pl.Expr:
     """The share of each published label or set that the condition admits."""
     if isinstance(condition, Range):
         raise ParameterError(f"'{column.name}' is a column of labels: they have no order to compare by.")
     text, wanted = column.cast(pl.String), labels_of(condition)
-    covers = leaves_of(text, hierarchy)
+    covers = leaves_of(text, published.hierarchies.get(column.name))
     every = {leaf for leaves in covers.values() for leaf in leaves}
-    check_labels(column.name, wanted, every)
+    check_labels(column.name, wanted, every, published.elsewhere)
     admitted = every.difference(wanted) if isinstance(condition, Excluded) else set(wanted)
     share = {label: len(admitted.intersection(leaves)) / len(leaves) for label, leaves in covers.items()}
     return pl.lit(text.replace_strict(share, default=0.0, return_dtype=pl.Float64))

@@ -7,13 +7,15 @@ the variance of a count. For certain are those whose whole region is inside, and
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import polars as pl
 
-from reissue.arrays.types import Ints
-from reissue.utility.analysing.breakdown import Cells
+from reissue.arrays.types import Floats, Ints
+from reissue.utility.analysing.breakdown import Cells, in_both
 from reissue.utility.analysing.groups_asked import GroupsAsked, added, coded
 from reissue.utility.analysing.questions import Combined, Figures, Question, Target, Term
 
@@ -56,4 +58,27 @@ class GeneralisedAsked(GroupsAsked):
 
     def combined(self, terms: Sequence[Term], target: Target) -> Combined:
         """A weighed sum; everybody's place is taken to be independent of all others'."""
-        return added(terms, target)
+        made = added(terms, target)
+        variance = made.error**2
+        for one, other in combinations(terms, 2):
+            if one.view is other.view:
+                (w, here), (v, there) = self._adding(one), self._adding(other)
+                # Whoever is in the one group is not in the other.
+                variance += 2 * float((in_both(w, v) * here * there).sum())
+        return replace(made, error=float(np.sqrt(max(variance, 0.0))))
+
+    def _adding(self, term: Term) -> tuple[Floats, Floats]:
+        """For each row by which share it is in a term's group, and what it adds to the sum if it is."""
+        inside = term.cells.group == term.group
+        rows, w = term.cells.rows[inside], term.cells.weight[inside]
+        counted, known = term.question.counted, term.question.known
+        codes = self._coded[0][rows]
+        figure, over = counted[codes], np.ones(codes.size) if known is None else known[codes]
+        total = float((w * over).sum())
+        share, adding = np.zeros(self.release.height), np.zeros(self.release.height)
+        share[rows] = w
+        if term.question.kind == "count":
+            adding[rows] = term.factor * figure
+        elif total:
+            adding[rows] = term.factor * (figure - float((w * figure).sum()) / total * over) / total
+        return share, adding

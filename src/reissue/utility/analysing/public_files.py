@@ -239,7 +239,7 @@ def _typed(texts: pl.Series, kind: str | None) -> pl.Series:
     if kind != "numeric":
         return texts
     plain = texts.replace({MISSING: None})
-    for dtype in (pl.Float64(), pl.Date(), pl.Datetime("us")):
+    for dtype in (pl.Int64(), pl.Float64(), pl.Date(), pl.Datetime("us")):
         made = read_cells(plain, dtype, strict=False)
         if made.null_count() == plain.null_count():
             return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Floats
-from reissue.errors import Infeasible, ParameterError, listed
+from reissue.errors import Infeasible, ParameterError, count_of, listed
 from reissue.model.sets import OTHERS
 from reissue.utility.analysing.breakdown import Cells, Cuts
 from reissue.utility.analysing.conditions import Condition, Conditions, Excluded, Range, is_number, labels_of, matches
@@ -104,19 +104,53 @@ Columns = Mapping[str, pl.Series]
 """For each sensitive column which value of it every value, or record, has."""
 
 
-def values_asked(columns: Columns, value: Condition, kind: Kind) -> Question:
+Elsewhere = Callable[[], Sequence[Columns]]
+"""The same of the other releases of a series."""
+
+
+def values_asked(columns: Columns, value: Condition, kind: Kind, elsewhere: Elsewhere = tuple) -> Question:
     """The question for one value, for several together, or for a range of numbers; of several columns for each that is
-    named, all of which somebody must have."""
-    conditions = _by_column(columns, value)
+    named, all of which somebody must have.
+
+    Of a value that only other releases have nobody here has anything: it cannot be misspelt, and counts for 0.
+    """
+    conditions = _by_column(columns, value, elsewhere)
     wanted = None
     for name, condition in conditions.items():
-        fits = matches(columns[name], condition)
+        _check_any(name, condition)
+        fits = matches(columns[name], condition, lambda one: _labels_of_all(elsewhere(), one))
+        _check_no_others(columns[name], condition)
         if not fits.any() and is_number(columns[name].dtype):
-            raise ParameterError(f"No value of '{name}' is what was asked for.", hint="check the numbers.")
+            others = [one[name] for one in elsewhere() if is_number(one[name].dtype)]
+            if not any(matches(one, condition).any() for one in others):
+                raise ParameterError(f"No value of '{name}' is what was asked for.", hint="check the numbers.")
         wanted = fits if wanted is None else wanted & fits
     assert wanted is not None
-    label = label_of(value) if len(columns) == 1 else _told(conditions)
+    label = label_of(*conditions.values()) if len(columns) == 1 else _told(conditions)
     return Question(kind, label, wanted.cast(pl.Float64).to_numpy())
+
+
+def _check_any(name: str, condition: Condition) -> None:
+    if isinstance(condition, list | set | frozenset) and not condition:
+        raise ParameterError(f"No value of '{name}' is asked for: the list is empty.")
+
+
+def _check_no_others(column: pl.Series, condition: Condition) -> None:
+    """Refuse what may be among the rare values that a release publishes as one."""
+    if is_number(column.dtype) or isinstance(condition, Range):
+        return
+    labels = column.cast(pl.String).to_list()
+    lacking = set(labels_of(condition)).difference(labels)
+    if lacking and OTHERS in labels:
+        raise Infeasible(
+            f"{count_of(len(lacking), 'label')} asked for in '{column.name}' stand nowhere in one of the releases, "
+            f"whose rare values are published as one, '{OTHERS}': people who have it may be among these.",
+            hint="ask the releases that name it, with only(...).",
+        )
+
+
+def _labels_of_all(releases: Sequence[Columns], name: str) -> set[str]:
+    return {label for one in releases for label in one[name].cast(pl.String).drop_nulls()}
 
 
 def _told(conditions: Mapping[str, Condition]) -> str:
@@ -127,7 +161,7 @@ def _told(conditions: Mapping[str, Condition]) -> str:
     )
 
 
-def _by_column(columns: Columns, value: Condition) -> dict[str, Condition]:
+def _by_column(columns: Columns, value: Condition, elsewhere: Elsewhere) -> dict[str, Condition]:
     """Conditions by sensitive column; a value alone is that of the only column that has it."""
     if isinstance(value, Mapping):
         unknown = [name for name in value if name not in columns]
@@ -148,6 +182,7 @@ def _by_column(columns: Columns, value: Condition) -> dict[str, Condition]:
         )
     labels = labels_of(value)
     having = [name for name, own in columns.items() if {*labels} <= {*own.cast(pl.String).to_list()}]
+    having = having or [name for name in columns if {*labels} <= _labels_of_all([columns, *elsewhere()], name)]
     if len(having) != 1:
         raise ParameterError(
             f"Several columns are sensitive, and {'none' if not having else 'more than one'} of them has what is asked "

@@ -7,7 +7,9 @@ variance of a sum. `scored_rows.py` has the rest of it, `score_intervals.py` the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import polars as pl
@@ -21,7 +23,7 @@ from reissue.tables.recode_sets import COMBINATIONS, DESIGN, ROOMS
 from reissue.tables.set_texts import with_lists
 from reissue.tables.set_views import read_designs, read_lists, slots_of
 from reissue.utility.analysing.asking import PublicRows
-from reissue.utility.analysing.breakdown import Cells
+from reissue.utility.analysing.breakdown import Cells, in_both
 from reissue.utility.analysing.matched_rows import Matched, row_words
 from reissue.utility.analysing.public_files import PublicRelease
 from reissue.utility.analysing.questions import Combined, Figures, Question, Target, Term, Z
@@ -238,6 +240,7 @@ class SetsAsked(PublicRows):
         """A weighed sum, also over releases: people who are in several count once."""
         views: dict[int, SetsAsked] = {}
         factors: dict[int, RowFactors] = {}
+        placed: list[_Placed] = []
         estimate = spreading = 0.0
         for term in terms:
             view = term.view
@@ -254,7 +257,10 @@ class SetsAsked(PublicRows):
             estimate += factor * total
             factors.setdefault(view.number, RowFactors.none(view.release.height)).add(rows, factor * w, ratio)
             spreading += factor**2 * float((w * (1 - w) * scored.own(0.0 if counting else ratio)).sum())
+            if not term.cells.whole:
+                placed.append(_Placed(view, term.question, rows, w, factor, 0.0 if counting else ratio))
         questions = {term.view.number: term.question for term in terms}
+        spreading += sum(2 * one.with_other(other) for one, other in combinations(placed, 2) if one.view is other.view)
         scores = [view.scored(questions[number]) for number, view in views.items()]
         parts = [factors[number] for number in views]
         if len(views) == 1:
@@ -263,7 +269,7 @@ class SetsAsked(PublicRows):
             variance = self._matched(views).variance(scores, parts, target)
         variance = max(variance + spreading, 0.0) * (1 + self._scores.unsure) + (self._scores.off * estimate) ** 2
         error = float(np.sqrt(variance))
-        if len(views) == 1 and terms[0].question.kind == "share":
+        if len(views) == 1 and terms[0].question.kind == "share" and _of_different_people(terms):
             return Combined(estimate, error, *self._apart(terms, target), "95 %")
         return Combined(estimate, error, estimate - Z * error, estimate + Z * error, "95 %")
 
@@ -307,3 +313,29 @@ class SetsAsked(PublicRows):
             others = [name for name in self.release.columns("table") if name not in own]
             self._words = row_words(self.release.table("table", others), self.sets, self.designs)
         return self._words
+
+
+@dataclass(frozen=True, repr=False)
+class _Placed:
+    """Rows of regions that are in a group in part."""
+
+    view: SetsAsked
+    question: Question
+    rows: Ints
+    weight: Floats
+    factor: float
+    ratio: float
+
+    def with_other(self, other: _Placed) -> float:
+        """The covariance that comes of it that whoever is in the one group is not in the other."""
+        both, at, there = np.intersect1d(self.rows, other.rows, assume_unique=True, return_indices=True)
+        scored = self.view.scored(self.question).at(both)
+        own = scored.square - (self.ratio + other.ratio) * scored.first + self.ratio * other.ratio * scored.over
+        return self.factor * other.factor * float((in_both(self.weight[at], other.weight[there]) * own).sum())
+
+
+def _of_different_people(terms: Sequence[Term]) -> bool:
+    """Whether no row is in two of the estimates for certain; what two have in common cancels, in part or whole."""
+    rows = [term.cells.rows[(term.cells.group == term.group) & (term.cells.weight == 1)] for term in terms]
+    every = np.concatenate(rows)
+    return bool(np.unique(every).size == every.size)

@@ -78,9 +78,10 @@ def moves(
 
 def _write(frame: pl.DataFrame, path: Path) -> None:
     from reissue.errors import StorageError
+    from reissue.model.csv_files import csv_bytes
 
     try:
-        path.write_text(frame.write_csv(), encoding="utf-8")
+        path.write_bytes(csv_bytes(frame))
     except OSError as error:
         raise StorageError(f"'{path}' cannot be written: {error.strerror}.") from error
 

@@ -1,13 +1,13 @@
 """CSV files: one rule to read and one to write, for everything in the program that is CSV.
 
-Reading. The text is UTF-8, with or without a byte order mark; UTF-16 needs one. Between cells stands a comma, a semicolon,
-a tab or a bar: the one that gives the first hundred lines as many cells each as the header, which are two or more.
+Reading. The text is UTF-8, with or without a byte order mark; UTF-16 needs one. Between cells stands a comma, a
+semicolon, a tab or a bar: the one that gives each of the first hundred lines as many cells, two or more.
 A file in whose header none of them stands has one column. A cell with a separator, a line end or a double quote in it
 is in double quotes, and double quotes inside it are doubled (RFC 4180). Lines end with \\n or \\r\\n; empty lines are
 passed over where there are several columns. Every column has a name of its own.
 
-Cells of a column that the caller names as text stay as they are written. Others become numbers, yes and no, or dates and
-times as ISO 8601 writes them, if every cell of the column is. Between semicolons a decimal comma is read like a
+Cells of a column that the caller names as text stay as they are written. Others become numbers, yes and no, or dates
+and times as ISO 8601 writes them, if every cell of the column is. Between semicolons a decimal comma is read like a
 point, if no column of the file has decimals with a point: that is how spreadsheets write where commas are decimal.
 
 Writing. Commas, double quotes where they are needed, \\n and UTF-8 without a byte order mark.
@@ -68,7 +68,7 @@ class CsvFile:
 
 
 def laid_out(content: Path | bytes, name: str) -> CsvFile:
-    """Find out how a table in a CSV file is laid out; TableError where that cannot be told, or its header is not sound."""
+    """Find out how a table in a CSV file is laid out; TableError where that cannot be told, or the header is unsound."""
     content = as_utf8(content, name)
     separator, first = _layout(_head(content, name), name)
     check_names(first, name)
@@ -330,7 +330,7 @@ def _ragged(name: str, separator: str, fault: _Fault, width: int) -> TableError:
 
 def _unsound(name: str, fault: _Fault) -> TableError:
     return TableError(
-        f"Line {fault.line:,} of '{name}' cannot be taken apart: a double quote stands where none may, or is not closed.",
+        f"Line {fault.line:,} of '{name}' cannot be taken apart: a double quote is where none may be, or not closed.",
         hint=_QUOTES,
     )
 

@@ -342,10 +342,8 @@ class Coder:
         return Column(series.name, found.coded(labels, MISSING), Labels(labels))
 
     def _no_labels(self, series: pl.Series) -> None:
-        self._say(
-            series,
-            f"holds {type_of(series.dtype)}; labels are text, whole numbers, dates or yes and no{_instead(series.dtype)}",
-        )
+        holds, instead = type_of(series.dtype), _instead(series.dtype)
+        self._say(series, f"holds {holds}; labels are text, whole numbers, dates or yes and no{instead}")
 
     def _leaves(self, series: pl.Series, kind: Hierarchy, known: Seen | None) -> Column | None:
         series = as_held(plain_labels(series), known.type if known else None, lambda: _texts(kind.leaves))

@@ -1,9 +1,9 @@
 """The same values in another type: 7 and "7", true and "true", a date and its text.
 
-Files and libraries keep the same column in different types: a CSV file has text where pandas has whole numbers. A column
-that earlier releases had in one type is taken in another where every value is written in one way only, so that it is the
-same label and the same person. Where it is not, "007" beside 7 or "True" beside true, nothing is changed, and the
-column is refused.
+Files and libraries keep the same column in different types: a CSV file has text where pandas has whole numbers. A
+column that earlier releases had in one type is taken in another where every value is written in one way only, so that
+it is the same label and the same person. Where it is not, "007" beside 7 or "True" beside true, nothing is changed,
+and the column is refused.
 """
 
 from __future__ import annotations

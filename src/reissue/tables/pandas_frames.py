@@ -42,7 +42,8 @@ def check_pandas(table: Any) -> None:
                 problems.append(f"column '{name}': {problem}")
     if named := [str(name) for name in table.index.names if name is not None]:
         problems.append(
-            f"the index holds {listed(named)}; `reset_index()` makes a column of it, `reset_index(drop=True)` leaves it out"
+            f"the index holds {listed(named)}; `reset_index()` makes a column of it, and `reset_index(drop=True)` "
+            "leaves it out"
         )
     if problems:
         raise TableError("The pandas table cannot be taken as it is.", problems=problems)

@@ -68,7 +68,7 @@ class CsvFile:
 
 
 def laid_out(content: Path | bytes, name: str) -> CsvFile:
-    """Find out how a table in a CSV file is laid out; TableError where that cannot be told, or the header is unsound."""
+    """Find out how a table in a CSV file is laid out; TableError where that cannot be told, or the header is bad."""
     content = as_utf8(content, name)
     separator, first = _layout(_head(content, name), name)
     check_names(first, name)

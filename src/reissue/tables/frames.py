@@ -9,18 +9,18 @@ from collections.abc import Callable, Collection
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
 from reissue.errors import MissingExtra, TableError, UserError, is_text, listed
 from reissue.model.csv_files import CsvFile, laid_out, read_csv
+from reissue.model.libraries import Library as Library
+from reissue.model.libraries import to_library as to_library
 from reissue.tables.excel_files import EXCEL, read_excel, sheet_of
 from reissue.tables.parquet_account import parquet_extent
 from reissue.tables.plain import dates_of_midnights
 from reissue.tables.room import Extent, check_room, csv_extent, unpacked
-
-Library = Literal["polars", "pandas", "pyarrow", "duckdb"]
 
 CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 READABLE = (".parquet", *CSV, *EXCEL)
@@ -148,25 +148,6 @@ def _converted(
             hint="check that every column holds values of one type.",
         )
     raise failure
-
-
-def to_library(frame: pl.DataFrame, library: Library) -> Any:
-    """The frame in the caller's own library."""
-    try:
-        if library == "pandas":
-            return frame.to_pandas()
-        if library == "pyarrow":
-            return frame.to_arrow()
-        if library == "duckdb":
-            import duckdb
-
-            return duckdb.from_arrow(frame.to_arrow())
-    except ImportError as error:
-        raise MissingExtra(
-            f"Tables for {library} need the package '{error.name}'.",
-            hint="install reissue with its extras pandas and duckdb (from a clone: pip install '.[pandas,duckdb]').",
-        ) from error
-    return frame
 
 
 def _read_file(

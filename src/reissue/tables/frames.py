@@ -52,7 +52,14 @@ def read_table(
     if isinstance(table, pl.LazyFrame):
         return _converted(table.collect, "polars"), "polars"
     import narwhals as nw
+    from narwhals.dependencies import is_pandas_dataframe, is_pyarrow_table
 
+    if is_pandas_dataframe(table):
+        from reissue.tables.pandas_frames import check_pandas
+
+        check_pandas(table)
+    elif is_pyarrow_table(table):
+        _check_once("pyarrow", table.column_names)
     frame: Any = nw.from_native(cast(Any, table), pass_through=True)
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         raise _no_table(table)
@@ -63,19 +70,18 @@ def read_table(
             hint="convert it to pandas, polars, pyarrow or DuckDB first.",
         )
     if library == "pandas":
-        from reissue.tables.pandas_frames import check_pandas
-
-        check_pandas(table)
         made = _converted(partial(_polars, frame), library)
         return made.with_columns(dates_of_midnights(column) for column in made), "pandas"
     names, types = _native_columns(table)
-    if twice := [name for name, often in Counter(names).items() if often > 1]:
-        raise TableError(
-            f"The {library} table has names that several columns have: {listed(twice)}.", hint="rename them."
-        )
+    _check_once(library, names)
     told = partial(_unconverted, frame, dict(zip(names, types, strict=True)))
     made = _converted(partial(_polars, frame), library, told)
     return made, cast(Library, library)
+
+
+def _check_once(library: str, names: Collection[str]) -> None:
+    if twice := [name for name, often in Counter(names).items() if often > 1]:
+        raise TableError(f"Several columns of the {library} table have one name: {listed(twice)}.", hint="rename them.")
 
 
 def _no_table(table: object) -> TableError:

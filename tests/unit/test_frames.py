@@ -387,9 +387,9 @@ def test_a_sheet_is_chosen_by_its_name(tmp_path: Path) -> None:
     with pytest.raises(TableError, match=r"several sheets with cells: 'One', 'Two'.\n.*'b.xlsx#One'"):
         read_table(path)
     assert read_table(f"{path}#Two")[0]["id"].min() == 100
-    with pytest.raises(TableError, match="has no sheet 'Three'. It has 'One', 'Two', 'Empty'"):
+    with pytest.raises(TableError, match=r"has no sheet 'Three'. It has 'One', 'Two', 'Empty'"):
         read_table(f"{path}#Three")
-    with pytest.raises(TableError, match="The sheet 'Empty' of 'b.xlsx' is empty"):
+    with pytest.raises(TableError, match=r"The sheet 'Empty' of 'b\.xlsx' is empty"):
         read_table(f"{path}#Empty")
 
 

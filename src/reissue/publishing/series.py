@@ -420,7 +420,7 @@ class Series:
 
     def _past(self) -> PastReleases:
         records = {record.number: record for record in self._ledger.releases()}
-        releases = [self._release(record, self._frames) for record in records.values()]
+        releases = [self._release(record, "polars") for record in records.values()]
         return PastReleases(self._ledger, releases, lambda number: self._policy_of(records[number]))
 
     def utility(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar, cast
 
 import polars as pl
@@ -29,6 +30,9 @@ _KINDS = "a CSV, Parquet or Excel file"
 PART = 1 << 17
 """Parts of a file with fewer rows are read together: each takes some time, whatever is in it."""
 Found = TypeVar("Found")
+
+_ONE_AT_A_TIME = Lock()
+"""A connection of DuckDB refuses to be asked by two threads at once."""
 
 
 def read_table(
@@ -103,7 +107,11 @@ def _polars(frame: Any) -> pl.DataFrame:
     """A table that narwhals holds, in polars."""
     import narwhals as nw
 
-    made: pl.DataFrame = frame.collect("polars").to_native() if isinstance(frame, nw.LazyFrame) else frame.to_polars()
+    if isinstance(frame, nw.LazyFrame):
+        with _ONE_AT_A_TIME:
+            lazily: pl.DataFrame = frame.collect("polars").to_native()
+            return lazily
+    made: pl.DataFrame = frame.to_polars()
     return made
 
 
@@ -126,7 +134,8 @@ def _unconverted(frame: Any, types: dict[str, str]) -> list[str]:
             problems.append(
                 f"column '{name}' holds values of type {kind}; make text or numbers of them, or leave it out"
             )
-    return problems
+    # Where every column fails, it is not for what is in them.
+    return problems if len(problems) < len(types) or len(types) == 1 else []
 
 
 def _converted(
@@ -148,10 +157,13 @@ def _converted(
             hint="find where the text comes from, and decode it with the right encoding.",
         )
     except (Exception, pl.exceptions.PanicException) as error:  # noqa: BLE001  (any library may raise anything here)
+        found, busy = problems(), library == "duckdb"
+        columns = "check that every column holds values of one type."
+        connection = "check that the query runs, and that its connection is open and not in use by another thread."
         failure = TableError(
             f"The {library} table cannot be converted: {type(error).__name__}.",
-            problems=problems(),
-            hint="check that every column holds values of one type.",
+            problems=found,
+            hint=connection if busy and not found else columns,
         )
     raise failure
 

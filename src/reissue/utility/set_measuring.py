@@ -63,7 +63,7 @@ class SetUtility:
     gradients: Gradients | None = None
     """How values depend on quasi-identifiers, in the release against the table; None where `unanswered` says why."""
     library: Library = "polars"
-    """The library that `frame` comes back in."""
+    """The library that `frame` and `details` come back in."""
 
     @property
     def sentence(self) -> str:
@@ -106,6 +106,17 @@ class SetUtility:
             "gradients": self.gradients and self.gradients.to_dict(),
             "sentence": self.sentence,
         }
+
+    def details(self) -> dict[str, Any]:
+        """The tables behind the figures, as far as there are any: `values`, `gradients`, `queries`, `by_size`.
+
+        Private: their counts are exact.
+        """
+        each = None if self.gradients is None else self.gradients.each
+        found = {"values": self.values, "gradients": each}
+        if self.query_error is not None:
+            found |= {"queries": self.query_error.queries, "by_size": self.query_error.by_size}
+        return {name: to_library(table, self.library) for name, table in found.items() if table is not None}
 
     def frame(self) -> Any:
         """One row for each figure there is: `measure`, `value`, `meaning`."""

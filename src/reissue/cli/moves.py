@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def moves(
     tables: Annotated[
         list[Path],
-        typer.Argument(metavar="TABLE...", help="CSV or Parquet files: past states of the table, in order."),
+        typer.Argument(metavar="TABLE...", help="CSV, Parquet or Excel files: past states of the table, in order."),
     ],
     policy: Annotated[
         Path, typer.Option("--policy", help="The policy file: what the columns are, and the reference if it has one.")

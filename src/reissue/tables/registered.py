@@ -23,7 +23,7 @@ from reissue.tables.coding import CodedTable, Coder, KnownBefore, numbered, role
 from reissue.tables.frames import read_table
 
 Extinct = Iterable[object] | Path | None
-"""Those who have died or left for ever: their ids, or the path of a CSV or Parquet file with the person column."""
+"""Those who have died or left for ever: their ids, or the path of a file with the person column."""
 
 
 @dataclass(frozen=True, repr=False)

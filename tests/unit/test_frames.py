@@ -309,7 +309,7 @@ PANDAS: dict[str, tuple[Callable[[], Any], str]] = {
     "bytes": (lambda: with_column([CANARY.encode()] * 60), r"type bytes.*decode"),
     "complex": (lambda: with_column([1j] * 60), "type complex"),
     "sparse": (lambda: with_column(pd.arrays.SparseArray([0, 1] * 30)), r"type sparse.*to_dense"),
-    "lists": (lambda: with_column([[CANARY]] * 60), "'zip': holds values of type list"),
+    "lists": (lambda: with_column([[CANARY]] * 60), r"'zip': holds values of type List; .*each part"),
     "index": (lambda: people().to_pandas().set_index("id"), r"the index holds 'id'; `reset_index\(\)`"),
     "two indices": (lambda: people().to_pandas().set_index(["id", "zip"]), "the index holds 'id', 'zip'"),
     "levels": (lambda: pd.concat({"a": people().to_pandas()}, axis=1), "names of 2 levels"),

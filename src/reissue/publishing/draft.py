@@ -126,7 +126,9 @@ class Draft:
 
     @property
     def tables(self) -> dict[str, Any]:
-        """What would be published, in the library of the table given."""
+        """What would be published, in the library of the table given; of another than polars as copies."""
+        if self.library == "polars":
+            return self.recoded.tables
         return {name: to_library(table, self.library) for name, table in self.recoded.tables.items()}
 
     @property

@@ -16,6 +16,7 @@ _ONE_TYPE = {
     "empty", "categorical",
 }  # fmt: skip
 """What pandas calls a column of objects that is of one type, beside missing cells."""
+_LISTS = {"list", "tuple", "ndarray"}
 _INSTEAD = {
     "period": "its `.dt.to_timestamp()` has dates, its `.astype(str)` text",
     "timedelta": "its `.dt.total_seconds()` has numbers",
@@ -68,6 +69,8 @@ def _problem(column: Any) -> str | None:
         if found.startswith(name):
             return f"holds values of type {name}; {instead}"
     types = Counter(type(value).__name__ for value in column[column.notna()])
+    if set(types) <= _LISTS:
+        return None  # as public tables have sets of values
     if len(types) == 1:
         return f"holds values of type {next(iter(types))}; make text or numbers of them, or leave it out"
     told = ", ".join(f"{name} in {count_of(often, 'row')}" for name, often in types.most_common(6))

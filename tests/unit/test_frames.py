@@ -262,6 +262,7 @@ def test_labels_that_are_written_otherwise_are_refused(tmp_path: Path) -> None:
         (["05.01.2024", "06.01.2024"], [dt.date(2024, 1, 5), dt.date(2024, 1, 6)], False),
         (["1.0", "2.0"], [1, 2], False),
         (["1", "V58"], [1, 1], True),
+        (["A", "V58"], [1, 1], False),
         ([1, 2], [1.0, 2.0], True),
         ([1, 2], [decimal.Decimal("1.00"), decimal.Decimal("2.00")], True),
     ],

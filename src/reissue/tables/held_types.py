@@ -43,11 +43,13 @@ def as_held(series: pl.Series, held: str | None, texts: Callable[[], pl.Series])
         return series
     known = texts().drop_nulls()
     if holds == "whole numbers":
-        fits = not (known.str.contains(_NUMBER) & ~known.str.contains(_PLAIN)).any()
+        plain = known.str.contains(_PLAIN)
+        # Where there was no number at all, it is another column.
+        fits = plain.any() and not (known.str.contains(_NUMBER) & ~plain).any()
     elif holds == "dates":
-        fits = known.str.contains(_DATE).all()
+        fits = known.len() > 0 and known.str.contains(_DATE).all()
     else:
-        fits = known.is_in(_YES_OR_NO).all()
+        fits = known.len() > 0 and known.is_in(_YES_OR_NO).all()
     return series.cast(pl.String) if fits else series
 
 

@@ -28,7 +28,7 @@ INTRODUCTION = """\
     import reissue as ri
 
 These are all the public names. Importing the package loads none of them: each is loaded when it is first used.
-Tables go in as pandas, polars, pyarrow or DuckDB tables, or as the path of a CSV or Parquet file.
+Tables go in as pandas, polars, pyarrow or DuckDB tables, or as the path of a CSV, Parquet or Excel file.
 """
 
 CHAPTERS = {

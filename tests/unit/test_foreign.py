@@ -374,7 +374,7 @@ def test_parquet_and_lists_of_files(tmp_path: Path) -> None:
 
 
 def test_excel_needs_an_engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reissue.foreign.files.find_spec", lambda name: None)
+    monkeypatch.setattr("reissue.tables.excel_files.find_spec", lambda name: None)
     (tmp_path / "1.xlsx").write_bytes(b"")
     with pytest.raises(MissingExtra, match="fastexcel"):
         read_releases(tmp_path, sensitive="d")
@@ -433,7 +433,7 @@ ONE: dict[str, str] = {"1.csv": GOOD}
 KNOWN = {"person": "id"}
 WRONG: list[tuple[dict[str, str], dict[str, object], str]] = [
     ({}, {}, "There are no releases in"),
-    ({"1.csv": ""}, {}, "cannot be read as a CSV table"),
+    ({"1.csv": ""}, {}, "is empty"),
     ({"1.csv": "age,sex,d\n"}, {}, "release '1.csv' has no rows"),
     ({**ONE, "2.csv": f"age,sex\n1,{CANARY}\n"}, {}, "release '2.csv' has no column 'd', only 'age', 'sex'"),
     (ONE, {"quasi": ["age", "zip"]}, "release '1.csv' has no column 'zip'"),

@@ -257,8 +257,11 @@ def test_csv_with_another_delimiter(tmp_path: Path) -> None:
     path = tmp_path / "sex.csv"
     path.write_text("Male,*\nFemale,*\n")
     assert Hierarchy.read(str(path), delimiter=",").leaves == ("Male", "Female")
+    assert Hierarchy.read(path).leaves == ("Male", "Female")  # as in every CSV file, the separator is found
     with pytest.raises(HierarchyError, match="is the delimiter right"):
-        Hierarchy.read(path)
+        Hierarchy.read(path, delimiter=";")
+    path.write_text("[20, 30[;[20, 40[;*\n[30, 40[;[20, 40[;*\n")
+    assert Hierarchy.read(path).leaves == ("[20, 30[", "[30, 40[")  # both would do, and ARX writes semicolons
     with pytest.raises(ParameterError, match=r"'delimiter' parameter of Hierarchy\.read"):
         Hierarchy.read(path, delimiter=";;")
 

@@ -26,7 +26,7 @@ WIDTH = 600
 def risk_over_releases(report: AuditReport) -> Chart:
     """Re-identification, disclosure within a release, and people exposed so far, release after release."""
     altair = load_altair()
-    risks = report.risks
+    risks = report.in_polars.risks
     re_identification = _lines(
         risks,
         {
@@ -61,13 +61,14 @@ def risk_over_releases(report: AuditReport) -> Chart:
 
 def posterior_distribution(report: AuditReport) -> Chart | None:
     """How many people's likeliest value has which probability; None where nobody has a figure."""
-    if not report.people.height:
+    people = report.in_polars.people
+    if not people.height:
         return None
     altair = load_altair()
     # A figure on a boundary belongs to the bin below it, as the limit does.
     place = pl.col("probability").mul(BINS).sub(1e-9).ceil().clip(1, BINS)
     data = (
-        report.people.with_columns(place.cast(pl.Int64).alias("bin"))
+        people.with_columns(place.cast(pl.Int64).alias("bin"))
         .group_by("bin", "kind")
         .agg(pl.len().cast(pl.Int64).alias("people"))
         .with_columns(((pl.col("bin") - 1) / BINS).alias("from"), (pl.col("bin") / BINS).alias("to"))
@@ -103,7 +104,7 @@ def posterior_distribution(report: AuditReport) -> Chart | None:
 
 def exposed_groups(report: AuditReport) -> Chart | None:
     """The groups whose members are most exposed; None where there are none."""
-    groups = report.exposed_groups
+    groups = report.in_polars.exposed_groups
     if not groups.height:
         return None
     altair = load_altair()

@@ -35,6 +35,7 @@ from reissue.auditing.words import (
 )
 from reissue.errors import StorageError, check_text, count_of, printable
 from reissue.model.knowledge import Knowledge
+from reissue.model.libraries import Library, to_library
 from reissue.model.promise import Promise
 from reissue.model.published import Published
 
@@ -92,12 +93,19 @@ class AuditReport:
     """What else is to be noted, such as how files were understood."""
     time: datetime = field(default_factory=lambda: datetime.now(UTC))
     """When the audit was made."""
+    library: Library = "polars"
+    """The library that tables come back in."""
 
     def __repr__(self) -> str:
         found = sum(judgement.count for judgement in self.judgements.values())
         statuses = ", ".join(f"{attack} {judgement.status}" for attack, judgement in self.judgements.items())
         passed = "passed" if self.passed else "not passed"
         return f"AuditReport({passed}, {limits_in_short(self.limits)}: {statuses}; {count_of(found, 'finding')})"
+
+    @cached_property
+    def in_polars(self) -> AuditReport:
+        """The same report, with tables that come back in polars."""
+        return self if self.library == "polars" else replace(self, library="polars")
 
     @property
     def judgements(self) -> dict[str, Judgement]:
@@ -186,7 +194,7 @@ class AuditReport:
         return [(run.attack, one) for run in runs if run.findings for one in run.findings.witnesses[:UNASKED]]
 
     @property
-    def table(self) -> pl.DataFrame:
+    def table(self) -> Any:
         """The findings as a table: `person`, `release`, `attack`, `what`, `probability`, `kind`, `witness`.
 
         People are called as in the view. Values are named where the view was built from names, else lettered.
@@ -206,25 +214,25 @@ class AuditReport:
             for finding in self.findings
         ]
         types = (pl.String if named else pl.Int64, pl.Int64, pl.String, pl.String, pl.Float64, pl.String, pl.String)
-        return pl.DataFrame(rows, schema=dict(zip(TABLE, types, strict=True)), orient="row")
+        return to_library(pl.DataFrame(rows, schema=dict(zip(TABLE, types, strict=True)), orient="row"), self.library)
 
     @cached_property
-    def sections(self) -> list[tuple[str, str, pl.DataFrame]]:
+    def sections(self) -> list[tuple[str, str, Any]]:
         """Figures of their own that attacks have, each with the name of the attack and a heading."""
         runs = [(run.attack, run.findings) for run in self.runs if run.findings is not None]
         return [
-            (attack, heading, table)
+            (attack, heading, to_library(table, self.library))
             for attack, findings in runs
             for heading, table in findings.tables(self.limits).items()
         ]
 
     @cached_property
-    def posteriors(self) -> pl.DataFrame:
+    def posteriors(self) -> Any:
         """For each person and value still possible how likely it is, from the attack that computes it."""
         for run in self.runs:
             if run.findings is not None and (posteriors := run.findings.posteriors).height:
-                return posteriors
-        return pl.DataFrame(schema=POSTERIORS)
+                return to_library(posteriors, self.library)
+        return to_library(pl.DataFrame(schema=POSTERIORS), self.library)
 
     @cached_property
     def measured(self) -> Risks:
@@ -237,32 +245,33 @@ class AuditReport:
         )
 
     @property
-    def risks(self) -> pl.DataFrame:
+    def risks(self) -> Any:
         """One row for each release: its risks alone, and those of all releases up to it (`cumulative_...`)."""
-        return self.measured.table
+        return to_library(self.measured.table, self.library)
 
     @cached_property
-    def people(self) -> pl.DataFrame:
+    def people(self) -> Any:
         """For each person, by number, whose value was not known beforehand, how likely the likeliest value is."""
         for run in self.runs:
             if run.findings is not None and (worst := worst_of(run.findings, self._known)).height:
-                return worst
-        return pl.DataFrame(schema=PEOPLE)
+                return to_library(worst, self.library)
+        return to_library(pl.DataFrame(schema=PEOPLE), self.library)
 
     @cached_property
     def disclosure(self) -> Disclosure:
         """What can be learnt about values from all releases together."""
         known = set(self.knowledge.compromised) if self.knowledge else set()
         certain = {who for run in self.runs if run.findings is not None for who in run.findings.certain}
-        found = disclosure_of(self.people, self.limits.probability, len(certain - known))
+        found = disclosure_of(self.in_polars.people, self.limits.probability, len(certain - known))
         # Values of sets have limits of their own, by which the attack on sets has counted.
         own = [run.judgement.count for run in self.runs if run.by.sets == "tracks" and run.judgement.status == "beyond"]
         return replace(found, above=max([found.above or 0, *own])) if own else found
 
     @cached_property
-    def exposed_groups(self) -> pl.DataFrame:
+    def exposed_groups(self) -> Any:
         """The most exposed groups: `release`, `group`, `people`, `highest`, `mean`, `above` the limit."""
-        return exposed_groups(self.published, self.people, self.limits.probability)
+        found = exposed_groups(self.published, self.in_polars.people, self.limits.probability)
+        return to_library(found, self.library)
 
     @cached_property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -348,11 +357,11 @@ class AuditReport:
             "unasked": [{"attack": attack, "witness": naming.told(one)} for attack, one in self.unasked],
             "sections": [
                 {"attack": attack, "heading": heading, "rows": table.to_dicts()}
-                for attack, heading, table in self.sections
+                for attack, heading, table in self.in_polars.sections
             ],
-            "risks": self.risks.to_dicts(),
+            "risks": self.in_polars.risks.to_dicts(),
             "disclosure": asdict(self.disclosure),
-            "exposed_groups": self.exposed_groups.to_dicts(),
+            "exposed_groups": self.in_polars.exposed_groups.to_dicts(),
             "criteria": [asdict(criterion) for criterion in self.criteria],
             "notes": list(self.notes),
         }
@@ -387,7 +396,7 @@ class AuditReport:
         """
         from reissue.auditing.html import page
 
-        return _write(path, page(self, Naming(self.published, show_people, show_values, called)))
+        return _write(path, page(self.in_polars, Naming(self.published, show_people, show_values, called)))
 
     def text(
         self,

@@ -20,6 +20,7 @@ from reissue.auditing.limits import ACCEPTABLE, limits_of, with_columns
 from reissue.auditing.report import AuditReport, Run, runs_of
 from reissue.errors import ParameterError, listed
 from reissue.model.knowledge import Knowledge
+from reissue.model.libraries import Library, check_library
 from reissue.model.promise import Promise, Promising, promise_of
 from reissue.model.published import Published
 from reissue.reasoning.alternatives.set_histories import any_renewed
@@ -47,6 +48,7 @@ def audit(
     promises: Iterable[Promise | Promising] = (),
     accept: Iterable[str] = (),
     progress: Callable[[str], None] | None = None,
+    frames: Library = "polars",
 ) -> AuditReport:
     """Attack a series as an outsider would, and say whether what they learn is within limits.
 
@@ -54,8 +56,9 @@ def audit(
     `promises`, what the method gave: a probability, or else how many values must be possible. `attacks` are names or
     attacks; an attack given by name may take `seconds`. `form` says how the releases were published, `threshold` above
     which re-identification risk a row is at risk. What is `undecided` or `sampled` fails unless `accept` names it.
-    `progress` is called with each stage as it begins.
+    `progress` is called with each stage as it begins. `frames` is the library that the report's tables come back in.
     """
+    check_library(frames, "audit")
     accepted = _check(published, knowledge, form, seconds, threshold, accept)
     promised = tuple(promise_of(promise) for promise in promises)
     limits = with_columns(limits_of(limit, promised, releases=len(published.releases)), published)
@@ -76,9 +79,10 @@ def audit(
         if progress is not None:
             progress(f"Attacking with {attack.name}")
         runs.append(_run(attack, seen, beside, limits))
-    return AuditReport(
+    told = AuditReport(
         seen, knowledge, limits, runs_of(runs), threshold, form, accept=accepted, promises=tuple(promised)
     )
+    return replace(told, library=frames)
 
 
 def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limits: Limits) -> Run:

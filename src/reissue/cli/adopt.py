@@ -14,7 +14,7 @@ def adopt(
     series: SeriesFolder,
     releases: Annotated[
         list[Path],
-        typer.Argument(metavar="RELEASES...", help="The releases, a CSV or Parquet file each, in their order."),
+        typer.Argument(metavar="RELEASES...", help="The releases, a CSV, Parquet or Excel file each, in their order."),
     ],
     policy: Annotated[Path, typer.Option("--policy", help="The policy file that the series goes on with.")],
     members: Annotated[

@@ -29,6 +29,7 @@ def datasets(
       reissue datasets census --rows 10000 --out census.parquet
     """
     from reissue.errors import ParameterError, StorageError
+    from reissue.model.csv_files import write_csv
     from reissue.samples.collection import datasets as known
     from reissue.samples.collection import load
 
@@ -50,7 +51,7 @@ def datasets(
         frame = load(name, path=path, rows=rows, seed=seed)
         try:
             with out.open("wb") as file:
-                frame.write_csv(file) if out.name.endswith(".csv") else frame.write_parquet(file)
+                write_csv(frame, file) if out.name.endswith(".csv") else frame.write_parquet(file)
         except OSError as error:
             raise StorageError(f"'{out}' cannot be written: {error.strerror}.") from error
     if as_json:

@@ -31,6 +31,7 @@ def demo(
       reissue demo my-first-series --months 6
     """
     from reissue.errors import ParameterError
+    from reissue.model.csv_files import write_csv
     from reissue.publishing.series import open as open_series
     from reissue.samples.hospital import hospital
 
@@ -47,7 +48,7 @@ def demo(
         open_series(folder / "protected", protected) as safe,
     ):
         for number, table in enumerate(tables, start=1):
-            table.write_csv(folder / f"month-{number}.csv")
+            write_csv(table, folder / f"month-{number}.csv")
             progress(f"Publishing month {number}")
             series.publish(table, seed=number)
             progress(f"Publishing month {number}, protected")

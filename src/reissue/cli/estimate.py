@@ -266,9 +266,10 @@ def _check_new(files: list[Path], force: bool) -> None:
 
 def _write(frame: pl.DataFrame, path: Path) -> None:
     from reissue.errors import StorageError
+    from reissue.model.csv_files import write_csv
 
     try:
-        frame.write_parquet(path) if path.suffix == ".parquet" else frame.write_csv(path)
+        frame.write_parquet(path) if path.suffix == ".parquet" else write_csv(frame, path)
     except OSError as error:
         raise StorageError(f"'{path}' cannot be written: {error.strerror}.") from error
 

@@ -29,6 +29,7 @@ def export(
     """
     from reissue.cli.selecting import chosen, note_unless_continued
     from reissue.errors import ParameterError, StorageError
+    from reissue.model.csv_files import csv_bytes
     from reissue.publishing.series import open as open_series
     from reissue.tables.set_texts import without_lists
 
@@ -41,7 +42,7 @@ def export(
         files = {path.name: path.read_bytes() for path in sorted(release.folder.iterdir())}
     if format == "csv":
         record = files["release.json"]
-        files = {f"{name}.csv": without_lists(frame).write_csv().encode() for name, frame in tables.items()}
+        files = {f"{name}.csv": csv_bytes(without_lists(frame)) for name, frame in tables.items()}
         files["release.json"] = record
     taken = [name for name in files if (target / name).exists()]
     if taken and not force:

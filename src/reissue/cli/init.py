@@ -19,7 +19,7 @@ def init(
         list[Path],
         typer.Argument(
             metavar="TABLE...",
-            help="A CSV or Parquet file with one row per person; states of it in order show how values change.",
+            help="A CSV, Parquet or Excel file with one row per person; states of it in order show how values change.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", help="The policy file to write.")] = Path("policy.toml"),

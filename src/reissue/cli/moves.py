@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def moves(
     tables: Annotated[
         list[Path],
-        typer.Argument(metavar="TABLE...", help="CSV or Parquet files: past states of the table, in order."),
+        typer.Argument(metavar="TABLE...", help="CSV, Parquet or Excel files: past states of the table, in order."),
     ],
     policy: Annotated[
         Path, typer.Option("--policy", help="The policy file: what the columns are, and the reference if it has one.")
@@ -78,9 +78,10 @@ def moves(
 
 def _write(frame: pl.DataFrame, path: Path) -> None:
     from reissue.errors import StorageError
+    from reissue.model.csv_files import csv_bytes
 
     try:
-        path.write_text(frame.write_csv(), encoding="utf-8")
+        path.write_bytes(csv_bytes(frame))
     except OSError as error:
         raise StorageError(f"'{path}' cannot be written: {error.strerror}.") from error
 

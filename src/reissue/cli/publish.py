@@ -29,7 +29,7 @@ CHANGES = ("arrived", "returned", "stayed", "gone", "changed_quasi", "changed_va
 
 def publish(
     series: SeriesFolder,
-    table: Annotated[Path, typer.Argument(metavar="TABLE", help="A CSV or Parquet file: the table as it is now.")],
+    table: Annotated[Path, typer.Argument(metavar="TABLE", help="The table as it is now: CSV, Parquet or Excel.")],
     policy: Annotated[
         Path | None, typer.Option("--policy", help="The policy file; needed for the first release only.")
     ] = None,
@@ -37,13 +37,13 @@ def publish(
         Path | None,
         typer.Option(
             "--registry",
-            help="A CSV or Parquet file: everybody with their quasi-identifiers as they are now, in the table or not. "
+            help="A file: everybody with their quasi-identifiers as they are now, in the table or not. "
             "For HDComposition; without it everybody ever seen counts.",
         ),
     ] = None,
     extinct: Annotated[
         Path | None,
-        typer.Option("--extinct", help="A CSV or Parquet file with the person column: who has died or left for ever."),
+        typer.Option("--extinct", help="A file with the person column: who has died or left for ever."),
     ] = None,
     period: Annotated[
         str | None,

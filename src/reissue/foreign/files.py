@@ -1,32 +1,22 @@
-"""The files of releases: finding them in the order of their names, and reading them cell by cell as text.
-
-CSV files are read as tools write them: cells between commas, semicolons, tabs or bars.
-"""
+"""The files of releases: finding them in the order of their names, and reading them cell by cell as text."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from reissue.errors import MissingExtra, TableError, UserError
-from reissue.tables.frames import check_file, csv_content, read_table, understood
-from reissue.tables.room import check_room, excel_extent
+from reissue.tables.excel_files import sheet_of
+from reissue.tables.frames import READABLE as KINDS
+from reissue.tables.frames import read_table, understood
 
-CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-EXCEL = (".xlsx", ".xls", ".xlsb")
-KINDS = (".parquet", *CSV, *EXCEL)
 PARTS = ("table", "quasi", "sensitive", "counterfeits")
 """The tables of a release that Reissue wrote."""
-SEPARATORS = (",", ";", "\t", "|")
-"""What tools write between the cells of a CSV file."""
-
-_QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,12 +64,7 @@ def read_files(releases: str | Path | Sequence[object]) -> list[ReleaseFiles]:
 
 def read_cells(table: object) -> pl.DataFrame:
     """A table with every cell as text, as it is written."""
-    if isinstance(table, str | Path) and str(table).lower().endswith(EXCEL):
-        frame = _read_excel(Path(table))
-    elif isinstance(table, str | Path) and str(table).lower().endswith(CSV):
-        frame = read_separated(Path(table))
-    else:
-        frame = read_table(table, text=_EveryColumn())[0]
+    frame = read_table(table, text=_EveryColumn())[0]
     problems = [f"'{name}' holds nested values" for name, dtype in frame.schema.items() if dtype.is_nested()]
     if problems:
         raise TableError(
@@ -121,7 +106,7 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def _in_folder(folder: Path) -> list[tuple[str, dict[str, Any]]]:
-    if folder.is_file():
+    if sheet_of(folder)[0].is_file():
         return [(folder.name, {"table": folder})]
     if not folder.is_dir():
         raise TableError(f"There is no file or folder '{folder}'.", hint="check where the releases lie.")
@@ -160,41 +145,3 @@ def _parts(one: object) -> dict[str, Any]:
 
 def _name(one: object, number: int) -> str:
     return Path(one).name if isinstance(one, str | Path) else f"table {number}"
-
-
-def _read_excel(path: Path) -> pl.DataFrame:
-    if find_spec("fastexcel") is None:
-        raise MissingExtra(
-            "Reading Excel files needs the package 'fastexcel'.",
-            hint="install reissue with its extra excel (from a clone: pip install '.[excel]'), or save as CSV.",
-        )
-    check_file(path)
-
-    def read() -> pl.DataFrame:
-        if (extent := excel_extent(path)) is not None:
-            check_room(path.name, extent)
-        return pl.read_excel(path, engine="calamine", infer_schema_length=0)
-
-    return understood(read, f"'{path.name}' cannot be read as an Excel table.", "save its sheet as CSV.")
-
-
-def read_separated(path: Path) -> pl.DataFrame:
-    """Read a file whose first line has the names of the columns; every cell is text."""
-    check_file(path)
-
-    def read() -> pl.DataFrame:
-        content, separator = csv_content(path, separator_of)
-        return pl.read_csv(content, separator=separator, infer_schema=False, glob=False)
-
-    return understood(
-        read,
-        f"'{path.name}' cannot be read as a CSV table.",
-        "check that it is complete and UTF-8, that its first line has the names of the columns, and that cells "
-        "which hold the separator themselves are in double quotes.",
-    )
-
-
-def separator_of(header: str) -> str:
-    """The separator that is most frequent in the header outside of double quotes; a comma if there is none."""
-    bare = _QUOTED.sub("", header)
-    return max(SEPARATORS, key=bare.count)

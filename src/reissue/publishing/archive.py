@@ -58,7 +58,7 @@ def entry(draft: Draft, time: datetime, override: str | None = None) -> Entry:
     return Entry(
         policy_version=draft.continues.policy_version,
         manifest=draft.manifest,
-        public=draft.tables,
+        public=draft.recoded.tables,
         private={
             **_tables(draft.private),
             **({BARRED: KEPT} if draft.barred else {}),
@@ -121,7 +121,12 @@ def _overridden(draft: Draft, reason: str) -> dict[str, Any]:
 def as_release(draft: Draft) -> Release:
     """A draft as if it had been committed, for a look at the series with it."""
     return Release(
-        draft.number, datetime.now(UTC), Path(), draft.manifest, draft.summary, lambda: dict[str, Any](draft.tables)
+        draft.number,
+        datetime.now(UTC),
+        Path(),
+        draft.manifest,
+        draft.summary,
+        lambda: dict[str, Any](draft.recoded.tables),
     )
 
 

@@ -13,6 +13,7 @@ from reissue.errors import count_of
 from reissue.guarantees import SeriesGuarantee, Verdict
 from reissue.model.domain import Domain, sort_of
 from reissue.model.grouping import Grouping
+from reissue.model.libraries import Library, to_library
 from reissue.model.memory import Remembered
 from reissue.model.promise import Promise
 from reissue.model.published import Published
@@ -22,7 +23,6 @@ from reissue.model.snapshot import Delta, Snapshot
 from reissue.publishing.gate import Passage
 from reissue.publishing.policy import Policy
 from reissue.publishing.seal import seal_of
-from reissue.tables.frames import Library
 from reissue.tables.recode import Recoded
 
 LATEST_PERIOD = "latest_period"
@@ -141,9 +141,11 @@ class Draft:
         return self.continues.parent + 1
 
     @property
-    def tables(self) -> dict[str, pl.DataFrame]:
-        """What would be published."""
-        return self.recoded.tables
+    def tables(self) -> dict[str, Any]:
+        """What would be published, in the library of the table given; of another than polars as copies."""
+        if self.library == "polars":
+            return self.recoded.tables
+        return {name: to_library(table, self.library) for name, table in self.recoded.tables.items()}
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -275,7 +277,7 @@ class Draft:
 
     def seal_now(self) -> str:
         """The seal on the tables as they are; another one than `seal` if somebody changed them."""
-        return sealed(self.tables, self.changed, self.continues)
+        return sealed(self.recoded.tables, self.changed, self.continues)
 
     def published(self) -> Published:
         """The outsider's view of this release alone."""

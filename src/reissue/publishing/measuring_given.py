@@ -216,7 +216,7 @@ class _Bench:
         place = draft.private.rows[GROUP].to_numpy().astype(np.int32) - 1
         snapshot, grouping = only(draft.snapshot, rows), Grouping(place[rows], draft.grouping.count)
         found = [
-            measure_sets(draft.number, snapshot, grouping, draft.tables, draft.manifest, workload=workload)
+            measure_sets(draft.number, snapshot, grouping, draft.recoded.tables, draft.manifest, workload=workload)
             for workload in self.workloads
         ]
         people = np.bincount(sets.design[rows], minlength=len(sets.designs.designs)).tolist()

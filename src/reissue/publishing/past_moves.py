@@ -28,6 +28,7 @@ from reissue.methods.alternatives import reference as references
 from reissue.methods.alternatives.reference import OTHERS, Reference
 from reissue.methods.alternatives.transitions import at_most, with_noise
 from reissue.model.domain import Domain
+from reissue.model.libraries import Library, to_library
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Column
 from reissue.tables.coding import Coder
@@ -42,10 +43,9 @@ MOST = 4
 class Moves:
     """A table of change, and what it rests on. People and moves are exact, and private; the rest may be published."""
 
-    table: pl.DataFrame
-    """`value`, `next`, `chance`, and the `epsilon` it was counted with: the file that `change` takes."""
-    shares: pl.DataFrame | None
-    """`value`, `share`, `epsilon`: the file that `reference` takes; None where shares were given."""
+    _table: pl.DataFrame
+    _shares: pl.DataFrame | None
+    _rows: pl.DataFrame
     people: int
     """How many people moves were counted of. Private."""
     moves: int
@@ -54,30 +54,46 @@ class Moves:
     """How many were not, as nobody brings more than so many. Private."""
     staying: float
     """The share of moves, on the whole, that leave a value as it is."""
-    rows: pl.DataFrame
-    """For each `value` the `error` that noise is expected to bring at most, half the sum of differences, and whether
-    its row is `thin`: more than half of it is what values do on the whole, and not what was counted of it."""
+    library: Library = "polars"
+    """The library that tables come back in: that of the first table."""
+
+    @property
+    def table(self) -> Any:
+        """`value`, `next`, `chance`, and the `epsilon` it was counted with: the file that `change` takes."""
+        return to_library(self._table, self.library)
+
+    @property
+    def shares(self) -> Any:
+        """`value`, `share`, `epsilon`: the file that `reference` takes; None where shares were given."""
+        return None if self._shares is None else to_library(self._shares, self.library)
+
+    @property
+    def rows(self) -> Any:
+        """For each `value` the `error` that noise is expected to bring at most, half the sum of differences, and
+        whether its row is `thin`: more than half of it is what values do on the whole, and not what was counted of it.
+        """
+        return to_library(self._rows, self.library)
 
     def __repr__(self) -> str:
-        return f"Moves(between {self.rows.height:,} values, epsilon = {self.epsilon:g})"
+        return f"Moves(between {self._rows.height:,} values, epsilon = {self.epsilon:g})"
 
     @property
     def change(self) -> dict[str, dict[str, float]]:
         """The table as `Alternatives` takes it."""
         table: dict[str, dict[str, float]] = {}
-        for value, after, chance in self.table.select("value", "next", "chance").iter_rows():
+        for value, after, chance in self._table.select("value", "next", "chance").iter_rows():
             table.setdefault(value, {})[after] = chance
         return table
 
     @property
     def reference(self) -> dict[str, float] | None:
         """The shares as `Alternatives` takes them; None where they were given."""
-        return None if self.shares is None else dict(self.shares.select("value", "share").iter_rows())
+        return None if self._shares is None else dict(self._shares.select("value", "share").iter_rows())
 
     @property
     def epsilon(self) -> float:
         """What table and shares tell together of anybody's whole history, for `spent`."""
-        return math.fsum(frame["epsilon"][0] for frame in (self.table, self.shares) if frame is not None)
+        return math.fsum(frame["epsilon"][0] for frame in (self._table, self._shares) if frame is not None)
 
 
 def moves(
@@ -100,7 +116,7 @@ def moves(
     """
     _check(tables, epsilon, most, reference, merge)
     rng = generator(new_seed()) if rng is None else rng
-    states = _states(tables, schema)
+    states, library = _states(tables, schema)
     exact = Fraction(epsilon).limit_denominator(10**6)
     if reference is None:
         everybody = pl.concat([state.ids for state in states]).n_unique()
@@ -115,13 +131,14 @@ def moves(
     counted = with_noise(before[used], after[used], shares.shares[0], most, exact, rng)
     labels = [str(label) for label in shares.labels]
     return Moves(
-        table=_table(labels, counted.chances, float(exact)),
-        shares=None if reference is not None else _with_epsilon(labels, shares.shares[0], float(exact)),
+        _table=_table(labels, counted.chances, float(exact)),
+        _shares=None if reference is not None else _with_epsilon(labels, shares.shares[0], float(exact)),
+        _rows=pl.DataFrame({"value": labels, "error": counted.error, "thin": counted.thin}),
         people=np.unique(person).size,
         moves=used.size,
         left_out=person.size - used.size,
         staying=counted.staying,
-        rows=pl.DataFrame({"value": labels, "error": counted.error, "thin": counted.thin}),
+        library=library,
     )
 
 
@@ -156,11 +173,17 @@ class _State:
     values: Column
 
 
-def _states(tables: Sequence[object], schema: Schema) -> list[_State]:
-    """The states one after the other, as a series would read them: types and labels of one hold for the next."""
-    states, domain = [], Domain()
+def _states(tables: Sequence[object], schema: Schema) -> tuple[list[_State], Library]:
+    """The states one after the other, as a series would read them: types and labels of one hold for the next.
+
+    And the library of the first of them.
+    """
+    states: list[_State] = []
+    domain, libraries = Domain(), []
     for number, table in enumerate(tables, 1):
-        frame, _ = one_event_each(read_table(table, text=schema.texts)[0], schema)
+        read, library = read_table(table, text=schema.texts)
+        libraries.append(library)
+        frame, _ = one_event_each(read, schema)
         lacking = [name for name in (schema.person, schema.sensitive) if name not in frame.columns]
         coder = Coder(domain, show_values=False)
         ids = values = None
@@ -172,7 +195,7 @@ def _states(tables: Sequence[object], schema: Schema) -> list[_State]:
             raise TableError(f"Table {number} of {len(tables)} does not fit the policy.", problems=problems)
         states.append(_State(ids, values))
         domain = Domain(coder.domain)
-    return states
+    return states, libraries[0]
 
 
 def _shares_of(values: Column, epsilon: Fraction, merge: float, rng: np.random.Generator, absent: int) -> Reference:

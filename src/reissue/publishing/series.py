@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Any, Self
 
 from reissue.errors import (
     NotASeries,
@@ -26,6 +26,7 @@ from reissue.errors import (
     listed,
 )
 from reissue.ledger import Discrepancy, Ledger, PolicyVersion, Record
+from reissue.model.libraries import Library, check_library, to_library
 from reissue.model.published import Published
 from reissue.model.release import Release
 from reissue.model.rules import Rows
@@ -50,7 +51,6 @@ from reissue.publishing.policy import Policy, key_of, with_absolute_paths
 from reissue.publishing.private import Private
 from reissue.publishing.refusals import check_amendment, never_without, release_time
 from reissue.tables.coding import KnownBefore, check_key
-from reissue.tables.frames import Library, to_library
 from reissue.tables.identities import plain_id
 from reissue.tables.people import numbers_of
 
@@ -78,10 +78,7 @@ def open(folder: str | Path, policy: Policy | str | Path | None = None, *, frame
     `policy` is a Policy or the path of a policy file. For an existing series it may be left out; if given, it must be
     the one the series runs under. `frames` is the library that tables come back in (a release you publish: yours).
     """
-    if frames not in get_args(Library):
-        raise ParameterError(
-            f"The 'frames' parameter of open must be one of {listed(get_args(Library))}. Got {frames!r} instead."
-        )
+    check_library(frames, "open")
     check_text("The folder of a series", Path(folder).absolute())
     if isinstance(policy, str | Path):
         policy = Policy.read(policy)
@@ -454,13 +451,14 @@ class Series:
             threshold=threshold,
             progress=progress,
         )
+        report = replace(report, library=self._frames)
         if counterfeits is None or (given is not None and given.counterfeits):
             return report
         return replace(report, remarks=(*report.remarks, NOTHING_KNOWN))
 
     def _past(self) -> PastReleases:
         records = {record.number: record for record in self._ledger.releases()}
-        releases = [self._release(record, self._frames) for record in records.values()]
+        releases = [self._release(record, "polars") for record in records.values()]
         return PastReleases(self._ledger, releases, lambda number: self._policy_of(records[number]))
 
     def utility(
@@ -485,7 +483,7 @@ class Series:
         snapshot, grouping = archive.snapshot(self._ledger, number, policy)
         if policy.form == "alternatives":
             tables = self._release(record, "polars").tables
-            return measure_sets(
+            of_sets = measure_sets(
                 number,
                 snapshot,
                 grouping,
@@ -495,8 +493,9 @@ class Series:
                 workload=workload,
                 progress=progress,
             )
+            return replace(of_sets, library=self._frames)
         sizes = [rule.k for promise in policy.promises for rule in promise.rules if isinstance(rule, Rows)]
-        return measure(
+        found = measure(
             snapshot.quasi,
             snapshot.values,
             grouping,
@@ -508,6 +507,7 @@ class Series:
             owner=snapshot.owner,
             progress=progress,
         )
+        return replace(found, library=self._frames)
 
     def given_choices(
         self,

@@ -119,7 +119,7 @@ def datasets() -> list[Dataset]:
 def load(
     name: str | Path, *, path: str | Path | None = None, rows: int | None = None, seed: int | None = None
 ) -> pl.DataFrame:
-    """A table by its name (see `datasets`), or by its path (.csv, .csv.gz or .parquet).
+    """A table by its name (see `datasets`), or by its path (CSV, Parquet or Excel).
 
     `path` is where the file of a named dataset lies, for `adult` only: `adult.data` or `adult.test` as UCI
     has them, or ARX's `adult.csv`, each also gzipped. Left out, `adult` is downloaded; nothing is kept of it.

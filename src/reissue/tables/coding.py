@@ -22,6 +22,7 @@ from reissue.model.domain import KEY, PERSON, Domain, Seen, in_order
 from reissue.model.hierarchy import MISSING, Hierarchy
 from reissue.model.schema import Categorical, Kind, Numeric, Schema
 from reissue.model.snapshot import Codes, Column, Labels, Leaves, Numbers, People, Snapshot, smallest_unsigned
+from reissue.tables.held_types import as_held, ids_as_held, plain_labels
 from reissue.tables.identities import pseudonym, pseudonyms
 from reissue.tables.joining import joined, restored
 from reissue.tables.labels import find_labels
@@ -65,7 +66,7 @@ def code_table(
     frame: pl.DataFrame, schema: Schema, known: KnownBefore = KnownBefore(), *, show_values: bool = False
 ) -> CodedTable:
     """Check and code a table; raise one TableError with everything that is wrong with it."""
-    coder = Coder(known.domain, show_values)
+    coder = Coder(known.domain, show_values, known.people)
     coder.problems += role_problems(frame, schema)
     if frame.height == 0:
         raise unfit([*coder.problems, "it has no rows"], 0)
@@ -161,24 +162,30 @@ def check_key(key: bytes, domain: Domain) -> Seen:
 class Coder:
     """Codes column after column and gathers what is wrong with each."""
 
-    def __init__(self, seen: Domain, show_values: bool) -> None:
+    def __init__(self, seen: Domain, show_values: bool, known: KnownPeople | None = None) -> None:
         self.seen = seen
+        self.known = known
         self.show_values = show_values
         self.problems: list[str] = []
         self.domain: dict[str, Seen] = dict(seen.columns)
 
     def people(self, ids: pl.Series, key: bytes | None, *, once: bool = True) -> pl.Series | None:
         """The id of each row as it is kept; None where there were problems. With `once` nobody may have two rows."""
-        ids = ids.alias("id")
+        ids = plain_labels(ids.alias("id"))
         if not (ids.dtype.is_integer() or ids.dtype in (pl.String, pl.Categorical, pl.Enum)):
-            self.problems.append(f"the person column holds {type_of(ids.dtype)}; ids are text or whole numbers")
+            self.problems.append(
+                f"the person column holds {type_of(ids.dtype)}; ids are text or whole numbers{_instead(ids.dtype)}"
+            )
             return None
         nulls = ids.null_count()
         ids = ids.cast(pl.Int64 if ids.dtype.is_integer() else pl.String, strict=False)
         if ids.null_count() > nulls:
             self.problems.append("the person column holds whole numbers beyond 2^63; give ids as text")
             return None
-        ok = self._same_type(self.seen.columns.get(PERSON), "the person column", ids)
+        before = self.seen.columns.get(PERSON)
+        everyone = self.known.everyone if self.known is not None and key is None else None
+        ids = ids_as_held(ids, before.type if before else None, everyone)
+        ok = self._same_type(before, "the person column", ids)
         if nulls:
             self.problems.append(f"the person column is empty in {count_of(nulls, 'row')}")
         duplicated = ids.len() - nulls - ids.drop_nulls().n_unique()
@@ -246,7 +253,8 @@ class Coder:
         if held in (holds, "nothing") or series.null_count() == series.len():
             return True
         self.problems.append(
-            f"{what} holds {holds}, but held {held} in earlier releases; changed types are refused: convert it back"
+            f"{what} holds {holds}, but held {held} in earlier releases; changed types are refused: convert it back, "
+            "written as it was"
         )
         return False
 
@@ -307,6 +315,7 @@ class Coder:
 
     def _labelled(self, series: pl.Series, kind: Categorical, known: Seen | None) -> Column | None:
         before = {*kind.values, *(known.labels if known else ())}
+        series = as_held(plain_labels(series), known.type if known else None, lambda: _texts(before))
         missing = {MISSING} if series.null_count() else set()
         found = find_labels(series, {*before, *missing}, partial(in_order, kind=kind))
         if found is None:
@@ -333,9 +342,11 @@ class Coder:
         return Column(series.name, found.coded(labels, MISSING), Labels(labels))
 
     def _no_labels(self, series: pl.Series) -> None:
-        self._say(series, f"holds {type_of(series.dtype)}; labels are text, whole numbers, dates or yes and no")
+        holds, instead = type_of(series.dtype), _instead(series.dtype)
+        self._say(series, f"holds {holds}; labels are text, whole numbers, dates or yes and no{instead}")
 
     def _leaves(self, series: pl.Series, kind: Hierarchy, known: Seen | None) -> Column | None:
+        series = as_held(plain_labels(series), known.type if known else None, lambda: _texts(kind.leaves))
         text = plain_text(series)
         if text is None:
             self._no_labels(series)
@@ -355,6 +366,25 @@ class Coder:
         all_missing = text.null_count() == text.len()
         self.domain[series.name] = known if known and all_missing else Seen("hierarchy", type_of(series.dtype))
         return Column(series.name, encoded.codes, Leaves(kind))
+
+
+def _texts(labels: Collection[str]) -> pl.Series:
+    return pl.Series([label for label in labels if label != MISSING], dtype=pl.String)
+
+
+def _instead(dtype: pl.DataType) -> str:
+    """What to do about a type that is not taken."""
+    if dtype.is_float() or dtype.is_decimal():
+        return ": round them, write them as text, or declare the column as numeric"
+    if isinstance(dtype, pl.Datetime):
+        return ": take their dates, or declare the column as numeric"
+    steps = {
+        pl.Binary: "decode them to text",
+        pl.Duration: "make numbers of them, such as days",
+        pl.Time: "write them as text",
+    }
+    step = steps.get(dtype.base_type(), "make a column of text or numbers of each part" if dtype.is_nested() else "")
+    return f": {step}, or drop the column" if step else ""
 
 
 def numbered(numbers: People, ids: pl.Series, next_number: int) -> tuple[People, pl.Series]:

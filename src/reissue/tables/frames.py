@@ -1,31 +1,38 @@
-"""Tables in and out: any pandas, polars, pyarrow or DuckDB table, or the path of a file."""
+"""Tables in and out: any pandas, polars, pyarrow or DuckDB table, or the path of a CSV, Parquet or Excel file."""
 
 from __future__ import annotations
 
 import gzip
 import os
+from collections import Counter
 from collections.abc import Callable, Collection
 from functools import partial
-from io import BytesIO
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from threading import Lock
+from typing import Any, TypeVar, cast
 
 import polars as pl
 
-from reissue.errors import MissingExtra, TableError, UserError, is_text
+from reissue.errors import MissingExtra, TableError, UserError, is_text, listed
+from reissue.model.csv_files import CsvFile, laid_out, read_csv
+from reissue.model.libraries import Library as Library
+from reissue.model.libraries import to_library as to_library
+from reissue.tables.excel_files import EXCEL, read_excel, sheet_of
 from reissue.tables.parquet_account import parquet_extent
-from reissue.tables.room import check_room, csv_extent, unpacked
+from reissue.tables.plain import dates_of_midnights
+from reissue.tables.room import Extent, check_room, csv_extent, unpacked
 
-Library = Literal["polars", "pandas", "pyarrow", "duckdb"]
-
-_DATE = r"^\d{4}-\d{2}-\d{2}$"
-_TIME = r"^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?$"
-
-READABLE = (".parquet", ".csv", ".csv.gz")
+CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+READABLE = (".parquet", *CSV, *EXCEL)
+"""The endings of files that are read."""
+_KINDS = "a CSV, Parquet or Excel file"
 PART = 1 << 17
 """Parts of a file with fewer rows are read together: each takes some time, whatever is in it."""
 Found = TypeVar("Found")
+
+_ONE_AT_A_TIME = Lock()
+"""A connection of DuckDB refuses to be asked by two threads at once."""
 
 
 def read_table(
@@ -37,7 +44,7 @@ def read_table(
 ) -> tuple[pl.DataFrame, Library]:
     """The table as a polars frame, and the library it came from (polars for a file).
 
-    Columns named in `text` are read from a CSV file as they are written, so that the id 007 does not
+    Columns named in `text` are read from a CSV or Excel file as they are written, so that the id 007 does not
     become 7; in every other source columns have types already. The texts of a Parquet file are looked at whether they
     are texts, but for columns in `coded`: that shows when their labels are listed. Of a Parquet file only the `columns`
     that are asked for are read.
@@ -49,25 +56,91 @@ def read_table(
     if isinstance(table, pl.LazyFrame):
         return _converted(table.collect, "polars"), "polars"
     import narwhals as nw
+    from narwhals.dependencies import is_pandas_dataframe, is_pyarrow_table
 
+    if is_pandas_dataframe(table):
+        from reissue.tables.pandas_frames import check_pandas
+
+        check_pandas(table)
+    elif is_pyarrow_table(table):
+        _check_once("pyarrow", table.column_names)
     frame: Any = nw.from_native(cast(Any, table), pass_through=True)
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
-        raise TableError(
-            f"An object of type '{type(table).__name__}' is not a table.",
-            hint="pass a pandas, polars, pyarrow or DuckDB table, or the path of a CSV or Parquet file.",
-        )
+        raise _no_table(table)
     library = str(frame.implementation)
     if library not in ("pandas", "pyarrow", "duckdb"):
         raise TableError(
             f"Tables of '{library}' are not supported.",
             hint="convert it to pandas, polars, pyarrow or DuckDB first.",
         )
+    if library == "pandas":
+        made = _converted(partial(_polars, frame), library)
+        return made.with_columns(dates_of_midnights(column) for column in made), "pandas"
+    names, types = _native_columns(table)
+    _check_once(library, names)
+    told = partial(_unconverted, frame, dict(zip(names, types, strict=True)))
+    made = _converted(partial(_polars, frame), library, told)
+    return made, cast(Library, library)
+
+
+def _check_once(library: str, names: Collection[str]) -> None:
+    if twice := [name for name, often in Counter(names).items() if often > 1]:
+        raise TableError(f"Several columns of the {library} table have one name: {listed(twice)}.", hint="rename them.")
+
+
+def _no_table(table: object) -> TableError:
+    kind = type(table).__name__
+    instead = {
+        "Series": "its `.to_frame()` is a table.",
+        "RecordBatch": "`pyarrow.Table.from_batches([...])` makes a table of it.",
+        "dict": "`polars.DataFrame(...)` or `pandas.DataFrame(...)` makes a table of it.",
+    }
+    for other in ("list", "tuple", "ndarray", "recarray"):
+        instead[other] = instead["dict"]
+    return TableError(
+        f"An object of type '{kind}' is not a table.",
+        hint=instead.get(kind, f"pass a pandas, polars, pyarrow or DuckDB table, or the path of {_KINDS}."),
+    )
+
+
+def _polars(frame: Any) -> pl.DataFrame:
+    """A table that narwhals holds, in polars."""
+    import narwhals as nw
+
     if isinstance(frame, nw.LazyFrame):
-        return _converted(lambda: frame.collect("polars").to_native(), library), cast(Library, library)
-    return _converted(frame.to_polars, library), cast(Library, library)
+        with _ONE_AT_A_TIME:
+            lazily: pl.DataFrame = frame.collect("polars").to_native()
+            return lazily
+    made: pl.DataFrame = frame.to_polars()
+    return made
 
 
-def _converted(convert: Callable[[], pl.DataFrame], library: str) -> pl.DataFrame:
+def _native_columns(table: Any) -> tuple[list[str], list[str]]:
+    """The names and the types of the columns of a pyarrow or DuckDB table; of types only what family they are of."""
+    types = table.schema.types if hasattr(table, "schema") else table.types
+    names = table.schema.names if hasattr(table, "schema") else table.columns
+    return list(names), [str(one).split("(")[0].split("<")[0] for one in types]
+
+
+def _unconverted(frame: Any, types: dict[str, str]) -> list[str]:
+    """Which columns cannot be had in polars."""
+    problems = []
+    for name, kind in types.items():
+        try:
+            _polars(frame.select(name))
+        except MemoryError:
+            raise
+        except (Exception, pl.exceptions.PanicException):  # noqa: BLE001  (any library may raise anything here)
+            problems.append(
+                f"column '{name}' holds values of type {kind}; make text or numbers of them, or leave it out"
+            )
+    # Where every column fails, it is not for what is in them.
+    return problems if len(problems) < len(types) or len(types) == 1 else []
+
+
+def _converted(
+    convert: Callable[[], pl.DataFrame], library: str, problems: Callable[[], list[str]] = list
+) -> pl.DataFrame:
     """Run a conversion of another library; what it may say on failure can quote cells, so it is dropped."""
     try:
         return convert()
@@ -84,44 +157,41 @@ def _converted(convert: Callable[[], pl.DataFrame], library: str) -> pl.DataFram
             hint="find where the text comes from, and decode it with the right encoding.",
         )
     except (Exception, pl.exceptions.PanicException) as error:  # noqa: BLE001  (any library may raise anything here)
+        found, busy = problems(), library == "duckdb"
+        columns = "check that every column holds values of one type."
+        connection = "check that the query runs, and that its connection is open and not in use by another thread."
         failure = TableError(
             f"The {library} table cannot be converted: {type(error).__name__}.",
-            hint="check that every column holds values of one type.",
+            problems=found,
+            hint=connection if busy and not found else columns,
         )
     raise failure
-
-
-def to_library(frame: pl.DataFrame, library: Library) -> Any:
-    """The frame in the caller's own library."""
-    try:
-        if library == "pandas":
-            return frame.to_pandas()
-        if library == "pyarrow":
-            return frame.to_arrow()
-        if library == "duckdb":
-            import duckdb
-
-            return duckdb.from_arrow(frame.to_arrow())
-    except ImportError as error:
-        raise MissingExtra(
-            f"Tables for {library} need the package '{error.name}'.",
-            hint="install reissue with its extras pandas and duckdb (from a clone: pip install '.[pandas,duckdb]').",
-        ) from error
-    return frame
 
 
 def _read_file(
     path: Path, text: Collection[str], coded: Collection[str], columns: Collection[str] | None
 ) -> pl.DataFrame:
+    path, sheet = sheet_of(path)
     check_file(path)
     name = path.name.lower()
     if not name.endswith(READABLE):
         raise TableError(f"'{path.name}' is not a kind of file this reads.", hint=f"use one of {', '.join(READABLE)}.")
-    parquet = name.endswith(".parquet")
+    if name.endswith(EXCEL):
+        return understood(
+            lambda: read_excel(path, sheet, text),
+            f"'{path.name}' cannot be read as an Excel table.",
+            "check that it is complete and not locked by a password, or save its sheet as CSV.",
+        )
+    if name.endswith(".parquet"):
+        return understood(
+            lambda: _read_parquet(path, coded, columns),
+            f"'{path.name}' cannot be read as a Parquet table.",
+            "check that it is complete.",
+        )
     return understood(
-        lambda: _read_parquet(path, coded, columns) if parquet else _read_csv(path, text),
-        f"'{path.name}' cannot be read as a {'Parquet' if parquet else 'CSV'} table.",
-        "check that it is complete, UTF-8, and has a header line if it is CSV.",
+        lambda: read_csv(_csv_file(path), text=text),
+        f"'{path.name}' cannot be read as a CSV table.",
+        "check that it is complete, UTF-8, and has a header line.",
     )
 
 
@@ -192,37 +262,16 @@ def read_in_parts(path: Path, columns: Collection[str]) -> list[Callable[[], pl.
     return [partial(understood, partial(read, begin, end), what, hint) for begin, end in pairwise(ends)]
 
 
-def csv_content(path: Path, separator_of: Callable[[str], str]) -> tuple[Path | bytes, str]:
-    """What polars can read of a CSV file, and what stands between its cells; unpacked if need be, if it fits."""
+def _csv_file(path: Path) -> CsvFile:
+    """A CSV file as it is laid out; unpacked if need be, if it fits."""
     content: Path | bytes = path
     if path.name.lower().endswith(".gz"):
         with gzip.open(path, "rb") as packed:
             content = unpacked(packed, path.name)
-    with path.open("rb") if isinstance(content, Path) else BytesIO(content) as file:
-        first = file.readline().decode("utf-8-sig")
-        separator = separator_of(first)
-        check_room(path.name, csv_extent(file, first.count(separator) + 1))
-    return content, separator
-
-
-def _read_csv(path: Path, text: Collection[str]) -> pl.DataFrame:
-    """A CSV file, separated by commas or, where its first line has more of them, by semicolons."""
-    content, separator = csv_content(path, lambda first: ";" if first.count(";") > first.count(",") else ",")
-    header = pl.read_csv(content, n_rows=0, separator=separator, glob=False)
-    overrides = {column: pl.String for column in header.columns if column in text}
-    table = pl.read_csv(content, schema_overrides=overrides, infer_schema_length=None, separator=separator, glob=False)
-    return table.with_columns(_dates(table[name]) for name in table.columns if name not in text)
-
-
-def _dates(column: pl.Series) -> pl.Series:
-    """Text that is dates or times as ISO 8601 writes them, as such; anything else stays as it is.
-
-    Other ways of writing dates are ambiguous, and a guess would be published.
-    """
-    if column.dtype != pl.String or column.null_count() == column.len():
-        return column
-    for pattern, dtype in ((_DATE, pl.Date), (_TIME, pl.Datetime("us"))):
-        if column.str.contains(pattern).all():
-            parsed = column.str.replace(" ", "T").str.strptime(dtype, strict=False)
-            return parsed if parsed.null_count() == column.null_count() else column
-    return column
+    else:
+        check_room(path.name, Extent(0, 1, path.stat().st_size))
+    file = laid_out(content, path.name)
+    with file.opened() as opened:
+        opened.readline()
+        check_room(path.name, csv_extent(opened, len(file.names)))
+    return file

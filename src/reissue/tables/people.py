@@ -39,9 +39,13 @@ class KnownPeople:
     last: pl.Series
     """The numbers of those who were in the last release."""
 
+    def everyone(self) -> pl.Series:
+        """The id of everybody who is known."""
+        return self.ids().head(self.count)
+
     def numbers(self, ids: pl.Series) -> Numbers:
         """The number of each id, each of which occurs once; -1 where nobody known has it."""
-        everyone = self.ids().head(self.count)
+        everyone = self.everyone()
         placed = _by_places(everyone, ids)
         if placed is not None:
             return placed

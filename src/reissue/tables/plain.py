@@ -38,6 +38,8 @@ def plain_numbers(series: pl.Series, known: str | None) -> pl.Series | str:
     if series.null_count() == series.len() and not (dtype.is_numeric() or dtype.is_temporal()):
         types = {"decimals": pl.Float64(), "dates": pl.Date(), "times": pl.Datetime("us")}
         return pl.Series(series.name, [None] * series.len(), dtype=types.get(known or "", pl.Int64()))
+    if dtype.is_decimal() and known == "whole numbers" and (plain := whole_numbers(series)) is not None:
+        return plain
     if dtype.is_integer() or dtype.is_decimal():
         if _largest(series) >= EXACT:
             return "holds numbers beyond 2^53, which cannot be told apart exactly"
@@ -46,8 +48,8 @@ def plain_numbers(series: pl.Series, known: str | None) -> pl.Series | str:
         numbers = series.cast(pl.Float64).fill_nan(None)
         if numbers.is_infinite().any():
             return f"{int(numbers.is_infinite().sum()):,} numbers not finite"
-        whole = known == "whole numbers" and _largest(numbers) < EXACT and (numbers == numbers.round()).all()
-        return numbers.cast(pl.Int64) if whole else numbers
+        whole = whole_numbers(numbers) if known == "whole numbers" else None
+        return numbers if whole is None else whole
     if dtype == pl.Date:
         return series.cast(pl.Datetime("us")) if known == "times" else series
     if isinstance(dtype, pl.Datetime):
@@ -64,6 +66,28 @@ def _plain_times(series: pl.Series, dtype: pl.Datetime, known: str | None) -> pl
     if times.len() and _largest(times.to_physical()) >= EXACT:
         return "holds times before the year 1685 or after 2254, which cannot be told apart exactly"
     return times.dt.convert_time_zone("UTC") if dtype.time_zone else times
+
+
+def whole_numbers(series: pl.Series) -> pl.Series | None:
+    """Decimals that are whole numbers, as such, and missing where they are no numbers; None where one is not whole.
+
+    Some libraries keep whole numbers beside missing ones as 1.0, spreadsheets always do.
+    """
+    numbers = series.cast(pl.Float64).fill_nan(None) if series.dtype.is_float() else series
+    if _largest(numbers) >= EXACT or not (numbers == numbers.round()).all():
+        return None
+    return numbers.cast(pl.Int64)
+
+
+def dates_of_midnights(series: pl.Series) -> pl.Series:
+    """Times without a zone as dates, where all are midnight; anything else as it is.
+
+    Libraries and spreadsheets that have no dates keep them like this.
+    """
+    dtype = series.dtype
+    if not isinstance(dtype, pl.Datetime) or dtype.time_zone is not None or series.null_count() == series.len():
+        return series
+    return series.cast(pl.Date) if (series == series.dt.truncate("1d")).all() else series
 
 
 def plain_text(series: pl.Series) -> pl.Series | None:

@@ -23,7 +23,7 @@ from reissue.tables.coding import CodedTable, Coder, KnownBefore, numbered, role
 from reissue.tables.frames import read_table
 
 Extinct = Iterable[object] | Path | None
-"""Those who have died or left for ever: their ids, or the path of a CSV or Parquet file with the person column."""
+"""Those who have died or left for ever: their ids, or the path of a file with the person column."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +83,7 @@ def code_registered(
     `last` are the people registered at the last release, `dead` those who were given as extinct before: `person`, a
     number.
     """
-    coder = Coder(known.domain, show_values)
+    coder = Coder(known.domain, show_values, known.people)
     listed = registry.people
     coder.problems += role_problems(frame, schema, needless=() if listed is None else tuple(schema.quasi))
     if listed is not None:
@@ -118,6 +118,8 @@ def code_registered(
     coded = {name: column for name, column in columns.items() if column is not None}
     if coder.problems or whose is None or ids is None:
         raise unfit(coder.problems, frame.height)
+    if whose.dtype != ids.dtype:
+        raise unfit(["the table and the registry have ids of different types: make both text"], frame.height)
     numbers = known.numbers(ids)
     buried = np.empty(0, dtype=np.int64) if dead is None else dead["person"].to_numpy().astype(np.int64)
     owner = _owners(whose, ids)

@@ -11,6 +11,7 @@ import polars as pl
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.grouping import Grouping
+from reissue.model.libraries import Library, to_library
 from reissue.model.snapshot import Column
 from reissue.utility.extents import Extents
 from reissue.utility.gradients import Gradients, group_gradients
@@ -58,6 +59,8 @@ class Utility:
     """None where no workload was given."""
     gradients: Gradients
     """How values depend on quasi-identifiers, in the release against the table."""
+    library: Library = "polars"
+    """The library that `frame` and `details` come back in."""
 
     @property
     def sentence(self) -> str:
@@ -86,7 +89,18 @@ class Utility:
             "sentence": self.sentence,
         }
 
-    def frame(self) -> pl.DataFrame:
+    def details(self) -> dict[str, Any]:
+        """The tables behind the figures, as far as there are any: `gradients`, `queries`, `by_size`.
+
+        Private: their counts are exact.
+        """
+        each = None if self.gradients is None else self.gradients.each
+        found = {"gradients": each}
+        if self.query_error is not None:
+            found |= {"queries": self.query_error.queries, "by_size": self.query_error.by_size}
+        return {name: to_library(table, self.library) for name, table in found.items() if table is not None}
+
+    def frame(self) -> Any:
         """One row for each figure there is: `measure`, `value`, `meaning`."""
         lines: list[tuple[str, float, str]] = [
             *self._sorts(),
@@ -102,7 +116,7 @@ class Utility:
             lines += _query_lines(self.query_error)
         lines += self.gradients.lines()
         schema = {"measure": pl.String, "value": pl.Float64, "meaning": pl.String}
-        return pl.DataFrame(lines, schema=schema, orient="row")
+        return to_library(pl.DataFrame(lines, schema=schema, orient="row"), self.library)
 
     def _sorts(self) -> list[tuple[str, float, str]]:
         sorts = [

@@ -17,6 +17,7 @@ import polars as pl
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import Infeasible, ParameterError
 from reissue.model.grouping import Grouping
+from reissue.model.libraries import Library, to_library
 from reissue.model.records import Records
 from reissue.model.sets import OTHERS, SetDesigns
 from reissue.model.snapshot import Column, Labels, Numbers, Snapshot
@@ -61,6 +62,8 @@ class SetUtility:
     """Why queries cannot be answered by scores; None where they can."""
     gradients: Gradients | None = None
     """How values depend on quasi-identifiers, in the release against the table; None where `unanswered` says why."""
+    library: Library = "polars"
+    """The library that `frame` and `details` come back in."""
 
     @property
     def sentence(self) -> str:
@@ -104,7 +107,18 @@ class SetUtility:
             "sentence": self.sentence,
         }
 
-    def frame(self) -> pl.DataFrame:
+    def details(self) -> dict[str, Any]:
+        """The tables behind the figures, as far as there are any: `values`, `gradients`, `queries`, `by_size`.
+
+        Private: their counts are exact.
+        """
+        each = None if self.gradients is None else self.gradients.each
+        found = {"values": self.values, "gradients": each}
+        if self.query_error is not None:
+            found |= {"queries": self.query_error.queries, "by_size": self.query_error.by_size}
+        return {name: to_library(table, self.library) for name, table in found.items() if table is not None}
+
+    def frame(self) -> Any:
         """One row for each figure there is: `measure`, `value`, `meaning`."""
         (effect, worst), (bound, most), (error, largest) = self.design_effect, self.bound, self.standard_error
         lines: list[tuple[str, float, str]] = [
@@ -126,7 +140,7 @@ class SetUtility:
         if self.gradients is not None:
             lines += self.gradients.lines()
         schema = {"measure": pl.String, "value": pl.Float64, "meaning": pl.String}
-        return pl.DataFrame(lines, schema=schema, orient="row")
+        return to_library(pl.DataFrame(lines, schema=schema, orient="row"), self.library)
 
     def __repr__(self) -> str:
         figures = [f"{self.rows:,} rows with sets of {self.m} slots"]

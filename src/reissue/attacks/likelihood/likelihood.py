@@ -48,7 +48,7 @@ from reissue.model.parameters import Validation
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.sets import PublishedSets
 from reissue.reasoning.worlds.residual import without
-from reissue.tables.frames import read_table
+from reissue.tables.frames import READABLE, read_table
 from reissue.tables.set_views import record_labels
 
 LEARNED = "learned"
@@ -202,7 +202,7 @@ def _is_function(model: object) -> bool:
 
 
 def _is_file(name: str) -> bool:
-    return name.lower().endswith((".csv", ".parquet", ".csv.gz"))
+    return name.lower().endswith(READABLE)
 
 
 def _size(release: PublishedGroups | PublishedSets) -> int:

@@ -19,6 +19,7 @@ import polars as pl
 from reissue.arrays.types import Floats, Ints
 from reissue.errors import Infeasible, ParameterError, Refused, TableError, count_of
 from reissue.methods.alternatives.noise import discrete_laplace
+from reissue.model.csv_files import decimals, read_text
 from reissue.model.records import record_text
 from reissue.model.sets import OTHERS as OTHERS
 from reissue.model.snapshot import Column, Labels, Leaves, Numbers
@@ -185,8 +186,8 @@ def read_shares(path: str) -> tuple[dict[str, float], float]:
 def _header(path: str) -> list[str]:
     """The columns of a CSV file but `epsilon`; none where it cannot be read, which others say."""
     try:
-        names = pl.read_csv(path, infer_schema=False, n_rows=0).columns
-    except (OSError, pl.exceptions.PolarsError):
+        names = read_text(path).columns
+    except (OSError, TableError):
         return []
     return [name for name in names if name != "epsilon"]
 
@@ -198,16 +199,16 @@ def read_columns(path: str, parameter: str, columns: Sequence[str], header: str)
     """
     what = f"The '{parameter}' file '{path}'"
     try:
-        frame = pl.read_csv(path, infer_schema=False)
+        frame = read_text(path)
     except FileNotFoundError:
         raise ParameterError(
             f"{what} is not there.", hint="`reissue moves` writes such files from past tables."
         ) from None
     except OSError as error:
         raise ParameterError(f"{what} cannot be read: {error.strerror or 'the system refuses it'}.") from error
-    except pl.exceptions.PolarsError:
+    except TableError as error:
         raise ParameterError(
-            f"{what} is not CSV.", hint=f"it needs a line `{header}`, commas between cells, and a line for each."
+            f"{what} is not CSV. {error.what}", hint=f"it needs a line `{header}` and a line for each. {error.hint}"
         ) from None
     spent = _spent(what, frame["epsilon"]) if "epsilon" in frame.columns else 0.0
     frame = frame.drop("epsilon", strict=False)
@@ -229,7 +230,7 @@ def read_columns(path: str, parameter: str, columns: Sequence[str], header: str)
             f"{what} has no header: its first line has a number where a name should be.",
             hint=f"put a line `{header}` before the others; `{header},epsilon` if it was counted with noise.",
         )
-    found = frame.select(pl.col(named).fill_null(""), pl.col(number).cast(pl.Float64, strict=False))
+    found = frame.select(*(frame[name].fill_null("") for name in named), decimals(frame[number]))
     twice = found.height - found.select(named).n_unique()
     if found[number].null_count() or twice:
         raise ParameterError(
@@ -243,7 +244,7 @@ def read_columns(path: str, parameter: str, columns: Sequence[str], header: str)
 
 def _spent(what: str, column: pl.Series) -> float:
     """What a file says its figures were counted with: one number, in every line."""
-    numbers = column.cast(pl.Float64, strict=False).unique()
+    numbers = decimals(column).unique()
     if numbers.len() != 1 or numbers.null_count() or not 0 < numbers[0] < np.inf:
         raise ParameterError(
             f"{what} must say one number above 0 in its column 'epsilon', the same in every line.",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import tomllib
 from collections import Counter
@@ -15,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.arrays.types import Words
-from reissue.errors import HierarchyError, ParameterError, count_of, listed
+from reissue.errors import HierarchyError, ParameterError, TableError, count_of, listed
+from reissue.model.csv_files import as_utf8, rows_of
 from reissue.model.hierarchy.builders import Taxonomy, graph_problems, shortened, taxonomy_of_rows
 from reissue.model.toml_text import Unwieldy, bounded, parsed
 
@@ -23,9 +22,9 @@ Ints = npt.NDArray[np.int32]
 Lists = tuple[tuple[int, ...], ...]
 
 
-def read_taxonomy(path: Path, delimiter: str) -> Taxonomy:
+def read_taxonomy(path: Path, delimiter: str | None) -> Taxonomy:
     """Read a file by its suffix: `.csv` as rows, `.json` and `.toml` as nested mappings."""
-    if len(delimiter) != 1:
+    if delimiter is not None and len(delimiter) != 1:
         raise ParameterError(
             f"The 'delimiter' parameter of Hierarchy.read must be a single character. Got {delimiter!r} instead."
         )
@@ -38,10 +37,9 @@ def read_taxonomy(path: Path, delimiter: str) -> Taxonomy:
     text = _text(path)
     if suffix == ".csv":
         try:
-            rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True))
-        except csv.Error as error:
-            raise HierarchyError(f"The hierarchy {path} is not sound CSV: {error}.") from error
-        return taxonomy_of_rows(rows)
+            return taxonomy_of_rows(rows_of(text, path.name, delimiter))
+        except TableError as error:
+            raise HierarchyError(f"The hierarchy {path} is not sound CSV. {error.what}", hint=error.hint) from error
     doubled: list[str] = []
     try:
         nested = parsed(text) if suffix == ".toml" else _json(text, doubled)
@@ -63,7 +61,11 @@ def read_taxonomy(path: Path, delimiter: str) -> Taxonomy:
 
 def _text(path: Path) -> str:
     try:
-        return bounded(path).decode("utf-8-sig")
+        content = as_utf8(bounded(path), path.name)
+        assert isinstance(content, bytes)
+        return content.decode("utf-8-sig")
+    except TableError as error:
+        raise HierarchyError(f"The hierarchy {path} cannot be read. {error.what}", hint=error.hint) from error
     except Unwieldy as error:
         raise HierarchyError(
             f"The hierarchy {path} cannot be read: {error}.", hint="give groups of its labels a column of their own."

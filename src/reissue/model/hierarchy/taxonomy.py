@@ -160,8 +160,12 @@ class Hierarchy:
         return self.labels[0], children
 
     @classmethod
-    def read(cls, path: str | Path, *, missing: Missing = "refuse", delimiter: str = ";") -> Hierarchy:
-        """Read a file: `.csv` as ARX writes it (`delimiter` applies here), `.json` or `.toml` nested."""
+    def read(cls, path: str | Path, *, missing: Missing = "refuse", delimiter: str | None = None) -> Hierarchy:
+        """Read a file: `.csv` with a line for each leaf, `.json` or `.toml` nested.
+
+        What stands between the cells of a CSV file is found, and `;` where several would do, as ARX writes it;
+        `delimiter` says it.
+        """
         taxonomy = reading.read_taxonomy(Path(path), delimiter)
         return cls._checked(taxonomy, missing, f"The hierarchy {path} is not a taxonomy.")
 

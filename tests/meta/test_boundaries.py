@@ -77,7 +77,7 @@ CLOSED = {
     "ledger": {"charts", "kernels", "arrays", "tables", "reasoning", "utility", "guarantees", "methods", "attacks"},
     "foreign": {"charts", "reasoning", "utility", "guarantees", "methods", "attacks", "ledger"},
     "auditing": {"tables", "utility", "guarantees", "methods", "ledger", "foreign"},
-    "exporting": {"charts", "guarantees", "methods", "attacks", "foreign", "auditing"},
+    "exporting": {"charts", "attacks", "foreign", "auditing"},
     "publishing": {"charts"},
     "samples": {"charts", "guarantees", "methods", "attacks", "ledger", "foreign", "auditing", "publishing"},
     "cli": set(),

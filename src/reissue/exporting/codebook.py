@@ -112,7 +112,8 @@ class _About:
         if kind == "hierarchy":
             return (
                 QUASI,
-                "Coarsened along a hierarchy: one label for the whole group, the nearest that stands above the labels of "
+                "Coarsened along a hierarchy: one label for the whole group, the nearest that stands above the "
+                "labels of "
                 "everybody in it. The hierarchy is not part of the release: ask the publisher for it.",
                 "",
             )
@@ -128,10 +129,7 @@ class _About:
         if name == lacks:
             return f"Whether somebody in the group has no value of '{quasi}'.", NONE_MISSING
         end = "lowest" if name.endswith("_low") else "highest"
-        content = (
-            f"Coarsened to intervals: the {end} '{quasi}' in the group; both ends are values that occur, and belong to "
-            "the interval."
-        )
+        content = f"Coarsened to intervals: the {end} '{quasi}' in the group, which belongs to the interval."
         if lacks not in self.frame.columns:
             return content, ""
         return content, f"an empty cell: nobody in the group has a value; '{lacks}' says where somebody has none"

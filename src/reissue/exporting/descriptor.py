@@ -77,7 +77,8 @@ def table_resource(
         "format": kind,
         "mediatype": MEDIA[kind],
         **({"encoding": "utf-8"} if kind == "csv" else {}),
-        "bytes": facts.size,
+        # A reader of Parquet files that never counts their bytes would find a wrong number here.
+        **({"bytes": facts.size} if kind != "parquet" else {}),
         "hash": f"sha256:{facts.sha256}",
         **_dialect(kind, sheet),
         "schema": {
@@ -104,7 +105,9 @@ def _dialect(kind: str, sheet: str | None) -> dict[str, Any]:
         rule = {"delimiter": ",", "lineTerminator": "\n", "quoteChar": '"', "doubleQuote": True, "header": True}
         return {"dialect": {"$schema": f"{PROFILES}tabledialect.json", **rule}}
     if kind == "xlsx":
-        return {"dialect": {"$schema": f"{PROFILES}tabledialect.json", "header": True, "sheetName": sheet}}
+        # The standard's name for the sheet, and that of the reference implementation.
+        named = {"sheetName": sheet, "excel": {"sheet": sheet}}
+        return {"dialect": {"$schema": f"{PROFILES}tabledialect.json", "header": True, **named}}
     return {}
 
 

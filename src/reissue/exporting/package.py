@@ -1,7 +1,7 @@
 """A package for recipients: public tables, codebook, README, datapackage.json and export.json, in one folder.
 
-It is a function of the public folders and of what the sender says: nothing private is read, and the time in it is that of
-the last release. So whoever has the public files can make the same bytes again.
+It is a function of the public folders and of what the sender says: nothing private is read, and the time in it is that
+of the last release. So whoever has the public files can make the same bytes again.
 """
 
 from __future__ import annotations
@@ -166,7 +166,8 @@ class _Package:
         formulas = spreadsheet_formulas(self._formulas)
         sent = Sent(self._releases, self._about, self._kind, notes, self._counterfeits, formulas)
         self._made.add(README, guide(sent).encode())
-        words = f"{title_of(self._releases, self._about)}, published in a form that protects people. README.md says what was done."
+        title = title_of(self._releases, self._about)
+        words = f"{title}, published in a form that protects people. README.md says what was done."
         descriptor = package_descriptor(self._releases, self._about, words, self._resources)
         self._made.add(DESCRIPTION, (json.dumps(descriptor, indent=2, ensure_ascii=False) + "\n").encode())
         text = export_json(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ def releases_to_send(folders: Sequence[Path]) -> list[ReleaseToSend]:
     found.sort(key=lambda release: release.number)
     if len({release.number for release in found}) < len(found):
         raise ParameterError("A release is given more than once.", hint="name each once.")
-    for before, after in zip(found, found[1:], strict=False):
+    for before, after in itertools.pairwise(found):
         if after.number == before.number + 1 and after.previous != before.chain:
             raise SeriesDamaged(
                 f"Release {after.number} does not follow release {before.number}: they are of different series.",

@@ -16,6 +16,8 @@ from reissue.exporting.about import About
 from reissue.exporting.codebook import QUASI, SENSITIVE, ColumnNote
 from reissue.exporting.descriptor import title_of
 from reissue.exporting.public_releases import ReleaseToSend
+from reissue.guarantees import GUARANTEES
+from reissue.methods import METHODS
 from reissue.model.change import change_in_words
 from reissue.model.hierarchy import MISSING
 from reissue.model.release import rows_in_words
@@ -149,7 +151,8 @@ def _files(sent: Sent) -> list[str]:
         f"| {', '.join(_code(name) for name in shown)} | {tables} |",
         *(["| sheets | " + ", ".join(_code(name) for name in names) + " |"] if sent.kind == "excel" else []),
         "| `release.json` | the public record of the release: method, parameters, promises, hashes |",
-        "| `codebook.csv`, `labels.csv` | what every column is, how it was coarsened, what is missing; every label that occurs |",
+        "| `codebook.csv`, `labels.csv` | what every column is, how it was coarsened, what is missing; every label "
+        "that occurs |",
         "| `datapackage.json` | the same for programs: a Data Package, version 2 |",
         "| `export.json` | the SHA-256 of every file as it was sent, tied to the record |",
     ]
@@ -173,7 +176,12 @@ def _done_to(release: ReleaseToSend) -> list[str]:
             "It was made elsewhere and taken into this series as it was. How, and what it promises, is not known here."
         ]
     told = ", ".join(f"{key} = {_value(value)}" for key, value in method.items())
-    lines = [f"Method: {_code(name)}{f' ({_plain(told)})' if told else ''}. {_FORMS[str(record['form'])]}"]
+    kind = METHODS.get(name)
+    lines = [
+        f"Method: {_code(name)}{'' if kind is None else f', {_plain(kind.words)}'}.",
+        *([f"Its parameters: {_plain(told)}."] if told else []),
+        _FORMS[str(record["form"])],
+    ]
     if design is not None:
         what = "records" if "columns" in design else "values"
         lines.append(
@@ -191,24 +199,23 @@ def _done_to(release: ReleaseToSend) -> list[str]:
 
 
 def _value(value: object) -> str:
+    """A parameter as the record has it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {_value(one)}" for key, one in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return (
-        {True: "yes", False: "no", None: "none"}.get(value, str(value))
-        if isinstance(value, bool | None)
-        else str(value)
-    )
+    return "[" + ", ".join(map(_value, value)) + "]" if isinstance(value, list | tuple) else str(value)
 
 
 _FORMS = {
     "generalised": "People were put into groups. A group shows of its quasi-identifiers one region for all (intervals, "
     "sets of labels, labels of a hierarchy), and its sensitive values, but not whose is which.",
-    "anatomised": "People were put into groups. The table 'quasi' has everybody's quasi-identifiers and group, the table "
-    "'sensitive' how often each value occurs in each group. Which row has which value is not published.",
-    FORM: "Everybody is published with a set of sensitive values of which one is true. The others were drawn by a public "
-    "design.",
+    "anatomised": "People were put into groups. The table 'quasi' has everybody's quasi-identifiers and group, the "
+    "table 'sensitive' how often each value occurs in each group. Which row has which value is not published.",
+    FORM: "Everybody is published with a set of sensitive values of which one is true. The others were drawn by a "
+    "public design.",
 }
 
 
@@ -224,14 +231,15 @@ def _promised(sent: Sent) -> list[str]:
         "quasi-identifiers of everybody, not against somebody who knows values, or what makes one value likelier "
         "than another for a certain person. What is true of people in general, the tables tell of everybody.",
         "",
-        "**Do not try to find out who somebody is, or what somebody's value is.** Where a value seems to be certain, it may "
+        "**Do not try to find out who somebody is, or what somebody's value is.** Where a value seems to be "
+        "certain, it may "
         "be so because a row is not true.",
     ]
 
 
 def _promises_of(release: ReleaseToSend) -> list[str]:
     record = release.record
-    guarantees = [_plain(str(one)) for one in record.get("guarantees", ())]
+    guarantees = [_in_words(str(one)) for one in record.get("guarantees", ())]
     lines = [f"Checked before it was published: {one}." for one in guarantees]
     if not guarantees:
         lines.append("Nothing is promised of it.")
@@ -240,11 +248,18 @@ def _promises_of(release: ReleaseToSend) -> list[str]:
         lines.append("The promises hold over all releases of the series so far together.")
     elif series == "unprotected":
         lines.append(
-            "**The promises hold for this release alone. Compared with other releases of the series it may expose people.**"
+            "**The promises hold for this release alone. Compared with other releases of the series it may expose "
+            "people.**"
         )
     if record.get("adopted") and series != ADOPTED:
         lines.append(f"{count_of(int(record['adopted']), 'release')} of this series came from elsewhere.")
     return lines
+
+
+def _in_words(guarantee: str) -> str:
+    """A promise of the record, with what it means where that is known."""
+    kind = GUARANTEES.get(guarantee.partition(" (")[0])
+    return _plain(guarantee if kind is None else f"{guarantee}: {kind.words}")
 
 
 def _untrue(sent: Sent) -> list[str]:
@@ -255,7 +270,8 @@ def _untrue(sent: Sent) -> list[str]:
             return ["Whether rows are counterfeits or values were replaced is not known: it was made elsewhere."]
         if release.record["form"] == FORM:
             return [
-                "Every row is a person. **Of the values of a set one is true and all others are not**: never count a set's "
+                "Every row is a person. **Of the values of a set one is true and all others are not**: never count "
+                "a set's "
                 "values as if all were.",
                 withheld,
             ]
@@ -270,7 +286,8 @@ def _untrue(sent: Sent) -> list[str]:
             made = sent.counterfeits[release.number]
             share = made / rows if rows else 0.0
             return [
-                f"**{count_of(made, 'row')} of {rows:,} ({share:.1%}) {'is a counterfeit' if made == 1 else 'are counterfeits'}**: "
+                f"**{count_of(made, 'row')} of {rows:,} ({share:.1%}) "
+                f"{'is a counterfeit' if made == 1 else 'are counterfeits'}**: "
                 "they describe nobody, and stand where a group lacked a value. The table `counterfeits` says how many "
                 "each group has, not which.",
                 withheld,
@@ -289,7 +306,8 @@ def _reading(sent: Sent) -> list[str]:
     lines = []
     if groups:
         lines.append(
-            "- **Group numbers cannot be joined across releases.** They are counted afresh in every release: group 7 of one "
+            "- **Group numbers cannot be joined across releases.** They are counted afresh in every release: group "
+            "7 of one "
             "is not group 7 of another."
         )
     if len(sent.releases) > 1 or any(release.number > 1 for release in sent.releases):
@@ -298,25 +316,30 @@ def _reading(sent: Sent) -> list[str]:
         )
     if sent.kind == "csv":
         lines += [
-            "- CSV: UTF-8, commas, double quotes where a cell needs them (doubled inside), a line feed at the end of each line. "
+            "- CSV: UTF-8, commas, double quotes where a cell needs them (doubled inside), a line feed at the end "
+            "of each line. "
             'An empty cell is no value; `""` is an empty text.',
-            "- Labels may look like numbers (`007`): read columns with the types in `datapackage.json`. To open a file in "
+            "- Labels may look like numbers (`007`): read columns with the types in `datapackage.json`. To open a "
+            "file in "
             "Excel, import it as UTF-8 text, or ask for the package as Excel.",
         ]
     if sent.kind in ("csv", "excel"):
         lines.append(
-            "- A set of values is one text, `{a,b,c}`. A value with a comma, brace or quote in it, or a blank at an end, stands "
+            "- A set of values is one text, `{a,b,c}`. A value with a comma, brace or quote in it, or a blank at an "
+            "end, stands "
             'in double quotes within the braces; `""` is a missing number, and `{}` no value at all.'
         )
     if sent.kind == "excel":
         lines.append(
-            "- Texts are text cells, also those that look like formulas or numbers. Whole numbers of more than 15 digits, dates "
+            "- Texts are text cells, also those that look like formulas or numbers. Whole numbers of more than 15 "
+            "digits, dates "
             "before March 1900 and times with fractions of a second are text."
         )
     if sent.formulas and sent.kind == "csv":
         lines.append(
             f"- **Careful with spreadsheets:** {', '.join(_code(name) for name in sent.formulas)} "
-            f"{'has' if len(sent.formulas) == 1 else 'have'} texts that begin with `=`, `+`, `-` or `@`. They are labels; a "
+            f"{'has' if len(sent.formulas) == 1 else 'have'} texts that begin with `=`, `+`, `-` or `@`. They are "
+            f"labels; a "
             "spreadsheet may take them for formulas. Import these columns as text."
         )
     return lines
@@ -333,13 +356,14 @@ def _estimating(sent: Sent) -> list[str]:
         crossed = " ".join(f"--column {shlex.quote(name)}" for name in columns)
         commands += [f"reissue estimate . --table {crossed}"] if len(columns) > 1 else []
     lines = [
-        "With [Reissue](https://pypi.org/project/reissue/), in this folder; every answer comes with its error:",
+        "With Reissue, the library that made this package, in this folder; every answer comes with its error:",
         "",
         "```sh",
         *commands,
         "```",
         "",
-        "In Python, `ri.analyse(folder)` has `count`, `share`, `mean`, `contrast`, `table`, `trend` and `scores`. What the "
+        "In Python, `ri.analyse(folder)` has `count`, `share`, `mean`, `contrast`, `table`, `trend` and `scores`. "
+        "What the "
         "figures rest on:",
         "",
         *(f"- {_plain(note)}" for note in notes_on([release.public for release in sent.releases])),
@@ -349,9 +373,11 @@ def _estimating(sent: Sent) -> list[str]:
     lines += ["", "What not to do:", ""]
     if any(release.record["form"] == FORM for release in sent.releases):
         lines += [
-            "- Do not count all values of a set as true, nor each with 1 over their number: that draws every group towards the "
+            "- Do not count all values of a set as true, nor each with 1 over their number: that draws every group "
+            "towards the "
             "average.",
-            "- Do not use scores as regressors, only as the outcome: as a regressor a score is a variable with error, and "
+            "- Do not use scores as regressors, only as the outcome: as a regressor a score is a variable with "
+            "error, and "
             "coefficients shrink towards 0.",
         ]
     if any(release.record["form"] != FORM for release in sent.releases):
@@ -372,8 +398,10 @@ def _scoring(sent: Sent) -> list[str]:
         if (why := why_not_by_design(release.number, release.record.get("design", {})))
     ]
     return [
-        "For regressions take scores: `reissue estimate . --scores scores.csv` writes the published columns and, for each "
-        "value, a column that is 1 on average for whoever has it and 0 for whoever has not. Use least squares with robust "
+        "For regressions take scores: `reissue estimate . --scores scores.csv` writes the published columns and, "
+        "for each "
+        "value, a column that is 1 on average for whoever has it and 0 for whoever has not. Use least squares with "
+        "robust "
         "errors; over several releases cluster them by the column `cluster`.",
         "",
         "```text",
@@ -448,7 +476,8 @@ def _values(note: ColumnNote) -> str:
 def _complete(sent: Sent) -> list[str]:
     return [
         "`reissue verify .` compares every file with `export.json`, and that with the record of the release. Without "
-        "Reissue: `export.json` has the SHA-256 of every file. The chains, which stand for every public byte of the series "
+        "Reissue: `export.json` has the SHA-256 of every file. The chains, which stand for every public byte of the "
+        "series "
         "up to a release:",
         "",
         *(f"- release {release.number}: `{release.own.chain}`" for release in sent.releases),
@@ -463,7 +492,8 @@ def _citing(sent: Sent) -> list[str]:
     for release in sent.releases:
         period = f", {_plain(release.period)}" if release.period else ""
         lines.append(
-            f"> {who}{title}. Release {release.number}{period}, {release.time:%Y-%m-%d}. Record {release.own.chain[:16]}."
+            f"> {who}{title}. Release {release.number}{period}, {release.time:%Y-%m-%d}. Record "
+            f"{release.own.chain[:16]}."
         )
     several = ["", "Name the releases that you used."] if last is not sent.releases[0] else []
     return [*"\n>\n".join(lines).split("\n"), *several]

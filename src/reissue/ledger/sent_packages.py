@@ -8,6 +8,7 @@ chain of a release stands for every public byte of the series up to it, so one v
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -138,7 +139,7 @@ def check_package(folder: Path, shown: str) -> PublicFolder:
         found.findings.append(Discrepancy(f"{shown}/{EXPORT}", "its chain does not fit its content"))
     found.findings += _check_files(folder, shown, package)
     records = [_check_record(folder, shown, package, one, found) for one in package.releases]
-    for before, after in zip(records, records[1:], strict=False):
+    for before, after in itertools.pairwise(records):
         if before and after and after.number == before.number + 1 and after.previous != before.chain:
             where = next(one.record for one in package.releases if one.number == after.number)
             found.findings.append(Discrepancy(f"{shown}/{where}", "it does not follow the release before it"))

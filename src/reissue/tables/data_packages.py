@@ -1,7 +1,7 @@
 """Tables that were sent with a data package: where each lies, and the types of its columns, so that it is read exactly.
 
-A resource of ours has `reissue` beside its standard fields: the number of its release and the name of its table; a field
-has the name of its type there. What a package says of files elsewhere is not looked at.
+A resource of ours has `reissue` beside its standard fields: the number of its release and the name of its table; a
+field has the name of its type there. What a package says of files elsewhere is not looked at.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SentTable:
 
 
 def sent_tables(folder: Path) -> dict[str, SentTable]:
-    """The tables of the release in a folder that a package there, or in the folder above, describes as text or sheets."""
+    """The tables of the release in a folder, where a package there or in the folder above describes them."""
     for above, within in ((folder, ""), (folder.resolve().parent, f"{folder.resolve().name}/")):
         if (above / PACKAGE).is_file():
             found = _described(above / PACKAGE, within)

@@ -42,7 +42,7 @@ def _cell_type(column: pl.Series) -> str:
     high: Any = column.max() if kind in ("integer", "date", "datetime") else None
     fits = True
     if kind == "integer" and low is not None:
-        fits = -_EXACT <= low and high <= _EXACT
+        fits = low >= -_EXACT and high <= _EXACT
     elif kind == "number":
         fits = bool(column.is_finite().all())
     elif kind == "date" and low is not None:
@@ -124,7 +124,7 @@ def _write(sheet: Any, at: int, kind: str, cells: Iterable[Any], dates: Mapping[
 @cache
 def _writer() -> Any:
     try:
-        import xlsxwriter
+        import xlsxwriter  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingExtra(
             "Writing Excel workbooks needs the package 'xlsxwriter'.",
@@ -135,9 +135,9 @@ def _writer() -> Any:
 
 @cache
 def _exact_sheet() -> Any:
-    from xlsxwriter.worksheet import Worksheet
+    from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]
 
-    class ExactSheet(Worksheet):
+    class ExactSheet(Worksheet):  # type: ignore[misc]
         """A sheet whose numbers have all their digits: the library's own have 16, and some need 17."""
 
         def _xml_number_element(self, number: float, attributes: Iterable[tuple[str, object]] = ()) -> None:

@@ -23,8 +23,8 @@ PUBLIC = [
     "GivenChoices", "HDComposition", "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal",
     "Mondrian", "Numeric",
     "Policy", "Published", "Release", "Schema", "Series", "StaticI", "StaticII", "Workload", "adopt", "analyse",
-    "attacks", "audit", "backup", "errors", "estimate", "export", "given_choices", "guarantees", "moves", "open", "preview",
-    "publish", "read_releases", "restore", "resume", "verify",
+    "attacks", "audit", "backup", "errors", "estimate", "export", "given_choices", "guarantees", "moves", "open",
+    "preview", "publish", "read_releases", "restore", "resume", "verify",
 ]  # fmt: skip
 
 

@@ -21,7 +21,8 @@ from reissue.tables.sent_workbook import cell_types, problems_of_sheet, read_she
 
 NASTY = [
     "", " ", "007", "1e5", "nan", "NULL", "true", "2020-01-01", "=1+1", "@x", "-1", "+", "a,b", "{a,b}", "{", "}", "{}",
-    '"', '""', 'a"b', "a\nb", "a\rb", "\r\n", "\t", " lead", "trail ", "é", "\U0001f600", "_x0041_", "\x01", "\ufeff", "(missing)",
+    '"', '""', 'a"b', "a\nb", "a\rb", "\r\n", "\t", " lead", "trail ", "é", "\U0001f600", "_x0041_", "\x01", "\ufeff",
+    "(missing)",
     "</v>", "&amp;", "'",
 ]  # fmt: skip
 TEXTS = st.sampled_from(NASTY) | st.text(

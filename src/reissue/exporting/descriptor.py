@@ -93,7 +93,8 @@ def table_resource(
 def _cells(plain: pl.DataFrame, kind: str) -> dict[str, str]:
     if kind == "xlsx":
         return cell_types(plain)
-    lists = "array" if kind == "parquet" else "string"
+    # Lists of Parquet files come as arrays of whatever library reads them.
+    lists = "any" if kind == "parquet" else "string"
     return {
         name: lists if isinstance(dtype, pl.List) else field_type(type_name(dtype))
         for name, dtype in plain.schema.items()

@@ -18,6 +18,7 @@ from reissue.ledger.durable import names_in, storage
 from reissue.ledger.layout import PARQUET, RECORD, is_release_name, release_name
 from reissue.ledger.public_folders import ReleaseFolder, release_folder
 from reissue.ledger.record import utc_time
+from reissue.ledger.sent_packages import release_findings
 from reissue.utility.analysing.public_files import PublicRelease, read_public
 
 ORDER = ("table", "quasi", "sensitive", "design", "combinations", "rooms", "counterfeits")
@@ -79,7 +80,7 @@ def releases_to_send(folders: Sequence[Path]) -> list[ReleaseToSend]:
             if release is None:
                 problems.append(f"{folder.name}/{RECORD}: it cannot be understood")
                 continue
-            problems += map(str, release.findings())
+            problems += map(str, release_findings(release))
             found.append(release)
     if problems:
         raise SeriesDamaged(

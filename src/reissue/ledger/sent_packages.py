@@ -107,6 +107,13 @@ def _is_inside(name: object) -> bool:
     return isinstance(name, str) and str(path) == name and not path.is_absolute() and ".." not in path.parts
 
 
+def release_findings(release: ReleaseFolder) -> list[Discrepancy]:
+    """What is not as the record of a release says, where it may lie in a package: what is beside it there belongs."""
+    package = sent_package(release.path)
+    beside = set() if package is None else {EXPORT, *package.files} - {RECORD, *release.files}
+    return [one for one in release.findings() if one.file.removeprefix(f"{release.shown}/") not in beside]
+
+
 def package_at(folder: Path) -> Path | None:
     """The folder of the package that a folder is, or that it is one release of; None if it is neither.
 
@@ -143,10 +150,10 @@ def check_package(folder: Path, shown: str) -> PublicFolder:
         if before and after and after.number == before.number + 1 and after.previous != before.chain:
             where = next(one.record for one in package.releases if one.number == after.number)
             found.findings.append(Discrepancy(f"{shown}/{where}", "it does not follow the release before it"))
-    if package.body.get("kind") != "parquet":
+    if package.body.get("kind") != "parquet" and not found.findings:
         found.remarks.append(
-            "Every file is as it was sent. That these tables say what the Parquet files of the record say rests on "
-            "whoever made the package: with the public files of the series the same command gives the same bytes."
+            "The hashes of release.json are those of Parquet files. That these tables say the same rests on whoever "
+            "made the package: with the public files of the series the same command gives the same bytes."
         )
     return found
 

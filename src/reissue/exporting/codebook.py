@@ -13,6 +13,7 @@ import polars as pl
 
 from reissue.exporting.public_releases import ReleaseToSend
 from reissue.model.hierarchy import MISSING
+from reissue.model.sets import OTHERS
 from reissue.tables.recode_sets import COMBINATIONS, DESIGN, PLACES, ROOM, ROOMS
 from reissue.tables.sent_types import plain_types, type_name
 from reissue.tables.set_texts import label_lists
@@ -66,6 +67,8 @@ class _About:
         labels = self._labels(name, column) if role in (QUASI, SENSITIVE) else None
         if labels is not None and MISSING in labels:
             missing = f"the label {MISSING}: no value"
+        if labels is not None and OTHERS in labels and self.release.form == FORM:
+            content += f" {OTHERS} stands for every value that is not listed."
         if not missing:
             missing = EMPTY if column.null_count() else NONE_MISSING
         return ColumnNote(self.table, name, role, type_words(column.dtype), content, missing, low, high, labels)
@@ -113,8 +116,7 @@ class _About:
             return (
                 QUASI,
                 "Coarsened along a hierarchy: one label for the whole group, the nearest that stands above the "
-                "labels of "
-                "everybody in it. The hierarchy is not part of the release: ask the publisher for it.",
+                "labels of everybody in it. The hierarchy is not part of the release: ask the publisher for it.",
                 "",
             )
         return (
@@ -137,8 +139,8 @@ class _About:
     def _sensitive(self) -> str:
         if self.release.form == FORM:
             together = (
-                " The places of the sensitive columns belong together: the first value of each is one record, and one "
-                "of the records is true."
+                " The places of the sensitive columns belong together: the first value of each is one record, and "
+                "one of the records is true."
                 if len(self.release.sensitive_columns) > 1
                 else ""
             )
@@ -204,8 +206,8 @@ class _About:
 
 
 _GROUP = (
-    "The group, counted from 1 in this release. The same number in another release is another group: groups cannot be "
-    "joined across releases."
+    "The group, counted from 1 in this release. The same number in another release is another group: groups cannot "
+    "be joined across releases."
 )
 
 

@@ -21,6 +21,7 @@ from reissue.methods import METHODS
 from reissue.model.change import change_in_words
 from reissue.model.hierarchy import MISSING
 from reissue.model.release import rows_in_words
+from reissue.model.sets import OTHERS
 from reissue.tables.set_views import FORM
 from reissue.utility.analysing.groups_asked import FAITHFUL, REPLACING
 from reissue.utility.analysing.what_it_rests_on import notes_on
@@ -108,8 +109,8 @@ def _numbers(numbers: Sequence[int]) -> str:
 
 def _what_it_is(sent: Sent) -> list[str]:
     lines = [
-        "This is data about people, published in a form that protects them. Read this page before you use it: some of "
-        "what the tables show is not true of anybody, on purpose.",
+        "This is data about people, published in a form that protects them. Read this page before you use it: it "
+        "says what was blurred, what may not be true, and how to get right answers from it.",
         "",
         "| release | about | made on | rows | form |",
         "|---|---|---|---|---|",
@@ -162,8 +163,8 @@ def _done(sent: Sent) -> list[str]:
     return [
         *_by_release(sent, _done_to),
         "",
-        "Nothing else of the private table is here: no ids, no columns that are not listed below, and no order of rows "
-        "that tells anything.",
+        "Nothing else of the private table is here: no ids, no columns that are not listed below, and no order of "
+        "rows that tells anything.",
     ]
 
 
@@ -180,19 +181,19 @@ def _done_to(release: ReleaseToSend) -> list[str]:
     lines = [
         f"Method: {_code(name)}{'' if kind is None else f', {_plain(kind.words)}'}.",
         *([f"Its parameters: {_plain(told)}."] if told else []),
-        _FORMS[str(record["form"])],
+        _FORMS.get(str(record["form"]), f"Form: {_plain(str(record['form']))}."),
     ]
     if design is not None:
         what = "records" if "columns" in design else "values"
         lines.append(
-            f"{rows_in_words(record['rows'], record['groups'], design)}. Sets are made of {design['values']:,} {what}; "
-            f"how they are drawn is public: the table {_code('design')} has it."
+            f"{rows_in_words(record['rows'], record['groups'], design)}. Sets are made of {design['values']:,} "
+            f"{what}; how they are drawn is public: the table {_code('design')} has it."
         )
         lines.append(
             f"How values change from release to release, as sets take it: {change_in_words(design['change'])}."
         )
         if design["linked"]:
-            lines.append("The places of a set are lives: the same place of the same row goes on in the next release.")
+            lines.append("The places of a set are lives: each goes on in the next release.")
     else:
         lines.append(f"{rows_in_words(record['rows'], record['groups'], None)}.")
     return lines
@@ -231,9 +232,8 @@ def _promised(sent: Sent) -> list[str]:
         "quasi-identifiers of everybody, not against somebody who knows values, or what makes one value likelier "
         "than another for a certain person. What is true of people in general, the tables tell of everybody.",
         "",
-        "**Do not try to find out who somebody is, or what somebody's value is.** Where a value seems to be "
-        "certain, it may "
-        "be so because a row is not true.",
+        "**Do not try to find out who somebody is, or what somebody's value is.** Where a value seems to be certain, "
+        "it may be so because a row is not true.",
     ]
 
 
@@ -247,10 +247,8 @@ def _promises_of(release: ReleaseToSend) -> list[str]:
     if series == "protected":
         lines.append("The promises hold over all releases of the series so far together.")
     elif series == "unprotected":
-        lines.append(
-            "**The promises hold for this release alone. Compared with other releases of the series it may expose "
-            "people.**"
-        )
+        alone = "The promises hold for this release alone. " if guarantees else ""
+        lines.append(f"**{alone}Compared with other releases of the series it may expose people.**")
     if record.get("adopted") and series != ADOPTED:
         lines.append(f"{count_of(int(record['adopted']), 'release')} of this series came from elsewhere.")
     return lines
@@ -270,9 +268,8 @@ def _untrue(sent: Sent) -> list[str]:
             return ["Whether rows are counterfeits or values were replaced is not known: it was made elsewhere."]
         if release.record["form"] == FORM:
             return [
-                "Every row is a person. **Of the values of a set one is true and all others are not**: never count "
-                "a set's "
-                "values as if all were.",
+                "Every row is a person. **Of the values of a set one is true and all others are not**: never count a "
+                "set's values as if all were.",
                 withheld,
             ]
         if method in REPLACING:
@@ -288,13 +285,13 @@ def _untrue(sent: Sent) -> list[str]:
             return [
                 f"**{count_of(made, 'row')} of {rows:,} ({share:.1%}) "
                 f"{'is a counterfeit' if made == 1 else 'are counterfeits'}**: "
-                "they describe nobody, and stand where a group lacked a value. The table `counterfeits` says how many "
-                "each group has, not which.",
+                "they describe nobody, and stand where a group lacked a value. The table `counterfeits` says how "
+                "many each group has, not which.",
                 withheld,
             ]
         return [
-            "**Rows may be counterfeits**: they describe nobody, and stand where a group lacked a value. Nothing marks "
-            "them. How many is not disclosed.",
+            "**Rows may be counterfeits**: they describe nobody, and stand where a group lacked a value. Nothing "
+            "marks them. How many is not disclosed.",
             withheld,
         ]
 
@@ -306,9 +303,8 @@ def _reading(sent: Sent) -> list[str]:
     lines = []
     if groups:
         lines.append(
-            "- **Group numbers cannot be joined across releases.** They are counted afresh in every release: group "
-            "7 of one "
-            "is not group 7 of another."
+            "- **Group numbers cannot be joined across releases.** They are counted afresh in every release: group 7 "
+            "of one is not group 7 of another."
         )
     if len(sent.releases) > 1 or any(release.number > 1 for release in sent.releases):
         lines.append(
@@ -316,45 +312,33 @@ def _reading(sent: Sent) -> list[str]:
         )
     if sent.kind == "csv":
         lines += [
-            "- CSV: UTF-8, commas, double quotes where a cell needs them (doubled inside), a line feed at the end "
-            "of each line. "
-            'An empty cell is no value; `""` is an empty text.',
+            "- CSV: UTF-8, commas, double quotes where a cell needs them (doubled inside), a line feed at the end of "
+            'each line. An empty cell is no value; `""` is an empty text.',
             "- Labels may look like numbers (`007`): read columns with the types in `datapackage.json`. To open a "
-            "file in "
-            "Excel, import it as UTF-8 text, or ask for the package as Excel.",
+            "file in Excel, import it as UTF-8 text, or ask for the package as Excel.",
         ]
     if sent.kind in ("csv", "excel"):
         lines.append(
             "- A set of values is one text, `{a,b,c}`. A value with a comma, brace or quote in it, or a blank at an "
-            "end, stands "
-            'in double quotes within the braces; `""` is a missing number, and `{}` no value at all.'
+            'end, stands in double quotes within the braces; `""` is a missing number, and `{}` no value at all.'
         )
     if sent.kind == "excel":
         lines.append(
             "- Texts are text cells, also those that look like formulas or numbers. Whole numbers of more than 15 "
-            "digits, dates "
-            "before March 1900 and times with fractions of a second are text."
+            "digits, dates before March 1900 and times with fractions of a second are text."
         )
     if sent.formulas and sent.kind == "csv":
         lines.append(
             f"- **Careful with spreadsheets:** {', '.join(_code(name) for name in sent.formulas)} "
             f"{'has' if len(sent.formulas) == 1 else 'have'} texts that begin with `=`, `+`, `-` or `@`. They are "
-            f"labels; a "
-            "spreadsheet may take them for formulas. Import these columns as text."
+            "labels; a spreadsheet may take them for formulas. Import these columns as text."
         )
     return lines
 
 
 def _estimating(sent: Sent) -> list[str]:
-    values, by = _examples(sent)
     replaced = any(str(release.record["method"]["name"]) in REPLACING for release in sent.releases)
-    commands = [f"reissue estimate .{f' --by {by}' if by else ''}"]
-    if values and not replaced:
-        commands += [f"reissue estimate . {values}{f' --by {by}' if by else ''}"]
-        commands += [f"reissue estimate . {values} --trend"] if len(sent.releases) > 1 else []
-        columns = list(sent.releases[-1].public.sensitive_columns)
-        crossed = " ".join(f"--column {shlex.quote(name)}" for name in columns)
-        commands += [f"reissue estimate . --table {crossed}"] if len(columns) > 1 else []
+    commands = _commands(sent)
     lines = [
         "With Reissue, the library that made this package, in this folder; every answer comes with its error:",
         "",
@@ -363,8 +347,7 @@ def _estimating(sent: Sent) -> list[str]:
         "```",
         "",
         "In Python, `ri.analyse(folder)` has `count`, `share`, `mean`, `contrast`, `table`, `trend` and `scores`. "
-        "What the "
-        "figures rest on:",
+        "What the figures rest on:",
         "",
         *(f"- {_plain(note)}" for note in notes_on([release.public for release in sent.releases])),
     ]
@@ -374,11 +357,9 @@ def _estimating(sent: Sent) -> list[str]:
     if any(release.record["form"] == FORM for release in sent.releases):
         lines += [
             "- Do not count all values of a set as true, nor each with 1 over their number: that draws every group "
-            "towards the "
-            "average.",
+            "towards the average.",
             "- Do not use scores as regressors, only as the outcome: as a regressor a score is a variable with "
-            "error, and "
-            "coefficients shrink towards 0.",
+            "error, and coefficients shrink towards 0.",
         ]
     if any(release.record["form"] != FORM for release in sent.releases):
         lines += [
@@ -398,40 +379,60 @@ def _scoring(sent: Sent) -> list[str]:
         if (why := why_not_by_design(release.number, release.record.get("design", {})))
     ]
     return [
-        "For regressions take scores: `reissue estimate . --scores scores.csv` writes the published columns and, "
-        "for each "
-        "value, a column that is 1 on average for whoever has it and 0 for whoever has not. Use least squares with "
-        "robust "
-        "errors; over several releases cluster them by the column `cluster`.",
+        "For regressions take scores: `reissue estimate . --scores scores.csv` writes the published columns and, for "
+        "each value, a column that is 1 on average for whoever has it and 0 for whoever has not. Use least squares "
+        "with robust errors; over several releases cluster them by the column `cluster`.",
         "",
         "```text",
-        'R:       fit <- lm(score ~ age + sex, data = read.csv("scores.csv")); coeftest(fit, vcov = vcovHC(fit))',
-        'Python:  smf.ols("score ~ age + sex", scores).fit(cov_type="HC1")    # statsmodels',
+        "# R; score is a column of scores, x and z are published columns",
+        'fit <- lm(score ~ x + z, data = read.csv("scores.csv"))',
+        "coeftest(fit, vcov = vcovHC(fit))",
+        "# Python, with statsmodels",
+        'smf.ols("score ~ x + z", scores).fit(cov_type="HC1").summary()',
         "```",
         *(["", *refused] if refused else []),
     ]
 
 
-def _examples(sent: Sent) -> tuple[str, str]:
-    """A value and a column to ask for: such as occur."""
-    last = sent.releases[-1]
-    mine = [note for note in sent.notes if last.number in note.releases]
-    by = next((note.column for note in mine if note.role == QUASI and note.labels and not _is_region(last, note)), "")
-    first = last.public.sensitive_columns[0]
-    several = len(last.public.sensitive_columns) > 1
-    for note in mine:
-        if note.role == SENSITIVE and note.column == first:
-            if note.labels is None:
-                return ("" if several else "--mean"), shlex.quote(printable(by)) if by else ""
-            usable = [label for label in note.labels if label != MISSING and printable(label) == label]
-            if usable:
-                asked = f"{first} = {_quoted(usable[0])}" if several else usable[0]
-                return f"--value {shlex.quote(asked)}", shlex.quote(printable(by)) if by else ""
-    return "", shlex.quote(printable(by)) if by else ""
+def _commands(sent: Sent) -> list[str]:
+    """Questions about what occurs, as far as they can be answered."""
+    counted = [release for release in sent.releases if _can_be_counted(release)]
+    last = (counted or sent.releases)[-1]
+    mine = [note for note in sent.notes if last.number in note.releases and printable(note.column) == note.column]
+    columns = list(last.public.sensitive_columns)
+    by = next((note.column for note in mine if note.role == QUASI and note.labels and not _is_region(last, note)), None)
+    grouped = "" if by is None else f" --by {shlex.quote(by)}"
+    commands = [f"reissue estimate .{grouped}"]
+    value = _example_value(mine, columns) if counted else None
+    one = "" if len(counted) == len(sent.releases) else f" --release {last.number}"
+    if value is not None:
+        commands.append(f"reissue estimate . {value}{grouped}{one}")
+        commands += [f"reissue estimate . {value} --trend"] if len(counted) == len(sent.releases) > 1 else []
+    if counted and len(columns) > 1 and all(printable(name) == name for name in columns):
+        crossed = " ".join(f"--column {shlex.quote(name)}" for name in columns)
+        commands.append(f"reissue estimate . --table {crossed}{one}")
+    return commands
 
 
-def _quoted(label: str) -> str:
-    return label if label.isalnum() else '"' + label.replace('"', '""') + '"'
+def _can_be_counted(release: ReleaseToSend) -> bool:
+    """Whether values can be counted at all."""
+    by_design = why_not_by_design(release.number, release.record.get("design", {})) is None
+    return str(release.record["method"]["name"]) not in REPLACING and by_design
+
+
+def _example_value(notes: Sequence[ColumnNote], columns: Sequence[str]) -> str | None:
+    """How to ask for a value that occurs; of several columns, the first."""
+    for note in notes:
+        if note.role != SENSITIVE or note.column != columns[0]:
+            continue
+        if note.labels is None:
+            return "--mean" if len(columns) == 1 else f"--mean --column {shlex.quote(note.column)}"
+        usable = [one for one in note.labels if one not in (MISSING, OTHERS) and printable(one) == one and one.strip()]
+        if len(columns) > 1:  # a condition: column and value as its texts have them
+            usable = [f"{note.column} = {one}" for one in usable if one.isalnum() and note.column.isidentifier()]
+        if usable:
+            return f"--value {shlex.quote(usable[0])}"
+    return None
 
 
 def _is_region(release: ReleaseToSend, note: ColumnNote) -> bool:
@@ -470,15 +471,15 @@ def _values(note: ColumnNote) -> str:
         return f"{len(note.labels):,} labels, see `labels.csv`"
     if note.low is None:
         return ""
-    return f"{note.low} to {note.high}" if note.low != note.high else str(note.low)
+    low, high = (f"{end:.6g}" if isinstance(end, float) else str(end) for end in (note.low, note.high))
+    return f"{low} to {high}" if low != high else low
 
 
 def _complete(sent: Sent) -> list[str]:
     return [
         "`reissue verify .` compares every file with `export.json`, and that with the record of the release. Without "
         "Reissue: `export.json` has the SHA-256 of every file. The chains, which stand for every public byte of the "
-        "series "
-        "up to a release:",
+        "series up to a release:",
         "",
         *(f"- release {release.number}: `{release.own.chain}`" for release in sent.releases),
     ]

@@ -400,7 +400,8 @@ def _commands(sent: Sent) -> list[str]:
     last = (counted or sent.releases)[-1]
     mine = [note for note in sent.notes if last.number in note.releases and printable(note.column) == note.column]
     columns = list(last.public.sensitive_columns)
-    by = next((note.column for note in mine if note.role == QUASI and note.labels and not _is_region(last, note)), None)
+    few = [note for note in mine if note.role == QUASI and note.labels and len(note.labels) <= FEW]
+    by = next((note.column for note in few if not _is_region(last, note)), None)
     grouped = "" if by is None else f" --by {shlex.quote(by)}"
     commands = [f"reissue estimate .{grouped}"]
     value = _example_value(mine, columns) if counted else None

@@ -541,3 +541,21 @@ def test_texts_that_look_like_formulas_are_texts_in_excel(clinic: Path, tmp_path
         sheets = [book.read(name) for name in book.namelist() if "worksheets/sheet" in name]
         assert len(sheets) == 3 and not any(b"<f>" in sheet for sheet in sheets)
         assert b"=gout" in book.read("xl/sharedStrings.xml")
+
+
+def test_data_packages_of_others_are_left_alone(clinic: Path, tmp_path: Path) -> None:
+    """Above or beside the tables may lie any datapackage.json; one of ours that is damaged is named."""
+    ri.export(clinic, tmp_path / "sent")
+    wanted = ri.analyse(tmp_path / "sent").count().rows()
+    for nonsense in ("{", "[]", '{"resources": 3}', '{"resources": ["x", {"reissue": 1}]}'):
+        (tmp_path / "datapackage.json").write_text(nonsense)
+        assert ri.analyse(tmp_path / "sent").count().rows() == wanted
+        assert ri.analyse(clinic / "public" / "0002").count().rows() == wanted
+    (tmp_path / "sent" / "datapackage.json").write_text('{"resources": ["x", {"name": "table", "path": "table.csv"}]}')
+    assert ri.analyse(tmp_path / "sent").count().rows() == wanted
+    outside = {"path": "../clinic/x.csv", "format": "csv", "reissue": {"table": "table"}, "schema": {"fields": []}}
+    (tmp_path / "sent" / "datapackage.json").write_text(json.dumps({"resources": [outside]}))
+    assert ri.analyse(tmp_path / "sent").count().rows() == wanted
+    (tmp_path / "sent" / "datapackage.json").write_text("{")
+    with pytest.raises(TableError, match=r"'datapackage.json' beside the tables"):
+        ri.analyse(tmp_path / "sent")

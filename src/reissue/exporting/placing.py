@@ -117,12 +117,13 @@ def put_in_place(made: Staged, target: Path) -> None:
     try:
         _rename(made.folder, target)
     except BaseException:
-        _rename(aside, target)
+        if not target.exists():
+            _rename(aside, target)
         raise
-    for name in former_files(aside):
-        (aside / name).unlink(missing_ok=True)
-    # What somebody put there meanwhile stays where it is.
+    # What somebody put there meanwhile stays where it is; and what cannot be removed has a name that says what it is.
     with suppress(OSError):
+        for name in former_files(aside):
+            (aside / name).unlink(missing_ok=True)
         for name in names_in(aside):
             (aside / name).rmdir()
         aside.rmdir()

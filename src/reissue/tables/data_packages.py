@@ -54,13 +54,16 @@ def sent_tables(folder: Path) -> dict[str, SentTable]:
 
 def _described(package: Path, within: str) -> dict[str, SentTable]:
     try:
-        resources = json.loads(package.read_text(encoding="utf-8"))["resources"]
+        resources = json.loads(package.read_text(encoding="utf-8")).get("resources", [])
+        own = [one for one in resources if isinstance(one, dict) and "table" in one.get(OWN, {})]
         return {
             one[OWN]["table"]: _table(package.parent, one)
-            for one in resources
-            if "table" in one.get(OWN, {}) and _lies(one["path"], within) and one["format"] in ("csv", "xlsx")
+            for one in own
+            if _lies(one["path"], within) and one["format"] in ("csv", "xlsx")
         }
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        if within:  # what lies above may be anything
+            return {}
         raise TableError(
             f"'{package.name}' beside the tables cannot be understood.", hint="take the file as it was sent."
         ) from None

@@ -284,8 +284,11 @@ def test_the_readme_says_what_may_not_be_true(tmp_path: Path) -> None:
     assert "Rows may be counterfeits" in said["anatomised"] and "How many is not disclosed" in said["anatomised"]
     assert "hold over all releases of the series so far together" in said["anatomised"]
     assert "m-invariance (m = 3): every group has at least m members with different values" in said["anatomised"]
-    assert "values were replaced by others" in said["Mask"] and "Do not count sensitive values" in said["Mask"]
+    assert "may have been replaced by others" in said["Mask"] and "Do not count sensitive values" in said["Mask"]
     assert "one is true and all others are not" in said["sets"] and "--scores" in said["sets"]
+    for name, text in said.items():
+        assert ("tell counterfeits from people" in text) == (name in ("anatomised", "disclosed"))
+        assert ("bounds no probability" in text) == (name != "sets")
     assert "only as the outcome" in said["sets"] and "The public record warns" in said["sets"]
     for name, text in said.items():
         assert ("Group numbers cannot be joined across releases" in text) == (name != "sets")

@@ -7,6 +7,8 @@ a cross-table of two sensitive columns.
 from __future__ import annotations
 
 import datetime
+import shlex
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import reissue as ri
+from reissue.cli import main
 from reissue.errors import Infeasible
 
 FORMATS = ("csv", "parquet", "excel")
@@ -170,6 +173,20 @@ def test_what_is_sent_is_the_public_table_cell_by_cell(sent: tuple[str, Path]) -
                 assert_frame_equal(
                     release._as_published(path.stem), plain_types(pl.read_parquet(path)), check_exact=True
                 )
+
+
+def test_the_commands_of_every_readme_run(sent: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    name, folder = sent
+    asked = 0
+    for package in (folder / "csv", folder / "excel first"):
+        monkeypatch.chdir(package)
+        text = (package / "README.md").read_text()
+        for command in text.partition("```sh\n")[2].partition("```")[0].splitlines():
+            monkeypatch.setattr(sys, "argv", shlex.split(command))
+            main()
+            asked += "--value" in command or "--mean" in command
+    assert asked >= 2, name
+    assert ("lives that have moved on" in (folder / "csv" / "README.md").read_text()) == (name == "lives")
 
 
 def near(found: pl.DataFrame, truth: float, what: str) -> None:

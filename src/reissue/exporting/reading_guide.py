@@ -160,12 +160,23 @@ def _files(sent: Sent) -> list[str]:
 
 
 def _done(sent: Sent) -> list[str]:
+    elsewhere = any(_method(release) == ADOPTED for release in sent.releases)
+    if elsewhere:  # what is in it is for others to say
+        return _by_release(sent, _done_to)
     return [
         *_by_release(sent, _done_to),
         "",
         "Nothing else of the private table is here: no ids, no columns that are not listed below, and no order of "
         "rows that tells anything.",
     ]
+
+
+def _method(release: ReleaseToSend) -> str:
+    return str(release.record["method"]["name"])
+
+
+def _may_have_counterfeits(release: ReleaseToSend) -> bool:
+    return release.record["form"] != FORM and _method(release) not in (*FAITHFUL, *REPLACING, ADOPTED)
 
 
 def _done_to(release: ReleaseToSend) -> list[str]:
@@ -231,10 +242,24 @@ def _promised(sent: Sent) -> list[str]:
         "A promise is about what the tables add. It is made against somebody who has the releases and knows the "
         "quasi-identifiers of everybody, not against somebody who knows values, or what makes one value likelier "
         "than another for a certain person. What is true of people in general, the tables tell of everybody.",
+        *_limits(sent),
         "",
         "**Do not try to find out who somebody is, or what somebody's value is.** Where a value seems to be certain, "
         "it may be so because a row is not true.",
     ]
+
+
+def _limits(sent: Sent) -> list[str]:
+    """What promises about groups leave open."""
+    lines = []
+    if any(release.record["form"] != FORM for release in sent.releases):
+        lines.append(
+            "A promise that counts people or different values in a group bounds no probability: a group may show one "
+            "value far more often than the others."
+        )
+    if any(map(_may_have_counterfeits, sent.releases)):
+        lines.append("It is not made against somebody who can tell counterfeits from people.")
+    return [line for sentence in lines for line in ("", sentence)]
 
 
 def _promises_of(release: ReleaseToSend) -> list[str]:
@@ -262,7 +287,7 @@ def _in_words(guarantee: str) -> str:
 
 def _untrue(sent: Sent) -> list[str]:
     def said(release: ReleaseToSend) -> list[str]:
-        method, rows = str(release.record["method"]["name"]), int(release.record["rows"])
+        method, rows = _method(release), int(release.record["rows"])
         withheld = "People of the table may have been withheld. How many is not disclosed."
         if method == ADOPTED:
             return ["Whether rows are counterfeits or values were replaced is not known: it was made elsewhere."]
@@ -274,7 +299,8 @@ def _untrue(sent: Sent) -> list[str]:
             ]
         if method in REPLACING:
             return [
-                "**Some sensitive values were replaced by others.** Nothing marks them. How many is not disclosed.",
+                "**Some sensitive values may have been replaced by others.** Nothing marks them. How many is not "
+                "disclosed.",
                 withheld,
             ]
         if method in FAITHFUL:
@@ -337,7 +363,7 @@ def _reading(sent: Sent) -> list[str]:
 
 
 def _estimating(sent: Sent) -> list[str]:
-    replaced = any(str(release.record["method"]["name"]) in REPLACING for release in sent.releases)
+    replaced = any(_method(release) in REPLACING for release in sent.releases)
     commands = _commands(sent)
     lines = [
         "With Reissue, the library that made this package, in this folder; every answer comes with its error:",
@@ -418,7 +444,7 @@ def _commands(sent: Sent) -> list[str]:
 def _can_be_counted(release: ReleaseToSend) -> bool:
     """Whether values can be counted at all."""
     by_design = why_not_by_design(release.number, release.record.get("design", {})) is None
-    return str(release.record["method"]["name"]) not in REPLACING and by_design
+    return _method(release) not in REPLACING and by_design
 
 
 def _example_value(notes: Sequence[ColumnNote], columns: Sequence[str]) -> str | None:

@@ -19,7 +19,7 @@ def export(
     ],
     numbers: Annotated[
         list[int] | None,
-        typer.Argument(metavar="[NUMBER]...", help="The release, or several; the last one by default."),
+        typer.Argument(metavar="NUMBER", help="The release, or several; the last one by default."),
     ] = None,
     every: Annotated[bool, typer.Option("--all", help="Every release that was not retracted.")] = False,
     format: Annotated[Literal["csv", "parquet", "excel"], typer.Option(help="The kind of file.")] = "csv",

@@ -99,6 +99,7 @@ CHAPTERS = {
         "read_releases",
     ),
     "Look at what it is worth": ("Workload", "given_choices", "GivenChoices"),
+    "Hand it to recipients": ("export",),
     "Learn from what was published": ("analyse", "Analysis", "estimate"),
     "When something is wrong": ("errors",),
 }
@@ -149,6 +150,9 @@ name, `ATTACKS` lists those there are. [The attacks](../explanation/attacks/inde
     "guarantees": """\
 The module with the guarantees, those below and in the next two chapters. `build(name, **parameters)` makes one from its
 name in a policy file, `GUARANTEES` lists those there are.
+""",
+    "Hand it to recipients": """\
+From public files alone: [Hand a release to recipients](../how-to/export.md).
 """,
     "Learn from what was published": """\
 From public files alone: [Analyse a release](../how-to/estimate-counts.md).

@@ -18,6 +18,8 @@ Attack what went out, here or elsewhere:
     audit, AuditReport, attacks, Knowledge, Minimal, Published, read_releases
 Look at what it is worth:
     Workload, given_choices, GivenChoices (by which columns shares should differ, for Alternatives)
+Hand it to recipients, with everything that they need:
+    export
 Learn from what was published, from public files alone:
     analyse, Analysis, estimate
 When something is wrong:
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from reissue.publishing.draft import Draft
     from reissue.publishing.gate import Gate
     from reissue.publishing.given_choices import GivenChoices
+    from reissue.publishing.handing_out import export
     from reissue.publishing.measuring_given import given_choices
     from reissue.publishing.past_moves import moves
     from reissue.publishing.policy import Ids, Policy
@@ -109,6 +112,7 @@ _HOMES = {
     "given_choices": "publishing.measuring_given",
     "guarantees": "",
     "estimate": "utility.estimates",
+    "export": "publishing.handing_out",
     "moves": "publishing.past_moves",
     "open": "publishing.series",
     "preview": "publishing.series",
@@ -156,6 +160,7 @@ __all__ = [
     "backup",
     "errors",
     "estimate",
+    "export",
     "given_choices",
     "guarantees",
     "moves",

@@ -7,57 +7,76 @@ from typing import Annotated, Literal
 
 import typer
 
-from reissue.cli.output import AsJson, Number, SeriesFolder, print_json, say, steps
+from reissue.cli.output import AsJson, print_json, say, steps
 
 
 def export(
-    series: SeriesFolder,
-    target: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to write the public tables.")],
-    number: Number = None,
-    format: Annotated[Literal["csv", "parquet"], typer.Option(help="The kind of file.")] = "csv",
-    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+    source: Annotated[
+        Path, typer.Argument(metavar="SERIES", help="The folder of the series, its folder public, or one release.")
+    ],
+    target: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Where to write the package: a folder that is new or empty.")
+    ],
+    numbers: Annotated[
+        list[int] | None,
+        typer.Argument(metavar="NUMBER", help="The release, or several; the last one by default."),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every release that was not retracted.")] = False,
+    format: Annotated[Literal["csv", "parquet", "excel"], typer.Option(help="The kind of file.")] = "csv",
+    title: Annotated[str | None, typer.Option("--title", help="What the data is called.")] = None,
+    publisher: Annotated[str | None, typer.Option("--publisher", help="Who publishes it.")] = None,
+    licence: Annotated[
+        str | None, typer.Option("--licence", help="An identifier such as CC-BY-4.0, an address, or words.")
+    ] = None,
+    contact: Annotated[str | None, typer.Option("--contact", help="Whom to ask: an address, or words.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a former export that is there already.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Copy the public tables and the public record of a release to a folder, as CSV or Parquet.
+    """Write releases to a folder as a package for recipients, as CSV, Parquet or Excel.
 
-    Parquet files are copied byte for byte, so the hashes in release.json hold for the copies too. In CSV a set of
-    values is written as {a,b,c}.
+    Beside the public tables and the public record it has a README in words (what was done, what may not be true, how
+    to estimate and to cite), a codebook, datapackage.json (Data Package, version 2), and export.json with the hash of
+    every file as sent, which `reissue verify FOLDER` checks. One release lies in the folder itself, several in a
+    folder each. Nothing private is read: the same public files and words give the same bytes.
 
-    Example:
+    Parquet files are copied byte for byte. In CSV and Excel a set of values is written as {a,b,c}.
 
-      reissue export clinic to-send 2 --format csv
+    Examples:
+
+      reissue export clinic to-send
+
+      reissue export clinic to-send 1 2 3 --format excel
+
+      reissue export clinic to-send --all --title "Clinic, monthly" --publisher "City Hospital" --licence CC-BY-4.0
+
+      reissue export received/public to-send 2 --format parquet
     """
-    from reissue.cli.selecting import chosen, note_unless_continued
-    from reissue.errors import ParameterError, StorageError
-    from reissue.model.csv_files import csv_bytes
-    from reissue.publishing.series import open as open_series
-    from reissue.tables.set_texts import without_lists
+    from reissue.cli.selecting import note_unless_continued
+    from reissue.errors import ParameterError
+    from reissue.ledger.layout import Layout
+    from reissue.publishing.handing_out import export as write_export
 
-    if target.resolve().is_relative_to(series.resolve()):
-        raise ParameterError(f"'{target}' lies inside the series.", hint="export to a folder outside it.")
-    with steps("Reading the release"), open_series(series) as opened:
-        note_unless_continued(series)
-        release = chosen(opened, number)
-        tables = release.tables
-        files = {path.name: path.read_bytes() for path in sorted(release.folder.iterdir())}
-    if format == "csv":
-        record = files["release.json"]
-        files = {f"{name}.csv": csv_bytes(without_lists(frame)) for name, frame in tables.items()}
-        files["release.json"] = record
-    taken = [name for name in files if (target / name).exists()]
-    if taken and not force:
-        raise ParameterError(
-            f"'{target}' already holds {', '.join(taken)}.", hint="choose another folder, or pass --force."
+    if every and numbers:
+        raise ParameterError("--all and numbers of releases do not go together.", hint="give one of the two.")
+    with steps("Exporting") as progress:
+        if Layout.of(source).catalog.is_file():
+            note_unless_continued(source)
+        made = write_export(
+            source,
+            target,
+            "all" if every else numbers or None,
+            format=format,
+            force=force,
+            title=title,
+            publisher=publisher,
+            licence=licence,
+            contact=contact,
+            progress=progress,
         )
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            (target / name).write_bytes(content)
-    except OSError as error:
-        raise StorageError(f"'{target}' cannot be written: {error.strerror}.") from error
-    written = [str(target / name) for name in files]
     if as_json:
-        print_json({"number": release.number, "files": written})
+        number = made.releases[0] if len(made.releases) == 1 else None
+        files = list(map(str, made.files))
+        print_json({"number": number, "releases": list(made.releases), "files": files, "chain": made.chain})
         return
-    for name in written:
-        say(f"wrote {name}")
+    for path in made.files:
+        say(f"wrote {path}")

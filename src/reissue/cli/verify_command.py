@@ -18,7 +18,10 @@ DAMAGE_PAGE = "docs/how-to/damage.md"
 
 def verify(
     path: Annotated[
-        Path, typer.Argument(metavar="PATH", help="A series, its folder public, or the folder of one release.")
+        Path,
+        typer.Argument(
+            metavar="PATH", help="A series, its folder public, the folder of one release, or what `export` wrote."
+        ),
     ],
     expect: Annotated[
         str | None,
@@ -39,6 +42,8 @@ def verify(
       reissue verify clinic --expect 4:5f0c1ab2d43e9f60
 
       reissue verify received/0003
+
+      reissue verify to-send
     """
     verify_and_tell(path, expect, as_json)
 
@@ -69,7 +74,8 @@ def verify_and_tell(path: Path, expect: str | None, as_json: bool) -> None:
         say(f"the record of {path}, not its tables", heading="checked ", style="yellow")
     else:
         releases = count_of(len(found.releases), "release")
-        what = f"every file of {path} ({releases}) is as its record says"
+        said = "it was sent" if found.kind == "export" else "its record says"
+        what = f"every file of {path} ({releases}) is as {said}"
         if found.kind == "series":
             what = (
                 f"every public file, every private table and every record of {path} ({releases}) is as it was written"

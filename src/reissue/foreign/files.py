@@ -17,6 +17,8 @@ from reissue.tables.frames import read_table, understood
 
 PARTS = ("table", "quasi", "sensitive", "counterfeits")
 """The tables of a release that Reissue wrote."""
+DESCRIBING = ("codebook.csv", "labels.csv")
+"""Tables of a package that Reissue wrote, which describe the others."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,6 +120,8 @@ def _in_folder(folder: Path) -> list[tuple[str, dict[str, Any]]]:
         return [(folder.name, alone)]
     inside = sorted(folder.iterdir(), key=lambda path: (natural(path.name), path.name))
     files = [path for path in inside if path.is_file() and path.name.lower().endswith(KINDS)]
+    if (folder / "export.json").is_file():
+        files = [path for path in files if path.name not in DESCRIBING]
     folders = [(path, _parts(path)) for path in inside if path.is_dir()]
     named = [(path.name, parts) for path, parts in folders if parts]
     if files and named:

@@ -44,10 +44,11 @@ class ReleaseFolder:
 
     def findings(self) -> Iterator[Discrepancy]:
         """What is not as the record says."""
-        yield from self._broken_chain()
+        yield from self.broken_chain()
         yield from check_files(self.path, self.shown, self.record, self.files)
 
-    def _broken_chain(self) -> Iterator[Discrepancy]:
+    def broken_chain(self) -> Iterator[Discrepancy]:
+        """Whether its record is not what its chain stands for."""
         if self.chain != chain_value(self.previous, self.body):
             yield Discrepancy(f"{self.shown}/{RECORD}", "its chain does not fit its content")
 
@@ -60,7 +61,7 @@ class ReleaseFolder:
 
     def findings_as_csv(self) -> Iterator[Discrepancy]:
         """What is not as the record says, as far as it can be told of CSV files."""
-        yield from self._broken_chain()
+        yield from self.broken_chain()
         wanted, present = {RECORD, *map(_as_csv, self.files)}, set(names_in(self.path))
         for name in sorted(present - wanted):
             yield Discrepancy(f"{self.shown}/{name}", "it does not belong to the release")

@@ -24,6 +24,7 @@ from reissue.ledger.durable import PUBLIC_FILE, PUBLIC_FOLDER, new_file, new_fol
 from reissue.ledger.layout import RECORD, Layout, is_public_name, release_name
 from reissue.ledger.public_folders import ReleaseFolder, release_folder
 from reissue.ledger.record import LOST, canonical, utc_text, utc_time
+from reissue.ledger.sent_packages import release_findings
 from reissue.ledger.staging import new_staging_folder
 from reissue.ledger.transactions import add_event, add_policy, blobs_of, last_policy, last_release
 
@@ -66,7 +67,7 @@ def given_folders(folders: Sequence[str | os.PathLike[str]]) -> dict[int, Releas
                 f"There is no release in '{shown}': it has no {RECORD} that can be understood.",
                 hint="give the folder of one release, with its record and all its files.",
             )
-        if problems := [str(one) for one in release.findings()]:
+        if problems := [str(one) for one in release_findings(release)]:
             raise SeriesError(
                 f"The release in '{shown}' is not as its record says.",
                 problems=problems,

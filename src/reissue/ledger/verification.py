@@ -20,6 +20,7 @@ from reissue.ledger.durable import names_in, storage
 from reissue.ledger.layout import RECORD, Layout, is_release_name
 from reissue.ledger.public_folders import CSV, PublicFolder, check_public
 from reissue.ledger.recovery import Known, unfinished
+from reissue.ledger.sent_packages import check_package, package_at
 from reissue.ledger.sqlite import Database
 from reissue.ledger.transactions import last_policy_row, last_release
 from reissue.ledger.verify import Discrepancy, verify
@@ -33,7 +34,8 @@ class Verification:
 
     path: str
     kind: str
-    """`series`, `public` (a folder with releases), `release` (the folder of one) or `csv` (one exported as CSV)."""
+    """`series`, `public` (a folder with releases), `release` (the folder of one), `export` (what `export` wrote) or
+    `csv` (a release that an older version exported as CSV)."""
     findings: tuple[Discrepancy, ...]
     """What is not as it was written; nothing if all is well."""
     remarks: tuple[str, ...]
@@ -87,7 +89,7 @@ class _Found:
 
 
 def verify_path(path: str | os.PathLike[str], *, expect: str | None = None) -> Verification:
-    """Check the series in a folder, a public folder with releases, or the folder of one release."""
+    """Check the series in a folder, a public folder with releases, the folder of one release, or a sent package."""
     shown, wanted = os.fspath(path), None if expect is None else Expected.parse(expect)
     folder = Path(path)
     if folder.exists() and not folder.is_dir():
@@ -96,6 +98,8 @@ def verify_path(path: str | os.PathLike[str], *, expect: str | None = None) -> V
         layout = Layout.of(folder.resolve())
         if layout.catalog.is_file():
             return verify_series(path, expect=wanted)
+        if (package := package_at(folder)) is not None:
+            return _public(shown, "export", check_package(package, package.resolve().name), wanted)
         if RECORD in names_in(folder):
             found = check_public(folder, folder.resolve().name)
             return _public(shown, CSV if found.as_csv else "release", found, wanted)

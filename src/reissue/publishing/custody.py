@@ -22,7 +22,7 @@ Steps = Callable[[int, int], None]
 
 
 def verify(path: str | os.PathLike[str], *, expect: str | None = None) -> Verification:
-    """Check the series in a folder, a public folder with releases, or the folder of one release; nothing is changed.
+    """Check a series, a public folder with releases, the folder of one, or what `export` wrote; nothing is changed.
 
     Of a series everything is checked: public files, private tables, every row of the catalog, and that it goes on from
     its anchor. `expect` is a head that was written down, as `series.head` gives it, or its first 16 digits or more:

@@ -59,8 +59,10 @@ if TYPE_CHECKING:
 
     from reissue.attacks import Attack
     from reissue.auditing.report import AuditReport
+    from reissue.exporting.package import Exported, Format
     from reissue.model.knowledge import Knowledge
     from reissue.publishing.given_choices import GivenChoices
+    from reissue.publishing.handing_out import Chosen
     from reissue.utility import SetUtility, Utility, Workload
 
 
@@ -544,6 +546,42 @@ class Series:
         )
         note = "sets that are out do not allow another 'given': these are choices for a new series"
         return replace(found, notes=(note, *found.notes), library=self._frames)
+
+    def export(
+        self,
+        folder: str | Path,
+        number: Chosen = None,
+        *,
+        format: Format = "csv",
+        force: bool = False,
+        title: str | None = None,
+        publisher: str | None = None,
+        licence: str | None = None,
+        contact: str | None = None,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Exported:
+        """Write releases to a folder as a package for recipients: tables, codebook, README, datapackage.json.
+
+        `number` is one release, several, "all", or by default the last one. One release lies in the folder itself,
+        several in a folder each. `format`: "csv", "parquet" (the public files, byte for byte) or "excel". What is there
+        already is replaced only with `force`, and only if it is a former export. `title`, `publisher`, `licence` and
+        `contact` are said in the package. A release that was retracted is refused.
+        """
+        from reissue.exporting.about import About
+        from reissue.publishing.handing_out import hand_out
+
+        return hand_out(
+            self.releases,
+            self.folder,
+            Path(folder),
+            number,
+            retracted=self.retracted,
+            check=self._ledger.check_public,
+            format=format,
+            force=force,
+            about=About(title, publisher, licence, contact),
+            progress=progress,
+        )
 
     # Private
 

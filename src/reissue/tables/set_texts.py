@@ -30,13 +30,42 @@ def with_lists(column: pl.Series, values: Any) -> pl.Series:
     """A column of such texts as lists of values of this type; a column of lists as it is."""
     if column.dtype != pl.String:
         return column
-    texts = column.unique().to_list()
-    parts = {text: [] if text == "{}" else set_labels(text) for text in texts}
-    lists = pl.DataFrame(
-        {"text": texts, "labels": [parts[text] for text in texts]}, {"text": pl.String, "labels": pl.List(pl.String)}
-    )
+    lists = label_lists(column)
     if values != pl.String:
-        member = pl.element().replace("", None).cast(values)
-        lists = lists.with_columns(pl.col("labels").list.eval(member))
-    rows = column.alias("text").to_frame().join(lists, on="text", how="left", maintain_order="left", nulls_equal=True)
-    return rows["labels"].alias(column.name)
+        member = typed_texts(pl.element().replace("", None), values)
+        lists = lists.to_frame().select(pl.col(lists.name).list.eval(member)).to_series()
+    return lists.alias(column.name)
+
+
+def label_lists(texts: pl.Series) -> pl.Series:
+    """The lists of labels behind such texts; a text that is no set is one label.
+
+    Where none is in quotes, no look at each text is needed.
+    """
+    if not texts.str.contains('"', literal=True).any():
+        inside = pl.col("text").str.slice(1, pl.col("text").str.len_chars() - 2)
+        split = (
+            pl.when(pl.col("text") == "{}").then(pl.lit([], dtype=pl.List(pl.String))).otherwise(inside.str.split(","))
+        )
+        braced = texts.str.contains(r"(?s)^\{.*\}$")
+        if braced.all() and not texts.str.contains(r"(?s)^.+\{|\}.+$").any():
+            return texts.alias("text").to_frame().select(split.alias(texts.name)).to_series()
+    distinct = texts.unique().to_list()
+    parts = [None if text is None else [] if text == "{}" else set_labels(text) for text in distinct]
+    lists = pl.DataFrame({"text": distinct, "labels": parts}, {"text": pl.String, "labels": pl.List(pl.String)})
+    rows = texts.alias("text").to_frame().join(lists, on="text", how="left", maintain_order="left", nulls_equal=True)
+    return rows["labels"].alias(texts.name)
+
+
+def typed_texts(texts: pl.Expr, dtype: Any) -> pl.Expr:
+    """Texts as values of a type, times as ISO 8601 has them or polars writes them; an error where one is none."""
+    if isinstance(dtype, pl.Datetime):
+        plain = texts.str.replace(" ", "T", literal=True).str.replace(r"(Z|\+00:00)$", "")
+        read = plain.str.to_datetime("%Y-%m-%dT%H:%M:%S%.f", time_unit=dtype.time_unit, strict=True)
+        zone = dtype.time_zone
+        return read if zone is None else read.dt.replace_time_zone("UTC").dt.convert_time_zone(zone)
+    if dtype == pl.Date:
+        return texts.str.to_date("%Y-%m-%d", strict=True)
+    if dtype == pl.Boolean:
+        return texts.replace_strict({"true": True, "false": False}, return_dtype=pl.Boolean)
+    return texts.cast(dtype, strict=True)

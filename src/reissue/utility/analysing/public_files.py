@@ -18,6 +18,7 @@ from reissue.model.hierarchy import MISSING, Hierarchy
 from reissue.model.records import record_cells
 from reissue.model.release import Release
 from reissue.model.schema import TOGETHER
+from reissue.tables.data_packages import SentTable, sent_tables
 from reissue.tables.frames import PART, READABLE, Library, read_in_parts, read_table, understood
 from reissue.tables.joining import read_cells
 from reissue.tables.recode_sets import COMBINATIONS, DESIGN, ROOMS
@@ -86,6 +87,9 @@ class PublicRelease:
         """A table just as it is."""
         if name not in self._read:
             given = self._given[name]
+            if isinstance(given, SentTable):
+                self._read[name] = given.read()
+                return self._read[name]
             frame, library = read_table(given, text=self._texts(name))
             self._read[name] = frame
             self.library = self.library or (None if isinstance(given, Path | str) else library)
@@ -254,7 +258,7 @@ def _folder(folder: Path, number: int) -> list[PublicRelease]:
     """One release, or all of a series."""
     if not folder.is_dir():
         raise ParameterError(f"There is no folder '{folder}'.", hint="name the folder with the public files.")
-    if (folder / RECORD).is_file() or _tables_in(folder):
+    if (folder / RECORD).is_file() or _tables_in(folder) or sent_tables(folder):
         return [_release(folder, number)]
     inside = folder / "public" if (folder / "public").is_dir() else folder
     parts = sorted(part for part in inside.iterdir() if part.is_dir() and (part / RECORD).is_file())
@@ -271,7 +275,7 @@ def _release(folder: Path, number: int) -> PublicRelease:
     if (folder / RECORD).is_file():
         record = _record(folder / RECORD)
         number = int(record["number"])
-    tables = _tables_in(folder)
+    tables: dict[str, Path | SentTable] = {**_tables_in(folder), **sent_tables(folder)}
     if not tables:
         raise ParameterError(f"There are no tables in '{folder}'.", hint=f"they lie beside '{RECORD}'.")
     return PublicRelease(number, tables, record)

@@ -1,0 +1,1 @@
+"""Packages for recipients: public tables with everything that somebody needs who was not there."""

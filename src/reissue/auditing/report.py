@@ -16,6 +16,7 @@ import polars as pl
 from reissue.arrays.types import Ints
 from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits
 from reissue.attacks.sentences import Witness
+from reissue.auditing.compared import MARKED, MISTAKEN, Knowing, Mark, Truth
 from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of
 from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed_groups, worst_of
 from reissue.auditing.limits import lacking, what_is_open
@@ -38,7 +39,7 @@ from reissue.model.knowledge import Knowledge
 from reissue.model.promise import Promise
 from reissue.model.published import Published
 
-TABLE = ("person", "release", "attack", "what", "probability", "kind", "witness")
+TABLE = ("person", "release", "attack", "what", "probability", "kind", "witness", "truth")
 UNASKED = 5
 """How much is told of what an attack found that no limit asks about."""
 _SURENESS = ("exact", "bounded", "sampled", "undecided")
@@ -92,6 +93,8 @@ class AuditReport:
     """What else is to be noted, such as how files were understood."""
     time: datetime = field(default_factory=lambda: datetime.now(UTC))
     """When the audit was made."""
+    knowing: Knowing | None = field(default=None, compare=False)
+    """Private: what knows the true values, in an audit of one's own series."""
 
     def __repr__(self) -> str:
         found = sum(judgement.count for judgement in self.judgements.values())
@@ -160,6 +163,15 @@ class AuditReport:
         return f"Passed: {joined(within)} proved what was asked to be within the limits{accepted}{counted}."
 
     @cached_property
+    def truth(self) -> Truth | None:
+        """How many of an outsider's conclusions are right, as the ledger knows it; None without a ledger."""
+        return None if self.knowing is None else self.knowing.compare(self)
+
+    def mark(self, finding: Finding) -> Mark | None:
+        """Whether a finding is `right`, `wrong` or `unknown`; None without a ledger, or where it is about no value."""
+        return None if self.truth is None else self.truth.of(finding)
+
+    @cached_property
     def findings(self) -> list[Finding]:
         """What is beyond the limits, the worst first."""
         found = [finding for run in self.runs if run.judgement.status == "beyond" for finding in run.judgement.findings]
@@ -173,21 +185,44 @@ class AuditReport:
 
     @property
     def leading(self) -> list[Finding]:
-        """The worst finding about each person, the worst first; those about nobody in particular stay."""
+        """The worst finding about each person, the worst first; those about nobody in particular stay.
+
+        Of one's own series those that are wrong are not among them: see `mistaken`.
+        """
+        return [finding for finding in self._first if self.mark(finding) != "wrong"]
+
+    @property
+    def mistaken(self) -> list[Finding]:
+        """The worst finding about each person of whom all findings are wrong, as the ledger knows it."""
+        return [finding for finding in self._first if self.mark(finding) == "wrong"]
+
+    @cached_property
+    def _first(self) -> list[Finding]:
+        """The worst finding about each person; the worst that is not wrong, if there is one."""
         first: dict[object, Finding] = {}
-        for at, finding in enumerate(self.findings):
+        for at, finding in enumerate(sorted(self.findings, key=lambda one: self.mark(one) == "wrong")):
             first.setdefault(finding.people or (None, at), finding)
         return list(first.values())
 
     @cached_property
     def unasked(self) -> list[tuple[str, Witness]]:
-        """What attacks found that no limit asks about, by the name of the attack; a few from each."""
-        runs = [run for run in self.runs if run.findings is not None and run.judgement.status == "not asked"]
-        return [(run.attack, one) for run in runs if run.findings for one in run.findings.witnesses[:UNASKED]]
+        """What attacks found that no limit asks about, by the name of the attack; a few from each.
+
+        Of one's own series nothing that rests on somebody about whom the attack is wrong.
+        """
+        found = []
+        for run in self.runs:
+            if run.findings is None or run.judgement.status != "not asked":
+                continue
+            told = run.findings.witnesses
+            if self.truth is not None:
+                told = tuple(one for one in told if not self.truth.doubts(run.attack, one))
+            found += [(run.attack, one) for one in told[:UNASKED]]
+        return found
 
     @property
     def table(self) -> pl.DataFrame:
-        """The findings as a table: `person`, `release`, `attack`, `what`, `probability`, `kind`, `witness`.
+        """The findings as a table: `person`, `release`, `attack`, `what`, `probability`, `kind`, `witness`, `truth`.
 
         People are called as in the view. Values are named where the view was built from names, else lettered.
         """
@@ -202,10 +237,12 @@ class AuditReport:
                 finding.probability,
                 finding.kind,
                 naming.witness(finding),
+                self.mark(finding),
             )
             for finding in self.findings
         ]
-        types = (pl.String if named else pl.Int64, pl.Int64, pl.String, pl.String, pl.Float64, pl.String, pl.String)
+        texts = (pl.String, pl.String, pl.String)
+        types = (pl.String if named else pl.Int64, pl.Int64, pl.String, pl.String, pl.Float64, *texts)
         return pl.DataFrame(rows, schema=dict(zip(TABLE, types, strict=True)), orient="row")
 
     @cached_property
@@ -234,6 +271,7 @@ class AuditReport:
             threshold=self.threshold,
             limit=self.limits.probability,
             anatomised=self.form == "anatomised",
+            knowing=self.knowing,
         )
 
     @property
@@ -245,7 +283,7 @@ class AuditReport:
     def people(self) -> pl.DataFrame:
         """For each person, by number, whose value was not known beforehand, how likely the likeliest value is."""
         for run in self.runs:
-            if run.findings is not None and (worst := worst_of(run.findings, self._known)).height:
+            if run.findings is not None and (worst := worst_of(run.findings, self.known_people)).height:
                 return worst
         return pl.DataFrame(schema=PEOPLE)
 
@@ -261,13 +299,21 @@ class AuditReport:
 
     @cached_property
     def exposed_groups(self) -> pl.DataFrame:
-        """The most exposed groups: `release`, `group`, `people`, `highest`, `mean`, `above` the limit."""
-        return exposed_groups(self.published, self.people, self.limits.probability)
+        """The most exposed groups: `release`, `group`, `people`, `highest`, `mean`, `above` the limit.
+
+        Of one's own series people about whom all conclusions are wrong do not count.
+        """
+        people = self.people
+        if self.truth is not None:
+            people = people.filter(
+                ~pl.col("person").is_in(pl.Series(self.truth.misled_people, dtype=pl.Int64).implode())
+            )
+        return exposed_groups(self.published, people, self.limits.probability)
 
     @cached_property
     def criteria(self) -> tuple[Criterion, ...]:
         """Singling out, linkability and inference, each with a verdict and the evidence."""
-        return criteria_of(
+        *others, inference = criteria_of(
             self.measured,
             [Judged(run.attack, run.by, run.judgement) for run in self.runs],
             self.limits,
@@ -276,6 +322,9 @@ class AuditReport:
             permanent=self._permanent,
             sets=self._sets,
         )
+        if self.truth is not None and self.truth.misled:
+            inference = replace(inference, evidence=f"{inference.evidence} {self.truth.conclusion}")
+        return (*others, inference)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -315,6 +364,7 @@ class AuditReport:
         return {
             "passed": self.passed,
             "verdict": self.verdict,
+            "truth": None if self.truth is None else self.truth.to_dict(),
             "time": self.time.isoformat(timespec="seconds"),
             "form": self.form,
             "promises": [promise.words for promise in self.promises],
@@ -343,8 +393,8 @@ class AuditReport:
                 }
                 for run in self.runs
             ],
-            "findings": [_told(finding, naming) for finding in self.findings],
-            "suspicions": [_told(finding, naming) for finding in self.suspicions],
+            "findings": [_told(finding, naming, self.mark(finding)) for finding in self.findings],
+            "suspicions": [_told(finding, naming, self.mark(finding)) for finding in self.suspicions],
             "unasked": [{"attack": attack, "witness": naming.told(one)} for attack, one in self.unasked],
             "sections": [
                 {"attack": attack, "heading": heading, "rows": table.to_dicts()}
@@ -405,26 +455,38 @@ class AuditReport:
             named if show_values is None else show_values,
             called,
         )
-        lines = [self.verdict, ""]
+        lines = [self.verdict, *(() if self.truth is None else self.truth.words), ""]
         lines += [f"Limit: {told}." for told in limits_in_words(self.limits)]
         lines += ["", *(f"{run.attack}: {STATUSES[run.judgement.status]}. {run.judgement.words}" for run in self.runs)]
         shown = self.leading[:most]
         if shown:
-            total = sum(run.judgement.count for run in self.runs)
+            lines += ["", f"The worst of {self.counted}, one for each person or class of people:"]
             lines += [
-                "",
-                f"The worst of {count_of(max(total, len(shown)), 'finding')}, one for each person or class of people:",
+                f"  {at}. {described(finding, naming, self.mark(finding))}" for at, finding in enumerate(shown, start=1)
             ]
-            lines += [f"  {at}. {described(finding, naming)}" for at, finding in enumerate(shown, start=1)]
+        if self.mistaken:
+            lines += ["", MISTAKEN]
+            lines += [f"  {described(finding, naming, 'wrong')}" for finding in self.mistaken[:most]]
         if self.suspicions:
             lines += ["", "Not decided; it would be so if:"]
-            lines += [f"  {one.attack}: {naming.witness(one)}" for one in self.suspicions]
+            lines += [f"  {one.attack}: {naming.witness(one)}{self.marked(one)}" for one in self.suspicions]
         if self.unasked:
             lines += ["", "Found, though no limit asks about it:"]
             lines += [f"  {attack}: {naming.told(one)}" for attack, one in self.unasked]
         lines += ["", *(f"{one.name}: {one.verdict}. {one.evidence}" for one in self.criteria)]
         lines += ["", *(f"Note: {note}" for note in self.notes)] if self.notes else []
         return "\n".join(map(printable, lines))
+
+    @property
+    def counted(self) -> str:
+        """How many findings there are, in words."""
+        total = sum(run.judgement.count for run in self.runs)
+        return count_of(max(total, len(self._first)), "finding")
+
+    def marked(self, finding: Finding) -> str:
+        """What stands behind a finding: whether it is true, where that can be said."""
+        mark = self.mark(finding)
+        return f" ({MARKED[mark]})" if mark else ""
 
     def _limits_of_columns(self) -> dict[str, Any]:
         """The limits of single columns, where several are sensitive."""
@@ -433,7 +495,7 @@ class AuditReport:
         return {"columns": {name: None if limit is None else str(limit) for name, limit in self.limits.columns}}
 
     @cached_property
-    def _known(self) -> Ints:
+    def known_people(self) -> Ints:
         """The people whose value was known beforehand, by number."""
         if self.knowledge is None or not self.knowledge.compromised:
             return np.zeros(0, dtype=np.int64)
@@ -446,15 +508,16 @@ def _person(published: Published, finding: Finding) -> str | int | None:
     return published.name(number) if number >= 0 else None
 
 
-def described(finding: Finding, naming: Naming) -> str:
-    """A finding in a line: who, how likely, how sure, and why."""
+def described(finding: Finding, naming: Naming, mark: Mark | None = None) -> str:
+    """A finding in a line: who, how likely, how sure, why, and whether it is true."""
     likely = (
         "" if finding.probability is None else f" with probability {finding.probability:.4g} ({KINDS[finding.kind]})"
     )
-    return f"{naming.who(finding)}{likely}, {finding.attack}: {naming.witness(finding)}"
+    known = f" ({MARKED[mark]})" if mark else ""
+    return f"{naming.who(finding)}{likely}, {finding.attack}: {naming.witness(finding)}{known}"
 
 
-def _told(finding: Finding, naming: Naming) -> dict[str, Any]:
+def _told(finding: Finding, naming: Naming, mark: Mark | None) -> dict[str, Any]:
     return {
         "person": naming.who(finding),
         "people": [naming.person(number) for number in finding.people],
@@ -464,6 +527,7 @@ def _told(finding: Finding, naming: Naming) -> dict[str, Any]:
         "probability": finding.probability,
         "kind": finding.kind,
         "witness": naming.witness(finding),
+        "truth": mark,
     }
 
 

@@ -44,6 +44,7 @@ from reissue.publishing.inspection import (
     at_gate,
     to_commit,
     with_reason,
+    with_truth,
 )
 from reissue.publishing.made_up import NOTHING_KNOWN, Recognition
 from reissue.publishing.policy import Policy, key_of, with_absolute_paths
@@ -279,7 +280,9 @@ class Series:
     def at_gate(self, draft: Draft, *, progress: Progress = lambda stage: None) -> tuple[Draft, AuditReport | None]:
         """A draft that remembers what the gate of the policy says about it, and the report; nothing is raised."""
         self._check_continues(draft)
-        return at_gate(draft, self._past() if draft.policy.gate else None, progress=progress)
+        past = self._past() if draft.policy.gate else None
+        draft, report = at_gate(draft, past, progress=progress)
+        return draft, report and with_truth(report, past, draft.policy.schema, draft)
 
     def commit(self, draft: Draft, *, time: datetime | None = None, override: str | None = None) -> Release:
         """Make a draft durable, in one transaction or not at all.
@@ -416,6 +419,7 @@ class Series:
             threshold=threshold,
             progress=progress,
         )
+        report = with_truth(report, past, schema, draft)
         if counterfeits is None or (given is not None and given.counterfeits):
             return report
         return replace(report, remarks=(*report.remarks, NOTHING_KNOWN))

@@ -28,6 +28,7 @@ from reissue.arrays.types import Bools, Floats, Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets, need_whole, together
 from reissue.attacks.figures import KINDS, Figures, called, limit_told
 from reissue.attacks.sentences import Witness
+from reissue.attacks.tied import tied_to, tied_together
 from reissue.attacks.worlds.worlds_columns import ColumnWorlds
 from reissue.attacks.worlds.worlds_diversity import (
     PossibleValues,
@@ -239,6 +240,18 @@ class WorldsFindings(Findings):
     @property
     def excluded(self) -> dict[str | int, list[object]]:
         """For people the values that one of their groups shows and that they cannot have."""
+        each = self._cannot.group_by("person", maintain_order=True).agg("value")
+        name, values = self.published.name, self.published.values
+        return {name(person): [values[code] for code in codes] for person, codes in each.iter_rows()}
+
+    @property
+    def ruled_out(self) -> pl.DataFrame:
+        """The same as one table."""
+        return tied_to(self._cannot["person"].to_numpy(), self._cannot["value"].to_numpy())
+
+    @cached_property
+    def _cannot(self) -> pl.DataFrame:
+        """Each `person` with each `value` that one of their groups shows and that they cannot have, in order."""
         shown = _shown(self.published, self.found.people)
         counts = np.diff(self.found.starts)[self.found.unit]
         possible = pl.DataFrame(
@@ -248,15 +261,8 @@ class WorldsFindings(Findings):
             }
         )
         known = pl.Series(self.known_people)
-        ruled_out = (
-            shown.join(possible, on=["person", "value"], how="anti")
-            .filter(~pl.col("person").is_in(known.implode()))
-            .sort("person", "value")
-            .group_by("person", maintain_order=True)
-            .agg("value")
-        )
-        name, values = self.published.name, self.published.values
-        return {name(person): [values[code] for code in codes] for person, codes in ruled_out.iter_rows()}
+        ruled_out = shown.join(possible, on=["person", "value"], how="anti")
+        return ruled_out.filter(~pl.col("person").is_in(known.implode())).sort("person", "value")
 
     @cached_property
     def posteriors(self) -> pl.DataFrame:
@@ -310,6 +316,16 @@ class WorldsFindings(Findings):
         """What is known of each column, where several are sensitive."""
         rows = [self.of_column(name).row(limit) for name, limit in limits.columns or ()]
         return {"Each sensitive column by itself": pl.DataFrame(rows)} if rows else {}
+
+    def tied(self, limits: Limits) -> pl.DataFrame:
+        """Everybody beyond the limits, each with the likeliest value."""
+        frames = [self.of_column(name).tied(limit) for name, limit in limits.columns or ()]
+        if limits.probability is not None:
+            unknown = ~np.isin(self.found.people, self.known_people)
+            people, unit = self.found.people[unknown], self.found.unit[unknown]
+            hit = self._any(self._feared.beyond(limits.probability))[unit]
+            frames.append(tied_to(people[hit], self.found.values[self._likeliest[unit[hit]]]))
+        return tied_together(frames)
 
     def _by_values(self, l: int, most: int) -> Judgement:  # noqa: E741
         """Whether it is proven that everybody has at least so many possible values."""

@@ -7,7 +7,7 @@ called exposed is somebody about whom a conclusion is right, or of whom nobody h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Mark = Literal["right", "wrong", "unknown"]
 """Whether a conclusion is true; `unknown` where nobody here knows, as of releases made elsewhere."""
 
-MARKED: Mapping[str | None, str] = {
+MARKED: Mapping[Mark, str] = {
     "right": "right",
     "wrong": "wrong: they did not have it",
     "unknown": "whether it is right is not known here",
@@ -43,6 +43,18 @@ class Knowing(Protocol):
 
     def refuted(self, people: Ints, positions: Ints) -> Bools:
         """Of people, by number, each with the position of a value in the view: who is known never to have had it."""
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Whether a finding is true, and for whom."""
+
+    mark: Mark
+    """The best that holds for somebody."""
+    people: tuple[int, ...]
+    """The people it is about: those first for whom it is right, then those of whom that is not known."""
+    right: int
+    """For how many of them it is right."""
 
 
 @dataclass(frozen=True)
@@ -79,13 +91,7 @@ class Truth:
     certain: Counted
     """People about whom an outsider would be certain, by any attack: right if one of these conclusions is."""
     above: Counted
-    """People who are tied to a value with more than the limits allow, by any attack."""
-    exposed: int
-    """People about whom a conclusion of these two kinds is right."""
-    misled: int
-    """People about whom there are such conclusions, and all are wrong."""
-    unknown: int
-    """The others: nobody here knows whether a conclusion about them is right."""
+    """Those, and people who are tied to a value with more than the limits allow, by any attack."""
     several: int
     """People who are in several of the tables that the releases were made from."""
     changed: int
@@ -101,7 +107,7 @@ class Truth:
     replaced. What is left of `misled` was likely only."""
     static: tuple[str, ...]
     """The attacks that were run and take values to be static."""
-    marks: Mapping[Finding, Mark] = field(default_factory=dict, compare=False)
+    marks: Mapping[Finding, Marked] = field(default_factory=dict, compare=False)
     """Private: whether findings are true; those that are not about values are not among them."""
     wrong_people: Mapping[str, Ints] = field(default_factory=dict, compare=False)
     """Private: by attack the people about whom it concludes something wrong, by number."""
@@ -110,12 +116,42 @@ class Truth:
     unsteady: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64), compare=False)
     """Private: the people whose value changed or was replaced, by number."""
 
+    @property
+    def exposed(self) -> int:
+        """People about whom one of these conclusions is right."""
+        return self.above.right
+
+    @property
+    def misled(self) -> int:
+        """People about whom there are such conclusions, and all are wrong."""
+        return self.above.wrong
+
+    @property
+    def unknown(self) -> int:
+        """The others: nobody here knows whether a conclusion about them is right."""
+        return self.above.unknown
+
     def __repr__(self) -> str:
         return f"Truth({self.exposed:,} people exposed, {self.misled:,} misjudged, {self.unknown:,} not known)"
 
     def of(self, finding: Finding) -> Mark | None:
-        """Whether a finding is true; None where it is not about values, or too many to say."""
-        return self.marks.get(finding)
+        """Whether a finding is true, of somebody if it is about several; None where it is not about values."""
+        marked = self.marks.get(finding)
+        return None if marked is None else marked.mark
+
+    def told(self, finding: Finding) -> str:
+        """The same in a few words; nothing where it is None."""
+        marked = self.marks.get(finding)
+        if marked is None:
+            return ""
+        if marked.mark == "right" and len(marked.people) > marked.right:
+            return f"right for {marked.right:,} of {len(marked.people):,} people"
+        return MARKED[marked.mark]
+
+    def ordered(self, finding: Finding) -> Finding:
+        """A finding with those of its people first for whom it is right."""
+        marked = self.marks.get(finding)
+        return finding if marked is None or marked.people == finding.people else replace(finding, people=marked.people)
 
     def doubts(self, attack: str, witness: Witness) -> bool:
         """Whether a derivation names somebody about whom its attack is wrong, or, if it takes values to be static,
@@ -134,15 +170,16 @@ class Truth:
     @property
     def conclusion(self) -> str:
         """How many conclusions there are, how many are wrong, and who is exposed."""
-        if not self.certain.claims and not self.above.claims:
+        if not self.above.claims:
             return "An outsider would be certain of nobody's value, and ties nobody to one beyond the limits."
         told = ["An outsider would be certain of nobody's value."]
         if self.certain.claims:
             people = count_of(self.certain.claims, "person", "people")
             told = [f"An outsider would be certain about {people}.", *_judged(self.certain)]
-        if self.above.claims and self.above != self.certain:
+        if self.above.claims > self.certain.claims:
             people = count_of(self.above.claims, "person", "people")
-            told += [f"They would tie {people} to a value with more than the limits allow.", *_judged(self.above)]
+            them = " with them" if self.certain.claims else ""
+            told += [f"They would tie {people}{them} to a value more than the limits allow.", *_judged(self.above)]
         open_ = f"; of {self.unknown:,} more it is not known here" if self.unknown else ""
         exposed = "Nobody is" if not self.exposed else count_of(self.exposed, "person is", "people are")
         return f"{' '.join(told)} {exposed} exposed{open_}."
@@ -173,6 +210,7 @@ class Truth:
         """Everything but who it is about, as plain data."""
         return {
             "words": list(self.words),
+            **{name: getattr(self, name) for name in ("exposed", "misled", "unknown")},
             **{one.name: getattr(self, one.name) for one in fields(self) if one.type == "int"},
             "certain": asdict(self.certain),
             "above": asdict(self.above),

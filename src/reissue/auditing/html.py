@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from reissue.auditing import drawings
-from reissue.auditing.compared import MARKED, MISTAKEN, Counted
+from reissue.auditing.compared import MISTAKEN, Counted
 from reissue.auditing.naming import Naming
 from reissue.auditing.words import (
     KINDS,
@@ -221,7 +221,8 @@ def _items(report: AuditReport, findings: Sequence[Finding], naming: Naming) -> 
         after = "" if finding.release is None else f", from release {finding.release} on"
         heading = f"{naming.who(finding)}: {WHAT.get(finding.what, finding.what)}{likely}{after} ({finding.attack})"
         mark = report.mark(finding)
-        known = f' <span class="mark {mark}">{escape(MARKED[mark])}</span>' if mark else ""
+        told = "" if report.truth is None else report.truth.told(finding)
+        known = f' <span class="mark {mark}">{escape(told)}</span>' if mark else ""
         items.append(f"<li><strong>{escape(heading)}</strong>{known}<br>{escape(naming.witness(finding))}</li>")
     return f"<ol>{''.join(items)}</ol>"
 

@@ -16,7 +16,7 @@ import polars as pl
 from reissue.arrays.types import Ints
 from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits
 from reissue.attacks.sentences import Witness
-from reissue.auditing.compared import MARKED, MISTAKEN, Knowing, Mark, Truth
+from reissue.auditing.compared import MISTAKEN, Knowing, Mark, Truth
 from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of
 from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed_groups, worst_of
 from reissue.auditing.limits import lacking, what_is_open
@@ -174,14 +174,18 @@ class AuditReport:
     @cached_property
     def findings(self) -> list[Finding]:
         """What is beyond the limits, the worst first."""
-        found = [finding for run in self.runs if run.judgement.status == "beyond" for finding in run.judgement.findings]
+        beyond = (run for run in self.runs if run.judgement.status == "beyond")
+        found = [self._ordered(finding) for run in beyond for finding in run.judgement.findings]
         return sorted(found, key=lambda one: (-(one.probability or 0.0), _SURENESS.index(one.kind), len(one.people)))
 
     @property
     def suspicions(self) -> list[Finding]:
         """What attacks that could not decide would tell of if it is so; a few from each."""
         runs = [run for run in self.runs if run.judgement.status in ("undecided", "sampled")]
-        return [finding for run in runs for finding in run.judgement.findings[:UNASKED]]
+        return [self._ordered(finding) for run in runs for finding in run.judgement.findings[:UNASKED]]
+
+    def _ordered(self, finding: Finding) -> Finding:
+        return finding if self.truth is None else self.truth.ordered(finding)
 
     @property
     def leading(self) -> list[Finding]:
@@ -462,11 +466,12 @@ class AuditReport:
         if shown:
             lines += ["", f"The worst of {self.counted}, one for each person or class of people:"]
             lines += [
-                f"  {at}. {described(finding, naming, self.mark(finding))}" for at, finding in enumerate(shown, start=1)
+                f"  {at}. {described(finding, naming)}{self.marked(finding)}"
+                for at, finding in enumerate(shown, start=1)
             ]
         if self.mistaken:
             lines += ["", MISTAKEN]
-            lines += [f"  {described(finding, naming, 'wrong')}" for finding in self.mistaken[:most]]
+            lines += [f"  {described(one, naming)}{self.marked(one)}" for one in self.mistaken[:most]]
         if self.suspicions:
             lines += ["", "Not decided; it would be so if:"]
             lines += [f"  {one.attack}: {naming.witness(one)}{self.marked(one)}" for one in self.suspicions]
@@ -485,8 +490,8 @@ class AuditReport:
 
     def marked(self, finding: Finding) -> str:
         """What stands behind a finding: whether it is true, where that can be said."""
-        mark = self.mark(finding)
-        return f" ({MARKED[mark]})" if mark else ""
+        told = "" if self.truth is None else self.truth.told(finding)
+        return f" ({told})" if told else ""
 
     def _limits_of_columns(self) -> dict[str, Any]:
         """The limits of single columns, where several are sensitive."""
@@ -508,13 +513,12 @@ def _person(published: Published, finding: Finding) -> str | int | None:
     return published.name(number) if number >= 0 else None
 
 
-def described(finding: Finding, naming: Naming, mark: Mark | None = None) -> str:
-    """A finding in a line: who, how likely, how sure, why, and whether it is true."""
+def described(finding: Finding, naming: Naming) -> str:
+    """A finding in a line: who, how likely, how sure, and why."""
     likely = (
         "" if finding.probability is None else f" with probability {finding.probability:.4g} ({KINDS[finding.kind]})"
     )
-    known = f" ({MARKED[mark]})" if mark else ""
-    return f"{naming.who(finding)}{likely}, {finding.attack}: {naming.witness(finding)}{known}"
+    return f"{naming.who(finding)}{likely}, {finding.attack}: {naming.witness(finding)}"
 
 
 def _told(finding: Finding, naming: Naming, mark: Mark | None) -> dict[str, Any]:

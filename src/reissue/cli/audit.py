@@ -431,11 +431,11 @@ def _print(report: AuditReport, show_people: bool, show_values: bool, called: Ca
     if shown:
         say(f"the worst of {report.counted}, one for each person or class of people", heading="Findings: ")
         for at, finding in enumerate(shown, start=1):
-            say(f"{described(finding, naming, report.mark(finding))}", heading=f"{at:>3}. ")
+            say(f"{described(finding, naming)}{report.marked(finding)}", heading=f"{at:>3}. ")
     if report.mistaken:
         say("", heading=MISTAKEN)
         for finding in report.mistaken[:MOST]:
-            say(f"{described(finding, naming, 'wrong')}", heading="  - ")
+            say(f"{described(finding, naming)}{report.marked(finding)}", heading="  - ")
     for suspicion in report.suspicions:
         said = f"{naming.witness(suspicion)}{report.marked(suspicion)}"
         say(said, heading=f"{suspicion.attack}, not decided: ")

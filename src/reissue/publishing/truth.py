@@ -12,7 +12,7 @@ Attacks have no part in this, and no verdict depends on it: a promise is about w
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import Finding
 from reissue.attacks.tied import TIED, tied_to
 from reissue.auditing import conclusions
-from reissue.auditing.compared import Compared, Counted, Mark, Truth
+from reissue.auditing.compared import Compared, Counted, Mark, Marked, Truth
 from reissue.model.domain import PERSON
 from reissue.model.records import record_cells
 from reissue.publishing import archive
@@ -189,19 +189,15 @@ class TrueValues:
             certainly.append(sure)
             beyond.append(tied)
             wrong[run.attack] = _people(pl.concat([sure, tied]).filter(pl.col("truth") == WRONG))
-        certain, above = _best(certainly), _best(beyond)
-        either = _best([certain, above])
-        misled = _people(either.filter(pl.col("truth") == WRONG))
+        certain = _best(certainly)
+        above = _best([certain, *beyond])
+        misled = _people(above.filter(pl.col("truth") == WRONG))
         falsely = _people(certain.filter(pl.col("truth") == WRONG))
         changed, replaced = np.isin(misled, self.changed), np.isin(misled, self.replaced)
-        told = _counted(either)
         return Truth(
             attacks=tuple(compared),
             certain=_counted(certain),
             above=_counted(above),
-            exposed=told.right,
-            misled=told.wrong,
-            unknown=told.unknown,
             several=self._stays.filter(pl.col("tables") > 1).height,
             changed=self.changed.size,
             replaced=self.replaced.size,
@@ -215,7 +211,7 @@ class TrueValues:
             unsteady=np.union1d(self.changed, self.replaced),
         )
 
-    def _marks(self, report: AuditReport) -> dict[Finding, Mark]:
+    def _marks(self, report: AuditReport) -> dict[Finding, Marked]:
         """Whether each finding is true: for somebody of those it is about, if they are several."""
         findings = [(run.by.static, finding) for run in report.runs for finding in run.judgement.findings]
         rows: list[tuple[int, str | None, int, int, int | None]] = []
@@ -231,13 +227,18 @@ class TrueValues:
             [pl.DataFrame(schema={"claim": pl.Int64, **JUDGED})]
             + [self._judged(some, column) for (column,), some in claims.group_by("column")]
         )
-        best: dict[int, int] = {}
-        for claim, truth in judged.select("claim", "truth").iter_rows():
-            best[owner[claim]] = max(best.get(owner[claim], WRONG), truth)
-        found: dict[Finding, Mark] = {findings[at][1]: MARKS[truth] for at, truth in best.items()}
+        told: dict[int, dict[int, int]] = {}
+        for claim, person, truth in judged.select("claim", "person", "truth").iter_rows():
+            told.setdefault(owner[claim], {})[person] = truth
+        found: dict[Finding, Marked] = {}
+        for at, truths in told.items():
+            finding = findings[at][1]
+            people = tuple(sorted(finding.people, key=lambda person: -truths.get(person, -1)))
+            marked = Marked(MARKS[max(truths.values())], people, sum(truth == RIGHT for truth in truths.values()))
+            found[finding] = found[replace(finding, people=people)] = marked
         return found | self._pairs([finding for _, finding in findings])
 
-    def _pairs(self, findings: Sequence[Finding]) -> dict[Finding, Mark]:
+    def _pairs(self, findings: Sequence[Finding]) -> dict[Finding, Marked]:
         """Whether two people who are said to have the same value ever had."""
         same = ("equivalence", "correlation")
         alike = [one for one in findings if one.what in same and len(one.people) == 2]
@@ -247,17 +248,17 @@ class TrueValues:
         values: dict[int, set[int]] = {}
         for person, position in mine.select("person", "position").iter_rows():
             values.setdefault(person, set()).add(position)
-        found: dict[Finding, Mark] = {}
+        found: dict[Finding, Marked] = {}
         for one in alike:
             first, second = one.people
             if min(first, second) < 0:
                 continue
             if values.get(first, set()) & values.get(second, set()):
-                found[one] = "right"
+                found[one] = Marked("right", one.people, 2)
             elif {first, second} <= values.keys() and not np.isin([first, second], self.elsewhere).any():
-                found[one] = "wrong"
+                found[one] = Marked("wrong", one.people, 0)
             else:
-                found[one] = "unknown"
+                found[one] = Marked("unknown", one.people, 0)
         return found
 
 

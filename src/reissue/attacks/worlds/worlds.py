@@ -252,17 +252,16 @@ class WorldsFindings(Findings):
     @cached_property
     def _cannot(self) -> pl.DataFrame:
         """Each `person` with each `value` that one of their groups shows and that they cannot have, in order."""
-        shown = _shown(self.published, self.found.people)
-        counts = np.diff(self.found.starts)[self.found.unit]
-        possible = pl.DataFrame(
-            {
-                "person": np.repeat(self.found.people, counts),
-                "value": self.found.values[runs(self.found.starts[self.found.unit], counts)],
-            }
-        )
-        known = pl.Series(self.known_people)
-        ruled_out = shown.join(possible, on=["person", "value"], how="anti")
-        return ruled_out.filter(~pl.col("person").is_in(known.implode())).sort("person", "value")
+        width, people = len(self.published.values), self.found.people
+        shown = _shown(self.published, people)
+        place, value = shown // width, shown % width
+        # People of a unit can have the same values.
+        possible = np.unique(self.found.owner * width + self.found.values)
+        asked = self.found.unit[place] * width + value
+        at = np.minimum(np.searchsorted(possible, asked), max(possible.size - 1, 0))
+        cannot = (possible[at] != asked) if possible.size else np.ones(asked.size, dtype=np.bool_)
+        cannot &= ~np.isin(people, self.known_people)[place]
+        return pl.DataFrame({"person": people[place[cannot]], "value": value[cannot]})
 
     @cached_property
     def posteriors(self) -> pl.DataFrame:
@@ -437,13 +436,14 @@ def given_presence(found: Posteriors, figures: Figures) -> Figures:
     return Figures.of(found.kind, np.minimum(share, 1.0), low, high, np.full(exact.size, np.nan), shares)
 
 
-def _shown(published: Published, people: Ints) -> pl.DataFrame:
-    """Each person with each value that one of its groups shows."""
-    frames = [pl.DataFrame(schema={"person": pl.Int64, "value": pl.Int64})]
+def _shown(published: Published, people: Ints) -> Ints:
+    """Each of some people with each value that one of their groups shows, ascending: place times values, plus value."""
+    found = [np.zeros(0, dtype=np.int64)]
     for release in published.releases:
-        group = release.member_groups
+        real = np.flatnonzero(release.members >= 0)
+        group = release.member_groups[real]
         lengths = np.diff(release.value_starts)[group]
-        person = np.repeat(release.members, lengths)
         value = release.values[runs(release.value_starts[group], lengths)]
-        frames.append(pl.DataFrame({"person": person, "value": value}))
-    return pl.concat(frames).filter(pl.col("person") >= 0).unique()
+        place = np.searchsorted(people, release.members[real])
+        found.append(np.repeat(place, lengths) * len(published.values) + value)
+    return np.unique(np.concatenate(found))

@@ -10,7 +10,9 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from reissue.arrays.types import Ints
+from reissue.arrays.runs import runs
+from reissue.arrays.types import Bools, Ints, Words
+from reissue.model.published import Published
 
 TIED = pl.Schema(
     {"claim": pl.Int64, "column": pl.String, "person": pl.Int64, "position": pl.Int64, "release": pl.Int64}
@@ -51,3 +53,24 @@ def tied_together(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
         parts.append(frame.with_columns(pl.col("claim") + begin))
         begin += 1 + int(frame["claim"].max() or 0) if frame.height else 0  # type: ignore[arg-type]
     return pl.concat(parts)
+
+
+def shown_values(published: Published, people: Ints) -> tuple[Ints, Ints]:
+    """Each of some people, ascending, by place with each value that one of their groups shows, by position."""
+    width, found = max(len(published.values), 1), [np.zeros(0, dtype=np.int64)]
+    for release in published.releases:
+        real = np.flatnonzero(np.isin(release.members, people) & (release.members >= 0))
+        group = release.member_groups[real]
+        lengths = np.diff(release.value_starts)[group]
+        value = release.values[runs(release.value_starts[group], lengths)]
+        found.append(np.repeat(np.searchsorted(people, release.members[real]), lengths) * width + value)
+    keys = np.unique(np.concatenate(found))
+    return keys // width, keys % width
+
+
+def ruled_out_by(published: Published, people: Ints, left: Words, asked: Bools) -> pl.DataFrame:
+    """For those of some people who are `asked` about: the values shown that are not `left`, a bit for each value."""
+    place, value = shown_values(published, people)
+    bit = (left[place, value // 64] >> (value % 64).astype(np.uint64)) & np.uint64(1)
+    cannot = asked[place] & (bit == 0)
+    return tied_to(people[place[cannot]], value[cannot])

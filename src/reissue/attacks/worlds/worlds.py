@@ -23,12 +23,12 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from reissue.arrays.runs import entries_of, runs
+from reissue.arrays.runs import entries_of
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets, need_whole, together
 from reissue.attacks.figures import KINDS, Figures, called, limit_told
 from reissue.attacks.sentences import Witness
-from reissue.attacks.tied import tied_to, tied_together
+from reissue.attacks.tied import shown_values, tied_to, tied_together
 from reissue.attacks.worlds.worlds_columns import ColumnWorlds
 from reissue.attacks.worlds.worlds_diversity import (
     PossibleValues,
@@ -253,8 +253,7 @@ class WorldsFindings(Findings):
     def _cannot(self) -> pl.DataFrame:
         """Each `person` with each `value` that one of their groups shows and that they cannot have, in order."""
         width, people = len(self.published.values), self.found.people
-        shown = _shown(self.published, people)
-        place, value = shown // width, shown % width
+        place, value = shown_values(self.published, people)
         # People of a unit can have the same values.
         possible = np.unique(self.found.owner * width + self.found.values)
         asked = self.found.unit[place] * width + value
@@ -434,16 +433,3 @@ def given_presence(found: Posteriors, figures: Figures) -> Figures:
     ]
     low, high = np.where(exact, share, 0.0), np.where(exact, share, 1.0)
     return Figures.of(found.kind, np.minimum(share, 1.0), low, high, np.full(exact.size, np.nan), shares)
-
-
-def _shown(published: Published, people: Ints) -> Ints:
-    """Each of some people with each value that one of their groups shows, ascending: place times values, plus value."""
-    found = [np.zeros(0, dtype=np.int64)]
-    for release in published.releases:
-        real = np.flatnonzero(release.members >= 0)
-        group = release.member_groups[real]
-        lengths = np.diff(release.value_starts)[group]
-        value = release.values[runs(release.value_starts[group], lengths)]
-        place = np.searchsorted(people, release.members[real])
-        found.append(np.repeat(place, lengths) * len(published.values) + value)
-    return np.unique(np.concatenate(found))

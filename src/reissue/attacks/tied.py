@@ -18,7 +18,10 @@ TIED = pl.Schema(
     {"claim": pl.Int64, "column": pl.String, "person": pl.Int64, "position": pl.Int64, "release": pl.Int64}
 )
 """`claim` tells claims apart; `position` is that of the value in the view or, where `column` names one of several
-sensitive columns, in that column; `release` is the time that it is said of, null where it is said of all times."""
+sensitive columns, in that column, or `UNSEEN`; `release` is the time that it is said of, null where that is always."""
+
+UNSEEN = -(1 << 62)
+"""The position of a value that no release shows."""
 
 
 def tied_to(

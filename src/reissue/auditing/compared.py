@@ -14,7 +14,7 @@ import numpy as np
 
 from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import Finding
-from reissue.attacks.sentences import Person, Witness
+from reissue.attacks.sentences import Person, Place, Witness
 from reissue.errors import count_of
 
 if TYPE_CHECKING:
@@ -115,6 +115,8 @@ class Truth:
     """Private: the people of `misled`, by number."""
     unsteady: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64), compare=False)
     """Private: the people whose value changed or was replaced, by number."""
+    shaken: Mapping[int, Ints] = field(default_factory=dict, compare=False)
+    """Private: by release the groups, counted from 1, in which such people are."""
 
     @property
     def exposed(self) -> int:
@@ -155,12 +157,16 @@ class Truth:
 
     def doubts(self, attack: str, witness: Witness) -> bool:
         """Whether a derivation names somebody about whom its attack is wrong, or, if it takes values to be static,
-        somebody whose value was not."""
-        named = [part.number for sentence in witness.sentences for part in sentence if isinstance(part, Person)]
-        wrong = [self.wrong_people.get(attack, self.unsteady[:0])]
-        if attack in self.static:
-            wrong.append(self.unsteady)
-        return any(bool(np.isin(named, some).any()) for some in wrong)
+        somebody whose value was not, or a group that they are in."""
+        parts = [part for sentence in witness.sentences for part in sentence]
+        named = [part.number for part in parts if isinstance(part, Person)]
+        if bool(np.isin(named, self.wrong_people.get(attack, self.unsteady[:0])).any()):
+            return True
+        places = [part for part in parts if isinstance(part, Place)]
+        return attack in self.static and (
+            bool(np.isin(named, self.unsteady).any())
+            or any(one.group in self.shaken.get(one.release, self.unsteady[:0]) for one in places)
+        )
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -178,8 +184,8 @@ class Truth:
             told = [f"An outsider would be certain about {people}.", *_judged(self.certain)]
         if self.above.claims > self.certain.claims:
             people = count_of(self.above.claims, "person", "people")
-            them = " with them" if self.certain.claims else ""
-            told += [f"They would tie {people}{them} to a value more than the limits allow.", *_judged(self.above)]
+            them = ", those included" if self.certain.claims else ""
+            told += [f"With more than the limits allow they would tie {people} to a value{them}.", *_judged(self.above)]
         open_ = f"; of {self.unknown:,} more it is not known here" if self.unknown else ""
         exposed = "Nobody is" if not self.exposed else count_of(self.exposed, "person is", "people are")
         return f"{' '.join(told)} {exposed} exposed{open_}."

@@ -6,7 +6,6 @@ Nothing here knows what is true. A claim is a row or, where somebody is said to 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -14,10 +13,9 @@ import polars as pl
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Attack, Findings, Limits
 from reissue.attacks.figures import SURE
-from reissue.attacks.tied import TIED, tied_to, tied_together
+from reissue.attacks.tied import TIED, UNSEEN, tied_to
 from reissue.auditing.exposure import TOLERANCE
 
-What = Literal["certain", "above", "excluded"]
 CERTAIN = 1 - 1e-12
 
 
@@ -66,7 +64,7 @@ def _likeliest(findings: Findings, limits: Limits) -> pl.DataFrame:
 def _listed(findings: Findings, values: Mapping[str | int, Iterable[object]]) -> pl.DataFrame:
     """People with values, each pair a claim about all times."""
     number, place = findings.published.number, {value: at for at, value in enumerate(findings.published.values)}
-    pairs = [(number(person), place[value]) for person, some in values.items() for value in some]
+    pairs = [(number(person), place.get(value, UNSEEN)) for person, some in values.items() for value in some]
     people, positions = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     return tied_to(people, positions)
 
@@ -91,7 +89,5 @@ def _numbered(findings: Findings, told: pl.DataFrame) -> pl.DataFrame:
     if "release" not in told.columns:
         told = told.with_columns(release=pl.lit(-1, pl.Int64))
     rows = told.select(pl.col("person").cast(pl.Int64), "value", pl.col("release").fill_null(-1))
-    return rows.join(values, on="value", maintain_order="left")
-
-
-__all__ = ["TIED", "above", "certain", "excluded", "tied_together"]
+    found = rows.join(values, on="value", how="left", maintain_order="left")
+    return found.with_columns(pl.col("position").fill_null(UNSEEN))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from reissue.auditing import drawings
 from reissue.auditing.compared import MISTAKEN, Counted
 from reissue.auditing.naming import Naming
+from reissue.auditing.report import how_many, marked
 from reissue.auditing.words import (
     KINDS,
     STATUSES,
@@ -200,7 +201,7 @@ def _compared(report: AuditReport) -> list[str]:
 def _findings(report: AuditReport, naming: Naming) -> list[str]:
     if not report.findings:
         return ["<p>Nothing beyond the limits was found.</p>"]
-    told = f"The worst of {report.counted}, one for each person or class of people, each with a derivation."
+    told = f"The worst of {how_many(report)}, one for each person or class of people, each with a derivation."
     parts = [f"<p>{told}</p>", _items(report, report.leading[:MOST], naming)] if report.leading else []
     if report.mistaken:
         why = "They are nobody's exposure: an outsider would be told a value that the person did not have."
@@ -228,7 +229,7 @@ def _items(report: AuditReport, findings: Sequence[Finding], naming: Naming) -> 
 
 
 def _unasked(report: AuditReport, naming: Naming) -> list[str]:
-    maybe = [f"{one.attack}: {naming.witness(one)}{report.marked(one)}" for one in report.suspicions]
+    maybe = [f"{one.attack}: {naming.witness(one)}{marked(report, one)}" for one in report.suspicions]
     told = [f"{attack}: {naming.told(one)}" for attack, one in report.unasked]
     return [
         *(["<h3>Not decided</h3>", _bullets(maybe)] if maybe else []),

@@ -464,34 +464,23 @@ class AuditReport:
         lines += ["", *(f"{run.attack}: {STATUSES[run.judgement.status]}. {run.judgement.words}" for run in self.runs)]
         shown = self.leading[:most]
         if shown:
-            lines += ["", f"The worst of {self.counted}, one for each person or class of people:"]
+            lines += ["", f"The worst of {how_many(self)}, one for each person or class of people:"]
             lines += [
-                f"  {at}. {described(finding, naming)}{self.marked(finding)}"
+                f"  {at}. {described(finding, naming)}{marked(self, finding)}"
                 for at, finding in enumerate(shown, start=1)
             ]
         if self.mistaken:
             lines += ["", MISTAKEN]
-            lines += [f"  {described(one, naming)}{self.marked(one)}" for one in self.mistaken[:most]]
+            lines += [f"  {described(one, naming)}{marked(self, one)}" for one in self.mistaken[:most]]
         if self.suspicions:
             lines += ["", "Not decided; it would be so if:"]
-            lines += [f"  {one.attack}: {naming.witness(one)}{self.marked(one)}" for one in self.suspicions]
+            lines += [f"  {one.attack}: {naming.witness(one)}{marked(self, one)}" for one in self.suspicions]
         if self.unasked:
             lines += ["", "Found, though no limit asks about it:"]
             lines += [f"  {attack}: {naming.told(one)}" for attack, one in self.unasked]
         lines += ["", *(f"{one.name}: {one.verdict}. {one.evidence}" for one in self.criteria)]
         lines += ["", *(f"Note: {note}" for note in self.notes)] if self.notes else []
         return "\n".join(map(printable, lines))
-
-    @property
-    def counted(self) -> str:
-        """How many findings there are, in words."""
-        total = sum(run.judgement.count for run in self.runs)
-        return count_of(max(total, len(self._first)), "finding")
-
-    def marked(self, finding: Finding) -> str:
-        """What stands behind a finding: whether it is true, where that can be said."""
-        told = "" if self.truth is None else self.truth.told(finding)
-        return f" ({told})" if told else ""
 
     def _limits_of_columns(self) -> dict[str, Any]:
         """The limits of single columns, where several are sensitive."""
@@ -519,6 +508,18 @@ def described(finding: Finding, naming: Naming) -> str:
         "" if finding.probability is None else f" with probability {finding.probability:.4g} ({KINDS[finding.kind]})"
     )
     return f"{naming.who(finding)}{likely}, {finding.attack}: {naming.witness(finding)}"
+
+
+def marked(report: AuditReport, finding: Finding) -> str:
+    """What stands behind a finding: whether it is true, where that can be said."""
+    told = "" if report.truth is None else report.truth.told(finding)
+    return f" ({told})" if told else ""
+
+
+def how_many(report: AuditReport) -> str:
+    """How many findings there are, in words."""
+    total = sum(run.judgement.count for run in report.runs)
+    return count_of(max(total, len(report.findings)), "finding")
 
 
 def _told(finding: Finding, naming: Naming, mark: Mark | None) -> dict[str, Any]:

@@ -413,7 +413,7 @@ def _known(path: Path, published: Published) -> dict[str | int, object]:
 def _print(report: AuditReport, show_people: bool, show_values: bool, called: Called | None) -> None:
     from reissue.auditing.compared import MISTAKEN
     from reissue.auditing.naming import Naming
-    from reissue.auditing.report import described
+    from reissue.auditing.report import described, how_many, marked
     from reissue.auditing.words import STATUSES, limits_in_words
 
     outcome, _, why = report.verdict.partition(":")
@@ -429,15 +429,15 @@ def _print(report: AuditReport, show_people: bool, show_values: bool, called: Ca
     naming = Naming(report.published, show_people, show_values, called)
     shown = report.leading[:MOST]
     if shown:
-        say(f"the worst of {report.counted}, one for each person or class of people", heading="Findings: ")
+        say(f"the worst of {how_many(report)}, one for each person or class of people", heading="Findings: ")
         for at, finding in enumerate(shown, start=1):
-            say(f"{described(finding, naming)}{report.marked(finding)}", heading=f"{at:>3}. ")
+            say(f"{described(finding, naming)}{marked(report, finding)}", heading=f"{at:>3}. ")
     if report.mistaken:
         say("", heading=MISTAKEN)
         for finding in report.mistaken[:MOST]:
-            say(f"{described(finding, naming)}{report.marked(finding)}", heading="  - ")
+            say(f"{described(finding, naming)}{marked(report, finding)}", heading="  - ")
     for suspicion in report.suspicions:
-        said = f"{naming.witness(suspicion)}{report.marked(suspicion)}"
+        said = f"{naming.witness(suspicion)}{marked(report, suspicion)}"
         say(said, heading=f"{suspicion.attack}, not decided: ")
     for attack, witness in report.unasked:
         say(naming.told(witness), heading=f"{attack}, though no limit asks about it: ")

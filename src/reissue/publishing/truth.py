@@ -21,7 +21,7 @@ import polars as pl
 
 from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import Finding
-from reissue.attacks.tied import TIED, tied_to
+from reissue.attacks.tied import TIED, UNSEEN, tied_to
 from reissue.auditing import conclusions
 from reissue.auditing.compared import Compared, Counted, Mark, Marked, Truth
 from reissue.model.domain import PERSON
@@ -99,7 +99,9 @@ class TrueValues:
     @cached_property
     def _ever(self) -> pl.DataFrame:
         """`person`, `position`, the `first` release of it, and how many `times` they had it."""
-        return self.had.group_by("person", "position").agg(first=pl.col("release").min(), times=pl.len())
+        return self.had.group_by("person", "position").agg(
+            first=pl.col("release").min(), times=pl.col("release").n_unique()
+        )
 
     @cached_property
     def _stays(self) -> pl.DataFrame:
@@ -154,9 +156,10 @@ class TrueValues:
         right = (always & pl.col("first").is_not_null()) | pl.col("then").fill_null(False) | kept.fill_null(False)
         foreign = pl.col("person").is_in(pl.Series(self.elsewhere, dtype=pl.Int64).implode())
         stranger = ~pl.col("person").is_in(had["person"].unique().implode())
-        in_dark = (
-            pl.when(always).then(foreign | (stranger & self._unlisted)).otherwise(~pl.col("release").is_in(self.own))
-        )
+        # Without a known value somebody may have one: not where people may have none.
+        unlisted = foreign | (stranger & self.view.single)
+        in_dark = pl.when(always).then(unlisted).otherwise(~pl.col("release").is_in(self.own))
+        in_dark |= pl.col("position") == UNSEEN
         truth = pl.when(right).then(RIGHT).when(in_dark).then(UNKNOWN).otherwise(WRONG).cast(pl.Int8)
         # Of a claim about several values one may be right.
         return (
@@ -164,11 +167,6 @@ class TrueValues:
             .group_by("claim", "column", "person", maintain_order=True)
             .agg(pl.col("truth").max())
         )
-
-    @property
-    def _unlisted(self) -> bool:
-        """Whether somebody without a known value may have one: not where people may have none."""
-        return self.view.single
 
     def refuted(self, people: Ints, positions: Ints) -> Bools:
         """Of people, by number, each with the position of a value in the view: who is known never to have had it."""
@@ -192,6 +190,7 @@ class TrueValues:
         certain = _best(certainly)
         above = _best([certain, *beyond])
         misled = _people(above.filter(pl.col("truth") == WRONG))
+        unsteady = np.union1d(self.changed, self.replaced)
         falsely = _people(certain.filter(pl.col("truth") == WRONG))
         changed, replaced = np.isin(misled, self.changed), np.isin(misled, self.replaced)
         return Truth(
@@ -208,7 +207,11 @@ class TrueValues:
             marks=self._marks(report),
             wrong_people=wrong,
             misled_people=misled,
-            unsteady=np.union1d(self.changed, self.replaced),
+            unsteady=unsteady,
+            shaken={
+                release.number: 1 + np.unique(release.member_groups[np.isin(release.members, unsteady)])
+                for release in self.view.plain
+            },
         )
 
     def _marks(self, report: AuditReport) -> dict[Finding, Marked]:

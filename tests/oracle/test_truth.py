@@ -6,6 +6,8 @@ import json
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -362,6 +364,57 @@ def test_sets_of_values_mislead_nobody_for_certain(folder: Path) -> None:
             ]
             assert told.above == Counted(len(judged), sum(judged), len(judged) - sum(judged), 0)
             assert told.above.right and told.above.wrong
+
+
+def _said(findings: list[Finding]) -> set[tuple[Any, ...]]:
+    return {
+        (one.column, person, value, None if one.attack == "Worlds" else one.release)
+        for one in findings
+        for person in one.people
+        for value in one.among or (one.value,)
+    }
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("form", ["groups", "sets"])
+def test_who_is_tied_to_what_is_what_findings_say(columns: int, form: str, folder: Path) -> None:
+    """All findings, written out one by one, against the table that is counted by."""
+    rng = np.random.default_rng(columns)
+    names = ("illness", "ward")[:columns]
+    kinds = {name: ri.Categorical(new="accept") for name in names}
+    schema = ri.Schema("id", {"age": ri.Numeric()}, kinds if columns > 1 else {"illness": kinds["illness"]})
+    method = ri.Mondrian(k=3) if form == "groups" else ri.Alternatives(m=2, change=0.3, epsilon=1.0)
+    people = 40 if form == "groups" else 1_500
+    frames = [
+        pl.DataFrame(
+            {
+                "id": [f"p{n}" for n in range(people)],
+                "age": rng.integers(0, 8, people),
+                **{name: rng.choice([f"{name} {n}" for n in range(4)], people) for name in names},
+            }
+        )
+        for _ in range(2)
+    ]
+    policy = ri.Policy(schema, method, series="unprotected" if form == "groups" else "protected")
+    with published(folder, policy, frames) as series:
+        attacks = ["Worlds", "Minimality", "Likelihood"]
+        if form == "sets":
+            attacks = [ri.attacks.Tracking(change="static"), "Likelihood"]
+        report = series.audit(limit="2/5", attacks=attacks)
+        if columns > 1:
+            asked = tuple((name, Fraction(2, 5)) for name in names)
+            report = replace(report, limits=replace(report.limits, columns=asked))
+        told = 0
+        for run in report.runs:
+            assert run.findings is not None
+            table = run.findings.tied(report.limits)
+            assert table is not None
+            rows = {(column, person, at, release) for _, column, person, at, release in table.iter_rows()}
+            said = _said(list(run.findings.judge(report.limits, most=10**9).findings))
+            # Of a class of equals findings tell the worst set of values only.
+            assert said <= rows if run.attack == "Minimality" else said == rows
+            told += len(said)
+        assert told, "the test is about people who are tied to something"
 
 
 # What nobody here knows

@@ -321,6 +321,14 @@ def test_records_and_each_of_their_columns(seed: int, folder: Path) -> None:
     policy = ri.Policy(schema, ri.Mondrian(k=2), series="unprotected")
     with published(folder, policy, frames) as series:
         report = series.audit(limit="1/2", attacks=["Worlds"])
+        # Mondrian keeps to the limits of columns in each release: lower ones are exceeded.
+        half = replace(report.limits, columns=tuple((name, Fraction(1, 2)) for name in both))
+        runs = [
+            replace(run, judgement=run.findings.judge(half, most=10**9))
+            for run in report.runs
+            if run.findings is not None
+        ]
+        report = replace(report, limits=half, runs=tuple(runs))
         truth = truth_of(report)
         told = {one.column: one for one in truth.attacks}
         records = [
@@ -346,6 +354,7 @@ def test_records_and_each_of_their_columns(seed: int, folder: Path) -> None:
             for finding, (who, value) in zip(mine, claims, strict=True):
                 if finding in truth.marks:
                     assert truth.of(finding) == ("right" if value in had[name][who] else "wrong")
+        assert any(told[name].above.right for name in both if name in told), "the test is about columns"
 
 
 def test_sets_of_values_mislead_nobody_for_certain(folder: Path) -> None:

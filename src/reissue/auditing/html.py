@@ -302,7 +302,7 @@ def _figures(report: AuditReport) -> list[str]:
         "left when the values of their groups are compared, which is the least that can be learnt"
         f"{'' if report.truth is None else '; those left with a value that they never had do not count'}.</p>",
         _table(
-            ("release", "highest", "mean", *(["rows above the limit"] if limited else []), "people exposed so far"),
+            ("release", "highest", "mean", *(["rows above the limit"] if limited else []), "one value left so far"),
             [(row[0], _percent(row[1]), _percent(row[2]), *row[3:]) for row in disclosure.iter_rows()],
             left=(),
         ),

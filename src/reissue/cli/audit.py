@@ -175,6 +175,8 @@ def audit(
 
     Exit code 0: everything asked is proven to be within the limits. 1: it is not.
 
+    Of a series it also says how many of an outsider's conclusions are wrong, as the ledger knows.
+
     Examples:
 
       reissue audit clinic --html report.html

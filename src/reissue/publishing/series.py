@@ -397,8 +397,8 @@ class Series:
         drawn, with `seed`, whose true values the adversary knows; at the rate `participation` people registered of whom
         it is known in which releases they are. With `waiting` the method is known too, and who waited in its lists.
         `counterfeits`: "recognised", each is known, with its value; "argued", each is known, and why they are made.
-        With a `draft`: together with it, without what the gate leaves out. The report's `truth` says which conclusions are
-        right, as the ledger knows; the verdict does not depend on it.
+        With a `draft`: together with it, without what the gate leaves out. The report's `truth` says which conclusions
+        are right, as the ledger knows; the verdict does not depend on it.
         """
         drawn = Drawn(compromised, participation, waiting, counterfeits, seed)
         if draft is not None:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
+from reissue.arrays.dense import distinct
 from reissue.arrays.runs import runs
 from reissue.arrays.types import Bools, Ints, Words
 from reissue.model.published import Published
@@ -67,7 +68,7 @@ def shown_values(published: Published, people: Ints) -> tuple[Ints, Ints]:
         lengths = np.diff(release.value_starts)[group]
         value = release.values[runs(release.value_starts[group], lengths)]
         found.append(np.repeat(np.searchsorted(people, release.members[real]), lengths) * width + value)
-    keys = np.unique(np.concatenate(found))
+    keys = distinct(np.concatenate(found))
     return keys // width, keys % width
 
 

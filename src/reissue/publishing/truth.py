@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reissue.arrays.dense import distinct
 from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import Finding
 from reissue.attacks.tied import TIED, UNSEEN, tied_to
@@ -89,9 +90,9 @@ class TrueValues:
             tuple(value for value, at in place.items() if at < 0),
             tuple(schema.sensitive_columns) if schema.several else (),
             schema.permanent,
-            np.unique(np.concatenate(elsewhere)),
+            distinct(np.concatenate(elsewhere)),
             tuple(own),
-            np.unique(np.concatenate(replaced)),
+            distinct(np.concatenate(replaced)),
         )
 
     # What is known
@@ -112,7 +113,7 @@ class TrueValues:
     def changed(self) -> Ints:
         """People whose values were not the same in all tables, by number."""
         both = self._ever.join(self._stays, on="person").filter(pl.col("times") < pl.col("tables"))
-        return np.unique(both["person"].to_numpy().astype(np.int64))
+        return _people(both)
 
     def _of_column(self, name: str) -> pl.DataFrame:
         """The position, in one of several columns, of every record's value: `position` and `own`; -1 for none."""
@@ -161,12 +162,11 @@ class TrueValues:
         in_dark = pl.when(always).then(unlisted).otherwise(~pl.col("release").is_in(self.own))
         in_dark |= pl.col("position") == UNSEEN
         truth = pl.when(right).then(RIGHT).when(in_dark).then(UNKNOWN).otherwise(WRONG).cast(pl.Int8)
+        judged = rows.select("claim", "column", "person", truth=truth)
+        if judged["claim"].n_unique() == judged.height:
+            return judged
         # Of a claim about several values one may be right.
-        return (
-            rows.with_columns(truth=truth)
-            .group_by("claim", "column", "person", maintain_order=True)
-            .agg(pl.col("truth").max())
-        )
+        return judged.group_by("claim", "column", "person", maintain_order=True).agg(pl.col("truth").max())
 
     def refuted(self, people: Ints, positions: Ints) -> Bools:
         """Of people, by number, each with the position of a value in the view: who is known never to have had it."""
@@ -190,7 +190,7 @@ class TrueValues:
         certain = _best(certainly)
         above = _best([certain, *beyond])
         misled = _people(above.filter(pl.col("truth") == WRONG))
-        unsteady = np.union1d(self.changed, self.replaced)
+        unsteady = distinct(np.concatenate([self.changed, self.replaced]))
         falsely = _people(certain.filter(pl.col("truth") == WRONG))
         changed, replaced = np.isin(misled, self.changed), np.isin(misled, self.replaced)
         return Truth(
@@ -209,7 +209,7 @@ class TrueValues:
             misled_people=misled,
             unsteady=unsteady,
             shaken={
-                release.number: 1 + np.unique(release.member_groups[np.isin(release.members, unsteady)])
+                release.number: 1 + distinct(release.member_groups[np.isin(release.members, unsteady)])
                 for release in self.view.plain
             },
         )
@@ -311,4 +311,4 @@ def _best(judged: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _people(judged: pl.DataFrame) -> Ints:
-    return np.unique(judged["person"].to_numpy().astype(np.int64))
+    return judged["person"].unique().sort().to_numpy().astype(np.int64)

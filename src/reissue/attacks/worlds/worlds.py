@@ -255,7 +255,7 @@ class WorldsFindings(Findings):
         width, people = len(self.published.values), self.found.people
         place, value = shown_values(self.published, people)
         # People of a unit can have the same values.
-        possible = np.unique(self.found.owner * width + self.found.values)
+        possible = np.sort(self.found.owner * width + self.found.values)
         asked = self.found.unit[place] * width + value
         at = np.minimum(np.searchsorted(possible, asked), max(possible.size - 1, 0))
         cannot = (possible[at] != asked) if possible.size else np.ones(asked.size, dtype=np.bool_)

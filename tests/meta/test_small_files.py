@@ -21,7 +21,6 @@ OWN_IDEA = {
     "utility/analysing/what_it_rests_on.py": "what estimates rest on, in sentences",
     "attacks/tracking/tracking_lives.py": "lives that move together, of which one is true",
     "attacks/tracking/tracking_witness.py": "why it follows, in sentences",
-    "attacks/permanence/permanence_passing.py": "values that change freely: one release tells nothing about another",
 }
 """The small files with one importer beside them that stay, and what their idea is."""
 

@@ -303,3 +303,72 @@ def test_a_registry_without_all_quasi_identifiers_says_nothing_of_who_is_alike(r
         (tmp_path / "people.csv").write_text("\n".join([columns, *cells]))
         ran = run(*MINIMAL, "--minimal", "l=2", "--protect", "HIV", "--json")
         assert ran.data["attacks"][0]["status"] == status
+
+
+# What the ledger knows
+
+
+@pytest.fixture
+def misleading(tmp_path: Path) -> Path:
+    """Alice's cancer became gout, so Ida, who came with cancer, is taken to have gout; Bob's flu is found out."""
+    schema = ri.Schema("patient", {"age": ri.Numeric()}, {"diagnosis": ri.Categorical(new="accept")})
+    names = [f"{name}-CANARY" for name in ("Alice", "Bob", "Carla", "Dan", "Ida")]
+    months = [
+        ([0, 1, 2, 3], [34, 36, 58, 61], ["cancer", "flu", "asthma", "angina"]),
+        ([0, 2, 3, 4], [34, 58, 61, 33], ["gout", "asthma", "angina", "cancer"]),
+    ]
+    with ri.open(tmp_path / "changed", ri.Policy(schema, ri.Mondrian(k=2, l=2), series="unprotected")) as series:
+        for who, ages, values in months:
+            told = [f"{value}-CANARY" for value in values]
+            series.publish(pl.DataFrame({"patient": [names[n] for n in who], "age": ages, "diagnosis": told}), seed=1)
+    return tmp_path / "changed"
+
+
+def test_what_is_wrong_is_said_first_and_never_called_exposed(run: Run, misleading: Path, tmp_path: Path) -> None:
+    ran = run("audit", misleading, "--limit", "1/2", "--html", "report.html")
+    assert ran.code == 1, "what can be concluded is judged, true or not"
+    out = " ".join(ran.out.split())
+    first = (
+        "An outsider would be certain about 3 people. 1 of these conclusions is wrong: they never had the value. "
+        "2 people are exposed."
+    )
+    assert first in out and out.index(first) < out.index("limit nobody")
+    assert "take values to be static, and the ledger says that they are not" in out
+    findings, _, mistaken = ran.out.partition("What an outsider would conclude, and is wrong:")
+    assert "(right)" in findings and "(wrong" not in findings
+    assert mistaken.count("(wrong: they did not have it)") == 1
+    page = (tmp_path / "report.html").read_text()
+    assert first in page and "Compared with the ledger" in page
+    assert "CANARY" not in ran.out + ran.err + page, "numbers and letters, as everywhere in a report"
+    data = run("audit", misleading, "--limit", "1/2", "--json").data
+    assert data["truth"]["certain"] == {"claims": 3, "right": 2, "wrong": 1, "unknown": 0}
+    assert data["truth"]["words"][0] == first
+    assert (data["truth"]["exposed"], data["truth"]["misled"]) == (2, 1)
+    assert data["risks"][1]["cumulative_exposed"] == 1, "Alice, whose groups have cancer in common"
+    marks = {(one["person"], one["truth"]) for one in data["findings"]}
+    assert sorted(mark for _, mark in marks) == ["right", "right", "wrong"]
+    assert "CANARY" not in str(data)
+
+
+def test_names_are_shown_only_if_asked_for(run: Run, misleading: Path) -> None:
+    ran = run("audit", misleading, "--limit", "1/2", "--attacks", "Worlds", "--show-people", "--show-values")
+    findings, _, mistaken = ran.out.partition("What an outsider would conclude, and is wrong:")
+    listed = findings.partition("Findings:")[2]
+    assert "Ida-CANARY with probability 1" not in listed and "Ida-CANARY with probability 1" in mistaken
+    assert "Alice-CANARY with probability 1" in listed
+
+
+def test_a_series_that_keeps_its_promise_misleads_nobody(run: Run, clinic: Path) -> None:
+    ran = run("audit", clinic)
+    assert ran.code == 0
+    assert "An outsider would be certain of nobody's value, and ties nobody to one beyond the limits." in " ".join(
+        ran.out.split()
+    )
+    assert "What an outsider would conclude" not in ran.out
+
+
+def test_releases_made_elsewhere_have_no_ledger(run: Run, elsewhere: Path) -> None:
+    ran = run("audit", "releases", *OPTIONS, "--limit", "1/2", "--attacks", "Worlds")
+    assert "ledger" not in ran.out and "exposed" not in ran.out
+    data = run("audit", "releases", *OPTIONS, "--limit", "1/2", "--attacks", "Worlds", "--json").data
+    assert data["truth"] is None and {one["truth"] for one in data["findings"]} == {None}

@@ -22,7 +22,6 @@ OWN_IDEA = {
     "attacks/tracking/tracking_lives.py": "lives that move together, of which one is true",
     "attacks/tracking/tracking_witness.py": "why it follows, in sentences",
     "tables/held_types.py": "the same values in another type: 7 and '7' are one person, 007 may be another",
-    "attacks/permanence/permanence_passing.py": "values that change freely: one release tells nothing about another",
 }
 """The small files with one importer beside them that stay, and what their idea is."""
 

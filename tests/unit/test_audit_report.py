@@ -105,7 +105,7 @@ def page(report: AuditReport, tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_the_worst_comes_first(report: AuditReport) -> None:
     assert [finding.person for finding in report.findings] == [0, 1, 2]
-    assert report.table.columns == ["person", "release", "attack", "what", "probability", "kind", "witness"]
+    assert report.table.columns == ["person", "release", "attack", "what", "probability", "kind", "witness", "truth"]
     assert report.table["person"].to_list() == PEOPLE[:3]
     assert report.table["probability"].to_list() == [1.0, 0.6, None]
     assert report.table["witness"][0] == f"{PEOPLE[0]} has {VALUES[0]} and not {VALUES[1]}: release 2 group 1."

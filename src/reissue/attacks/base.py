@@ -84,6 +84,9 @@ class Finding:
     witness: Witness
     column: str | None = None
     """The sensitive column that it is about, where it is about one of several; then `value` is None."""
+    among: tuple[int, ...] = ()
+    """The positions of the values that the people are said to have one of, in the view or, where `column` names one,
+    in that column; empty where that is `value` alone, or where it is about no values."""
 
     @classmethod
     def of_few(
@@ -104,7 +107,8 @@ class Finding:
         one = len(values) == 1
         what, value = ("value", next(iter(values))) if one else (several, None)
         kind: Kind = "exact" if one and proven else "bounded"
-        return cls(attack, what, (person,), release, value, 1 / len(values), kind, witness)
+        among = tuple(sorted(values))
+        return cls(attack, what, (person,), release, value, 1 / len(values), kind, witness, among=among)
 
     @property
     def person(self) -> int | None:
@@ -118,7 +122,8 @@ class Finding:
             return Cell(column, one.position) if isinstance(one, Value) else one
 
         sentences = (tuple(part(piece) for piece in sentence) for sentence in self.witness.sentences)
-        return replace(self, value=None, witness=Witness(tuple(sentences)), column=column)
+        among = self.among if self.value is None else (self.value,)
+        return replace(self, value=None, witness=Witness(tuple(sentences)), column=column, among=among)
 
 
 @dataclass(frozen=True)
@@ -177,6 +182,15 @@ class Findings(ABC):
     def excluded(self) -> dict[str | int, list[object]]:
         """For people the values that one of their groups shows and that they cannot have: proven."""
         return {}
+
+    @property
+    def ruled_out(self) -> pl.DataFrame | None:
+        """What `excluded` has, as one table; see `tied.TIED`. None: there is no faster way to it."""
+        return None
+
+    def tied(self, limits: Limits) -> pl.DataFrame | None:
+        """Who is tied to which value beyond the limits, everybody; see `tied.TIED`. None: as `posteriors` has it."""
+        return None
 
     def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
         """Figures of its own that a report shows as a section, by their heading; none by default."""

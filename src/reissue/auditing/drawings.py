@@ -45,6 +45,7 @@ def risk_over_releases(report: AuditReport) -> Chart:
         disclosure.properties(width=WIDTH, height=150, title=_title(drawn)),
     ]
     if risks["cumulative_exposed"].null_count() < risks.height:
+        known = "" if report.truth is None or not report.truth.misled else ", wrong conclusions left out"
         exposed = altair.Chart(altair.Data(values=risks.select("release", "cumulative_exposed").to_dicts()))
         panels.append(
             exposed.mark_bar(color=BLUE, size=max(4, min(32, WIDTH // (2 * risks.height))))
@@ -53,7 +54,9 @@ def risk_over_releases(report: AuditReport) -> Chart:
                 y=altair.Y("cumulative_exposed:Q", title=None, axis=altair.Axis(tickMinStep=1, format=",d")),
             )
             .properties(
-                width=WIDTH, height=110, title=_title("People with one value left when groups are compared, so far")
+                width=WIDTH,
+                height=110,
+                title=_title(f"People with one value left when groups are compared, so far{known}"),
             )
         )
     return Chart(risks, altair.vconcat(*panels).resolve_scale(color="independent"))

@@ -11,7 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from reissue.auditing import drawings
+from reissue.auditing.compared import MISTAKEN, Counted
 from reissue.auditing.naming import Naming
+from reissue.auditing.report import how_many, marked
 from reissue.auditing.words import (
     KINDS,
     STATUSES,
@@ -21,12 +23,14 @@ from reissue.auditing.words import (
     limits_in_words,
     not_covered,
 )
-from reissue.errors import MissingExtra, count_of, printable
+from reissue.errors import MissingExtra, printable
 
 if TYPE_CHECKING:
+    from reissue.attacks.base import Finding
     from reissue.auditing.report import AuditReport
     from reissue.model.promise import Promise
 
+LEFT_OUT = "People about whom only wrong conclusions are drawn do not count here."
 MOST = 50
 """How many findings are told with their witnesses."""
 STYLE = """\
@@ -53,6 +57,9 @@ thead th { color: var(--soft); font-weight: 600; }
 td.met { color: var(--good); font-weight: 600; white-space: nowrap; }
 td.not-met { color: var(--bad); font-weight: 600; white-space: nowrap; }
 td.undecided { color: var(--open); font-weight: 600; white-space: nowrap; }
+.mark { font-size: .86rem; padding: 0 .4rem; border: 1px solid var(--line); border-radius: .3rem; }
+.mark.right { color: var(--bad); }
+.mark.wrong, .mark.unknown { color: var(--soft); }
 .words th { width: 30%; }
 figure { margin: 1rem 0; }
 img { max-width: 100%; height: auto; }
@@ -99,9 +106,12 @@ def _header(report: AuditReport, naming: Naming) -> str:
         "in each finding. But together with the public files it tells where the releases are weak, and how many rows "
         "are counterfeits."
     )
+    if report.truth is not None:
+        privacy += " And it says which of an outsider's conclusions are right, as only the ledger knows."
+    known = "" if report.truth is None else "".join(f"<p>{escape(told)}</p>" for told in report.truth.words)
     return (
         "<header><h1>Audit of a series of releases</h1>"
-        f'<p class="verdict {"passed" if report.passed else "failed"}">{escape(report.verdict)}</p>'
+        f'<p class="verdict {"passed" if report.passed else "failed"}">{escape(report.verdict)}</p>{known}'
         f'<p class="small">{report.time:%d %B %Y, %H:%M} UTC. {escape(privacy)}</p></header>'
     )
 
@@ -154,6 +164,7 @@ def _testing(report: AuditReport, naming: Naming) -> list[str]:
     ]
     return [
         _table(("attack", "result", "findings", "in words"), rows, left=(0, 1, 3)),
+        *_compared(report),
         "<h3>Findings</h3>",
         *_findings(report, naming),
         *_unasked(report, naming),
@@ -163,24 +174,62 @@ def _testing(report: AuditReport, naming: Naming) -> list[str]:
     ]
 
 
+def _compared(report: AuditReport) -> list[str]:
+    """What the ledger says about an outsider's conclusions, attack by attack."""
+    if report.truth is None:
+        return []
+    names = {"certain": "certain", "above": "beyond the limits", "excluded": "ruled out"}
+    rows = []
+    for one in report.truth.attacks:
+        where = one.attack if one.column is None else f"{one.attack}, {one.column} alone"
+        for name, words in names.items():
+            counted: Counted = getattr(one, name)
+            if counted.claims:
+                rows.append((where, words, counted.claims, counted.right, counted.wrong, counted.unknown))
+    told = [
+        "<h3>Compared with the ledger</h3>",
+        "<p>What an outsider would conclude, and how much of it is right. That somebody has a value is wrong if they "
+        "never had it, or not in the release that it is said of; that it is ruled out, if they ever had it. The "
+        "verdict does not depend on it: a promise is about what can be concluded.</p>",
+    ]
+    if not rows:
+        return [*told, f"<p>{escape(report.truth.conclusion)}</p>"]
+    head = ("attack", "conclusions", "in all", "right", "wrong", "not known")
+    return [*told, _table(head, rows, left=(0, 1))]
+
+
 def _findings(report: AuditReport, naming: Naming) -> list[str]:
     if not report.findings:
         return ["<p>Nothing beyond the limits was found.</p>"]
+    told = f"The worst of {how_many(report)}, one for each person or class of people, each with a derivation."
+    parts = [f"<p>{told}</p>", _items(report, report.leading[:MOST], naming)] if report.leading else []
+    if report.mistaken:
+        why = "They are nobody's exposure: an outsider would be told a value that the person did not have."
+        shown = f" The worst {MOST} of {len(report.mistaken):,}." if len(report.mistaken) > MOST else ""
+        parts += [
+            f"<h4>{escape(MISTAKEN)}</h4><p>{escape(why)}{shown}</p>",
+            _items(report, report.mistaken[:MOST], naming),
+        ]
+    return parts
+
+
+def _items(report: AuditReport, findings: Sequence[Finding], naming: Naming) -> str:
     items = []
-    for finding in report.leading[:MOST]:
+    for finding in findings:
         likely = (
             "" if finding.probability is None else f", probability {finding.probability:.4g}, {KINDS[finding.kind]}"
         )
         after = "" if finding.release is None else f", from release {finding.release} on"
         heading = f"{naming.who(finding)}: {WHAT.get(finding.what, finding.what)}{likely}{after} ({finding.attack})"
-        items.append(f"<li><strong>{escape(heading)}</strong><br>{escape(naming.witness(finding))}</li>")
-    total = max(sum(run.judgement.count for run in report.runs), len(report.findings))
-    told = f"The worst of {count_of(total, 'finding')}, one for each person or class of people, each with a derivation."
-    return [f"<p>{told}</p>", f"<ol>{''.join(items)}</ol>"]
+        mark = report.mark(finding)
+        told = "" if report.truth is None else report.truth.told(finding)
+        known = f' <span class="mark {mark}">{escape(told)}</span>' if mark else ""
+        items.append(f"<li><strong>{escape(heading)}</strong>{known}<br>{escape(naming.witness(finding))}</li>")
+    return f"<ol>{''.join(items)}</ol>"
 
 
 def _unasked(report: AuditReport, naming: Naming) -> list[str]:
-    maybe = [f"{one.attack}: {naming.witness(one)}" for one in report.suspicions]
+    maybe = [f"{one.attack}: {naming.witness(one)}{marked(report, one)}" for one in report.suspicions]
     told = [f"{attack}: {naming.told(one)}" for attack, one in report.unasked]
     return [
         *(["<h3>Not decided</h3>", _bullets(maybe)] if maybe else []),
@@ -247,15 +296,18 @@ def _figures(report: AuditReport) -> list[str]:
         "<h3>Presence</h3>",
         _table(("release", "certainly in it", "possibly in it", "certainly in one so far"), presence.rows(), left=()),
         "<h3>Attribute disclosure</h3>",
-        f"<p>{escape(disclosed(report.disclosure))}</p>",
+        f"<p>{escape(disclosed(report.disclosure))}"
+        f"{'' if report.truth is None else f' {escape(report.truth.conclusion)}'}</p>",
         "<p>Each release alone: the share of the most frequent value of a group. So far: people who have one value "
-        "left when the values of their groups are compared, which is the least that can be learnt.</p>",
+        "left when the values of their groups are compared, which is the least that can be learnt"
+        f"{'' if report.truth is None else '; those left with a value that they never had do not count'}.</p>",
         _table(
-            ("release", "highest", "mean", *(["rows above the limit"] if limited else []), "people exposed so far"),
+            ("release", "highest", "mean", *(["rows above the limit"] if limited else []), "one value left so far"),
             [(row[0], _percent(row[1]), _percent(row[2]), *row[3:]) for row in disclosure.iter_rows()],
             left=(),
         ),
         "<h3>The most exposed groups</h3>",
+        *([] if report.truth is None or not report.truth.misled else [f"<p>{escape(LEFT_OUT)}</p>"]),
         _table(
             ("release", "group", "people", "highest", "mean", *(["above the limit"] if limited else [])),
             [

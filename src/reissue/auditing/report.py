@@ -16,6 +16,7 @@ import polars as pl
 from reissue.arrays.types import Ints
 from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits
 from reissue.attacks.sentences import Witness
+from reissue.auditing.compared import MISTAKEN, Knowing, Mark, Truth
 from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of
 from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed_groups, worst_of
 from reissue.auditing.limits import lacking, what_is_open
@@ -39,7 +40,7 @@ from reissue.model.libraries import Library, to_library
 from reissue.model.promise import Promise
 from reissue.model.published import Published
 
-TABLE = ("person", "release", "attack", "what", "probability", "kind", "witness")
+TABLE = ("person", "release", "attack", "what", "probability", "kind", "witness", "truth")
 UNASKED = 5
 """How much is told of what an attack found that no limit asks about."""
 _SURENESS = ("exact", "bounded", "sampled", "undecided")
@@ -95,6 +96,8 @@ class AuditReport:
     """When the audit was made."""
     library: Library = "polars"
     """The library that tables come back in."""
+    knowing: Knowing | None = field(default=None, compare=False)
+    """Private: what knows the true values, in an audit of one's own series."""
 
     def __repr__(self) -> str:
         found = sum(judgement.count for judgement in self.judgements.values())
@@ -168,34 +171,70 @@ class AuditReport:
         return f"Passed: {joined(within)} proved what was asked to be within the limits{accepted}{counted}."
 
     @cached_property
+    def truth(self) -> Truth | None:
+        """How many of an outsider's conclusions are right, as the ledger knows it; None without a ledger."""
+        return None if self.knowing is None else self.knowing.compare(self)
+
+    def mark(self, finding: Finding) -> Mark | None:
+        """Whether a finding is `right`, `wrong` or `unknown`; None without a ledger, or where it is about no value."""
+        return None if self.truth is None else self.truth.of(finding)
+
+    @cached_property
     def findings(self) -> list[Finding]:
         """What is beyond the limits, the worst first."""
-        found = [finding for run in self.runs if run.judgement.status == "beyond" for finding in run.judgement.findings]
+        beyond = (run for run in self.runs if run.judgement.status == "beyond")
+        found = [self._ordered(finding) for run in beyond for finding in run.judgement.findings]
         return sorted(found, key=lambda one: (-(one.probability or 0.0), _SURENESS.index(one.kind), len(one.people)))
 
     @property
     def suspicions(self) -> list[Finding]:
         """What attacks that could not decide would tell of if it is so; a few from each."""
         runs = [run for run in self.runs if run.judgement.status in ("undecided", "sampled")]
-        return [finding for run in runs for finding in run.judgement.findings[:UNASKED]]
+        return [self._ordered(finding) for run in runs for finding in run.judgement.findings[:UNASKED]]
+
+    def _ordered(self, finding: Finding) -> Finding:
+        return finding if self.truth is None else self.truth.ordered(finding)
 
     @property
     def leading(self) -> list[Finding]:
-        """The worst finding about each person, the worst first; those about nobody in particular stay."""
+        """The worst finding about each person, the worst first; those about nobody in particular stay.
+
+        Of one's own series those that are wrong are not among them: see `mistaken`.
+        """
+        return [finding for finding in self._first if self.mark(finding) != "wrong"]
+
+    @property
+    def mistaken(self) -> list[Finding]:
+        """The worst finding about each person of whom all findings are wrong, as the ledger knows it."""
+        return [finding for finding in self._first if self.mark(finding) == "wrong"]
+
+    @cached_property
+    def _first(self) -> list[Finding]:
+        """The worst finding about each person; the worst that is not wrong, if there is one."""
         first: dict[object, Finding] = {}
-        for at, finding in enumerate(self.findings):
+        for at, finding in enumerate(sorted(self.findings, key=lambda one: self.mark(one) == "wrong")):
             first.setdefault(finding.people or (None, at), finding)
         return list(first.values())
 
     @cached_property
     def unasked(self) -> list[tuple[str, Witness]]:
-        """What attacks found that no limit asks about, by the name of the attack; a few from each."""
-        runs = [run for run in self.runs if run.findings is not None and run.judgement.status == "not asked"]
-        return [(run.attack, one) for run in runs if run.findings for one in run.findings.witnesses[:UNASKED]]
+        """What attacks found that no limit asks about, by the name of the attack; a few from each.
+
+        Of one's own series nothing that rests on somebody about whom the attack is wrong.
+        """
+        found = []
+        for run in self.runs:
+            if run.findings is None or run.judgement.status != "not asked":
+                continue
+            told = run.findings.witnesses
+            if self.truth is not None:
+                told = tuple(one for one in told if not self.truth.doubts(run.attack, one))
+            found += [(run.attack, one) for one in told[:UNASKED]]
+        return found
 
     @property
     def table(self) -> Any:
-        """The findings as a table: `person`, `release`, `attack`, `what`, `probability`, `kind`, `witness`.
+        """The findings as a table: `person`, `release`, `attack`, `what`, `probability`, `kind`, `witness`, `truth`.
 
         People are called as in the view. Values are named where the view was built from names, else lettered.
         """
@@ -210,10 +249,12 @@ class AuditReport:
                 finding.probability,
                 finding.kind,
                 naming.witness(finding),
+                self.mark(finding),
             )
             for finding in self.findings
         ]
-        types = (pl.String if named else pl.Int64, pl.Int64, pl.String, pl.String, pl.Float64, pl.String, pl.String)
+        texts = (pl.String, pl.String, pl.String)
+        types = (pl.String if named else pl.Int64, pl.Int64, pl.String, pl.String, pl.Float64, *texts)
         return to_library(pl.DataFrame(rows, schema=dict(zip(TABLE, types, strict=True)), orient="row"), self.library)
 
     @cached_property
@@ -242,6 +283,7 @@ class AuditReport:
             threshold=self.threshold,
             limit=self.limits.probability,
             anatomised=self.form == "anatomised",
+            knowing=self.knowing,
         )
 
     @property
@@ -253,7 +295,7 @@ class AuditReport:
     def people(self) -> Any:
         """For each person, by number, whose value was not known beforehand, how likely the likeliest value is."""
         for run in self.runs:
-            if run.findings is not None and (worst := worst_of(run.findings, self._known)).height:
+            if run.findings is not None and (worst := worst_of(run.findings, self.known_people)).height:
                 return to_library(worst, self.library)
         return to_library(pl.DataFrame(schema=PEOPLE), self.library)
 
@@ -269,14 +311,21 @@ class AuditReport:
 
     @cached_property
     def exposed_groups(self) -> Any:
-        """The most exposed groups: `release`, `group`, `people`, `highest`, `mean`, `above` the limit."""
-        found = exposed_groups(self.published, self.in_polars.people, self.limits.probability)
-        return to_library(found, self.library)
+        """The most exposed groups: `release`, `group`, `people`, `highest`, `mean`, `above` the limit.
+
+        Of one's own series people about whom all conclusions are wrong do not count.
+        """
+        people = self.in_polars.people
+        if self.truth is not None:
+            people = people.filter(
+                ~pl.col("person").is_in(pl.Series(self.truth.misled_people, dtype=pl.Int64).implode())
+            )
+        return to_library(exposed_groups(self.published, people, self.limits.probability), self.library)
 
     @cached_property
     def criteria(self) -> tuple[Criterion, ...]:
         """Singling out, linkability and inference, each with a verdict and the evidence."""
-        return criteria_of(
+        *others, inference = criteria_of(
             self.measured,
             [Judged(run.attack, run.by, run.judgement) for run in self.runs],
             self.limits,
@@ -285,6 +334,9 @@ class AuditReport:
             permanent=self._permanent,
             sets=self._sets,
         )
+        if self.truth is not None and self.truth.misled:
+            inference = replace(inference, evidence=f"{inference.evidence} {self.truth.conclusion}")
+        return (*others, inference)
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
@@ -324,6 +376,7 @@ class AuditReport:
         return {
             "passed": self.passed,
             "verdict": self.verdict,
+            "truth": None if self.truth is None else self.truth.to_dict(),
             "time": self.time.isoformat(timespec="seconds"),
             "form": self.form,
             "promises": [promise.words for promise in self.promises],
@@ -352,8 +405,8 @@ class AuditReport:
                 }
                 for run in self.runs
             ],
-            "findings": [_told(finding, naming) for finding in self.findings],
-            "suspicions": [_told(finding, naming) for finding in self.suspicions],
+            "findings": [_told(finding, naming, self.mark(finding)) for finding in self.findings],
+            "suspicions": [_told(finding, naming, self.mark(finding)) for finding in self.suspicions],
             "unasked": [{"attack": attack, "witness": naming.told(one)} for attack, one in self.unasked],
             "sections": [
                 {"attack": attack, "heading": heading, "rows": table.to_dicts()}
@@ -414,20 +467,22 @@ class AuditReport:
             named if show_values is None else show_values,
             called,
         )
-        lines = [self.verdict, ""]
+        lines = [self.verdict, *(() if self.truth is None else self.truth.words), ""]
         lines += [f"Limit: {told}." for told in limits_in_words(self.limits)]
         lines += ["", *(f"{run.attack}: {STATUSES[run.judgement.status]}. {run.judgement.words}" for run in self.runs)]
         shown = self.leading[:most]
         if shown:
-            total = sum(run.judgement.count for run in self.runs)
+            lines += ["", f"The worst of {how_many(self)}, one for each person or class of people:"]
             lines += [
-                "",
-                f"The worst of {count_of(max(total, len(shown)), 'finding')}, one for each person or class of people:",
+                f"  {at}. {described(finding, naming)}{marked(self, finding)}"
+                for at, finding in enumerate(shown, start=1)
             ]
-            lines += [f"  {at}. {described(finding, naming)}" for at, finding in enumerate(shown, start=1)]
+        if self.mistaken:
+            lines += ["", MISTAKEN]
+            lines += [f"  {described(one, naming)}{marked(self, one)}" for one in self.mistaken[:most]]
         if self.suspicions:
             lines += ["", "Not decided; it would be so if:"]
-            lines += [f"  {one.attack}: {naming.witness(one)}" for one in self.suspicions]
+            lines += [f"  {one.attack}: {naming.witness(one)}{marked(self, one)}" for one in self.suspicions]
         if self.unasked:
             lines += ["", "Found, though no limit asks about it:"]
             lines += [f"  {attack}: {naming.told(one)}" for attack, one in self.unasked]
@@ -442,7 +497,7 @@ class AuditReport:
         return {"columns": {name: None if limit is None else str(limit) for name, limit in self.limits.columns}}
 
     @cached_property
-    def _known(self) -> Ints:
+    def known_people(self) -> Ints:
         """The people whose value was known beforehand, by number."""
         if self.knowledge is None or not self.knowledge.compromised:
             return np.zeros(0, dtype=np.int64)
@@ -463,7 +518,19 @@ def described(finding: Finding, naming: Naming) -> str:
     return f"{naming.who(finding)}{likely}, {finding.attack}: {naming.witness(finding)}"
 
 
-def _told(finding: Finding, naming: Naming) -> dict[str, Any]:
+def marked(report: AuditReport, finding: Finding) -> str:
+    """What stands behind a finding: whether it is true, where that can be said."""
+    told = "" if report.truth is None else report.truth.told(finding)
+    return f" ({told})" if told else ""
+
+
+def how_many(report: AuditReport) -> str:
+    """How many findings there are, in words."""
+    total = sum(run.judgement.count for run in report.runs)
+    return count_of(max(total, len(report.findings)), "finding")
+
+
+def _told(finding: Finding, naming: Naming, mark: Mark | None) -> dict[str, Any]:
     return {
         "person": naming.who(finding),
         "people": [naming.person(number) for number in finding.people],
@@ -473,6 +540,7 @@ def _told(finding: Finding, naming: Naming) -> dict[str, Any]:
         "probability": finding.probability,
         "kind": finding.kind,
         "witness": naming.witness(finding),
+        "truth": mark,
     }
 
 

@@ -21,11 +21,12 @@ import polars as pl
 
 from reissue.arrays.runs import totals
 from reissue.arrays.types import Bools, Ints
+from reissue.auditing.compared import Knowing
 from reissue.model.memberships import Memberships
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.sets import PublishedSets
 from reissue.reasoning.history import diversity
-from reissue.reasoning.worlds.candidates import candidates
+from reissue.reasoning.worlds.candidates import Candidates, candidates
 
 RISKS = pl.Schema(
     {
@@ -76,18 +77,26 @@ class Risks:
         return f"Risks({self.table.height} releases)"
 
 
-def risks_of(published: Published, *, threshold: float, limit: Fraction | None, anatomised: bool = False) -> Risks:
+def risks_of(
+    published: Published,
+    *,
+    threshold: float,
+    limit: Fraction | None,
+    anatomised: bool = False,
+    knowing: Knowing | None = None,
+) -> Risks:
     """Measure a series.
 
     `threshold` is the re-identification risk above which a row is at risk, `limit` the probability above which a
     value is disclosed, None where no limit says that. Anatomised releases show the quasi-identifiers of every row
-    exactly, so that everybody is found.
+    exactly, so that everybody is found. Who is left with one value that they never had, as `knowing` knows, is not
+    exposed.
     """
     if published.sets:
         return risks_of_sets(published, threshold, limit, anatomised)
     placed = one_place_each(published)
     so_far: list[SharedHistories] = list(histories(published)) if placed else []
-    left = candidates(published) if placed and published.single else None
+    left = candidates(published, each=knowing is not None) if placed and published.single else None
     rows = []
     ever = np.zeros(published.index.people.size, dtype=np.bool_)
     for at, release in enumerate(published.releases):
@@ -102,7 +111,7 @@ def risks_of(published: Published, *, threshold: float, limit: Fraction | None, 
         if placed:
             row |= _together(so_far[at], threshold, anatomised)
         if left is not None:
-            row["cumulative_exposed"] = int(left.exposed_after[at])
+            row["cumulative_exposed"] = int(left.exposed_after[at]) - _mistaken(left, at, knowing)
         rows.append(row)
     return Risks(
         pl.DataFrame(rows, schema=RISKS),
@@ -133,6 +142,14 @@ def risks_of_sets(published: Published, threshold: float, limit: Fraction | None
         contradictory=0,
         candidates_known=any(release.sure is not None for release in published.plain),
     )
+
+
+def _mistaken(left: Candidates, at: int, knowing: Knowing | None) -> int:
+    """How many are left with one value, by a release and those before it, that they never had."""
+    if knowing is None or left.only_after is None:
+        return 0
+    alone = np.flatnonzero(left.only_after[at] >= 0)
+    return int(knowing.refuted(left.people[alone], left.only_after[at, alone]).sum())
 
 
 Row = dict[str, int | float | None]

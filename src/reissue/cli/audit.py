@@ -175,6 +175,8 @@ def audit(
 
     Exit code 0: everything asked is proven to be within the limits. 1: it is not.
 
+    Of a series it also says how many of an outsider's conclusions are wrong, as the ledger knows.
+
     Examples:
 
       reissue audit clinic --html report.html
@@ -263,7 +265,7 @@ def _series(
         if not show_people:
             return report, None
         # Names are looked up while the series is open, those of the findings only.
-        witnesses = [finding.witness for finding in (*report.leading, *report.suspicions)]
+        witnesses = [finding.witness for finding in (*report.leading, *report.mistaken, *report.suspicions)]
         witnesses += [witness for _, witness in report.unasked]
         numbers = {number for witness in witnesses for number in _everybody(witness) if number >= 0}
         numbers |= {number for finding in report.findings for number in finding.people if number >= 0}
@@ -411,13 +413,15 @@ def _known(path: Path, published: Published) -> dict[str | int, object]:
 
 
 def _print(report: AuditReport, show_people: bool, show_values: bool, called: Called | None) -> None:
+    from reissue.auditing.compared import MISTAKEN
     from reissue.auditing.naming import Naming
-    from reissue.auditing.report import described
+    from reissue.auditing.report import described, how_many, marked
     from reissue.auditing.words import STATUSES, limits_in_words
-    from reissue.errors import count_of
 
     outcome, _, why = report.verdict.partition(":")
     say(why, heading=f"{outcome}:", style="bold green" if report.passed else "bold red")
+    for told in () if report.truth is None else report.truth.words:
+        say(told, heading="ledger ")
     for told in limits_in_words(report.limits):
         say(told, heading="limit ")
     rows = [
@@ -427,12 +431,16 @@ def _print(report: AuditReport, show_people: bool, show_values: bool, called: Ca
     naming = Naming(report.published, show_people, show_values, called)
     shown = report.leading[:MOST]
     if shown:
-        total = max(sum(run.judgement.count for run in report.runs), len(shown))
-        say(f"the worst of {count_of(total, 'finding')}, one for each person or class of people", heading="Findings: ")
+        say(f"the worst of {how_many(report)}, one for each person or class of people", heading="Findings: ")
         for at, finding in enumerate(shown, start=1):
-            say(f"{described(finding, naming)}", heading=f"{at:>3}. ")
+            say(f"{described(finding, naming)}{marked(report, finding)}", heading=f"{at:>3}. ")
+    if report.mistaken:
+        say("", heading=MISTAKEN)
+        for finding in report.mistaken[:MOST]:
+            say(f"{described(finding, naming)}{marked(report, finding)}", heading="  - ")
     for suspicion in report.suspicions:
-        say(naming.witness(suspicion), heading=f"{suspicion.attack}, not decided: ")
+        said = f"{naming.witness(suspicion)}{marked(report, suspicion)}"
+        say(said, heading=f"{suspicion.attack}, not decided: ")
     for attack, witness in report.unasked:
         say(naming.told(witness), heading=f"{attack}, though no limit asks about it: ")
     criteria = [(one.name, one.verdict, one.evidence) for one in report.criteria]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reissue.attacks import Attack
     from reissue.auditing.report import AuditReport
     from reissue.ledger import Ledger
+    from reissue.ledger.stored_tables import Tables
     from reissue.methods.base import Method
     from reissue.model.promise import Promise
     from reissue.model.schema import Schema
@@ -71,6 +72,10 @@ class PastReleases:
         drafted = [] if draft is None else [_as_kept(draft)]
         known = [*own, *([draft.number] if draft is not None and quasi else [])]
         return published_view([*kept, *drafted], schema, classes, known)
+
+    def tables(self) -> Iterator[tuple[Release, Tables]]:
+        """Private: the releases, each with its private tables."""
+        return ((release, self.ledger.tables(release.number)) for release in self.releases)
 
     def own(self) -> list[int]:
         """The numbers of the releases that were made here."""
@@ -353,6 +358,15 @@ def ask_for_quasi(attacks: Iterable[Attack | str]) -> bool:
     return any((kind_of(one) if isinstance(one, str) else one).knows_quasi for one in attacks)
 
 
+def with_truth(
+    report: AuditReport, past: PastReleases | None, schema: Schema, draft: Draft | None = None
+) -> AuditReport:
+    """A report that knows the truth: which of an outsider's conclusions are right. What it judges stays as it is."""
+    from reissue.publishing.truth import TrueValues
+
+    return replace(report, knowing=TrueValues.of(report.published, past, schema, draft))
+
+
 def at_gate(
     draft: Draft, past: PastReleases | None = None, *, progress: Progress = lambda stage: None
 ) -> tuple[Draft, AuditReport | None]:
@@ -399,7 +413,7 @@ class Terms:
             return draft
         draft, found = at_gate(draft, past, progress=progress)
         if self.report is not None and found is not None:
-            found.to_html(self.report)
+            with_truth(found, past, draft.policy.schema, draft).to_html(self.report)
         return let_through(draft) if self.override is None else draft
 
 

@@ -45,6 +45,7 @@ from reissue.publishing.inspection import (
     at_gate,
     to_commit,
     with_reason,
+    with_truth,
 )
 from reissue.publishing.made_up import NOTHING_KNOWN, Recognition
 from reissue.publishing.policy import Policy, key_of, with_absolute_paths
@@ -314,7 +315,9 @@ class Series:
     def at_gate(self, draft: Draft, *, progress: Progress = lambda stage: None) -> tuple[Draft, AuditReport | None]:
         """A draft that remembers what the gate of the policy says about it, and the report; nothing is raised."""
         self._check_continues(draft)
-        return at_gate(draft, self._past() if draft.policy.gate else None, progress=progress)
+        past = self._past() if draft.policy.gate else None
+        draft, report = at_gate(draft, past, progress=progress)
+        return draft, report and with_truth(report, past, draft.policy.schema, draft)
 
     def commit(self, draft: Draft, *, time: datetime | None = None, override: str | None = None) -> Release:
         """Make a draft durable, in one transaction or not at all.
@@ -431,7 +434,8 @@ class Series:
         drawn, with `seed`, whose true values the adversary knows; at the rate `participation` people registered of whom
         it is known in which releases they are. With `waiting` the method is known too, and who waited in its lists.
         `counterfeits`: "recognised", each is known, with its value; "argued", each is known, and why they are made.
-        With a `draft`: together with it, without what the gate leaves out.
+        With a `draft`: together with it, without what the gate leaves out. The report's `truth` says which conclusions
+        are right, as the ledger knows; the verdict does not depend on it.
         """
         drawn = Drawn(compromised, participation, waiting, counterfeits, seed)
         if draft is not None:
@@ -453,7 +457,7 @@ class Series:
             threshold=threshold,
             progress=progress,
         )
-        report = replace(report, library=self._frames)
+        report = replace(with_truth(report, past, schema, draft), library=self._frames)
         if counterfeits is None or (given is not None and given.counterfeits):
             return report
         return replace(report, remarks=(*report.remarks, NOTHING_KNOWN))

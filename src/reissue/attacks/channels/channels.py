@@ -29,6 +29,7 @@ from reissue.arrays.types import Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets, need_whole
 from reissue.attacks.channels.channels_witness import of_channel, of_person
 from reissue.attacks.sentences import Witness
+from reissue.attacks.tied import ruled_out_by
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
@@ -347,6 +348,14 @@ class ChannelsFindings(Findings):
                 name = self.published.name(int(self.exposure.people[at]))
                 found[name] = [self.published.values[value] for value in cannot]
         return found
+
+    @property
+    def ruled_out(self) -> pl.DataFrame | None:
+        """The same as one table."""
+        left = self.exposure.left
+        if self.contradictory or left is None:
+            return None
+        return ruled_out_by(self.published, self.exposure.people, left, self._at_risk & (self._counts > 0))
 
     def _at(self, person: int) -> int:
         return int(np.searchsorted(self.exposure.people, person))

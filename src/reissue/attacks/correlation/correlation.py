@@ -25,6 +25,7 @@ from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, OfSets, need_whole
 from reissue.attacks.correlation.correlation_witness import Derivations, correlation
 from reissue.attacks.sentences import Witness
+from reissue.attacks.tied import ruled_out_by
 from reissue.errors import InternalError, ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
@@ -242,6 +243,14 @@ class CorrelationFindings(Findings):
                 cannot = sorted(shown.difference(self.values_left(person)))
                 found[self.published.name(person)] = [self.published.values[value] for value in cannot]
         return found
+
+    @property
+    def ruled_out(self) -> pl.DataFrame | None:
+        """The same as one table."""
+        if self._left is None:
+            return None
+        asked = self._at_risk & (self._counts[1] > 0)
+        return ruled_out_by(self.published, self.found.where.people, self._left.after, asked)
 
     # Why, and whether it is too much
 

@@ -18,6 +18,7 @@ from reissue.attacks.figures import RISKS, SAMPLED, SURE, Figures, called, limit
 from reissue.attacks.likelihood.likelihood_evidence import GroupEvidence
 from reissue.attacks.likelihood.likelihood_judged import ColumnEvidence, Judged
 from reissue.attacks.sentences import Person, Place, Sentence, Value, Witness, one_of
+from reissue.attacks.tied import tied_to, tied_together
 from reissue.errors import ParameterError, count_of, listed
 from reissue.model.published import Published
 from reissue.tables.frames import read_table
@@ -310,6 +311,19 @@ class LikelihoodFindings(Findings):
         return Judgement(
             "undecided", f"{words}{doubt} That proves nothing: another model may tell more.", findings, above.size
         )
+
+    def tied(self, limits: Limits) -> pl.DataFrame:
+        """Everybody above the limits in the last release they are in, each with the likeliest value."""
+        frames = [] if limits.probability is None else [self._tied(limits.probability, None)]
+        asked = ((name, limit) for name, limit in limits.columns or () if limit is not None)
+        return tied_together([*frames, *(self.of_column(name)._tied(limit, name) for name, limit in asked)])
+
+    def _tied(self, limit: Fraction, column: str | None) -> pl.DataFrame:
+        chance, value, _ = self._worst
+        above = chance > float(limit) + BEYOND
+        people, place, _ = (one[above] for one in self._last)
+        numbers = np.array([one.number for one in self._judged], dtype=np.int64)
+        return tied_to(people, value[above], numbers[place], column=column)
 
     def _expected(self) -> str:
         last = self.releases.row(-1, named=True)

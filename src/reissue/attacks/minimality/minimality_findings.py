@@ -15,6 +15,7 @@ from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limit
 from reissue.attacks.figures import KINDS, Figures, called, far_beyond, kinds
 from reissue.attacks.minimality.minimality_witness import of_class
 from reissue.attacks.sentences import Witness
+from reissue.attacks.tied import tied_to, tied_together
 from reissue.errors import ParameterError, count_of
 from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.minimality.credibility import Credibility
@@ -299,6 +300,18 @@ class MinimalityFindings(Findings):
             return Judgement(status, words)
         return Judgement("within", f"Nobody of {who} has a credibility above {bar}; the highest is {highest:.3g}.")
 
+    def tied(self, limits: Limits) -> pl.DataFrame:
+        """Everybody in a class whose credibility is above the limit, for each set by itself."""
+        limit = limits.probability if limits.credibility is None else limits.credibility
+        frames: list[pl.DataFrame] = []
+        if limit is None:
+            return tied_together(frames)
+        for one in self.attacked:
+            for at, (first, *others) in enumerate(one.found.sets):
+                above, _ = _beyond(one.found, limit, at)
+                frames.append(tied_to(one.members(above), first, one.release.number, others=others))
+        return tied_together(frames)
+
     def _finding(self, one: Attacked, row: int, at: int) -> Finding:
         found = one.found
         members = found.sets[at]
@@ -312,6 +325,7 @@ class MinimalityFindings(Findings):
             float(found.probability[row, at]),
             KINDS[KIND[found.kind[row]]],
             of_class(one.release, found, row, at, people),
+            among=tuple(members),
         )
 
 

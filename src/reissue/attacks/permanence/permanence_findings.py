@@ -28,6 +28,7 @@ from reissue.attacks.figures import (
 from reissue.attacks.permanence.permanence_passing import Passing
 from reissue.attacks.permanence.permanence_witness import Explainer
 from reissue.attacks.sentences import Witness
+from reissue.attacks.tied import tied_to, tied_together
 from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published
@@ -237,8 +238,7 @@ class PermanenceFindings(Findings):
 
     def _judge_passing(self, limit: Fraction, most: int) -> Judgement:
         """Values that are not permanent, each by its release alone."""
-        known = self.knowledge.participation(self.published)
-        passing = Passing.of(self.published, self.knowledge.permanent_values(self.published), known)
+        passing = self._passing()
         beyond = passing.beyond(limit)
         highest = f"the highest share of one that is not permanent in a group is {float(passing.highest()):.3g}."
         if not beyond.size:
@@ -295,6 +295,24 @@ class PermanenceFindings(Findings):
         probability = np.concatenate([nothing, *(figures.probability[some] for figures, some in found)])
         order = np.lexsort((at, -probability, -low))
         return which[order], at[order]
+
+    def tied(self, limits: Limits) -> pl.DataFrame:
+        """Everybody beyond the limit: permanent values if there are such, else the others, in their releases."""
+        limit = limits.probability
+        if limit is None or not self.knowledge.permanent:
+            return tied_together([])
+        which, at = self._found_beyond(limit)
+        numbers = np.array([release.number for release in self.published.releases], dtype=np.int64)
+        frames = []
+        for k, one in enumerate(self.chosen):
+            mine = at[which == k]
+            frames.append(tied_to(one.people[mine], one.value, numbers[one.largest.release[one.at[mine]]]))
+        return tied_together(frames) if at.size else self._passing().tied(self.published, limit)
+
+    def _passing(self) -> Passing:
+        """What the releases show of values that are not permanent."""
+        known = self.knowledge.participation(self.published)
+        return Passing.of(self.published, self.knowledge.permanent_values(self.published), known)
 
     def _how_many(self, what: Literal["certain", "excluded"]) -> int:
         nobody = np.zeros(0, dtype=np.int64)

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
+import polars as pl
 
 from reissue.arrays.runs import totals
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Finding
 from reissue.attacks.sentences import Place, Value, Witness, some_people
+from reissue.attacks.tied import tied_to, tied_together
 from reissue.model.published import Published
 
 SHOWN = 5
@@ -58,6 +60,15 @@ class Passing:
         """The entries above a limit, the worst first."""
         above = np.flatnonzero(self.count * limit.denominator > self.people * limit.numerator)
         return above[np.argsort(-(self.count[above] / np.maximum(self.people[above], 1)), kind="stable")]
+
+    def tied(self, published: Published, limit: Fraction) -> pl.DataFrame:
+        """The people of the groups above a limit, each with the value that is so frequent there."""
+        frames = []
+        for entry in self.beyond(limit).tolist():
+            release = published.releases[int(self.release[entry])]
+            members = release.members_of(int(self.group[entry]))
+            frames.append(tied_to(members, int(self.value[entry]), release.number))
+        return tied_together(frames)
 
     def finding(self, published: Published, entry: int) -> Finding:
         """An entry in words."""

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from reissue.arrays.types import Codes, Floats, Ints
 from reissue.attacks.base import Judgement
@@ -53,6 +54,10 @@ class ColumnTracking:
             "certain": len(self.findings.certain),
             "highest probability": float(risks["probability"].max() or 0.0) if risks.height else 0.0,  # type: ignore[arg-type]
         }
+
+    def tied(self, limit: Fraction | None) -> pl.DataFrame:
+        """Everybody beyond the limit, each with the value of the column and the time that are furthest beyond."""
+        return self.findings.tied_values(limit or Fraction(1), self.column.name)
 
     def judge(self, limit: Fraction | None, most: int) -> Judgement:
         """Whether it is proven that nobody is tied to a value of the column with more than its limit, at any time."""

@@ -16,6 +16,7 @@ from reissue.arrays.types import Bools, Bytes, Codes, Floats, Ints
 from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, together
 from reissue.attacks.figures import EXACT, KINDS, RISKS, SAMPLED, Figures, called, limit_told
 from reissue.attacks.sentences import Witness
+from reissue.attacks.tied import tied_to, tied_together
 from reissue.attacks.tracking import tracking_witness
 from reissue.attacks.tracking.tracking_columns import ColumnTracking
 from reissue.attacks.tracking.tracking_limits import OwnLimits
@@ -372,6 +373,23 @@ class TrackingFindings(Findings):
             f"{held.bar} in any release, if {self.model}; the highest probability is {exact} {self._top(worst)}.{aside}"
         )
         return Judgement("within", words)
+
+    def tied(self, limits: Limits) -> pl.DataFrame:
+        """Everybody beyond the limits of values, each with the value and the time that are furthest beyond."""
+        if self.followed is None or self._estimated:
+            return tied_together([])
+        frames = [] if limits.probability is None else [self.tied_values(limits.probability)]
+        return tied_together([*frames, *(self.of_column(name).tied(limit) for name, limit in limits.columns or ())])
+
+    def tied_values(self, limit_asked: Fraction, column: str | None = None) -> pl.DataFrame:
+        """The same for values, or whole records, and one limit."""
+        followed, held = self._need(), self._held_against(limit_asked)
+        asked = np.flatnonzero(~followed.open_people & ~followed.compromised)
+        rows, places = (one[asked] for one in (self._worst if held.uniform else followed.furthest(held.table)))
+        beyond = held.judged(self._figures(rows, places).beyond, held.of(followed.histories, rows, places))
+        rows, places, histories = rows[beyond], places[beyond], followed.histories
+        people, codes = histories.people[asked[beyond]], histories.codes[rows, places].astype(np.int64)
+        return tied_to(people, codes, histories.numbers[histories.release[rows]], column=column)
 
     def _held_against(self, asked: Fraction) -> OwnLimits:
         if self._estimated or self.knowledge.permanent_values(self.published).size:

@@ -23,11 +23,12 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
-from reissue.arrays.runs import entries_of, runs
+from reissue.arrays.runs import entries_of
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets, need_whole, together
 from reissue.attacks.figures import KINDS, Figures, called, limit_told
 from reissue.attacks.sentences import Witness
+from reissue.attacks.tied import shown_values, tied_to, tied_together
 from reissue.attacks.worlds.worlds_columns import ColumnWorlds
 from reissue.attacks.worlds.worlds_diversity import (
     PossibleValues,
@@ -239,24 +240,27 @@ class WorldsFindings(Findings):
     @property
     def excluded(self) -> dict[str | int, list[object]]:
         """For people the values that one of their groups shows and that they cannot have."""
-        shown = _shown(self.published, self.found.people)
-        counts = np.diff(self.found.starts)[self.found.unit]
-        possible = pl.DataFrame(
-            {
-                "person": np.repeat(self.found.people, counts),
-                "value": self.found.values[runs(self.found.starts[self.found.unit], counts)],
-            }
-        )
-        known = pl.Series(self.known_people)
-        ruled_out = (
-            shown.join(possible, on=["person", "value"], how="anti")
-            .filter(~pl.col("person").is_in(known.implode()))
-            .sort("person", "value")
-            .group_by("person", maintain_order=True)
-            .agg("value")
-        )
+        each = self._cannot.group_by("person", maintain_order=True).agg("value")
         name, values = self.published.name, self.published.values
-        return {name(person): [values[code] for code in codes] for person, codes in ruled_out.iter_rows()}
+        return {name(person): [values[code] for code in codes] for person, codes in each.iter_rows()}
+
+    @property
+    def ruled_out(self) -> pl.DataFrame:
+        """The same as one table."""
+        return tied_to(self._cannot["person"].to_numpy(), self._cannot["value"].to_numpy())
+
+    @cached_property
+    def _cannot(self) -> pl.DataFrame:
+        """Each `person` with each `value` that one of their groups shows and that they cannot have, in order."""
+        width, people = len(self.published.values), self.found.people
+        place, value = shown_values(self.published, people)
+        # People of a unit can have the same values.
+        possible = np.sort(self.found.owner * width + self.found.values)
+        asked = self.found.unit[place] * width + value
+        at = np.minimum(np.searchsorted(possible, asked), max(possible.size - 1, 0))
+        cannot = (possible[at] != asked) if possible.size else np.ones(asked.size, dtype=np.bool_)
+        cannot &= ~np.isin(people, self.known_people)[place]
+        return pl.DataFrame({"person": people[place[cannot]], "value": value[cannot]})
 
     @cached_property
     def posteriors(self) -> pl.DataFrame:
@@ -310,6 +314,16 @@ class WorldsFindings(Findings):
         """What is known of each column, where several are sensitive."""
         rows = [self.of_column(name).row(limit) for name, limit in limits.columns or ()]
         return {"Each sensitive column by itself": pl.DataFrame(rows)} if rows else {}
+
+    def tied(self, limits: Limits) -> pl.DataFrame:
+        """Everybody beyond the limits, each with the likeliest value."""
+        frames = [self.of_column(name).tied(limit) for name, limit in limits.columns or ()]
+        if limits.probability is not None:
+            unknown = ~np.isin(self.found.people, self.known_people)
+            people, unit = self.found.people[unknown], self.found.unit[unknown]
+            hit = self._any(self._feared.beyond(limits.probability))[unit]
+            frames.append(tied_to(people[hit], self.found.values[self._likeliest[unit[hit]]]))
+        return tied_together(frames)
 
     def _by_values(self, l: int, most: int) -> Judgement:  # noqa: E741
         """Whether it is proven that everybody has at least so many possible values."""
@@ -419,15 +433,3 @@ def given_presence(found: Posteriors, figures: Figures) -> Figures:
     ]
     low, high = np.where(exact, share, 0.0), np.where(exact, share, 1.0)
     return Figures.of(found.kind, np.minimum(share, 1.0), low, high, np.full(exact.size, np.nan), shares)
-
-
-def _shown(published: Published, people: Ints) -> pl.DataFrame:
-    """Each person with each value that one of its groups shows."""
-    frames = [pl.DataFrame(schema={"person": pl.Int64, "value": pl.Int64})]
-    for release in published.releases:
-        group = release.member_groups
-        lengths = np.diff(release.value_starts)[group]
-        person = np.repeat(release.members, lengths)
-        value = release.values[runs(release.value_starts[group], lengths)]
-        frames.append(pl.DataFrame({"person": person, "value": value}))
-    return pl.concat(frames).filter(pl.col("person") >= 0).unique()

@@ -11,11 +11,13 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.attacks.base import Finding, Judgement, Kind
 from reissue.attacks.figures import KINDS, SAMPLED, Figures, limit_told
 from reissue.attacks.sentences import Cell
+from reissue.attacks.tied import tied_to
 from reissue.attacks.worlds.worlds_witness import Explainer
 from reissue.errors import count_of
 from reissue.model.records import ValueColumn
@@ -110,6 +112,12 @@ class ColumnWorlds:
         )
         return Judgement(status, words)
 
+    def tied(self, limit: Fraction | None) -> pl.DataFrame:
+        """Everybody beyond the limit, each with the likeliest value of the column."""
+        hit = self._any(self._beyond(limit))[self._unit]
+        positions = self._values[self._likeliest[self._unit[hit]]]
+        return tied_to(self._people[hit], positions, column=self.column.name)
+
     def _finding(self, person: int, unit: int) -> Finding:
         row = int(self._likeliest[unit])
         kind: Kind = KINDS[self.figures.kind[row]]
@@ -120,4 +128,5 @@ class ColumnWorlds:
         )
         release = self._explainer.last_release(person)
         name = self.column.name
-        return Finding("Worlds", "value", (person,), release, None, figure, kind, witness, column=name)
+        among = (value,)
+        return Finding("Worlds", "value", (person,), release, None, figure, kind, witness, column=name, among=among)

@@ -37,6 +37,8 @@ class Candidates:
     """The position in `Published.values` of the value of each person that has one left, otherwise -1."""
     exposed_after: Ints
     """For each release how many people have one value left, given that release and those before it."""
+    only_after: Ints | None = None
+    """If it was asked for: for each release, a row, the position of that value for each person, otherwise -1."""
 
     def __repr__(self) -> str:
         return (
@@ -55,8 +57,8 @@ class Candidates:
         return self.people[np.flatnonzero(self.counts == 0)]
 
 
-def candidates(published: Published) -> Candidates:
-    """Intersect the groups of every person over all releases.
+def candidates(published: Published, *, each: bool = False) -> Candidates:
+    """Intersect the groups of every person over all releases; with `each` also up to each of them.
 
     The view must be `single`: where a member may have no value, its group says nothing about it.
     """
@@ -75,6 +77,7 @@ def candidates(published: Published) -> Candidates:
     only = np.full(people.size, -1, dtype=np.int64)
     # None, one or several values: more than that need not be told apart after each release.
     few = np.zeros(group_of.shape, dtype=np.uint8)
+    only_after = np.full(group_of.shape, -1, dtype=np.int64) if each else None
     for word in range(-(-len(published.values) // WORD)):
         bits = np.zeros(people.size, dtype=np.uint64)
         possible = np.zeros(0, dtype=np.int64)  # people with a candidate among the 64 values of this word
@@ -88,11 +91,17 @@ def candidates(published: Published) -> Candidates:
             possible = possible[bits[possible] != 0]
             left = np.bitwise_count(bits[possible])
             few[at, possible] = np.minimum(few[at, possible] + left, 2)
+            if only_after is not None:
+                only_after[at, possible] = word * WORD + np.bitwise_count(bits[possible] - np.uint64(1)).astype(
+                    np.int64
+                )
         counts[possible] += left
         # Below a lone bit lie as many bits as its position says; people with more are undone below.
         only[possible] = word * WORD + np.bitwise_count(bits[possible] - np.uint64(1)).astype(np.int64)
     only[counts != 1] = -1
-    return Candidates(people, counts, only, np.count_nonzero(few == 1, axis=1).astype(np.int64))
+    if only_after is not None:
+        only_after[few != 1] = -1
+    return Candidates(people, counts, only, np.count_nonzero(few == 1, axis=1).astype(np.int64), only_after)
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from reissue.arrays.budget import Budget, Stopped, afresh
 from reissue.arrays.types import Ints
 from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits
 from reissue.attacks.sentences import Witness
@@ -56,9 +57,21 @@ class Run:
     """None where the attack could not run; `judgement` says why."""
     seconds: float
     """How long it took."""
+    budget: Budget | None = None
+    """What it spent; None where it was not run."""
 
     def __repr__(self) -> str:
         return f"Run({self.attack}: {self.judgement.status})"
+
+    @property
+    def stopped(self) -> Stopped | None:
+        """What ended it before its end: the "steps" that it had, or the "clock"; then figures may differ next time."""
+        return None if self.budget is None else self.budget.stopped
+
+    @property
+    def steps(self) -> int:
+        """How many steps of work it did."""
+        return 0 if self.budget is None else self.budget.spent
 
     @property
     def searched(self) -> tuple[str, ...]:
@@ -183,7 +196,8 @@ class AuditReport:
     def unasked(self) -> list[tuple[str, Witness]]:
         """What attacks found that no limit asks about, by the name of the attack; a few from each."""
         runs = [run for run in self.runs if run.findings is not None and run.judgement.status == "not asked"]
-        return [(run.attack, one) for run in runs if run.findings for one in run.findings.witnesses[:UNASKED]]
+        with afresh():
+            return [(run.attack, one) for run in runs if run.findings for one in run.findings.witnesses[:UNASKED]]
 
     @property
     def table(self) -> pl.DataFrame:
@@ -338,6 +352,8 @@ class AuditReport:
                     "words": run.judgement.words,
                     "findings": run.judgement.count,
                     "seconds": round(run.seconds, 3),
+                    "steps": run.steps,
+                    "stopped": run.stopped,
                     "searched": list(run.searched),
                     "undecided": list(run.undecided),
                 }

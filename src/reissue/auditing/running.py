@@ -15,9 +15,11 @@ from time import perf_counter
 from typing import Literal
 
 from reissue import attacks as family
+from reissue.arrays.budget import Budget, OutOfTime, steps_in
 from reissue.attacks.base import Attack, Judgement, Limits, is_asked
 from reissue.auditing.limits import ACCEPTABLE, limits_of, with_columns
 from reissue.auditing.report import AuditReport, Run, runs_of
+from reissue.auditing.sharing import Sharing, listener_of
 from reissue.errors import ParameterError, listed
 from reissue.model.knowledge import Knowledge
 from reissue.model.promise import Promise, Promising, promise_of
@@ -33,6 +35,10 @@ BRIDGED = 2_000_000
 
 UNASKED = 5.0
 """So many seconds at most for an attack that no limit asks about."""
+SEED = 0
+"""What attacks draw with that are given by name, so that they draw the same again."""
+BY_CLOCK = "The time was over before its steps were: another run may find other figures."
+BY_STEPS = "It did not go on when its steps were used up; with more of them it may."
 
 
 def audit(
@@ -43,6 +49,7 @@ def audit(
     limit: float | Fraction | str | None = None,
     form: str | None = None,
     seconds: float = 60.0,
+    steps: int | None = None,
     threshold: float = 0.09,
     promises: Iterable[Promise | Promising] = (),
     accept: Iterable[str] = (),
@@ -52,18 +59,21 @@ def audit(
 
     `limit` is the largest probability with which anybody may be tied to a value; without it the limits follow from
     `promises`, what the method gave: a probability, or else how many values must be possible. `attacks` are names or
-    attacks; an attack given by name may take `seconds`. `form` says how the releases were published, `threshold` above
-    which re-identification risk a row is at risk. What is `undecided` or `sampled` fails unless `accept` names it.
-    `progress` is called with each stage as it begins.
+    attacks. All together take `seconds` at most, and do so many `steps` of work (None: as many as usually fit). The
+    same input and steps give the same figures; where the time was over first, the report says so. `form` says how the
+    releases were published, `threshold` above which re-identification risk a row is at risk. What is `undecided` or
+    `sampled` fails unless `accept` names it.
+    `progress` is called with each stage as it begins, and its `part`, if it has one, with the share that is done.
     """
-    accepted = _check(published, knowledge, form, seconds, threshold, accept)
+    accepted = _check(published, knowledge, form, seconds, steps, threshold, accept)
+    sharing = Sharing(float(seconds), steps_in(seconds) if steps is None else steps)
     promised = tuple(promise_of(promise) for promise in promises)
     limits = with_columns(limits_of(limit, promised, releases=len(published.releases)), published)
     if knowledge is not None and knowledge.permanent:
         # Where values change, what two releases leave of them is nothing to compare.
         limits = replace(limits, diversity=None, history_diversity=None)
     attacks = [attacks] if isinstance(attacks, str) else attacks
-    named = family.default_attacks() if attacks is None else attacks
+    named = [*(family.default_attacks() if attacks is None else attacks)]
     chosen = [_built(attack, limits, seconds, knowledge) for attack in named]
     if not chosen:
         raise ParameterError("The 'attacks' parameter of audit must name at least one attack.")
@@ -71,17 +81,26 @@ def audit(
         _check_knowledge(published, knowledge)
     # Counterfeits that are known with their values are nobody to any attack.
     seen, beside = without_recognised(published, knowledge)
-    runs = []
-    for attack in chosen:
+    runs: dict[int, Run] = {}
+    for at in sharing.in_order(chosen, limits):
         if progress is not None:
-            progress(f"Attacking with {attack.name}")
-        runs.append(_run(attack, seen, beside, limits))
+            progress(f"Attacking with {chosen[at].name}")
+        attack = _built(named[at], limits, sharing.next_seconds, knowledge)
+        with sharing.spending(listener_of(progress)) as budget:
+            runs[at] = _run(attack, seen, beside, limits, budget)
     return AuditReport(
-        seen, knowledge, limits, runs_of(runs), threshold, form, accept=accepted, promises=tuple(promised)
+        seen,
+        knowledge,
+        limits,
+        runs_of([runs[at] for at in sorted(runs)]),
+        threshold,
+        form,
+        accept=accepted,
+        promises=tuple(promised),
     )
 
 
-def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limits: Limits) -> Run:
+def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limits: Limits, budget: Budget) -> Run:
     began = perf_counter()
     if aside := _steps_aside(attack, published):
         return Run(attack.name, attack, Judgement("not asked", aside), None, 0.0)
@@ -97,10 +116,22 @@ def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limi
         status: Literal["undecided", "not asked"] = "undecided" if is_asked(attack, limits) else "not asked"
         judgement = Judgement(status, f"It cannot run on this view. {reason}")
         return Run(attack.name, attack, judgement, None, perf_counter() - began)
+    except OutOfTime:
+        # Before it had anything to tell.
+        judgement = Judgement("undecided" if is_asked(attack, limits) else "not asked", "It came to no result.")
+        judgement = _stopped(judgement, budget)
+        return Run(attack.name, attack, judgement, None, perf_counter() - began, budget)
     judgement = findings.judge(limits, most=MOST)
     if knowledge is not None and knowledge.counterfeits and not attack.argues:
         judgement = _without_the_argument(attack, judgement, limits)
-    return Run(attack.name, attack, judgement, findings, perf_counter() - began)
+    return Run(attack.name, attack, _stopped(judgement, budget), findings, perf_counter() - began, budget)
+
+
+def _stopped(judgement: Judgement, budget: Budget) -> Judgement:
+    """The judgement with a word on what ended the work, where it was the clock, or where steps left something open."""
+    by_steps = budget.stopped == "steps" and judgement.status in ("undecided", "sampled")
+    words = BY_CLOCK if budget.stopped == "clock" else BY_STEPS if by_steps else None
+    return judgement if words is None else replace(judgement, words=f"{judgement.words} {words}")
 
 
 def _steps_aside(attack: Attack, published: Published) -> str | None:
@@ -145,7 +176,7 @@ def _built(attack: Attack | str, limits: Limits, seconds: float, knowledge: Know
     told = any(getattr(limits, limit) is not None for limit in kind.tells)
     if kind.judges and not is_asked(kind, limits) and not told:
         seconds = min(seconds, UNASKED)
-    offered = {"seconds": seconds, **{name: getattr(limits, limit) for name, limit in kind.takes.items()}}
+    offered = {"seconds": seconds, "seed": SEED, **{name: getattr(limits, limit) for name, limit in kind.takes.items()}}
     taken = inspect.signature(kind).parameters
     return family.build(attack, **{name: value for name, value in offered.items() if name in taken})
 
@@ -167,7 +198,13 @@ def _check_own_limit(attack: Attack, limits: Limits, knowledge: Knowledge | None
 
 
 def _check(
-    published: object, knowledge: object, form: object, seconds: object, threshold: object, accept: Iterable[str]
+    published: object,
+    knowledge: object,
+    form: object,
+    seconds: object,
+    steps: object,
+    threshold: object,
+    accept: Iterable[str],
 ) -> frozenset[str]:
     problems = []
     if not isinstance(published, Published):
@@ -182,6 +219,8 @@ def _check(
         problems.append("'form' must be 'generalised', 'anatomised', 'alternatives' or left out.")
     if isinstance(seconds, bool) or not isinstance(seconds, Real) or not float(seconds) > 0:
         problems.append("'seconds' must be a number above 0.")
+    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 1):
+        problems.append("'steps' must be a whole number of at least 1, or None.")
     if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < float(threshold) <= 1:
         problems.append("'threshold' must be a probability above 0 and up to 1.")
     accepted = frozenset([accept] if isinstance(accept, str) else accept)

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from reissue.arrays.budget import budgeted, tell
 from reissue.attacks.base import Attack, OfSets
 from reissue.attacks.minimality.minimality_findings import Attacked, MinimalityFindings
 from reissue.attacks.minimality.minimality_group import group_credibilities
@@ -114,11 +115,13 @@ class Minimality(Attack):
             asked.append(Rows(self.k))
         return tuple(asked)
 
+    @budgeted
     def run(self, published: Published, knowledge: Knowledge | None = None) -> MinimalityFindings:
         """Attack every release of which it is known what it had to satisfy, each by itself."""
         knowledge = knowledge or Knowledge()
         attacked, refused, unused = [], [], []
         for at, release in enumerate(published.releases):
+            tell(at, len(published.releases))
             rules, recoding, protect = self.rules, self.recoding, self.protect
             if not rules:
                 minimal = knowledge.minimal.get(release.number)

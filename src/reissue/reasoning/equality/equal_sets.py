@@ -20,13 +20,13 @@ Cost: linear in the pairs of groups that share members, and in the pairs of vect
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
+from reissue.arrays.budget import passed, spend
 from reissue.arrays.dense import distinct
 from reissue.arrays.types import Ints
 from reissue.kernels import near_sets as kernels
@@ -43,6 +43,10 @@ MOST = 4_000_000
 """If more vectors than this are within reach, only those that are attacks themselves are added to each other."""
 BLOCK = 20_000
 """So many vectors are added to the others between two looks at the clock."""
+VECTOR = 5.0
+"""How many steps it takes to add a vector to the others."""
+ENTRY = 0.2
+"""How many steps it takes to compare groups, for each of their members."""
 
 
 class DerivationStep(NamedTuple):
@@ -136,7 +140,7 @@ class Derivation:
 
 
 def equal_sets(published: Published, below: int, deadline: float | None = None) -> EqualSets:
-    """Look for equal sets of fewer than `below` people, until a moment of the monotonic clock at the latest."""
+    """Look for equal sets of fewer than `below` people, until the deadline at the latest."""
     search = _SetSearch(published.index, below, deadline)
     search.run()
     return search.result()
@@ -180,13 +184,14 @@ class _SetSearch:
         kept = kept[renamed.chosen(kept).distinct()]
         self.found, self.found_steps = renamed.chosen(kept), steps[kept]
 
-    def _late(self) -> bool:
-        if self.deadline is not None and time.monotonic() >= self.deadline:
+    def _late(self, steps: float = 1) -> bool:
+        if passed(self.deadline, steps):
             self.finished = False
         return not self.finished
 
     def _near(self, rows: Vectors, reach: Ints) -> tuple[Vectors, Ints]:
         """What pairs of groups with equal values leave, with the steps."""
+        spend(rows.places.size * ENTRY)
         sizes = rows.norms
         pairs = kernels.near_pairs(
             rows.places, rows.counts, rows.starts, *rows.across, self.kind, sizes, np.minimum(reach, sizes)
@@ -254,7 +259,7 @@ class _SetSearch:
         while first < len(pool):
             fresh = []
             for begin in range(first, len(pool), BLOCK):
-                if self._late():
+                if self._late(VECTOR * min(BLOCK, len(pool) - begin)):
                     break
                 fresh.append(
                     kernels.better_sums(

@@ -10,13 +10,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
+from reissue.arrays.budget import moment
 from reissue.arrays.types import Ints
 from reissue.kernels.near_sets import holds_another
 from reissue.model.published import Published
@@ -109,7 +109,7 @@ def find_equalities(
 
     The exact search gets what the search by structure leaves of the time, and at most `exact_seconds`.
     """
-    deadline = time.monotonic() + seconds
+    deadline = moment() + seconds
     parts = Components(Trajectories.of(published))
     if not parts.buckets:
         return _Collected(parts, USUAL).equalities(None)
@@ -127,12 +127,12 @@ def find_equalities(
         return result.equalities(min(cuts))
     result.add_structure(equal_sets(published, wanted.below, deadline))
     if exact_seconds is not None:
-        deadline = min(deadline, time.monotonic() + exact_seconds)
+        deadline = min(deadline, moment() + exact_seconds)
     result.together = small or not parts.apart(wanted.below)
     if result.together:
         low = [(parts.whole, min(cuts))]
     # Half of the time that is left, since parts that are too large for it may use up what they get.
-    half = time.monotonic() + (deadline - time.monotonic()) / 2
+    half = moment() + max(deadline - moment(), 0.0) / 2
     bounds = [result.add_exactly(part, cut, half) for part, cut in low]
     if result.open:
         result.add_projection(deadline)
@@ -163,7 +163,7 @@ def _smallest(parts: Components, small: bool, deadline: float) -> _Wanted:
     for part in searched:
         if best == 1:
             break
-        left = max((deadline - time.monotonic()) * SHARE, 0.01)
+        left = max((deadline - moment()) * SHARE, 0.01)
         presence, people = part.bucket.presence(), part.bucket.people
         search = minimum_attack_of_matrices(presence, people, parts.values(part), below=best, seconds=left)
         decided &= search.decided

@@ -183,6 +183,13 @@ def passed(deadline: float | None, steps: float = 1) -> bool:
     return late
 
 
+def stop() -> None:
+    """Note that something is left undone, since it would take more steps than there are."""
+    budget = _active.get()
+    if budget is not None and budget.stopped is None:
+        budget.stopped = "steps"
+
+
 def need_time(deadline: float | None, steps: float = 1) -> None:
     """Raise `OutOfTime` if a deadline is over; never without one."""
     if passed(deadline, steps) and deadline is not None:

@@ -37,6 +37,7 @@ UNASKED = 5.0
 """So many seconds at most for an attack that no limit asks about."""
 SEED = 0
 """What attacks draw with that are given by name, so that they draw the same again."""
+NOT_BEGUN = "It was not begun: the time was over."
 BY_CLOCK = "The time was over before its steps were: another run may find other figures."
 BY_STEPS = "It did not go on when its steps were used up; with more of them it may."
 
@@ -108,19 +109,20 @@ def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limi
         other = family.proving("probability", permanent=True)
         words = f"It takes values to be static, and here all but the permanent ones may change; {other} is for that."
         return Run(attack.name, attack, Judgement("not asked", words), None, 0.0)
+    open_now: Literal["undecided", "not asked"] = "undecided" if is_asked(attack, limits) else "not asked"
+    if budget.over:
+        return Run(attack.name, attack, Judgement(open_now, NOT_BEGUN), None, 0.0, budget)
     try:
         findings = attack.run(published, knowledge)
     except ParameterError as cannot:
         # The view does not tell this attack enough; what it was to judge stays open.
         reason = " ".join([cannot.what, *cannot.problems, *([f"Next step: {cannot.hint}"] if cannot.hint else [])])
-        status: Literal["undecided", "not asked"] = "undecided" if is_asked(attack, limits) else "not asked"
-        judgement = Judgement(status, f"It cannot run on this view. {reason}")
+        judgement = Judgement(open_now, f"It cannot run on this view. {reason}")
         return Run(attack.name, attack, judgement, None, perf_counter() - began)
     except OutOfTime:
         # Before it had anything to tell.
-        judgement = Judgement("undecided" if is_asked(attack, limits) else "not asked", "It came to no result.")
-        judgement = _stopped(judgement, budget)
-        return Run(attack.name, attack, judgement, None, perf_counter() - began, budget)
+        judgement = Judgement(open_now, "It came to no result.")
+        return Run(attack.name, attack, _stopped(judgement, budget), None, perf_counter() - began, budget)
     judgement = findings.judge(limits, most=MOST)
     if knowledge is not None and knowledge.counterfeits and not attack.argues:
         judgement = _without_the_argument(attack, judgement, limits)

@@ -16,6 +16,8 @@ from reissue.attacks.base import Attack, Limits, is_asked
 
 ASKED, UNASKED = 4, 1
 """The shares of an attack that a limit asks about, and of one that none does."""
+HALF = 0.5
+"""One that is asked may take this part of the steps that are left: many need none."""
 REPORTED = 0.1
 """This part of the time is left for what comes after the attacks."""
 LONGEST = 0.75
@@ -48,7 +50,8 @@ class Sharing:
     @property
     def next_seconds(self) -> float:
         """What the next attack may take of the steps, told in seconds."""
-        return max(self.steps * self._waiting[0] / sum(self._waiting), 1) / A_SECOND
+        fair = self._waiting[0] / sum(self._waiting)
+        return max(self.steps * (max(fair, HALF) if self._waiting[0] == ASKED else fair), 1) / A_SECOND
 
     @contextmanager
     def spending(self, listener: Listener | None = None) -> Iterator[Budget]:

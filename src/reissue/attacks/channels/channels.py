@@ -47,7 +47,7 @@ from reissue.reasoning.history.trajectories import need_one_place_each
 
 EXPLAINED = 100
 """So many people at most have their derivation among the witnesses."""
-PAIR, LINK = 2_000, 1.0
+PAIR, LINK = 5_000, 2.0
 """How many steps it takes to compare two releases, and for each two classes that may share people; to tell of them
 included."""
 KINDS = ("both", "new", "gone", "waited", "joined")

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from reissue.arrays.budget import budgeted, tell
+from reissue.arrays.budget import budgeted, ends_after, moment, passed, spend, tell
 from reissue.attacks.base import Attack, OfSets
 from reissue.attacks.minimality.minimality_findings import Attacked, MinimalityFindings
 from reissue.attacks.minimality.minimality_group import group_credibilities
@@ -40,6 +40,8 @@ from reissue.reasoning.minimality.requirements import positions, requirement_of
 
 SEED = 0
 """Deals are drawn the same again."""
+MEMBER = 6.0
+"""How many steps a member of a release takes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -120,6 +122,7 @@ class Minimality(Attack):
         """Attack every release of which it is known what it had to satisfy, each by itself."""
         knowledge = knowledge or Knowledge()
         attacked, refused, unused = [], [], []
+        deadline = ends_after(self.seconds)
         for at, release in enumerate(published.releases):
             tell(at, len(published.releases))
             rules, recoding, protect = self.rules, self.recoding, self.protect
@@ -134,12 +137,17 @@ class Minimality(Attack):
                 continue
             if release.sure is None:
                 need_one_place_each(published, [at])
+            if passed(deadline):
+                refused.append(f"release {release.number:,}: the time ran out before")
+                continue
+            spend(MEMBER * release.members.size)
             requirement = requirement_of(rules, published, release)
             sets = positions(protect, published.values) if protect else list(requirement.sets)
             if not (sets or protect or any(isinstance(rule, Share) and rule.protect for rule in rules)):
                 # Nothing is protected by name; where sets are, and no value of theirs is published, nothing is told.
                 sets = [(at,) for at in range(len(published.values))]
-            found = credibility(release, requirement, sets, recoding=recoding, seconds=self.seconds, seed=SEED)
+            left = None if deadline is None else max(deadline - moment(), 0.01)
+            found = credibility(release, requirement, sets, recoding=recoding, seconds=left, seed=SEED)
             if found.refused is not None:
                 refused.append(f"release {release.number:,}: {found.refused}")
             else:

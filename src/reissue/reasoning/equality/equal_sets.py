@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reissue.arrays.budget import passed, spend
+from reissue.arrays.budget import passed, steps_left, stop
 from reissue.arrays.dense import distinct
 from reissue.arrays.types import Ints
 from reissue.kernels import near_sets as kernels
@@ -47,6 +47,8 @@ VECTOR = 5.0
 """How many steps it takes to add a vector to the others."""
 ENTRY = 0.2
 """How many steps it takes to compare groups, for each of their members."""
+LOOK, MET = 0.002, 0.1
+"""How many for each two groups that have somebody in common, and if their values are the same."""
 
 
 class DerivationStep(NamedTuple):
@@ -191,7 +193,8 @@ class _SetSearch:
 
     def _near(self, rows: Vectors, reach: Ints) -> tuple[Vectors, Ints]:
         """What pairs of groups with equal values leave, with the steps."""
-        spend(rows.places.size * ENTRY)
+        if not self._affords(rows):
+            return Vectors.none(rows.width), np.zeros(0, dtype=np.int64)
         sizes = rows.norms
         pairs = kernels.near_pairs(
             rows.places, rows.counts, rows.starts, *rows.across, self.kind, sizes, np.minimum(reach, sizes)
@@ -206,6 +209,21 @@ class _SetSearch:
         left, steps = left.chosen(some), steps[some]
         some = left.distinct()
         return left.chosen(some), steps[some]
+
+    def _affords(self, rows: Vectors) -> bool:
+        """Whether there are steps enough to compare all groups; where many share people, these are very many pairs."""
+        often = np.bincount(rows.places)
+        alike = np.unique(
+            rows.places * (int(self.kind.max(initial=0)) + 1) + self.kind[rows.which], return_counts=True
+        )[1]
+        looked, met = (float((each * (each - 1)).sum()) / 2 for each in (often, alike))
+        steps = ENTRY * rows.places.size + LOOK * looked + MET * met
+        left = steps_left(self.deadline)
+        if left is None or steps <= left:
+            return not self._late(steps)
+        stop()
+        self.finished = False
+        return False
 
     def _neighbours(self, sizes: Ints, reach: Ints) -> Ints:
         """Each small group with the next one that has its values: they are equal sets even if they share nobody."""

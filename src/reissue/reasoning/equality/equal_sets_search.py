@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from reissue.arrays.budget import moment
+from reissue.arrays.budget import moment, passed, spend
 from reissue.arrays.types import Ints
 from reissue.kernels.near_sets import holds_another
 from reissue.model.published import Published
@@ -30,6 +30,8 @@ from reissue.reasoning.history.trajectories import Trajectories
 
 WHOLE = 20_000
 """A series of at most so many groups by trajectories is searched exactly as a whole."""
+BUCKET = 200
+"""How many steps it takes to bound what touches a bucket."""
 USUAL = 5
 """Attacks below this are looked for where the smallest cannot be."""
 
@@ -120,7 +122,7 @@ def find_equalities(
     result = _Collected(parts, wanted.below)
     for part, sides in wanted.attacks:
         result.add_sides(part, sides)
-    cuts = [max(parts.least_by_cut(part), wanted.least) for part in parts.buckets]
+    cuts = _cuts(parts, wanted.least, deadline)
     low = [(part, cut) for part, cut in zip(parts.buckets, cuts, strict=True) if cut < wanted.below]
     result.certified = len(cuts) - len(low)
     if not low:
@@ -137,6 +139,16 @@ def find_equalities(
     if result.open:
         result.add_projection(deadline)
     return result.equalities(min(bounds))
+
+
+def _cuts(parts: Components, least: int, deadline: float) -> list[int]:
+    """For each bucket what no attack that touches it is below; what there is no time to cut is bounded by nothing."""
+    cuts = []
+    for part in parts.buckets:
+        late = passed(deadline)
+        cuts.append(max(1 if late else parts.least_by_cut(part), least))
+        spend(0 if late else BUCKET + part.groups.size)
+    return cuts
 
 
 class _Wanted(NamedTuple):

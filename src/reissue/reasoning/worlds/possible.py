@@ -42,6 +42,8 @@ BATCH = 10_000_000
 """So many cells are looked at between two looks at the clock."""
 CELL = 0.01
 """How many steps a cell takes."""
+MEMBER = 0.4
+"""How many it takes to find the differences of groups, for each of their members."""
 GENERATIONS = 8
 """So often differences are taken of what there is, those taken before included."""
 PAIRS = 20_000_000
@@ -175,7 +177,7 @@ def _with_differences(family: _Family, deadline: float | None) -> _Family:
     allowed = family.classes.size
     distinct, whole, fresh = (np.ones(family.layer.size, dtype=bool) for _ in range(3))
     for _ in range(GENERATIONS):
-        if passed(deadline, family.classes.size * CELL) or not fresh.any():
+        if passed(deadline, family.classes.size * MEMBER) or not fresh.any():
             break
         inner, outer = _inside(family, distinct)
         equal = family.sizes[inner] == family.sizes[outer]

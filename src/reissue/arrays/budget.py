@@ -30,11 +30,13 @@ LATE = 1e9
 """After the clock has stopped a budget, every look at it is so many seconds later than the one before."""
 NODE = 20
 """So many iterations a node of an integer program is taken to need."""
+PIECE = 1_000_000
+"""A linear program is solved in pieces of so many steps."""
+MOST = 2**31 - 1
+"""What a solver takes for no limit."""
 
 Stopped = Literal["steps", "clock"]
 """What ended work before its end."""
-Listener = Callable[[float], None]
-"""Is called with the share of the work that is done."""
 
 
 class OutOfTime(Exception):
@@ -44,14 +46,13 @@ class OutOfTime(Exception):
 class Budget:
     """What may be spent, and what was."""
 
-    def __init__(self, until: float | None = None, listener: Listener | None = None) -> None:
+    def __init__(self, until: float | None = None) -> None:
         self.until = until
         """The moment of the clock at which everything ends; None: it never does."""
         self.spent = 0
         """How many steps were done."""
         self.stopped: Stopped | None = None
         """What cut something short; None: everything came to its end."""
-        self._listener = listener
         self._late = 0.0
 
     def __repr__(self) -> str:
@@ -69,11 +70,6 @@ class Budget:
         if self.over:
             self._late += LATE
         return self.spent / A_SECOND + self._late
-
-    def tell(self, share: float) -> None:
-        """Tell whoever listens how much is done."""
-        if self._listener is not None:
-            self._listener(min(max(share, 0.0), 1.0))
 
     @contextmanager
     def spending(self) -> Iterator[Budget]:
@@ -196,13 +192,6 @@ def need_time(deadline: float | None, steps: float = 1) -> None:
         raise OutOfTime
 
 
-def tell(done: float, total: float) -> None:
-    """Say how much of the work at hand is done; whoever shows progress hears it."""
-    budget = _active.get()
-    if budget is not None and total > 0:
-        budget.tell(done / total)
-
-
 def clock_left(deadline: float | None) -> float:
     """How many seconds of the clock something may take that looks at no budget; infinity: as many as it wants."""
     budget = _active.get()
@@ -222,8 +211,7 @@ def steps_left(deadline: float | None) -> int | None:
 def solve_whole(solver: Any, deadline: float | None, each: float) -> None:
     """The same for an integer program: its nodes are limited, and the iterations in all of them counted."""
     steps, left = steps_left(deadline), clock_left(deadline)
-    most = 2**31 - 1
-    solver.setOptionValue("mip_max_nodes", most if steps is None else min(most, int(steps / (NODE * each)) + 1))
+    solver.setOptionValue("mip_max_nodes", MOST if steps is None else min(MOST, int(steps / (NODE * each)) + 1))
     solver.setOptionValue("time_limit", solver.getRunTime() + left if math.isfinite(left) else math.inf)
     solver.run()
     info = solver.getInfo()
@@ -238,10 +226,21 @@ def run_solver(solver: Any, deadline: float | None, each: float) -> None:
     on from run to run.
     """
     steps, left = steps_left(deadline), clock_left(deadline)
-    most = 2**31 - 1
-    limit = most if steps is None else min(most, int(steps / each) + 1)
-    solver.setOptionValue("simplex_iteration_limit", limit)
+    limit = MOST if steps is None else min(MOST, int(steps / each) + 1)
     solver.setOptionValue("time_limit", solver.getRunTime() + left if math.isfinite(left) else math.inf)
-    solver.run()
-    done = max(int(solver.getInfo().simplex_iteration_count), 1)
-    passed(deadline, done * each)
+    while True:
+        # In pieces, since nothing else is heard of while it runs, Ctrl-C included.
+        piece = min(limit, int(PIECE / each) + 1)
+        solver.setOptionValue("simplex_iteration_limit", piece)
+        solver.run()
+        done = max(int(solver.getInfo().simplex_iteration_count), 1)
+        limit -= done
+        late = passed(deadline, done * each)
+        if late or done < piece or limit <= 0 or not _interrupted(solver):
+            return
+
+
+def _interrupted(solver: Any) -> bool:
+    import highspy
+
+    return bool(solver.getModelStatus() == highspy.HighsModelStatus.kIterationLimit)

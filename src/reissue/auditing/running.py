@@ -24,6 +24,7 @@ from reissue.errors import ParameterError, listed
 from reissue.model.knowledge import Knowledge
 from reissue.model.promise import Promise, Promising, promise_of
 from reissue.model.published import Published
+from reissue.model.telling import listening
 from reissue.reasoning.alternatives.set_histories import any_renewed
 from reissue.reasoning.worlds.residual import without_recognised
 
@@ -87,7 +88,7 @@ def audit(
         if progress is not None:
             progress(f"Attacking with {chosen[at].name}")
         attack = _built(named[at], limits, sharing.next_seconds, knowledge)
-        with sharing.spending(listener_of(progress)) as budget:
+        with listening(listener_of(progress)), sharing.spending() as budget:
             runs[at] = _run(attack, seen, beside, limits, budget)
     return AuditReport(
         seen,

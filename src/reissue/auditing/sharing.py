@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from reissue.arrays.budget import A_SECOND, Budget, Listener, clock_left
+from reissue.arrays.budget import A_SECOND, Budget, clock_left
 from reissue.attacks.base import Attack, Limits, is_asked
+from reissue.model.telling import Listener
 
 ASKED, UNASKED = 4, 1
 """The shares of an attack that a limit asks about, and of one that none does."""
@@ -54,12 +55,12 @@ class Sharing:
         return max(self.steps * (max(fair, HALF) if self._waiting[0] == ASKED else fair), 1) / A_SECOND
 
     @contextmanager
-    def spending(self, listener: Listener | None = None) -> Iterator[Budget]:
+    def spending(self) -> Iterator[Budget]:
         """Run the next attack; what it spends is taken off."""
         now = time.monotonic()
         left = max(self._until - now, 0.0)
         until = self._until if len(self._waiting) == 1 else now + LONGEST * left
-        budget = Budget(until, listener)
+        budget = Budget(until)
         try:
             with budget.spending():
                 yield budget

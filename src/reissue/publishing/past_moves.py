@@ -30,6 +30,7 @@ from reissue.methods.alternatives.transitions import at_most, with_noise
 from reissue.model.domain import Domain
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Column
+from reissue.model.telling import told
 from reissue.tables.coding import Coder
 from reissue.tables.frames import read_table
 from reissue.tables.one_event import one_event_each
@@ -159,7 +160,7 @@ class _State:
 def _states(tables: Sequence[object], schema: Schema) -> list[_State]:
     """The states one after the other, as a series would read them: types and labels of one hold for the next."""
     states, domain = [], Domain()
-    for number, table in enumerate(tables, 1):
+    for number, table in enumerate(told(tables), 1):
         frame, _ = one_event_each(read_table(table, text=schema.texts)[0], schema)
         lacking = [name for name in (schema.person, schema.sensitive) if name not in frame.columns]
         coder = Coder(domain, show_values=False)

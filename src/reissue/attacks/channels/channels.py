@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from reissue.arrays.budget import budgeted, ends_after, passed, spend, tell
+from reissue.arrays.budget import budgeted, ends_after, passed, spend
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets, need_whole
 from reissue.attacks.channels.channels_witness import of_channel, of_person
@@ -32,6 +32,7 @@ from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
 from reissue.model.published import Published
+from reissue.model.telling import tell
 from reissue.reasoning.channels.channel_people import Exposure
 from reissue.reasoning.channels.channel_sets import (
     NEVER,

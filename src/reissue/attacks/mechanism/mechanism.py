@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from reissue.arrays.budget import budgeted, ends_after, passed, tell
+from reissue.arrays.budget import budgeted, ends_after, passed
 from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import Attack
 from reissue.attacks.mechanism.mechanism_change import Change, Lives, fits, named
@@ -41,6 +41,7 @@ from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Snapshot
+from reissue.model.telling import tell
 from reissue.tables.frames import read_table
 
 A_RUN = 2_000

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from reissue.arrays.budget import budgeted, ends_after, moment, passed, spend, tell
+from reissue.arrays.budget import budgeted, ends_after, moment, passed, spend
 from reissue.attacks.base import Attack, OfSets
 from reissue.attacks.minimality.minimality_findings import Attacked, MinimalityFindings
 from reissue.attacks.minimality.minimality_group import group_credibilities
@@ -34,6 +34,7 @@ from reissue.model.parameters import Validation
 from reissue.model.promise import Promise, Promising, promise_of, rules_of
 from reissue.model.published import Published
 from reissue.model.rules import Rows, Rule, Share
+from reissue.model.telling import tell
 from reissue.reasoning.history.trajectories import need_one_place_each
 from reissue.reasoning.minimality.credibility import credibility
 from reissue.reasoning.minimality.requirements import positions, requirement_of

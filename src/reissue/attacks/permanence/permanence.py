@@ -27,12 +27,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from reissue.arrays.budget import budgeted, tell
+from reissue.arrays.budget import budgeted
 from reissue.attacks.base import Attack, OfSets
 from reissue.attacks.permanence.permanence_findings import PermanenceFindings
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
 from reissue.model.published import Published
+from reissue.model.telling import tell
 from reissue.reasoning.permanence.permanence_figures import Chances, Effort, Presence, chances
 
 

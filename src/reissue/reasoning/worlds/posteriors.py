@@ -24,11 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.arrays import dense
-from reissue.arrays.budget import ends_after, moment, passed, share_of, spend, tell
+from reissue.arrays.budget import ends_after, moment, passed, share_of, spend
 from reissue.arrays.runs import joined, owners, runs, starts_of
 from reissue.arrays.types import Bools, Bytes, Floats, Ints
 from reissue.errors import ParameterError
 from reissue.model.published import Published
+from reissue.model.telling import tell
 from reissue.reasoning.history import diversity
 from reissue.reasoning.history.trajectories import Trajectories
 from reissue.reasoning.worlds.open_parts import OpenPart, OpenParts

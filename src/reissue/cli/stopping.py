@@ -111,8 +111,7 @@ def _written(files: Sequence[Path], before: Sequence[object]) -> str:
     changed = [path for path, was in zip(files, before, strict=True) if _stamp(path) != was]
     if not changed:
         return NOTHING
-    names = listed([f"'{path}'" for path in changed])
-    return f"{names} may be incomplete, and nothing else was changed."
+    return f"{listed(list(map(str, changed)))} may be incomplete, and nothing else was changed."
 
 
 def _state(series: Path) -> _State | None:

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,14 @@ def files(tmp_path: Path) -> Path:
     table = {"patient": [f"p{n}" for n in rows], "age": [20 + n % 40 for n in rows], "diagnosis": ["a", "b", "c"] * 20}
     pl.DataFrame(table).write_csv(tmp_path / "table.csv")
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def heard() -> Iterator[None]:
+    """Also where tests run in the background, where Ctrl-C is not for them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def pressed_at(monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
@@ -184,7 +192,8 @@ def test_every_command_says_what_it_leaves() -> None:
 
 
 LONG = """
-import sys, numpy as np, reissue as ri
+import signal, sys, numpy as np, reissue as ri
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from reissue.model.published import Published
 rng = np.random.default_rng(1)
 people = 4_000

@@ -46,9 +46,11 @@ class OutOfTime(Exception):
 class Budget:
     """What may be spent, and what was."""
 
-    def __init__(self, until: float | None = None) -> None:
+    def __init__(self, until: float | None = None, most: int | None = None) -> None:
         self.until = until
         """The moment of the clock at which everything ends; None: it never does."""
+        self.most = most
+        """How many steps it is meant for; None: nobody said."""
         self.spent = 0
         """How many steps were done."""
         self.stopped: Stopped | None = None
@@ -120,7 +122,7 @@ def budgeted(run: Run) -> Run:
 def afresh() -> Iterator[None]:
     """Work on a budget of its own, which ends with the time of the one that is being spent."""
     budget = _active.get()
-    with Budget(None if budget is None else budget.until).spending():
+    with Budget(None if budget is None else budget.until, None if budget is None else budget.most).spending():
         yield
 
 
@@ -148,6 +150,13 @@ def moment() -> float:
 def ends_after(seconds: float | None) -> float | None:
     """The deadline of what may take so many seconds from now; None: it has none."""
     return None if seconds is None else moment() + seconds
+
+
+def for_telling(seconds: float) -> float:
+    """The deadline of what is done to tell of a result: so many seconds, and at most half as many steps as it took."""
+    budget = _active.get()
+    most = None if budget is None or budget.most is None else budget.most / 2 / A_SECOND
+    return moment() + (seconds if most is None else min(seconds, most))
 
 
 def share_of(deadline: float | None, part: float) -> float | None:

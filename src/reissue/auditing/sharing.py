@@ -60,7 +60,7 @@ class Sharing:
         now = time.monotonic()
         left = max(self._until - now, 0.0)
         until = self._until if len(self._waiting) == 1 else now + LONGEST * left
-        budget = Budget(until)
+        budget = Budget(until, round(self.next_seconds * A_SECOND))
         try:
             with budget.spending():
                 yield budget

@@ -122,7 +122,8 @@ class Minimality(Attack):
     def run(self, published: Published, knowledge: Knowledge | None = None) -> MinimalityFindings:
         """Attack every release of which it is known what it had to satisfy, each by itself."""
         knowledge = knowledge or Knowledge()
-        attacked, refused, unused = [], [], []
+        attacked: list[Attacked] = []
+        refused, unused = [], []
         deadline = ends_after(self.seconds)
         for at, release in enumerate(published.releases):
             tell(at, len(published.releases))
@@ -138,7 +139,7 @@ class Minimality(Attack):
                 continue
             if release.sure is None:
                 need_one_place_each(published, [at])
-            if passed(deadline):
+            if attacked and passed(deadline):
                 refused.append(f"release {release.number:,}: the time ran out before")
                 continue
             spend(MEMBER * release.members.size)

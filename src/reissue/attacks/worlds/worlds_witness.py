@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from reissue.arrays.budget import moment, passed
+from reissue.arrays.budget import for_telling, passed
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Kind
 from reissue.attacks.sentences import (
@@ -229,7 +229,7 @@ class Explainer:
                     kept = rest
             return tuple(kept)
         if self._deadline is None:
-            self._deadline = moment() + SECONDS
+            self._deadline = for_telling(SECONDS)
         chosen_so_far = list(own)
         while len(chosen_so_far) <= MOST_GROUPS and not passed(self._deadline, 100):
             if self._only_value(chosen_so_far, person) >= 0:

@@ -430,7 +430,7 @@ def test_what_there_was_no_time_for_is_said(leak: int, status: str, monkeypatch:
     series: Releases = [safe, safe, safe, safe]
     series[leak] = [(["p", "r"], ["a", "a"]), (["q", "s"], ["b", "b"])]
     published = Published.from_groups(series)
-    for seconds, late in ((None, 0), (100, 0), (4.5, 3)):
+    for seconds, late in ((None, 0), (100, 0), (8, 3)):
         clock = Clock()
         monkeypatch.setattr(budget, "time", clock)
         found = Channels(l=2, seconds=seconds).run(published)

@@ -111,7 +111,7 @@ def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limi
         words = f"It takes values to be static, and here all but the permanent ones may change; {other} is for that."
         return Run(attack.name, attack, Judgement("not asked", words), None, 0.0)
     open_now: Literal["undecided", "not asked"] = "undecided" if is_asked(attack, limits) else "not asked"
-    if budget.over:
+    if budget.over and open_now == "not asked":
         return Run(attack.name, attack, Judgement(open_now, NOT_BEGUN), None, 0.0, budget)
     try:
         findings = attack.run(published, knowledge)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from reissue.arrays.budget import budgeted, ends_after, passed, spend
+from reissue.arrays.budget import budgeted, ends_after, passed, sooner, spend
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets, need_whole
 from reissue.attacks.channels.channels_witness import of_channel, of_person
@@ -48,6 +48,8 @@ from reissue.reasoning.history.trajectories import need_one_place_each
 
 EXPLAINED = 100
 """So many people at most have their derivation among the witnesses."""
+COMPARED = 0.6
+"""This part of the time is for comparing, the rest for telling of it."""
 PAIR, LINK = 5_000, 2.0
 """How many steps it takes to compare two releases, and for each two classes that may share people; to tell of them
 included."""
@@ -102,24 +104,25 @@ class Channels(Attack):
             _need_growth(published)
         comparisons, apart, shrunk, late = [], 0, 0, 0
         pairs = len(published.releases) * (len(published.releases) - 1) // 2
-        for later in range(len(published.releases)):
-            for earlier in range(later):
-                tell(later * (later - 1) // 2 + earlier, pairs)
-                one, two = published.releases[earlier], published.releases[later]
-                if not comparable(one, two):
-                    apart += 1
-                    continue
-                if passed(deadline):
-                    late += 1
-                    continue
-                fewer = not (known_members(one) and known_members(two)) and two.counts.sum() < one.counts.sum()
-                shrunk += int(fewer)
-                # Without people, what would follow if nobody left is worth telling, though it is not proven.
-                supposed = growing is None and two.space is not None
-                compared = compare(published, earlier, later, (growing is True or supposed) and not fewer)
-                exposure.add(compared)
-                comparisons.append(compared)
-                spend(PAIR + LINK * compared.first.size)
+        with sooner(COMPARED):
+            for later in range(len(published.releases)):
+                for earlier in range(later):
+                    tell(later * (later - 1) // 2 + earlier, pairs)
+                    one, two = published.releases[earlier], published.releases[later]
+                    if not comparable(one, two):
+                        apart += 1
+                        continue
+                    if passed(deadline):
+                        late += 1
+                        continue
+                    fewer = not (known_members(one) and known_members(two)) and two.counts.sum() < one.counts.sum()
+                    shrunk += int(fewer)
+                    # Without people, what would follow if nobody left is worth telling, though it is not proven.
+                    supposed = growing is None and two.space is not None
+                    compared = compare(published, earlier, later, (growing is True or supposed) and not fewer)
+                    exposure.add(compared)
+                    comparisons.append(compared)
+                    spend(PAIR + LINK * compared.first.size)
         if knowledge.waiting and knowledge.method == WAITING:
             exposure.add_waiting(comparisons, self.l)
         found = ChannelsFindings(published, comparisons, exposure, known, self.l, growing)

@@ -52,6 +52,8 @@ SEARCHED = 400
 """Parts of more classes are neither sampled nor searched: a sample of so many choices is worth nothing."""
 MEMBER = 1.0
 """How many steps it takes to look for symmetry, for each member of each group."""
+TRIED = 0.05
+"""How many to look whether some parts contradict themselves, for each member of all of them."""
 
 
 @dataclass(frozen=True)
@@ -238,7 +240,10 @@ def _without_contradictions(
     Parts say nothing about each other, so one in which a value changed does not spoil the others.
     """
 
+    members = sum(release.members.size for release in residual.releases)
+
     def tried(which: Ints) -> tuple[Trajectories, Possible]:
+        spend(members * TRIED)
         ways, barred = few.apart(Trajectories.of(only(residual, groups & np.isin(parts.part, which))))
         left = None if deadline is None else max(0.5 * (deadline - moment()), 0.1)
         return ways, possible(ways, barred=barred, seconds=left)

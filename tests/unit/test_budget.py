@@ -200,6 +200,14 @@ def test_what_proves_a_limit_comes_first_and_keeps_its_place_in_the_report() -> 
     assert shared.steps == 1_000_000 - 4
 
 
+@pytest.mark.parametrize("seconds", [float("inf"), 1e300, 1e-9])
+def test_any_time_will_do(seconds: float) -> None:
+    report = ri.audit(mixed(24, 2, 4), limit=1 / 2, seconds=seconds)
+    report.to_dict()
+    assert [run.stopped for run in report.runs if run.attack == "Worlds"] == ["clock" if seconds < 1 else None]
+    assert Worlds(seconds=seconds).run(mixed(24, 2, 4)).found.people.size == 24
+
+
 def test_progress_hears_how_much_of_an_attack_is_done() -> None:
     class Bar:
         def __init__(self) -> None:

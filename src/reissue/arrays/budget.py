@@ -26,7 +26,9 @@ from typing import Any, Literal, TypeVar, cast
 A_SECOND = 500_000
 """So many steps make a second of a budget. An ordinary machine does about twice as many in a second of the clock, so
 that steps end before the clock does, also where others keep the machine busy."""
-LATE = 1e9
+FOREVER = 1e9
+"""Nobody waits for so many seconds."""
+LATE = 1e12
 """After the clock has stopped a budget, every look at it is so many seconds later than the one before."""
 NODE = 20
 """So many iterations a node of an integer program is taken to need."""
@@ -88,7 +90,7 @@ _active: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 def steps_in(seconds: float) -> int:
     """The steps of a budget of so many seconds."""
-    return max(round(seconds * A_SECOND), 1)
+    return max(round(min(seconds, FOREVER) * A_SECOND), 1)
 
 
 @contextmanager
@@ -212,7 +214,7 @@ def clock_left(deadline: float | None) -> float:
 def steps_left(deadline: float | None) -> int | None:
     """How many steps there are until a deadline; None: no limit, or there is no budget."""
     budget = _active.get()
-    if budget is None or deadline is None:
+    if budget is None or deadline is None or math.isinf(deadline):
         return None
     return max(int((deadline - budget.moment()) * A_SECOND), 0)
 

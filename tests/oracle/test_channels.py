@@ -14,9 +14,8 @@ from profiles import seeds
 from worked_examples import worked_examples
 from worlds import worlds
 
-from reissue.arrays import elimination
+from reissue.arrays import budget
 from reissue.attacks.base import Limits
-from reissue.attacks.channels import channels
 from reissue.attacks.channels.channels import Channels, ChannelsFindings
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge
@@ -431,10 +430,9 @@ def test_what_there_was_no_time_for_is_said(leak: int, status: str, monkeypatch:
     series: Releases = [safe, safe, safe, safe]
     series[leak] = [(["p", "r"], ["a", "a"]), (["q", "s"], ["b", "b"])]
     published = Published.from_groups(series)
-    for seconds, late in ((None, 0), (100, 0), (3.5, 3)):
+    for seconds, late in ((None, 0), (100, 0), (8, 3)):
         clock = Clock()
-        monkeypatch.setattr(elimination, "time", clock)
-        monkeypatch.setattr(channels, "time", clock)
+        monkeypatch.setattr(budget, "time", clock)
         found = Channels(l=2, seconds=seconds).run(published)
         assert len(found.comparisons) == 6 - late
         assert found.undecided == (("3 pairs of releases: the time ran out before they were compared",) * bool(late))

@@ -12,9 +12,8 @@ import pytest
 from worked_examples import worked_examples
 from worlds import worlds
 
-from reissue.arrays import elimination
+from reissue.arrays import budget
 from reissue.attacks.base import Limits
-from reissue.attacks.correlation import correlation
 from reissue.attacks.correlation.correlation import Correlation, n_choose, p_ct, p_hc, p_pb
 from reissue.errors import ParameterError
 from reissue.model.knowledge import Knowledge
@@ -306,8 +305,7 @@ def test_what_there_was_no_time_for_is_said(monkeypatch: pytest.MonkeyPatch) -> 
     certain = []
     for seconds in range(1, 60):
         clock = Clock()
-        monkeypatch.setattr(elimination, "time", clock)
-        monkeypatch.setattr(correlation, "time", clock)
+        monkeypatch.setattr(budget, "time", clock)
         found = Correlation(seconds=seconds).run(published, known)
         assert clock.now <= seconds + 2
         assert found.certain in ({}, {"y": "a"})

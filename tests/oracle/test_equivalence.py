@@ -19,7 +19,8 @@ from profiles import examples
 from worked_examples import worked_examples
 from worlds import AllWorlds, view
 
-from reissue.arrays.elimination import OutOfTime, echelon
+from reissue.arrays.budget import OutOfTime
+from reissue.arrays.elimination import echelon
 from reissue.errors import ParameterError
 from reissue.guarantees.base import Verdict
 from reissue.guarantees.series import equivalence_safety

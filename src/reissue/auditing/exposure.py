@@ -100,6 +100,10 @@ def disclosure_of(people: pl.DataFrame, limit: Fraction | None, certain: int) ->
     )
 
 
+RANKED, TIES = ["above", "highest", "mean", "group"], [False, False, False, True]
+"""What makes a group worse than another; of equals the first is, so that it is the same one every time."""
+
+
 def exposed_groups(
     published: Published, people: pl.DataFrame, limit: Fraction | None, *, most: int = 15
 ) -> pl.DataFrame:
@@ -116,7 +120,7 @@ def exposed_groups(
     for at, release in enumerate(published.releases):
         rated = None if chances is None else chances[published.index.entries(at)]
         frame = _alone(release) if rated is None else _of_members(release, rated, limit)
-        worst = frame.filter(pl.col("people") > 0).top_k(most, by=["above", "highest", "mean"])
+        worst = frame.filter(pl.col("people") > 0).top_k(most, by=RANKED, reverse=TIES)
         frames.append(worst.with_columns(pl.lit(release.number, pl.Int64).alias("release")).select(*GROUPS))
     ranked = pl.concat([pl.DataFrame(schema=GROUPS), *frames])
     order = ["above", "highest", "mean", "release", "group"]
@@ -138,7 +142,7 @@ def _exposed_regions(published: Published, people: pl.DataFrame, limit: Fraction
             pl.col("probability").mean().alias("mean"),
             (pl.col("probability") > beyond).sum().cast(pl.Int64).alias("above"),
         )
-        worst = found.top_k(most, by=["above", "highest", "mean"])
+        worst = found.top_k(most, by=RANKED, reverse=TIES)
         frames.append(worst.with_columns(pl.lit(one.number, pl.Int64).alias("release")).select(*GROUPS))
     ranked = pl.concat([pl.DataFrame(schema=GROUPS), *frames])
     order = ["above", "highest", "mean", "release", "group"]

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from reissue.arrays.budget import Budget, Stopped, afresh
 from reissue.arrays.types import Ints
 from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits
 from reissue.attacks.sentences import Witness
@@ -58,9 +59,21 @@ class Run:
     """None where the attack could not run; `judgement` says why."""
     seconds: float
     """How long it took."""
+    budget: Budget | None = None
+    """What it spent; None where it was not run."""
 
     def __repr__(self) -> str:
         return f"Run({self.attack}: {self.judgement.status})"
+
+    @property
+    def stopped(self) -> Stopped | None:
+        """What ended it before its end: the "steps" that it had, or the "clock"; then figures may differ next time."""
+        return None if self.budget is None else self.budget.stopped
+
+    @property
+    def steps(self) -> int:
+        """How many steps of work it did."""
+        return 0 if self.budget is None else self.budget.spent
 
     @property
     def searched(self) -> tuple[str, ...]:
@@ -226,7 +239,8 @@ class AuditReport:
         for run in self.runs:
             if run.findings is None or run.judgement.status != "not asked":
                 continue
-            told = run.findings.witnesses
+            with afresh():
+                told = run.findings.witnesses
             if self.truth is not None:
                 told = tuple(one for one in told if not self.truth.doubts(run.attack, one))
             found += [(run.attack, one) for one in told[:UNASKED]]
@@ -400,6 +414,8 @@ class AuditReport:
                     "words": run.judgement.words,
                     "findings": run.judgement.count,
                     "seconds": round(run.seconds, 3),
+                    "steps": run.steps,
+                    "stopped": run.stopped,
                     "searched": list(run.searched),
                     "undecided": list(run.undecided),
                 }

@@ -15,14 +15,17 @@ from time import perf_counter
 from typing import Literal
 
 from reissue import attacks as family
+from reissue.arrays.budget import Budget, OutOfTime, steps_in
 from reissue.attacks.base import Attack, Judgement, Limits, is_asked
 from reissue.auditing.limits import ACCEPTABLE, limits_of, with_columns
 from reissue.auditing.report import AuditReport, Run, runs_of
+from reissue.auditing.sharing import Sharing, listener_of
 from reissue.errors import ParameterError, listed
 from reissue.model.knowledge import Knowledge
 from reissue.model.libraries import Library, check_library
 from reissue.model.promise import Promise, Promising, promise_of
 from reissue.model.published import Published
+from reissue.model.telling import listening
 from reissue.reasoning.alternatives.set_histories import any_renewed
 from reissue.reasoning.worlds.residual import without_recognised
 
@@ -34,6 +37,11 @@ BRIDGED = 2_000_000
 
 UNASKED = 5.0
 """So many seconds at most for an attack that no limit asks about."""
+SEED = 0
+"""What attacks draw with that are given by name, so that they draw the same again."""
+NOT_BEGUN = "It was not begun: the time was over."
+BY_CLOCK = "The time was over before its steps were: another run may find other figures."
+BY_STEPS = "It did not go on when its steps were used up; with more of them it may."
 
 
 def audit(
@@ -44,6 +52,7 @@ def audit(
     limit: float | Fraction | str | None = None,
     form: str | None = None,
     seconds: float = 60.0,
+    steps: int | None = None,
     threshold: float = 0.09,
     promises: Iterable[Promise | Promising] = (),
     accept: Iterable[str] = (),
@@ -54,19 +63,23 @@ def audit(
 
     `limit` is the largest probability with which anybody may be tied to a value; without it the limits follow from
     `promises`, what the method gave: a probability, or else how many values must be possible. `attacks` are names or
-    attacks; an attack given by name may take `seconds`. `form` says how the releases were published, `threshold` above
-    which re-identification risk a row is at risk. What is `undecided` or `sampled` fails unless `accept` names it.
-    `progress` is called with each stage as it begins. `frames` is the library that the report's tables come back in.
+    attacks. All together take `seconds` at most, and do so many `steps` of work (None: as many as usually fit). The
+    same input and steps give the same figures; where the time was over first, the report says so. `form` says how the
+    releases were published, `threshold` above which re-identification risk a row is at risk. What is `undecided` or
+    `sampled` fails unless `accept` names it.
+    `progress` is called with each stage as it begins, and its `part`, if it has one, with the share that is done.
+    `frames` is the library that the report's tables come back in.
     """
     check_library(frames, "audit")
-    accepted = _check(published, knowledge, form, seconds, threshold, accept)
+    accepted = _check(published, knowledge, form, seconds, steps, threshold, accept)
+    sharing = Sharing(float(seconds), steps_in(seconds) if steps is None else steps)
     promised = tuple(promise_of(promise) for promise in promises)
     limits = with_columns(limits_of(limit, promised, releases=len(published.releases)), published)
     if knowledge is not None and knowledge.permanent:
         # Where values change, what two releases leave of them is nothing to compare.
         limits = replace(limits, diversity=None, history_diversity=None)
     attacks = [attacks] if isinstance(attacks, str) else attacks
-    named = family.default_attacks() if attacks is None else attacks
+    named = [*(family.default_attacks() if attacks is None else attacks)]
     chosen = [_built(attack, limits, seconds, knowledge) for attack in named]
     if not chosen:
         raise ParameterError("The 'attacks' parameter of audit must name at least one attack.")
@@ -74,18 +87,27 @@ def audit(
         _check_knowledge(published, knowledge)
     # Counterfeits that are known with their values are nobody to any attack.
     seen, beside = without_recognised(published, knowledge)
-    runs = []
-    for attack in chosen:
+    runs: dict[int, Run] = {}
+    for at in sharing.in_order(chosen, limits):
         if progress is not None:
-            progress(f"Attacking with {attack.name}")
-        runs.append(_run(attack, seen, beside, limits))
+            progress(f"Attacking with {chosen[at].name}")
+        attack = _built(named[at], limits, sharing.next_seconds, knowledge)
+        with listening(listener_of(progress)), sharing.spending() as budget:
+            runs[at] = _run(attack, seen, beside, limits, budget)
     told = AuditReport(
-        seen, knowledge, limits, runs_of(runs), threshold, form, accept=accepted, promises=tuple(promised)
+        seen,
+        knowledge,
+        limits,
+        runs_of([runs[at] for at in sorted(runs)]),
+        threshold,
+        form,
+        accept=accepted,
+        promises=tuple(promised),
     )
     return replace(told, library=frames)
 
 
-def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limits: Limits) -> Run:
+def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limits: Limits, budget: Budget) -> Run:
     began = perf_counter()
     if aside := _steps_aside(attack, published):
         return Run(attack.name, attack, Judgement("not asked", aside), None, 0.0)
@@ -93,18 +115,31 @@ def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limi
         other = family.proving("probability", permanent=True)
         words = f"It takes values to be static, and here all but the permanent ones may change; {other} is for that."
         return Run(attack.name, attack, Judgement("not asked", words), None, 0.0)
+    open_now: Literal["undecided", "not asked"] = "undecided" if is_asked(attack, limits) else "not asked"
+    if budget.over and open_now == "not asked":
+        return Run(attack.name, attack, Judgement(open_now, NOT_BEGUN), None, 0.0, budget)
     try:
         findings = attack.run(published, knowledge)
     except ParameterError as cannot:
         # The view does not tell this attack enough; what it was to judge stays open.
         reason = " ".join([cannot.what, *cannot.problems, *([f"Next step: {cannot.hint}"] if cannot.hint else [])])
-        status: Literal["undecided", "not asked"] = "undecided" if is_asked(attack, limits) else "not asked"
-        judgement = Judgement(status, f"It cannot run on this view. {reason}")
+        judgement = Judgement(open_now, f"It cannot run on this view. {reason}")
         return Run(attack.name, attack, judgement, None, perf_counter() - began)
+    except OutOfTime:
+        # Before it had anything to tell.
+        judgement = Judgement(open_now, "It came to no result.")
+        return Run(attack.name, attack, _stopped(judgement, budget), None, perf_counter() - began, budget)
     judgement = findings.judge(limits, most=MOST)
     if knowledge is not None and knowledge.counterfeits and not attack.argues:
         judgement = _without_the_argument(attack, judgement, limits)
-    return Run(attack.name, attack, judgement, findings, perf_counter() - began)
+    return Run(attack.name, attack, _stopped(judgement, budget), findings, perf_counter() - began, budget)
+
+
+def _stopped(judgement: Judgement, budget: Budget) -> Judgement:
+    """The judgement with a word on what ended the work, where it was the clock, or where steps left something open."""
+    by_steps = budget.stopped == "steps" and judgement.status in ("undecided", "sampled")
+    words = BY_CLOCK if budget.stopped == "clock" else BY_STEPS if by_steps else None
+    return judgement if words is None else replace(judgement, words=f"{judgement.words} {words}")
 
 
 def _steps_aside(attack: Attack, published: Published) -> str | None:
@@ -149,7 +184,7 @@ def _built(attack: Attack | str, limits: Limits, seconds: float, knowledge: Know
     told = any(getattr(limits, limit) is not None for limit in kind.tells)
     if kind.judges and not is_asked(kind, limits) and not told:
         seconds = min(seconds, UNASKED)
-    offered = {"seconds": seconds, **{name: getattr(limits, limit) for name, limit in kind.takes.items()}}
+    offered = {"seconds": seconds, "seed": SEED, **{name: getattr(limits, limit) for name, limit in kind.takes.items()}}
     taken = inspect.signature(kind).parameters
     return family.build(attack, **{name: value for name, value in offered.items() if name in taken})
 
@@ -171,7 +206,13 @@ def _check_own_limit(attack: Attack, limits: Limits, knowledge: Knowledge | None
 
 
 def _check(
-    published: object, knowledge: object, form: object, seconds: object, threshold: object, accept: Iterable[str]
+    published: object,
+    knowledge: object,
+    form: object,
+    seconds: object,
+    steps: object,
+    threshold: object,
+    accept: Iterable[str],
 ) -> frozenset[str]:
     problems = []
     if not isinstance(published, Published):
@@ -186,6 +227,8 @@ def _check(
         problems.append("'form' must be 'generalised', 'anatomised', 'alternatives' or left out.")
     if isinstance(seconds, bool) or not isinstance(seconds, Real) or not float(seconds) > 0:
         problems.append("'seconds' must be a number above 0.")
+    if steps is not None and (isinstance(steps, bool) or not isinstance(steps, int) or steps < 1):
+        problems.append("'steps' must be a whole number of at least 1, or None.")
     if isinstance(threshold, bool) or not isinstance(threshold, Real) or not 0 < float(threshold) <= 1:
         problems.append("'threshold' must be a probability above 0 and up to 1.")
     accepted = frozenset([accept] if isinstance(accept, str) else accept)

@@ -29,6 +29,7 @@ from reissue.cli.restore import restore
 from reissue.cli.resume import resume
 from reissue.cli.retract import retract
 from reissue.cli.show import show
+from reissue.cli.stopping import watched
 from reissue.cli.study import HANDED_OVER, study
 from reissue.cli.utility import utility
 from reissue.cli.verify_command import verify
@@ -49,8 +50,8 @@ for command in (
     *(verify, backup, restore, resume),
     *(key, datasets, demo, warm_up),
 ):
-    app.command()(command)
-app.command(context_settings=HANDED_OVER)(study)
+    app.command()(watched(command))
+app.command(context_settings=HANDED_OVER)(watched(study))
 
 
 @app.callback(invoke_without_command=True)

@@ -33,6 +33,7 @@ class Questions:
     attacks: list[str] | None
     limit: Fraction | None
     seconds: float
+    steps: int | None
     threshold: float
     accept: list[str]
 
@@ -81,7 +82,17 @@ def audit(
     attacks: Annotated[
         str | None, typer.Option(help="The attacks to run, separated by commas; by default all but Likelihood.")
     ] = None,
-    seconds: Annotated[float, typer.Option(min=0.001, help="How long each attack may take.")] = 60.0,
+    seconds: Annotated[
+        float, typer.Option(min=0.001, help="How long everything may take: reading, all attacks and the report.")
+    ] = 60.0,
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How much work the attacks may do, in steps of about a microsecond: the same gives the same figures. "
+            "By default 500,000 for each of the seconds.",
+        ),
+    ] = None,
     compromised: Annotated[
         str | None,
         typer.Option(
@@ -186,11 +197,14 @@ def audit(
       reissue audit table.csv --sensitive diagnosis --registry people.csv --person name --present all --limit 1/2
       --minimal l=2 --protect HIV,hepatitis
     """
+    from time import monotonic
+
+    from reissue.arrays.budget import Budget
     from reissue.errors import ParameterError
 
     if html is not None and html.exists() and not force:
         raise ParameterError(f"There is a file '{html}' already.", hint="name another file, or pass --force.")
-    asked = Questions(_names(attacks), _limit(limit), seconds, threshold, _names(accept) or [])
+    asked = Questions(_names(attacks), _limit(limit), seconds, steps, threshold, _names(accept) or [])
     if waiting and asked.attacks is not None and "Channels" not in asked.attacks:
         raise ParameterError(
             "--waiting tells Channels something, and --attacks leaves it out.", hint="add Channels to --attacks."
@@ -210,17 +224,19 @@ def audit(
     lasting = [value for some in permanent or [] for value in _names(some) or []]
     known = Adversary(compromised, lasting, participation, waiting, _recognition(counterfeits, asked), seed)
     called: Called | None = None
-    with stages((len(asked.attacks or ()) or 5) + 1) as progress:
+    budget = Budget(monotonic() + seconds)
+    with stages(_stages(asked), seconds) as progress, budget.spending():
         if sensitive is None:
             _refuse_options_of(elsewhere)
             report, called = _series(target, asked, known, show_people, progress)
         else:
             report = _foreign(target, sensitive, elsewhere, asked, known, show_values, progress)
+        progress("Reporting")
+        data = report.to_dict(show_people=show_people, show_values=show_values, called=called) if as_json else {}
         if html is not None:
             report.to_html(html, show_people=show_people, show_values=show_values, called=called)
     settle(0 if report.passed else 1)
     if as_json:
-        data = report.to_dict(show_people=show_people, show_values=show_values, called=called)
         print_json({**data, "html": None if html is None else str(html)})
     else:
         _print(report, show_people, show_values, called)
@@ -230,6 +246,13 @@ def audit(
         raise typer.Exit(1)
 
 
+def _stages(asked: Questions) -> int:
+    """Reading, each attack, and the report."""
+    from reissue.attacks import default_attacks
+
+    return len(default_attacks() if asked.attacks is None else asked.attacks) + 2
+
+
 def _series(
     target: list[Path], asked: Questions, known: Adversary, show_people: bool, progress: Callable[[str], None]
 ) -> tuple[AuditReport, Called | None]:
@@ -237,6 +260,7 @@ def _series(
     from reissue.errors import NotASeries, ParameterError
     from reissue.publishing.series import open as open_series
 
+    progress("Reading the series")
     compromised = _rate(known.compromised)
     if len(target) > 1:
         raise _elsewhere(f"{len(target)} files or folders are not a series")
@@ -253,6 +277,7 @@ def _series(
             attacks=asked.attacks,
             limit=asked.limit,
             seconds=asked.seconds,
+            steps=asked.steps,
             compromised=compromised,
             participation=known.participation,
             waiting=known.waiting,
@@ -369,6 +394,7 @@ def _foreign(
         limit=limit,
         form=read.form,
         seconds=asked.seconds,
+        steps=asked.steps,
         threshold=asked.threshold,
         promises=promises,
         accept=asked.accept,

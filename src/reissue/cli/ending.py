@@ -15,7 +15,7 @@ from typing import Any, TextIO
 
 import typer
 
-from reissue.cli import output
+from reissue.cli import output, stopping
 from reissue.cli.output import STOPPED, report_error, tell
 from reissue.errors import InternalError, ParameterError, ReissueError, ReissueWarning, StorageError, UserError, is_text
 
@@ -23,10 +23,7 @@ DEBUG = "REISSUE_DEBUG"
 """The variable that lets tracebacks and panics of libraries through."""
 ARGUMENTS: type[Exception] = typer.BadParameter.__mro__[2]
 """What the command line raises for everything that is wrong with arguments; typer does not give it a name."""
-CTRL_C = (
-    "Stopped by Ctrl-C.",
-    "a series is changed entirely or not at all: `reissue log SERIES` says what was done.",
-)
+CTRL_C = "Stopped by Ctrl-C."
 
 
 def run(app: Callable[..., Any]) -> int:
@@ -41,8 +38,17 @@ def run(app: Callable[..., Any]) -> int:
         except BaseException as error:  # noqa: BLE001  (panics of polars are not Exceptions)
             code = _answered(error, as_json=as_json)
         if code == STOPPED:
-            tell(UserError(CTRL_C[0], hint=CTRL_C[1]), "Stopped", "Error", STOPPED, as_json=as_json)
+            _tell_stopped(as_json=as_json)
         return code if isinstance(code, int) else 0
+
+
+def _tell_stopped(*, as_json: bool) -> None:
+    """One line: what is out, and what is not."""
+    left = stopping.take() or stopping.NOTHING
+    if as_json:
+        tell(UserError(f"{CTRL_C} {left}"), "Stopped", "Error", STOPPED, as_json=True)
+    else:
+        output.say(f" {left}", heading=CTRL_C, style="bold red", errors=True)
 
 
 def _answered(error: BaseException, *, as_json: bool) -> int:

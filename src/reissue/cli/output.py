@@ -165,35 +165,71 @@ def design_rows(design: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
+class Stages:
+    """A progress bar over the stages of one piece of work: call it as each begins."""
+
+    def __init__(self, bar: Progress, task: TaskID) -> None:
+        self._bar, self._task = bar, task
+        self._begun, self._share = -1, 0.0
+
+    def __call__(self, stage: str) -> None:
+        """Another stage begins."""
+        self._begun, self._share = self._begun + 1, 0.0
+        # There may be more of them than were foreseen, as attacks at a gate.
+        (task,) = (one for one in self._bar.tasks if one.id == self._task)
+        total = None if task.total is None else max(task.total, self._begun + 1)
+        self._bar.update(self._task, description=printable(stage), completed=self._begun, total=total)
+
+    def part(self, share: float) -> None:
+        """So much of the stage is done. What is done twice over does not go backwards."""
+        if share > self._share:
+            self._share = share
+            self._bar.update(self._task, completed=max(self._begun, 0) + share)
+
+
 @contextmanager
-def stages(total: int | None) -> Iterator[Callable[[str], None]]:
-    """A progress bar over the stages of one piece of work, so many if that is known: call it as each begins."""
-    with _bar("Starting", total) as (bar, task):
-        begun = False
+def stages(total: int | None, seconds: float | None = None) -> Iterator[Stages]:
+    """A progress bar over the stages of one piece of work, so many if that is known: call it as each begins.
 
-        def begin(stage: str) -> None:
-            nonlocal begun
-            bar.update(task, description=printable(stage), advance=1 if begun else 0)
-            begun = True
+    With `seconds` it is known to take no longer.
+    """
+    from reissue.model.telling import listening
 
-        yield begin
+    with _bar("Starting", total, seconds) as (bar, task):
+        shown = Stages(bar, task)
+        with listening(shown.part):
+            yield shown
 
 
 @contextmanager
-def steps(description: str) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar over many like steps: call it with how many are done and how many there are."""
-    with _bar(description, None) as (bar, task):
+def steps(description: str, seconds: float | None = None) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar over many like steps: call it with how many are done and how many there are.
+
+    Where the library tells by itself how much is done, nobody has to call it.
+    """
+    from reissue.model.telling import listening
+
+    with (
+        _bar(description, None, seconds) as (bar, task),
+        listening(lambda share: bar.update(task, completed=share, total=1)),
+    ):
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 @contextmanager
-def _bar(description: str, total: int | None) -> Iterator[tuple[Progress, TaskID]]:
-    """A bar on standard error, gone when the work is done; nothing where that is not a terminal."""
+def _bar(description: str, total: int | None, seconds: float | None) -> Iterator[tuple[Progress, TaskID]]:
+    """A bar on standard error, gone when the work is done; nothing where that is not a terminal.
+
+    It says how long the work takes, and about how long it will.
+    """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from reissue.cli.remaining import column
 
     screen = console(errors=True)
     # A name of a file in brackets is no style.
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    words = TextColumn("{task.description}", markup=False)
+    columns = (words, BarColumn(), TimeElapsedColumn(), column(seconds))
     with Progress(*columns, console=screen, transient=True, disable=not screen.is_terminal) as bar:
         task = bar.add_task(printable(description), total=total)
         if not screen.is_terminal:

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 
 from reissue.errors import MissingExtra, TableError, UserError
+from reissue.model.telling import told as each
 from reissue.tables.excel_files import sheet_of
 from reissue.tables.frames import READABLE as KINDS
 from reissue.tables.frames import read_table, understood
@@ -43,7 +44,7 @@ def read_files(releases: str | Path | Sequence[object]) -> list[ReleaseFiles]:
         if not found:
             raise TableError("There are no releases to read.", hint="name at least one file.")
     read, problems, hints, missing = [], [], [], None
-    for name, parts in found:
+    for name, parts in each(found):
         try:
             read.append(ReleaseFiles(name, {part: read_cells(table) for part, table in parts.items()}))
         except MissingExtra as error:

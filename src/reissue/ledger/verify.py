@@ -27,6 +27,7 @@ from reissue.ledger.record import canonical, chain_value, check_format, format_o
 from reissue.ledger.recovery import linked_places, policy_on_disk, superfluous
 from reissue.ledger.sqlite import Database, integrity_problems
 from reissue.ledger.transactions import referenced_blobs
+from reissue.model.telling import tell
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,9 @@ def _check_releases(
     layout: Layout, records: dict[int, bytes], expected: _Expected | None, folder: str
 ) -> Iterator[Discrepancy]:
     previous: str | None = None
-    for number, text in records.items():
+    # Public files are half of the work, and private ones the other.
+    for at, (number, text) in enumerate(records.items()):
+        tell(at, 2 * len(records))
         shown = f"public/{release_name(number)}"
         body = parsed_record(text)
         if body is None:
@@ -216,7 +219,8 @@ def _check_bytes(path: Path, shown: str, sha256: str) -> Iterator[Discrepancy]:
 
 
 def _check_blobs(layout: Layout, names: list[str]) -> Iterator[Discrepancy]:
-    for name in names:
+    for at, name in enumerate(names):
+        tell(len(names) + at, 2 * len(names))
         path = layout.blobs / name
         shown = layout.relative(path)
         if not is_blob_name(name):

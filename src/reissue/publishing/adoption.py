@@ -32,6 +32,7 @@ from reissue.model.published import Published
 from reissue.model.release import Release
 from reissue.model.schema import Numeric, Schema
 from reissue.model.snapshot import Delta
+from reissue.model.telling import told
 from reissue.publishing import archive
 from reissue.publishing.adoptable import GROUP as GROUP_NUMBER
 from reissue.publishing.adoptable import Given, check_members, given_tables, given_view
@@ -169,7 +170,7 @@ class _Adopted:
         past = cls(given)
         schema = policy.schema
         ids = pl.Series("id", [], dtype=pl.String)
-        for number, release in enumerate(given, start=1):
+        for number, release in enumerate(told(given), start=1):
             ids = past._add(number, release, schema, key, ids)
         shown = [
             (_release(number, release), archive.dealt_out(rows, values, schema.sensitive), None, None)

@@ -38,7 +38,7 @@ class Gate:
     """The largest probability with which anybody may be tied to a value, as a number or as text such as "1/3";
     None: what the method promises, a probability or else how many values must be possible."""
     seconds: float = 60.0
-    """How long each attack may take."""
+    """How long all attacks together may take; how much work they do follows from it, the same every time."""
     accept: Sequence[str] = ()
     """What else may pass: "undecided" (an attack could not decide), "sampled" (within the limit by estimate)."""
 

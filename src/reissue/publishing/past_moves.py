@@ -31,6 +31,7 @@ from reissue.model.domain import Domain
 from reissue.model.libraries import Library, to_library
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Column
+from reissue.model.telling import told
 from reissue.tables.coding import Coder
 from reissue.tables.frames import read_table
 from reissue.tables.one_event import one_event_each
@@ -180,7 +181,7 @@ def _states(tables: Sequence[object], schema: Schema) -> tuple[list[_State], Lib
     """
     states: list[_State] = []
     domain, libraries = Domain(), []
-    for number, table in enumerate(tables, 1):
+    for number, table in enumerate(told(tables), 1):
         read, library = read_table(table, text=schema.texts)
         libraries.append(library)
         frame, _ = one_event_each(read, schema)

@@ -14,7 +14,6 @@ likely. Where members are not known, classes are compared by their regions or by
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 import polars as pl
 
-from reissue.arrays.elimination import passed
+from reissue.arrays.budget import budgeted, ends_after, passed, sooner, spend
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets, need_whole
 from reissue.attacks.channels.channels_witness import of_channel, of_person
@@ -34,6 +33,7 @@ from reissue.errors import ParameterError, count_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
 from reissue.model.published import Published
+from reissue.model.telling import tell
 from reissue.reasoning.channels.channel_people import Exposure
 from reissue.reasoning.channels.channel_sets import (
     NEVER,
@@ -49,6 +49,11 @@ from reissue.reasoning.history.trajectories import need_one_place_each
 
 EXPLAINED = 100
 """So many people at most have their derivation among the witnesses."""
+COMPARED = 0.6
+"""This part of the time is for comparing, the rest for telling of it."""
+PAIR, LINK = 5_000, 2.0
+"""How many steps it takes to compare two releases, and for each two classes that may share people; to tell of them
+included."""
 KINDS = ("both", "new", "gone", "waited", "joined")
 WAITING = "Incremental"
 """The method whose lists wait until they have l distinct values."""
@@ -82,9 +87,10 @@ class Channels(Attack):
         validation.seconds()
         validation.finish()
 
+    @budgeted
     def run(self, published: Published, knowledge: Knowledge | None = None) -> ChannelsFindings:
         """Compare every two releases of a series."""
-        deadline = None if self.seconds is None else time.monotonic() + self.seconds
+        deadline = ends_after(self.seconds)
         if not published.single and any(release.space is None for release in published.releases):
             raise ParameterError(
                 "Channels needs a view in which every member has exactly one value, or one of regions without members.",
@@ -98,22 +104,26 @@ class Channels(Attack):
         if growing:
             _need_growth(published)
         comparisons, apart, shrunk, late = [], 0, 0, 0
-        for later in range(len(published.releases)):
-            for earlier in range(later):
-                one, two = published.releases[earlier], published.releases[later]
-                if not comparable(one, two):
-                    apart += 1
-                    continue
-                if passed(deadline):
-                    late += 1
-                    continue
-                fewer = not (known_members(one) and known_members(two)) and two.counts.sum() < one.counts.sum()
-                shrunk += int(fewer)
-                # Without people, what would follow if nobody left is worth telling, though it is not proven.
-                supposed = growing is None and two.space is not None
-                compared = compare(published, earlier, later, (growing is True or supposed) and not fewer)
-                exposure.add(compared)
-                comparisons.append(compared)
+        pairs = len(published.releases) * (len(published.releases) - 1) // 2
+        with sooner(COMPARED):
+            for later in range(len(published.releases)):
+                for earlier in range(later):
+                    tell(later * (later - 1) // 2 + earlier, pairs)
+                    one, two = published.releases[earlier], published.releases[later]
+                    if not comparable(one, two):
+                        apart += 1
+                        continue
+                    if passed(deadline):
+                        late += 1
+                        continue
+                    fewer = not (known_members(one) and known_members(two)) and two.counts.sum() < one.counts.sum()
+                    shrunk += int(fewer)
+                    # Without people, what would follow if nobody left is worth telling, though it is not proven.
+                    supposed = growing is None and two.space is not None
+                    compared = compare(published, earlier, later, (growing is True or supposed) and not fewer)
+                    exposure.add(compared)
+                    comparisons.append(compared)
+                    spend(PAIR + LINK * compared.first.size)
         if knowledge.waiting and knowledge.method == WAITING:
             exposure.add_waiting(comparisons, self.l)
         found = ChannelsFindings(published, comparisons, exposure, known, self.l, growing)

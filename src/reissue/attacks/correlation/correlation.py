@@ -11,7 +11,6 @@ several people share them, which `Worlds` weighs.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -20,7 +19,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from reissue.arrays.elimination import OutOfTime
+from reissue.arrays.budget import OutOfTime, budgeted, ends_after
 from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, OfSets, need_whole
 from reissue.attacks.correlation.correlation_witness import Derivations, correlation
@@ -68,6 +67,7 @@ class Correlation(Attack):
         validation.seconds()
         validation.finish()
 
+    @budgeted
     def run(self, published: Published, knowledge: Knowledge | None = None) -> CorrelationFindings:
         """Attack a series in which every member has one value."""
         if not published.single:
@@ -75,7 +75,7 @@ class Correlation(Attack):
                 "Correlation needs a view in which every member has exactly one value.",
                 hint="give it people: a registry, or who is in which group.",
             )
-        deadline = None if self.seconds is None else time.monotonic() + self.seconds
+        deadline = ends_after(self.seconds)
         people = values = np.zeros(0, dtype=np.int64)
         if knowledge is not None and knowledge.compromised:
             people, values = knowledge.known_values(published)

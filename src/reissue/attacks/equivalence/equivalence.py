@@ -19,6 +19,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from reissue.arrays.budget import budgeted
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, OfSets
 from reissue.attacks.equivalence.equivalence_witness import Witnesses
@@ -68,6 +69,7 @@ class Equivalence(Attack):
         validation.seconds(optional=False)
         validation.finish()
 
+    @budgeted
     def run(self, published: Published, knowledge: Knowledge | None = None) -> EquivalenceFindings:
         """Attack a series in which it is known who is in which group, and everybody there has one value."""
         if not (published.single and published.exact):

@@ -21,7 +21,6 @@ be.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -29,6 +28,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 import polars as pl
 
+from reissue.arrays.budget import budgeted, ends_after, passed
 from reissue.arrays.types import Bools, Ints
 from reissue.attacks.base import Attack
 from reissue.attacks.mechanism.mechanism_change import Change, Lives, fits, named
@@ -41,7 +41,11 @@ from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.schema import Schema
 from reissue.model.snapshot import Snapshot
+from reissue.model.telling import tell
 from reissue.tables.frames import read_table
+
+A_RUN = 2_000
+"""How many steps a run of the method on a tiny table takes."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,6 +155,7 @@ class Mechanism(Attack):
             raise ParameterError("The registry is not a table.")
         return self.registry
 
+    @budgeted
     def run(self, published: Published, knowledge: Knowledge | None = None) -> MechanismFindings:
         """Attack all releases of a view together."""
         count = len(published.releases)
@@ -305,7 +310,7 @@ class Mechanism(Attack):
     def _weighed(self, runs: Runs, tables: Tables, lives: Lives, fixed: Sequence[int | None]) -> tuple[Weighed, Tried]:
         """Run the method on every table, with one seed after the other where it draws."""
         releases = len(lives.slots.of_release)
-        deadline = None if self.seconds is None else time.monotonic() + self.seconds
+        deadline = ends_after(self.seconds)
         first = self._pass(runs, tables, lives.slots, 0, deadline)
         if first is None:
             raise ParameterError(
@@ -338,7 +343,8 @@ class Mechanism(Attack):
         led, drew = np.zeros(len(tables), dtype=np.bool_), np.zeros(len(tables), dtype=np.bool_)
         refused = 0
         for at, table in enumerate(tables):
-            if deadline is not None and time.monotonic() > deadline:
+            tell(at, len(tables))
+            if passed(deadline, A_RUN):
                 return None
             outcome = runs.run([tuple(table[one].tolist()) for one in slots.of_release], seed)
             if self.truthful and not outcome.truthful:

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from reissue.arrays.budget import budgeted, ends_after, moment, passed, spend
 from reissue.attacks.base import Attack, OfSets
 from reissue.attacks.minimality.minimality_findings import Attacked, MinimalityFindings
 from reissue.attacks.minimality.minimality_group import group_credibilities
@@ -33,12 +34,15 @@ from reissue.model.parameters import Validation
 from reissue.model.promise import Promise, Promising, promise_of, rules_of
 from reissue.model.published import Published
 from reissue.model.rules import Rows, Rule, Share
+from reissue.model.telling import tell
 from reissue.reasoning.history.trajectories import need_one_place_each
 from reissue.reasoning.minimality.credibility import credibility
 from reissue.reasoning.minimality.requirements import positions, requirement_of
 
 SEED = 0
 """Deals are drawn the same again."""
+MEMBER = 6.0
+"""How many steps a member of a release takes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,11 +118,15 @@ class Minimality(Attack):
             asked.append(Rows(self.k))
         return tuple(asked)
 
+    @budgeted
     def run(self, published: Published, knowledge: Knowledge | None = None) -> MinimalityFindings:
         """Attack every release of which it is known what it had to satisfy, each by itself."""
         knowledge = knowledge or Knowledge()
-        attacked, refused, unused = [], [], []
+        attacked: list[Attacked] = []
+        refused, unused = [], []
+        deadline = ends_after(self.seconds)
         for at, release in enumerate(published.releases):
+            tell(at, len(published.releases))
             rules, recoding, protect = self.rules, self.recoding, self.protect
             if not rules:
                 minimal = knowledge.minimal.get(release.number)
@@ -131,12 +139,17 @@ class Minimality(Attack):
                 continue
             if release.sure is None:
                 need_one_place_each(published, [at])
+            if attacked and passed(deadline):
+                refused.append(f"release {release.number:,}: the time ran out before")
+                continue
+            spend(MEMBER * release.members.size)
             requirement = requirement_of(rules, published, release)
             sets = positions(protect, published.values) if protect else list(requirement.sets)
             if not (sets or protect or any(isinstance(rule, Share) and rule.protect for rule in rules)):
                 # Nothing is protected by name; where sets are, and no value of theirs is published, nothing is told.
                 sets = [(at,) for at in range(len(published.values))]
-            found = credibility(release, requirement, sets, recoding=recoding, seconds=self.seconds, seed=SEED)
+            left = None if deadline is None else max(deadline - moment(), 0.01)
+            found = credibility(release, requirement, sets, recoding=recoding, seconds=left, seed=SEED)
             if found.refused is not None:
                 refused.append(f"release {release.number:,}: {found.refused}")
             else:

@@ -27,11 +27,13 @@ from typing import ClassVar
 
 import numpy as np
 
+from reissue.arrays.budget import budgeted
 from reissue.attacks.base import Attack, OfSets
 from reissue.attacks.permanence.permanence_findings import PermanenceFindings
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
 from reissue.model.published import Published
+from reissue.model.telling import tell
 from reissue.reasoning.permanence.permanence_figures import Chances, Effort, Presence, chances
 
 
@@ -60,6 +62,7 @@ class Permanence(Attack):
         validation.whole("seed", least=0, optional=True)
         validation.finish()
 
+    @budgeted
     def run(self, published: Published, knowledge: Knowledge | None = None) -> PermanenceFindings:
         """Attack a series whose permanent values are known; without any, there is nothing to attack."""
         knowledge = knowledge or Knowledge()
@@ -74,7 +77,8 @@ class Permanence(Attack):
         effort = Effort(None if self.seconds is None else self.seconds / max(runs, 1), seed=self.seed)
         alone: list[Chances] = []
         together: list[Chances | None] = []
-        for value in values.tolist():
+        for at, value in enumerate(values.tolist()):
+            tell(at, values.size)
             holders = known_people[known_values == value]
             others = known_people[known_values != value] if published.single else np.zeros(0, dtype=np.int64)
             alone.append(chances(published, presence, value, holders=holders, others=others, effort=effort))

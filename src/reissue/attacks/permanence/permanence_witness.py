@@ -6,11 +6,11 @@ person are added until that follows from them alone; then every group that is no
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from reissue.arrays.budget import moment, passed
 from reissue.attacks.sentences import Person, Place, Sentence, Value, Witness, going_on, holding, is_known
 from reissue.errors import count_of
 from reissue.model.published import Published
@@ -205,9 +205,9 @@ class Explainer:
 
     def _core(self, value: int, targets: list[int], *, certain: bool) -> Core:
         """Groups from which it follows that the entry must, or none of the entries can, have the value."""
-        began = time.monotonic()
+        began = moment()
         found = self._searched(value, targets, certain, began + self._left) if self._left > 0 else ()
-        self._left -= time.monotonic() - began
+        self._left -= moment() - began
         return found
 
     def _searched(self, value: int, targets: list[int], certain: bool, deadline: float) -> Core:
@@ -215,7 +215,7 @@ class Explainer:
         core = sorted({int(entries.home[target]) for target in targets})
         while True:
             inside = np.flatnonzero(np.isin(entries.home, core))
-            if len(core) > MOST_GROUPS or inside.size > MOST_ENTRIES or time.monotonic() > deadline:
+            if len(core) > MOST_GROUPS or inside.size > MOST_ENTRIES or passed(deadline, 100 + inside.size):
                 return ()
             if self._follows(value, core, targets, certain, deadline):
                 break

@@ -23,6 +23,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from reissue.arrays.budget import budgeted
 from reissue.arrays.runs import entries_of
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets, need_whole, together
@@ -79,6 +80,7 @@ class Worlds(Attack):
             validation.whole(name, least=least)
         validation.finish()
 
+    @budgeted
     def run(
         self,
         published: Published,

@@ -7,13 +7,13 @@ away again. What remains is a derivation that can be followed with pencil and pa
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
+from reissue.arrays.budget import for_telling, passed
 from reissue.arrays.types import Ints
 from reissue.attacks.base import Kind
 from reissue.attacks.sentences import (
@@ -229,9 +229,9 @@ class Explainer:
                     kept = rest
             return tuple(kept)
         if self._deadline is None:
-            self._deadline = time.monotonic() + SECONDS
+            self._deadline = for_telling(SECONDS)
         chosen_so_far = list(own)
-        while len(chosen_so_far) <= MOST_GROUPS and time.monotonic() < self._deadline:
+        while len(chosen_so_far) <= MOST_GROUPS and not passed(self._deadline, 100):
             if self._only_value(chosen_so_far, person) >= 0:
                 return self._reduced(chosen_so_far, person)
             wider = self._widened(chosen_so_far)
@@ -269,7 +269,7 @@ class Explainer:
         kept = list(spots)
         for spot in reversed(list(kept)):
             rest = [other for other in kept if other != spot]
-            if self._deadline is not None and time.monotonic() > self._deadline:
+            if passed(self._deadline, 100):
                 break
             if rest and self._only_value(rest, person) >= 0:
                 kept = rest

@@ -29,12 +29,12 @@ out of all graphs and the two ends of each of their stays are in one component o
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
+from reissue.arrays.budget import moment, working
 from reissue.arrays.types import Ints
 from reissue.errors import count_of
 from reissue.guarantees.base import Followed, Following, Verdict
@@ -83,13 +83,17 @@ class EquivalenceSafe(Following[Doubt | None]):
 
     def check(self, published: Published, secret: object = None) -> Verdict:
         """Judge a whole series, exactly where that can be done. `secret` is not needed."""
+        with working(SECONDS):
+            return self._checked(published)
+
+    def _checked(self, published: Published) -> Verdict:
         need_one_value_each(self, published)
         ways = Trajectories.of(published)
         if not ways.people.size:
             return Verdict(True, self.title, math.nan, None, None, 0, 0, "There are no groups to check.")
         numbers, sets = signatures_of(ways)
         buckets = sorted(ways.buckets(numbers), key=lambda bucket: bucket.cells)
-        deadline = time.monotonic() + SECONDS
+        deadline = moment() + SECONDS
         obstacle = self._obstacle(ways, numbers, sets)
         if obstacle is None:
             multiples = diversity.largest(ways)
@@ -140,7 +144,7 @@ class EquivalenceSafe(Following[Doubt | None]):
     def _judge(self, bucket: Bucket, multiples: Ints, deadline: float) -> _Finding:
         """A bucket by itself, exactly if possible."""
         bound = 1
-        left = deadline - time.monotonic()
+        left = deadline - moment()
         if bucket.cells <= CELLS and left > 0:
             search = minimum_attack(
                 bucket.presence(), bucket.people, multiples, below=self.e, seconds=max(left * SHARE, 0.01)
@@ -162,7 +166,7 @@ class EquivalenceSafe(Following[Doubt | None]):
             return None
         table = np.zeros((groups.size, values), dtype=np.int64)
         table[np.repeat(groups, np.diff(ways.value_starts)), ways.values] = ways.counts
-        seconds = max(deadline - time.monotonic(), 0.01)
+        seconds = max(deadline - moment(), 0.01)
         search = minimum_attack_of_matrices(ways.presence(), ways.people, table, below=self.e, seconds=seconds)
         return _Finding.of(search, groups, ways.people)
 

@@ -42,6 +42,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import polars as pl
 
+from reissue.arrays.budget import working
 from reissue.arrays.dense import ascending
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError, count_of
@@ -234,7 +235,8 @@ class LScarce(Measured):
         open_, beyond, contradictory = 0, 0, False
         worst, where = Fraction(0), verdict.release
         for position in positions:
-            found = chances(published, presence, position, effort=Effort(seconds=SECONDS, drawing=0.0))
+            with working(SECONDS) as seconds:
+                found = chances(published, presence, position, effort=Effort(seconds=seconds, drawing=0.0))
             contradictory |= found.exists is False
             counted = found.largest.kind[found.at] == COUNTED
             open_ += int(np.count_nonzero(~counted))

@@ -21,7 +21,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from reissue.arrays.elimination import OutOfTime, passed
+from reissue.arrays.budget import need_time, passed
 from reissue.arrays.runs import kept, owners, totals
 from reissue.arrays.types import Bools, Ints, Words
 from reissue.kernels.correlated_groups import (
@@ -40,6 +40,8 @@ GROUPS_AT_A_TIME = 50_000
 """How many groups are looked at together when correlations are listed."""
 AT_A_TIME = 1 << 24
 """So many 64-bit words of sets are looked at between two looks at the clock."""
+WORD = 0.005
+"""How many steps a word takes."""
 MOST_LOGGED = 1 << 25
 """When more values than this, 1.25 GiB, were ruled out, what more follows is left open."""
 MOST_WORDS = 1 << 28
@@ -195,7 +197,7 @@ class Correlations:
     ) -> Restrictions | None:
         """What is left for everybody when the values of these people are known; None if that takes too much memory.
 
-        After the deadline, a moment of the monotonic clock, what follows is left incomplete; `OutOfTime` is raised if
+        After the deadline what follows is left incomplete; `OutOfTime` is raised if
         it passes even before the values are known that the groups of each member have in common.
         """
         words = max(-(-value_count // 64), 1)
@@ -204,7 +206,7 @@ class Correlations:
         before = self._common(words, deadline)
         sets = np.empty_like(before)
         for rows in self._some_rows(words):
-            _need_time(deadline)
+            need_time(deadline, (rows.stop - rows.start) * words * WORD)
             sets[rows] = before[rows]
         given = np.zeros((people.size, words), dtype=np.uint64)
         given[np.arange(people.size), known // 64] = np.uint64(1) << (known % 64).astype(np.uint64)
@@ -218,17 +220,19 @@ class Correlations:
     def _some_rows(self, words: int) -> Iterator[slice]:
         """All members, as many at a time as can be looked at without a look at the clock."""
         step = max(AT_A_TIME // words, 1)
-        return (slice(begin, begin + step) for begin in range(0, self.where.people.size, step))
+        return (
+            slice(begin, min(begin + step, self.where.people.size)) for begin in range(0, self.where.people.size, step)
+        )
 
     def _common(self, words: int, deadline: float | None) -> Words:
         """The values that all groups of each member show, as bits."""
         sets = np.empty((self.where.people.size, words), dtype=np.uint64)
         for rows in self._some_rows(words):
-            _need_time(deadline)
+            need_time(deadline, (rows.stop - rows.start) * words * WORD)
             sets[rows] = ~np.uint64(0)
         group = 0
         while group < self.release.size:
-            _need_time(deadline)
+            need_time(deadline, min(self.where.member.size * words, AT_A_TIME) * WORD)
             group = common_values(
                 group, AT_A_TIME, self.where.member, self.where.starts, self.values, self.value_starts, sets
             )
@@ -238,7 +242,7 @@ class Correlations:
         people, groups = self.where.people.size, self.release.size
         sizes = np.zeros(people, dtype=np.int64)
         for rows in self._some_rows(sets.shape[1]):
-            _need_time(deadline)
+            need_time(deadline, (rows.stop - rows.start) * sets.shape[1] * WORD)
             sizes[rows] = np.bitwise_count(sets[rows]).sum(axis=1)
         distinct = np.diff(self.value_starts)
         of = owners(np.diff(self.where.group_starts))
@@ -261,9 +265,11 @@ class Correlations:
             ends,
         )
         logs, logged = [np.zeros((0, 5), dtype=np.int64)], 0
-        while ends[4] == 0 and ends[[1, 3, 5]].any() and logged < MOST_LOGGED and not passed(deadline):
+        spent = float(people)
+        while ends[4] == 0 and ends[[1, 3, 5]].any() and logged < MOST_LOGGED and not passed(deadline, spent):
             logs.append(restrict(AT_A_TIME, *self._links, self.values, self.value_starts, *state))
             logged += len(logs[-1])
+            spent = AT_A_TIME * WORD if ends[[1, 3, 5]].any() else len(logs[-1])
         return np.concatenate(logs), not ends[[1, 3, 5]].any(), int(ends[4])
 
 
@@ -329,8 +335,3 @@ def bits(words: Words) -> Iterator[int]:
         while word:
             yield 64 * at + (word & -word).bit_length() - 1
             word &= word - 1
-
-
-def _need_time(deadline: float | None) -> None:
-    if passed(deadline):
-        raise OutOfTime

@@ -20,13 +20,13 @@ Cost: linear in the pairs of groups that share members, and in the pairs of vect
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
+from reissue.arrays.budget import passed, steps_left, stop
 from reissue.arrays.dense import distinct
 from reissue.arrays.types import Ints
 from reissue.kernels import near_sets as kernels
@@ -43,6 +43,12 @@ MOST = 4_000_000
 """If more vectors than this are within reach, only those that are attacks themselves are added to each other."""
 BLOCK = 20_000
 """So many vectors are added to the others between two looks at the clock."""
+VECTOR = 5.0
+"""How many steps it takes to add a vector to the others."""
+ENTRY = 0.2
+"""How many steps it takes to compare groups, for each of their members."""
+LOOK, MET = 0.002, 0.1
+"""How many for each two groups that have somebody in common, and if their values are the same."""
 
 
 class DerivationStep(NamedTuple):
@@ -136,7 +142,7 @@ class Derivation:
 
 
 def equal_sets(published: Published, below: int, deadline: float | None = None) -> EqualSets:
-    """Look for equal sets of fewer than `below` people, until a moment of the monotonic clock at the latest."""
+    """Look for equal sets of fewer than `below` people, until the deadline at the latest."""
     search = _SetSearch(published.index, below, deadline)
     search.run()
     return search.result()
@@ -180,13 +186,15 @@ class _SetSearch:
         kept = kept[renamed.chosen(kept).distinct()]
         self.found, self.found_steps = renamed.chosen(kept), steps[kept]
 
-    def _late(self) -> bool:
-        if self.deadline is not None and time.monotonic() >= self.deadline:
+    def _late(self, steps: float = 1) -> bool:
+        if passed(self.deadline, steps):
             self.finished = False
         return not self.finished
 
     def _near(self, rows: Vectors, reach: Ints) -> tuple[Vectors, Ints]:
         """What pairs of groups with equal values leave, with the steps."""
+        if not self._affords(rows):
+            return Vectors.none(rows.width), np.zeros(0, dtype=np.int64)
         sizes = rows.norms
         pairs = kernels.near_pairs(
             rows.places, rows.counts, rows.starts, *rows.across, self.kind, sizes, np.minimum(reach, sizes)
@@ -201,6 +209,21 @@ class _SetSearch:
         left, steps = left.chosen(some), steps[some]
         some = left.distinct()
         return left.chosen(some), steps[some]
+
+    def _affords(self, rows: Vectors) -> bool:
+        """Whether there are steps enough to compare all groups; where many share people, these are very many pairs."""
+        often = np.bincount(rows.places)
+        alike = np.unique(
+            rows.places * (int(self.kind.max(initial=0)) + 1) + self.kind[rows.which], return_counts=True
+        )[1]
+        looked, met = (float((each * (each - 1)).sum()) / 2 for each in (often, alike))
+        steps = ENTRY * rows.places.size + LOOK * looked + MET * met
+        left = steps_left(self.deadline)
+        if left is None or steps <= left:
+            return not self._late(steps)
+        stop()
+        self.finished = False
+        return False
 
     def _neighbours(self, sizes: Ints, reach: Ints) -> Ints:
         """Each small group with the next one that has its values: they are equal sets even if they share nobody."""
@@ -254,7 +277,7 @@ class _SetSearch:
         while first < len(pool):
             fresh = []
             for begin in range(first, len(pool), BLOCK):
-                if self._late():
+                if self._late(VECTOR * min(BLOCK, len(pool) - begin)):
                     break
                 fresh.append(
                     kernels.better_sums(

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from reissue.arrays.elimination import OutOfTime, Whole
+from reissue.arrays.budget import OutOfTime
+from reissue.arrays.elimination import Whole
 from reissue.arrays.types import Ints
 from reissue.reasoning.equality.equivalence_branching import Branching
 from reissue.reasoning.equality.minimum_equivalence import VectorSpace

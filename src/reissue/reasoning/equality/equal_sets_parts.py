@@ -8,13 +8,13 @@ the series is one part. The min-cut of a bucket's graph bounds what touches it i
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from reissue.arrays.budget import passed, share_of
 from reissue.arrays.runs import owners, runs, starts_of
 from reissue.arrays.types import Ints
 from reissue.errors import count_of
@@ -129,11 +129,10 @@ class Components:
 
     def search(self, part: Component, below: int, best: Ints, deadline: float) -> ExactSets | None:
         """Everybody's smallest attack in a part, given the smallest known for each member; None if it is too large."""
-        left = deadline - time.monotonic()
-        if part.bucket.cells > CELLS or left <= 0:
+        if part.bucket.cells > CELLS or passed(deadline):
             return None
         known = self.best_of_trajectories(best)[part.trajectories]
-        limit = time.monotonic() + left * SHARE
+        limit = share_of(deadline, SHARE)
         presence, values = part.bucket.presence(), self.values(part)
         return smallest_sets(presence, part.bucket.people, values, below, known, limit)
 

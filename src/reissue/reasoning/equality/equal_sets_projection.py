@@ -11,13 +11,13 @@ integers.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from reissue.arrays.budget import passed
 from reissue.arrays.runs import owners, starts_of
 from reissue.arrays.types import Floats, Ints
 from reissue.kernels.equal_sets_products import connected, product
@@ -33,6 +33,8 @@ NOTHING = 1e-30
 """Squares that are this share of those of the numbers to project are zero."""
 ROUNDS = 5_000
 """So many steps of conjugate gradients at most."""
+ENTRY = 0.01
+"""How many steps of work an entry takes in each of them, for each vector."""
 TOGETHER = 8
 """So many proofs are looked for at once."""
 DENOMINATOR = 60
@@ -57,7 +59,7 @@ class EqualPairs:
         return f"EqualPairs({len(self.proven):,} proven, {self.likely:,} likely)"
 
 
-def equal_pairs(groups: Vectors, values: Vectors, deadline: float, seed: int = 1) -> EqualPairs:
+def equal_pairs(groups: Vectors, values: Vectors, deadline: float | None, seed: int = 1) -> EqualPairs:
     """The people whom groups force to be equal; `values` has for each group how often each value was published."""
     rows = _side_by_side(groups, values)
     drawn = np.random.default_rng(seed).standard_normal((rows.width, DRAWS))
@@ -126,7 +128,7 @@ class _System:
                 return
 
 
-def _projected(system: _System, numbers: Floats, deadline: float) -> tuple[Floats, float]:
+def _projected(system: _System, numbers: Floats, deadline: float | None) -> tuple[Floats, float]:
     """Numbers that the groups allow, and by how much a group does not add up."""
     rows, best, off = system.rows, numbers, np.inf
     for left, _ in system.steps(numbers):
@@ -134,7 +136,7 @@ def _projected(system: _System, numbers: Floats, deadline: float) -> tuple[Float
         now = float(np.abs(product(rows.places, rows.counts, rows.starts, allowed)).max(initial=0.0))
         if now < off:
             best, off = allowed, now
-        if off < EXACT or now > 1e3 * off or time.monotonic() > deadline:
+        if off < EXACT or now > 1e3 * off or passed(deadline, 10 * ENTRY * rows.places.size * numbers.shape[1]):
             break
     return best, off
 
@@ -163,7 +165,7 @@ def _runs(members: Ints, numbers: Floats) -> list[Ints]:
     return [members[order[begin:end]] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
 
 
-def _proofs(rows: Vectors, part: Ints, wanted: list[tuple[int, int]], deadline: float) -> list[Proof]:
+def _proofs(rows: Vectors, part: Ints, wanted: list[tuple[int, int]], deadline: float | None) -> list[Proof]:
     """Proofs for as many pairs as there are; only groups connected with either person are used."""
     part_of_row = part[rows.places[rows.starts[:-1]]]
     found: list[Proof] = []
@@ -175,7 +177,7 @@ def _proofs(rows: Vectors, part: Ints, wanted: list[tuple[int, int]], deadline: 
         near = np.flatnonzero(np.isin(part_of_row, parts))
         system = _System(rows.chosen(near))
         for begin in range(0, len(pairs), TOGETHER):
-            if time.monotonic() > deadline:
+            if passed(deadline):
                 return found
             some = pairs[begin : begin + TOGETHER]
             for (one, other), weights in zip(some, _weights(system, some, deadline).T, strict=True):
@@ -185,7 +187,7 @@ def _proofs(rows: Vectors, part: Ints, wanted: list[tuple[int, int]], deadline: 
     return found
 
 
-def _weights(system: _System, pairs: list[tuple[int, int]], deadline: float) -> Floats:
+def _weights(system: _System, pairs: list[tuple[int, int]], deadline: float | None) -> Floats:
     """Weights that leave one of each pair on each side, if there are any."""
     wanted = np.zeros((system.rows.width, len(pairs)))
     for at, (one, other) in enumerate(pairs):
@@ -193,7 +195,7 @@ def _weights(system: _System, pairs: list[tuple[int, int]], deadline: float) -> 
     weights = np.zeros((len(system.rows), len(pairs)))
     for left, found in system.steps(wanted * system.column):
         weights = found
-        if np.abs(left).max() < 1e-10 or time.monotonic() > deadline:
+        if np.abs(left).max() < 1e-10 or passed(deadline, 10 * ENTRY * system.rows.places.size * len(pairs)):
             break
     return weights * system.row
 

@@ -10,13 +10,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
+from reissue.arrays.budget import moment, passed, spend
 from reissue.arrays.types import Ints
 from reissue.kernels.near_sets import holds_another
 from reissue.model.published import Published
@@ -30,6 +30,8 @@ from reissue.reasoning.history.trajectories import Trajectories
 
 WHOLE = 20_000
 """A series of at most so many groups by trajectories is searched exactly as a whole."""
+BUCKET = 200
+"""How many steps it takes to bound what touches a bucket."""
 USUAL = 5
 """Attacks below this are looked for where the smallest cannot be."""
 
@@ -109,7 +111,7 @@ def find_equalities(
 
     The exact search gets what the search by structure leaves of the time, and at most `exact_seconds`.
     """
-    deadline = time.monotonic() + seconds
+    deadline = moment() + seconds
     parts = Components(Trajectories.of(published))
     if not parts.buckets:
         return _Collected(parts, USUAL).equalities(None)
@@ -120,23 +122,33 @@ def find_equalities(
     result = _Collected(parts, wanted.below)
     for part, sides in wanted.attacks:
         result.add_sides(part, sides)
-    cuts = [max(parts.least_by_cut(part), wanted.least) for part in parts.buckets]
+    cuts = _cuts(parts, wanted.least, deadline)
     low = [(part, cut) for part, cut in zip(parts.buckets, cuts, strict=True) if cut < wanted.below]
     result.certified = len(cuts) - len(low)
     if not low:
         return result.equalities(min(cuts))
     result.add_structure(equal_sets(published, wanted.below, deadline))
     if exact_seconds is not None:
-        deadline = min(deadline, time.monotonic() + exact_seconds)
+        deadline = min(deadline, moment() + exact_seconds)
     result.together = small or not parts.apart(wanted.below)
     if result.together:
         low = [(parts.whole, min(cuts))]
     # Half of the time that is left, since parts that are too large for it may use up what they get.
-    half = time.monotonic() + (deadline - time.monotonic()) / 2
+    half = moment() + max(deadline - moment(), 0.0) / 2
     bounds = [result.add_exactly(part, cut, half) for part, cut in low]
     if result.open:
         result.add_projection(deadline)
     return result.equalities(min(bounds))
+
+
+def _cuts(parts: Components, least: int, deadline: float) -> list[int]:
+    """For each bucket what no attack that touches it is below; what there is no time to cut is bounded by nothing."""
+    cuts = []
+    for part in parts.buckets:
+        late = passed(deadline)
+        cuts.append(max(1 if late else parts.least_by_cut(part), least))
+        spend(0 if late else BUCKET + part.groups.size)
+    return cuts
 
 
 class _Wanted(NamedTuple):
@@ -163,7 +175,7 @@ def _smallest(parts: Components, small: bool, deadline: float) -> _Wanted:
     for part in searched:
         if best == 1:
             break
-        left = max((deadline - time.monotonic()) * SHARE, 0.01)
+        left = max((deadline - moment()) * SHARE, 0.01)
         presence, people = part.bucket.presence(), part.bucket.people
         search = minimum_attack_of_matrices(presence, people, parts.values(part), below=best, seconds=left)
         decided &= search.decided

@@ -8,12 +8,12 @@ integers at the pivots, and bounds are evaluated again in integers.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
 
-from reissue.arrays.elimination import Whole, passed
+from reissue.arrays.budget import passed, run_solver
+from reissue.arrays.elimination import Whole
 from reissue.arrays.types import Floats, Ints
 
 UNIT = 2**20
@@ -47,7 +47,7 @@ class Branching:
         lower[column] = 1
         waiting = [(2, lower, upper)]
         while waiting:
-            if passed(self._deadline):
+            if passed(self._deadline, 50 + 0.2 * self._equations.size):
                 return None, min(bound for bound, _, _ in waiting)
             bound, lower, upper = waiting.pop()
             values, multipliers = self._relaxed(lower, upper)
@@ -72,11 +72,7 @@ class Branching:
         least = np.concatenate([np.maximum(lower, zero), np.maximum(-upper, zero)]).astype(np.float64)
         most = np.concatenate([np.maximum(upper, zero), np.maximum(-lower, zero)]).astype(np.float64)
         solver.changeColsBounds(2 * count, np.arange(2 * count, dtype=np.int32), least, most)
-        if self._deadline is not None:
-            # The solver's own clock goes on from run to run.
-            left = max(self._deadline - time.monotonic(), 0.0)
-            solver.setOptionValue("time_limit", solver.getRunTime() + left)
-        solver.run()
+        run_solver(solver, self._deadline, 5 + 0.1 * (2 * count + len(self._equations)))
         _, proved_empty, ray = solver.getDualRay()
         anywhere = np.clip(0, lower, upper).astype(np.float64)
         if proved_empty:

@@ -25,7 +25,6 @@ Cost: exponential at worst (the problem is NP-hard), hence `seconds`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -34,7 +33,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from reissue.arrays.elimination import ROOM, OutOfTime, Whole, echelon
+from reissue.arrays.budget import OutOfTime, ends_after
+from reissue.arrays.elimination import ROOM, Whole, echelon
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError, ParameterError
 from reissue.reasoning.equality.equivalence_branching import Branching
@@ -217,7 +217,7 @@ def _minimum(presence: Ints, people: Ints, values: Ints, below: int | None, seco
     _examine(presence, people, values, below)
     hunt = _Hunt(None if below is None else 2 * (below - 1))
     try:
-        hunt.run(VectorSpace.of(presence, people, values, None if seconds is None else time.monotonic() + seconds))
+        hunt.run(VectorSpace.of(presence, people, values, ends_after(seconds)))
     except OutOfTime:
         hunt.unproved.append(2)
     # What was left unproved may have been settled by a smaller attack since.

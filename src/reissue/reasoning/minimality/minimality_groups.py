@@ -11,13 +11,13 @@ excluded           some ways are ruled out; counted exactly, in floats, or estim
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
+from reissue.arrays.budget import passed
 from reissue.arrays.types import Bools, Floats
 from reissue.reasoning.minimality.minimality_counts import (
     WAYS,
@@ -81,7 +81,7 @@ def settle(group: Group, ruler: Ruler, *, rng: np.random.Generator, deadline: fl
     if _too_small(group, ruler):
         return SettledGroup("nothing excluded", "exact", 1)
     one_set = len(group.counts) == 2 and group.absent is None
-    late = deadline is not None and time.monotonic() > deadline
+    late = passed(deadline, 50 + group.rows)
     if late and not one_set:
         return SettledGroup("excluded", "undecided", can=(True,) * len(group.classes))
     outcome, can = _outcome(group, ruler)

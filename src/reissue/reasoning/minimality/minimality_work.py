@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -10,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from reissue.arrays.budget import ends_after
 from reissue.arrays.types import Floats, Ints
 from reissue.model.published import PublishedGroups
 from reissue.reasoning.minimality.minimality_counts import CountedClasses, Group, GroupClass, Number, Ruler
@@ -100,7 +100,7 @@ class ReleaseWork:
         self._rows = release.rows
         groups, lumps = release.group_count, max(self._requirement.width, 1)
         self._lumps = self._tallied(self._lump[self._values], lumps, groups)
-        self._deadline = None if seconds is None else time.monotonic() + seconds
+        self._deadline = ends_after(seconds)
         self._rng = np.random.default_rng(seed)
         self._cells_of = np.bincount(layout.group, minlength=groups)
         often = np.bincount(layout.row, minlength=layout.classes.size)

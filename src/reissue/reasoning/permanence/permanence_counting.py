@@ -6,12 +6,12 @@ cohort still needs, in ascending order: cohorts can be exchanged.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb
 
+from reissue.arrays.budget import passed
 from reissue.reasoning.permanence.permanence_parts import Class, Part
 
 State = tuple[int, ...]
@@ -222,7 +222,7 @@ class Program:
                     done += 1
                     if done > limit:
                         return False
-            if deadline is not None and time.monotonic() > deadline:
+            if passed(deadline, len(layer) + len(then)):
                 return False
             layer = then
             self._layers.append(layer)

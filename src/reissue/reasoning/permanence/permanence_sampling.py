@@ -9,13 +9,13 @@ much as they are wrong. Nothing estimated here is ever a proof.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from math import comb, exp, inf, log
 from random import Random
 
 import numpy as np
 
+from reissue.arrays.budget import passed as late
 from reissue.arrays.types import Floats
 from reissue.reasoning.permanence.permanence_counting import Choosing, Closing, Outlook, Program, State, Taking
 from reissue.reasoning.permanence.permanence_parts import Part
@@ -81,7 +81,7 @@ def _run(program: Program, states: int, rng: Random, deadline: float) -> tuple[f
         for state, weight in layer.items():
             for _, ways, now in step.moves(state):
                 then[now] = then.get(now, 0.0) + weight * ways
-        if time.monotonic() > deadline:
+        if late(deadline, len(layer) + len(then)):
             return None
         scale = sum(then.values())
         if not then:

@@ -8,12 +8,12 @@ solver finds are checked in integers; that there is none is taken from its bound
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from reissue.arrays.budget import passed, solve_whole
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import InternalError
@@ -98,16 +98,14 @@ class Programme:
         """
         import highspy
 
-        left = None if deadline is None else deadline - time.monotonic()
-        if left is not None and left <= 0:
+        if passed(deadline, self._index.size):
             return None, None
         solver = self._solver
-        solver.setOptionValue("time_limit", highspy.kHighsInf if left is None else float(left))
         cost = np.zeros(len(self._upper))
         cost[: self.cells] = worth  # of the first cohort: all are alike
         solver.changeColsCost(cost.size, np.arange(cost.size, dtype=np.int32), cost)
         solver.changeObjectiveOffset(offset)
-        solver.run()
+        solve_whole(solver, deadline, 5 + 0.1 * (len(self._upper) + len(self._rows)))
         status = solver.getModelStatus()
         if status in (highspy.HighsModelStatus.kInfeasible, highspy.HighsModelStatus.kUnboundedOrInfeasible):
             return None, -np.inf

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from fractions import Fraction
 from math import comb, factorial
@@ -10,6 +9,7 @@ from math import comb, factorial
 import numpy as np
 import numpy.typing as npt
 
+from reissue.arrays.budget import ends_after, moment, share_of
 from reissue.arrays.types import Bools, Bytes, Ints
 from reissue.reasoning.permanence.permanence_cells import (
     ALWAYS,
@@ -43,7 +43,7 @@ class Effort:
     moves: int = 150_000
     """How many moves counting one part may take."""
     drawing: float = 10.0
-    """So many seconds are spent on drawing worlds at most."""
+    """So many seconds of steps are spent on drawing worlds at most."""
     seed: int | None = None
     """Draws the same worlds again, as far as time allows as many."""
 
@@ -64,7 +64,7 @@ class ValueWork:
         """Groups whose entries have their cells."""
         self._broken = np.zeros(groups, dtype=np.bool_)
         """Groups of parts in which the releases contradict each other."""
-        self._deadline = None if effort.seconds is None else time.monotonic() + effort.seconds
+        self._deadline = ends_after(effort.seconds)
 
     def run(self) -> None:
         """Settle what can be settled."""
@@ -113,10 +113,10 @@ class ValueWork:
             self._tell("unproven", _mask(self._done.size, part.groups))
 
     def _draw(self, links: Linked, parts: list[Part]) -> None:
-        end = time.monotonic() + self.effort.drawing
+        end = moment() + self.effort.drawing
         end = end if self._deadline is None else min(end, self._deadline)
         for at, part in enumerate(parts):
-            left, now = sum(one.entries for one in parts[at:]), time.monotonic()
+            left, now = sum(one.entries for one in parts[at:]), moment()
             until = now + (end - now) * part.entries / left
             seed = None if self.effort.seed is None else self.effort.seed + at
             drawn = sample(part, seed=seed, deadline=until) if until > now else None
@@ -260,10 +260,7 @@ class ValueWork:
 
     def _share(self, part: float) -> float | None:
         """A deadline that leaves the rest of the time to what comes after."""
-        if self._deadline is None:
-            return None
-        now = time.monotonic()
-        return now + part * max(self._deadline - now, 0.0)
+        return share_of(self._deadline, part)
 
 
 def _spread(links: Linked, part: Part, numbers: npt.NDArray[np.integer]) -> tuple[Ints, Ints]:

@@ -21,13 +21,12 @@ taken to pieces says nothing that its pieces do not say.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from reissue.arrays.elimination import passed
+from reissue.arrays.budget import ends_after, passed, spend
 from reissue.arrays.runs import entries_of, owners, starts_of
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import ParameterError, count_of
@@ -39,8 +38,12 @@ Progress = Callable[[str], None]
 SMALL = 1_024
 LARGEST = 2**18
 """Groups with at most so many classes times values are solved, the small ones first."""
-BATCH = 50_000_000
+BATCH = 10_000_000
 """So many cells are looked at between two looks at the clock."""
+CELL = 0.01
+"""How many steps a cell takes."""
+MEMBER = 0.4
+"""How many it takes to find the differences of groups, for each of their members."""
 GENERATIONS = 8
 """So often differences are taken of what there is, those taken before included."""
 PAIRS = 20_000_000
@@ -88,7 +91,7 @@ def possible(
         raise ParameterError(
             f"The 'seconds' parameter of possible must be a number of at least 0, or None. Got {seconds} instead."
         )
-    deadline = None if seconds is None else time.monotonic() + seconds
+    deadline = ends_after(seconds)
     tell = progress or (lambda what: None)
     tell("Possible values: differences of groups")
     family = _with_differences(_Family.of(ways), deadline)
@@ -174,7 +177,7 @@ def _with_differences(family: _Family, deadline: float | None) -> _Family:
     allowed = family.classes.size
     distinct, whole, fresh = (np.ones(family.layer.size, dtype=bool) for _ in range(3))
     for _ in range(GENERATIONS):
-        if passed(deadline) or not fresh.any():
+        if passed(deadline, family.classes.size * MEMBER) or not fresh.any():
             break
         inner, outer = _inside(family, distinct)
         equal = family.sizes[inner] == family.sizes[outer]
@@ -357,6 +360,7 @@ class _Narrowing:
                     self.complete = False
                     return
                 at, count, consistent = self._sweep(limit, listed, at, count)
+                spend(self.work.tally[1] * CELL)
                 self.contradictory = not consistent
             listed = np.sort(self.following[:count])
         self.cells = self._still_possible()

@@ -15,7 +15,6 @@ Every figure says how it was come by. Where time or size forbid more, the proven
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -25,10 +24,12 @@ import numpy as np
 import numpy.typing as npt
 
 from reissue.arrays import dense
+from reissue.arrays.budget import ends_after, moment, passed, share_of, spend
 from reissue.arrays.runs import joined, owners, runs, starts_of
 from reissue.arrays.types import Bools, Bytes, Floats, Ints
 from reissue.errors import ParameterError
 from reissue.model.published import Published
+from reissue.model.telling import tell
 from reissue.reasoning.history import diversity
 from reissue.reasoning.history.trajectories import Trajectories
 from reissue.reasoning.worlds.open_parts import OpenPart, OpenParts
@@ -49,6 +50,10 @@ COUNTED = 2_000
 """Parts of more classes are not counted: their tables would be too large in any case."""
 SEARCHED = 400
 """Parts of more classes are neither sampled nor searched: a sample of so many choices is worth nothing."""
+MEMBER = 1.0
+"""How many steps it takes to look for symmetry, for each member of each group."""
+TRIED = 0.05
+"""How many to look whether some parts contradict themselves, for each member of all of them."""
 
 
 @dataclass(frozen=True)
@@ -173,11 +178,12 @@ def posteriors(
     `allowed` are members, by number, that can have no other values than those beside them (positions).
     """
     effort = effort or Effort()
-    deadline = None if effort.seconds is None else time.monotonic() + effort.seconds
+    deadline = ends_after(effort.seconds)
     progress("Looking for symmetry")
     residual = without(published, known_people, known_values)
     few = _Allowed(allowed or {}, len(published.values))
     parts = few.unlike(symmetry(residual))
+    spend(published.index.member.size * MEMBER)
     settled = parts.whole[parts.part]
     units = _Units(len(published.values))
     somebody = known_people >= 0
@@ -234,9 +240,12 @@ def _without_contradictions(
     Parts say nothing about each other, so one in which a value changed does not spoil the others.
     """
 
+    members = sum(release.members.size for release in residual.releases)
+
     def tried(which: Ints) -> tuple[Trajectories, Possible]:
+        spend(members * TRIED)
         ways, barred = few.apart(Trajectories.of(only(residual, groups & np.isin(parts.part, which))))
-        left = None if deadline is None else max(0.5 * (deadline - time.monotonic()), 0.1)
+        left = None if deadline is None else max(0.5 * (deadline - moment()), 0.1)
         return ways, possible(ways, barred=barred, seconds=left)
 
     everything = np.unique(parts.part[groups])
@@ -248,7 +257,7 @@ def _without_contradictions(
     while suspected:
         some = suspected.pop()
         # What there is no time to look at must not be believed.
-        if some.size == 1 or (deadline is not None and time.monotonic() > deadline):
+        if some.size == 1 or passed(deadline):
             broken += some.tolist()
             continue
         suspected += [half for half in np.array_split(some, 2) if tried(half)[1].contradictory]
@@ -341,14 +350,16 @@ class _Units:
         parts = OpenParts(ways, found)
         rng = np.random.default_rng(effort.seed)
         known: dict[Model, list[list[Fraction]] | None] = {}
+        done = 0
         for part in parts:
-            out_of_time = deadline is not None and time.monotonic() >= deadline
-            if out_of_time or part.classes.size > COUNTED:
+            tell(done, ways.people.size)
+            done += part.classes.size
+            if passed(deadline, 20 + part.classes.size) or part.classes.size > COUNTED:
                 self._say("undecided parts", "undecided", part)
                 continue
             model = parts.model(part)
             if model not in known:
-                counted = count(model, effort=effort.entries, deadline=_share(deadline, 0.1))
+                counted = count(model, effort=effort.entries, deadline=share_of(deadline, 0.1))
                 known[model] = None if counted is None else _shares(counted)
             shares = known[model]
             if shares is not None:
@@ -368,15 +379,15 @@ class _Units:
         rng: np.random.Generator,
         deadline: float | None,
     ) -> None:
-        sampled = sample(model, rng, draws=effort.draws, deadline=_share(deadline))
+        sampled = sample(model, rng, draws=effort.draws, deadline=share_of(deadline, 0.25))
         for at, places in enumerate(entries):
             for state, entry in enumerate(places):
                 if sampled is not None and sampled.by_state[at][state] > 0:
                     continue
-                if deadline is not None and time.monotonic() >= deadline:
+                if passed(deadline):
                     break
                 # No drawn world shows it; perhaps there is none.
-                if find_world(model, require=(at, state), deadline=_share(deadline, 0.02)) is False:
+                if find_world(model, require=(at, state), deadline=share_of(deadline, 0.02)) is False:
                     self._excluded.add(self._first_entry + entry)
         if sampled is None:
             self._say("undecided parts", "undecided", part)
@@ -480,11 +491,3 @@ def _shares(counted: CountedWorlds) -> list[list[Fraction]]:
     if not counted.total:
         raise contradiction()
     return [[Fraction(worlds, counted.total) for worlds in by_state] for by_state in counted.by_state]
-
-
-def _share(deadline: float | None, part: float = 0.25) -> float | None:
-    """A deadline for one of several tasks: it may take a part of the time that is left."""
-    if deadline is None:
-        return None
-    now = time.monotonic()
-    return now + part * max(deadline - now, 0.0)

@@ -6,11 +6,11 @@ part by part, or drawn where they are too many; there is no other way here, so l
 
 from __future__ import annotations
 
-import time
 from fractions import Fraction
 
 import numpy as np
 
+from reissue.arrays.budget import ends_after, share_of
 from reissue.arrays.runs import starts_of
 from reissue.arrays.types import Ints
 from reissue.model.published import Published
@@ -31,12 +31,12 @@ def unsure_posteriors(
     Those of one person may add up to less than 1: he may be in no release at all.
     """
     effort = effort or Effort()
-    deadline = None if effort.seconds is None else time.monotonic() + effort.seconds
+    deadline = ends_after(effort.seconds)
     model, people, class_of = model_of(published, known=(known_people, known_values), limit=LARGEST)
     gathered = _Gathered(len(model.sizes), model)
     rng = np.random.default_rng(effort.seed)
     for part, classes in components(model):
-        remaining = None if deadline is None else time.monotonic() + 0.25 * max(deadline - time.monotonic(), 0.0)
+        remaining = share_of(deadline, 0.25)
         counted = count(part, effort=effort.entries, deadline=remaining)
         if counted is not None and counted.total == 0:
             raise contradiction()

@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from reissue.arrays.elimination import OutOfTime
+from reissue.arrays.budget import OutOfTime, need_time
 from reissue.arrays.types import Ints
 from reissue.kernels import inner, kernel
-from reissue.reasoning.worlds.worlds_equations import Equations, need_time
+from reissue.reasoning.worlds.worlds_equations import Equations
 from reissue.reasoning.worlds.worlds_model import Model, PersonState
 from reissue.reasoning.worlds.worlds_order import order_of_unknowns, promise
 
@@ -36,6 +36,8 @@ MOST_WORDS = 1 << 26
 """Keys of a table that take more words than this, half a GiB, are not kept: then the count is given up."""
 TRIALS = (64, 8, 1)
 """Orders are tried with these parts of the effort; the first that gets through counts."""
+ENTRY = 0.02
+"""How many steps an entry of a table, or a step to one, takes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,7 +56,7 @@ class CountedWorlds:
 def count(model: Model, *, effort: int = 2_000_000, deadline: float | None = None) -> CountedWorlds | None:
     """Count the worlds of a model, or None if that takes too much.
 
-    `effort` is how many steps between entries the tables may have; `deadline` a moment of the monotonic clock.
+    `effort` is how many steps between entries the tables may have; `deadline` when it is given up.
     """
     try:
         return _counted(model, effort, deadline)
@@ -84,7 +86,7 @@ def _merged(model: Model, deadline: float | None) -> tuple[Model, list[list[int]
     sizes: dict[tuple[tuple[int, ...], ...], int] = {}
     ranks = []
     for size, states in zip(model.sizes, model.states, strict=True):
-        need_time(deadline)
+        need_time(deadline, 3 + 2 * len(states))
         rank = sorted(range(len(states)), key=lambda at: states[at].counters)
         alike = tuple(states[at].counters for at in rank)
         sizes[alike] = sizes.get(alike, 0) + size
@@ -151,7 +153,7 @@ def _tables(
         room = min(effort - used, MOST_WORDS // words)
         keys, first, least, step = _advance(keys, slots, low[unknown], high[unknown], room)
         used += step.size
-        need_time(deadline)
+        need_time(deadline, 20 + (len(least) + step.size) * ENTRY)
         if step.size > room:
             return None
         firsts.append(first[:-1] + (used - step.size))
@@ -268,7 +270,7 @@ def _evaluated(model: Model, equations: Equations, tables: _Tables, deadline: fl
     for prime in _primes():
         if modulus > most:
             break
-        need_time(deadline)
+        need_time(deadline, 50 + 2 * tables.steps.size * ENTRY)
         factorials, inverses = _factorials(max(model.sizes, default=0), prime)
         ways, sums = _sums(tables.table_starts, tables.firsts, tables.lows, tables.steps, inverses, prime)
         dealt = 1
@@ -278,7 +280,7 @@ def _evaluated(model: Model, equations: Equations, tables: _Tables, deadline: fl
         residue = dict(zip(tables.order, sums.tolist(), strict=True))
         total += modulus * ((int(ways) * dealt - total) * lift % prime)
         for size, (start, stop) in zip(model.sizes, pairwise(equations.class_starts.tolist()), strict=True):
-            need_time(deadline)
+            need_time(deadline, 2 + stop - start)
             each = dealt * pow(size, -1, prime)
             for unknown in range(start, stop):
                 marginals[unknown] += modulus * ((residue[unknown] * each - marginals[unknown]) * lift % prime)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reissue.arrays.elimination import OutOfTime, passed
+from reissue.arrays.budget import need_time, spend
 from reissue.arrays.runs import owners, starts_of
 from reissue.arrays.types import Ints
 from reissue.kernels import kernel
@@ -26,6 +26,8 @@ AGREED, CUT = -1, -2
 """What `tighten` says if all equations can be met as far as bounds tell, and if the work ran out before."""
 WORK = 20_000_000
 """So many terms of equations are looked at between two looks at the clock."""
+TERM = 0.005
+"""How many steps a term takes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,11 +47,11 @@ class Equations:
 
     @classmethod
     def of_model(cls, model: Model, deadline: float | None = None) -> Equations:
-        """Write a model as equations; `OutOfTime` if the deadline, a moment of the monotonic clock, passes."""
+        """Write a model as equations; `OutOfTime` if the deadline passes."""
         classes = len(model.sizes)
         added: list[tuple[int, ...]] = []
         for states in model.states:
-            need_time(deadline)
+            need_time(deadline, 2 + len(states))
             added += [state.counters for state in states]
         class_starts = starts_of([len(states) for states in model.states])
         length = np.fromiter(map(len, added), dtype=np.int64, count=len(added))
@@ -82,7 +84,7 @@ class Equations:
     def bounds(self, deadline: float | None = None) -> tuple[Ints, Ints] | None:
         """Bounds on the unknowns that hold in every world, or None where there is proven to be none.
 
-        Raises `OutOfTime` if the deadline, a moment of the monotonic clock, passes.
+        Raises `OutOfTime` if the deadline passes.
         """
         low = np.zeros(self.unknowns, dtype=np.int64)
         high = np.full(self.unknowns, self.targets.max(initial=0), dtype=np.int64)
@@ -91,10 +93,11 @@ class Equations:
         work = np.array([WORK])
         held = tighten(self.targets, self.arrays, low, high, queue, waiting, queue.size, work)
         while held == CUT:
-            need_time(deadline)
+            need_time(deadline, WORK * TERM)
             again, work[0] = np.flatnonzero(waiting), WORK
             queue[: again.size] = again
             held = tighten(self.targets, self.arrays, low, high, queue, waiting, again.size, work)
+        spend((WORK - work[0]) * TERM)
         return (low, high) if held == AGREED else None
 
     def by_class(self, of_unknown: list[Any]) -> list[list[Any]]:
@@ -158,9 +161,3 @@ def tighten(targets: Any, arrays: Any, low: Any, high: Any, queue: Any, waiting:
                         queue[(head + count) % room] = again
                         count += 1
     return AGREED
-
-
-def need_time(deadline: float | None) -> None:
-    """Raise `OutOfTime` if a moment of the monotonic clock is over."""
-    if passed(deadline):
-        raise OutOfTime

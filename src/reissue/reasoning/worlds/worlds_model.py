@@ -21,11 +21,12 @@ from itertools import chain, count, pairwise
 
 import numpy as np
 
+from reissue.arrays.budget import need_time
 from reissue.arrays.runs import joined
 from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of
 from reissue.model.published import Published
-from reissue.reasoning.worlds.worlds_equations import Equations, need_time
+from reissue.reasoning.worlds.worlds_equations import Equations
 
 Left = list[list[tuple[int, tuple[int, ...]]]]
 """For each class which of its states are left, and to which counters each of them adds."""
@@ -100,7 +101,7 @@ def components(model: Model) -> Iterator[tuple[Model, Ints]]:
 def parts(model: Model, deadline: float | None = None) -> Iterator[ModelPart]:
     """The independent parts of a model, with what became of their states.
 
-    Raises `OutOfTime` if the deadline, a moment of the monotonic clock, passes.
+    Raises `OutOfTime` if the deadline passes.
     """
     everything = [[(at, state.counters) for at, state in enumerate(states)] for states in model.states]
     for classes, counters in _connected(everything, len(model.targets), deadline):
@@ -150,7 +151,7 @@ def _part(
     number = {counter: at for at, counter in enumerate(used)}
     states = []
     for c, kept in zip(classes, left, strict=True):
-        need_time(deadline)
+        need_time(deadline, 2 + 2 * len(kept))
         old = model.states[c]
         states.append(tuple(PersonState(old[at].value, tuple([number[k] for k in counters])) for at, counters in kept))
     part = Model(tuple(model.sizes[c] for c in classes), tuple(states), tuple(targets[k] for k in used))
@@ -164,7 +165,7 @@ def _connected(left: Left, counters: int, deadline: float | None) -> Iterator[tu
     classes = len(left)
     edges: set[tuple[int, int]] = set()
     for c, kept in enumerate(left):
-        need_time(deadline)
+        need_time(deadline, 2 + 2 * len(kept))
         edges.update((c, classes + k) for k in set(chain.from_iterable(added for _, added in kept)))
     graph = igraph.Graph(classes + counters, np.array(sorted(edges), dtype=np.int64).reshape(-1, 2))
     for nodes in graph.connected_components():

@@ -9,8 +9,8 @@ from math import log2
 
 import numpy as np
 
-from reissue.arrays.elimination import OutOfTime
-from reissue.reasoning.worlds.worlds_equations import Equations, need_time
+from reissue.arrays.budget import OutOfTime, need_time
+from reissue.reasoning.worlds.worlds_equations import Equations
 
 
 def order_of_unknowns(equations: Equations, finishing: Sequence[int], deadline: float | None = None) -> list[int]:
@@ -25,8 +25,8 @@ def order_of_unknowns(equations: Equations, finishing: Sequence[int], deadline: 
 
     def growth(equation: int) -> tuple[float, float, int]:
         """How the frontier changes if this equation is finished next, and how much is opened for that."""
-        need_time(deadline)
         taken = left[equation]
+        need_time(deadline, 2 + 2 * len(taken))
         opened = closed = 0.0
         for other in {other for unknown in taken for other in of[unknown]}:
             ends = left[other] <= taken
@@ -59,7 +59,7 @@ def order_of_unknowns(equations: Equations, finishing: Sequence[int], deadline: 
                     near.pop(equation, None)
             beside: set[int] = set()
             for one in touched:
-                need_time(deadline)
+                need_time(deadline, 1 + len(left[one]))
                 beside.update(e for u in left[one] for e in of[u])
             for equation in beside & choice:
                 near[equation] = growth(equation)

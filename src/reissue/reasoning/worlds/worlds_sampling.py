@@ -17,17 +17,16 @@ proof.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from reissue.arrays.elimination import OutOfTime, passed
+from reissue.arrays.budget import OutOfTime, passed, share_of
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Floats, Ints
 from reissue.kernels import inner, kernel
-from reissue.reasoning.worlds.worlds_equations import CUT, WORK, Equations, tighten
+from reissue.reasoning.worlds.worlds_equations import CUT, TERM, WORK, Equations, tighten
 from reissue.reasoning.worlds.worlds_model import Model
 from reissue.reasoning.worlds.worlds_order import order_of_unknowns
 
@@ -64,7 +63,7 @@ def sample(
 ) -> SampledWorlds | None:
     """Estimate how likely states are; None if the draws say too little (fewer than 100 effective ones).
 
-    `deadline` is a moment of the monotonic clock at which fewer draws have to do.
+    After the deadline fewer draws have to do.
     """
     try:
         equations = Equations.of_model(model, deadline)
@@ -74,9 +73,11 @@ def sample(
     if bounds is None:
         return None
     low, high = bounds
-    drawing = _Drawing(equations, low, high, _fitted(equations, high, _share(deadline)), _share(deadline))
+    drawing = _Drawing(
+        equations, low, high, _fitted(equations, high, share_of(deadline, PREPARED)), share_of(deadline, PREPARED)
+    )
     # A world that is half drawn when the time is over is forgotten: its weight is not known.
-    while drawing.draws < draws and not passed(deadline):
+    while drawing.draws < draws and not passed(deadline, drawing.spent()):
         drawing.go_on(rng, draws)
     _, total, squares = drawing.weights.tolist()
     if total <= 0 or total * total / squares < LEAST:
@@ -90,13 +91,6 @@ def sample(
     mean, error = np.where(settled, high / sizes, mean), np.where(settled, 0.0, error)
     by_class = equations.by_class
     return SampledWorlds(by_class(mean.tolist()), by_class(error.tolist()), effective, drawing.draws, drawing.dead_ends)
-
-
-def _share(deadline: float | None) -> float | None:
-    """When the time for one of the preparations is over."""
-    if deadline is None:
-        return None
-    return deadline - (1 - PREPARED) * max(deadline - time.monotonic(), 0.0)
 
 
 class _Drawing:
@@ -117,6 +111,7 @@ class _Drawing:
             np.bincount(equations.of, counters, minlength=equations.targets.size),
             _turns(equations, deadline),
         )
+        self._asked, self._terms = 0, equations.of.size
         self._tally = np.array([0, 0, -1, 0])
         """Worlds drawn, dead ends, the next turn of the world at hand (-1: none) and whether bounds are to narrow."""
         self._world = (
@@ -139,6 +134,12 @@ class _Drawing:
     def dead_ends(self) -> int:
         """How many draws led to no world."""
         return int(self._tally[1])
+
+    def spent(self) -> float:
+        """About how many steps were done since this was last asked; those of a world that is half drawn as well."""
+        since, self._asked = self.draws - self._asked, self.draws
+        terms = since * 2 * self._fixed[-1].size * (4 + self._terms // max(self._fixed[2].size, 1))
+        return 20 + TERM * min(max(terms, WORK if self._tally[2] >= 0 else 0), WORK)
 
     def go_on(self, rng: np.random.Generator, draws: int) -> None:
         """Draw until there are so many, or for a moment."""
@@ -178,7 +179,9 @@ def _fitted(equations: Equations, high: Ints, deadline: float | None) -> Floats:
         ratio = np.where((met > 0) & (targets > 0), targets / np.where(met > 0, met, 1.0), 1.0)
         # Each state has several counters: the full step for all of them at once would overshoot.
         factor = np.clip(factor * ratio ** (1 / max(1, int(lengths.max(initial=2)) - 1)), 1e-100, 1e100)
-        if np.abs(ratio[equations.classes :] - 1).max(initial=0.0) < 1e-6 or passed(deadline):
+        if np.abs(ratio[equations.classes :] - 1).max(initial=0.0) < 1e-6 or passed(
+            deadline, 50 + 0.05 * equations.of.size
+        ):
             break
     return np.where(possible, np.maximum(share, 1e-12), 0.0)
 

@@ -13,18 +13,17 @@ Cost: exponential at worst (the problem is NP-hard), hence `deadline`.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from reissue.arrays.elimination import OutOfTime, passed
+from reissue.arrays.budget import OutOfTime, passed, run_solver
 from reissue.arrays.runs import owners
 from reissue.arrays.types import Ints
 from reissue.errors import InternalError, ParameterError
 from reissue.kernels import inner, kernel
-from reissue.reasoning.worlds.worlds_equations import CUT, WORK, Equations, tighten
+from reissue.reasoning.worlds.worlds_equations import CUT, TERM, WORK, Equations, tighten
 from reissue.reasoning.worlds.worlds_model import Model, PersonState, parts
 
 AGAIN = 500
@@ -56,7 +55,7 @@ def find_world(
 ) -> World | Literal[False] | None:
     """A world with at least one person of a class in a state, `require`, or any world.
 
-    False: there is none, proven. None: not decided before `deadline`, a moment of the monotonic clock.
+    False: there is none, proven. None: not decided before the deadline.
     """
     _need_a_state(model, require)
     if passed(deadline):
@@ -147,7 +146,7 @@ def _solution(equations: Equations, deadline: float | None) -> list[int] | Liter
             return [int(number) for number in search.numbers]
         if status == NONE:
             return False
-        if passed(deadline) or not search.make_room():
+        if passed(deadline, search.spent()) or not search.make_room():
             return None
         if search.tired:
             limit = limit * 3 // 2
@@ -169,6 +168,7 @@ class _LevelSearch:
         self._low[0], self._high[0] = low, high
         self._branches = np.zeros((room[0], 2), dtype=np.int64)
         self._blame = np.ones(equations.targets.size)
+        self._left = 0
         # The level, a seed, whether the level contradicts itself, and how many numbers may be tried yet.
         self._state = np.array([0, 1, 0, 0])
 
@@ -188,8 +188,14 @@ class _LevelSearch:
         """Whether all numbers were tried that it began with."""
         return bool(self._state[3] <= 0)
 
+    def spent(self) -> float:
+        """About how many steps were done since this was last asked."""
+        since, self._left = self._left - int(self._state[3]), int(self._state[3])
+        return 20 + TERM * min(max(since, 1) * 4 * self._equations.of.size, WORK)
+
     def begin_anew(self, numbers: int) -> None:
         """Back to the top, to try so many numbers."""
+        self._left = numbers
         self._state[0], self._state[2], self._state[3] = 0, 0, numbers
 
     def make_room(self) -> bool:
@@ -354,8 +360,6 @@ def _relaxed(equations: Equations, low: Ints, high: Ints, deadline: float | None
     solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for name, value in (("output_flag", False), ("threads", 1)):
         solver.setOptionValue(name, value)
-    if deadline is not None:
-        solver.setOptionValue("time_limit", max(deadline - time.monotonic(), 0.0))
     rows, unknowns = equations.targets.size, equations.unknowns
     program: Any = highspy.HighsLp()
     program.num_col_, program.num_row_ = unknowns + 2 * rows, rows
@@ -372,7 +376,7 @@ def _relaxed(equations: Equations, low: Ints, high: Ints, deadline: float | None
     program.a_matrix_.value_ = np.concatenate([np.ones(equations.of.size + rows), -np.ones(rows)])
     if solver.passModel(program) == highspy.HighsStatus.kError:
         return None
-    solver.run()
+    run_solver(solver, deadline, 5 + 0.1 * (unknowns + 3 * rows))
     solution = solver.getSolution()
     if not (solution.value_valid and solution.dual_valid):
         return None

@@ -23,6 +23,7 @@ from reissue.arrays.cores import of_each
 from reissue.arrays.types import Floats
 from reissue.errors import Infeasible, ParameterError, listed
 from reissue.model.hierarchy import Hierarchy
+from reissue.model.telling import told
 from reissue.tables.frames import Library, to_library
 from reissue.tables.recode_sets import DESIGN
 from reissue.tables.set_views import FORM
@@ -78,7 +79,7 @@ class Analysis:
         self._hierarchies = hierarchies
         self._frames = frames
         matches: dict[tuple[int, ...], Matched] = {}
-        self._views = [_view(release, hierarchies, matches) for release in self._releases]
+        self._views = [_view(release, hierarchies, matches) for release in told(self._releases)]
         for view in self._views:
             others = [one for one in self._views if one is not view]
             view.published = replace(view.published, elsewhere=partial(_labels_in, others))

@@ -1,10 +1,11 @@
-"""What attacks get of a rehearsed series: whom they tie to a value, how much of that is false, how many guesses are right.
+"""What attacks get of a rehearsed series: whom they tie to a value, what of that is false, which guesses are right.
 
 Everything here is a fixed amount of work, so that the same series gives the same figures on every machine.
 
 - **Of groups**, somebody takes values for fixed: what all groups of a person have in common is what is left for them,
-  and the likeliest of c values has at least 1/c; a release alone may say more. What exchanging values proves (`symmetry`)
-  nobody exceeds. Between the two it is undecided: `reissue audit` runs `Worlds`, which decides more, and takes longer.
+  and the likeliest of c values has at least 1/c; a release alone may say more. What exchanging values proves
+  (`symmetry`) nobody exceeds. Between the two it is undecided: `reissue audit` runs `Worlds`, which decides more and
+  takes longer.
 - **Of sets**, somebody knows exactly how these people's values moved, which nobody knows who has not seen the tables:
   `Tracking` with that chain. Who takes values for fixed is certain where one value is left.
 - **Of both**, somebody learns from the last release what is likely for whom: `Likelihood`.
@@ -49,7 +50,7 @@ class Claims:
 
 
 def attacked(view: Published, truth: TruthBehind, states: Sequence[pl.DataFrame], bound: float) -> dict[str, Any]:
-    """What attacks get of a series; `bound` is the probability that groups are held against, and `states` all tables."""
+    """What attacks get of a series. Groups are held against the probability `bound`; `states` are all tables."""
     claims = _of_sets(view, truth, states) if view.sets else _of_groups(view, bound)
     people = max(truth.people.size, 1)
     return {

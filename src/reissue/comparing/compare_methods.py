@@ -1,7 +1,7 @@
 """Comparing methods: rehearse the whole series under each that fits, on all cores, within a time.
 
-    found = ri.compare(["january.csv", "february.csv", "march.csv"], "policy.toml")
-    found.table, print(found.recommendation), found.policy, found.chart().save("compare.html")
+found = ri.compare(["january.csv", "february.csv", "march.csv"], "policy.toml")
+found.table, print(found.recommendation), found.policy, found.chart().save("compare.html")
 """
 
 from __future__ import annotations
@@ -134,9 +134,7 @@ def _outcomes(
 ) -> Any:
     if processes != 0:
         work = [tried[at] for at in jobs]
-        return worked_through(
-            shared, work, processes=processes or cores(), ends=ends, seconds=seconds, begun=tell
-        )
+        return worked_through(shared, work, processes=processes or cores(), ends=ends, seconds=seconds, begun=tell)
     return _one_by_one(tried, jobs, shared, ends, tell)
 
 
@@ -194,8 +192,8 @@ def _notes(series: SeriesTables) -> list[str]:
     notes = []
     if series.sampled:
         notes.append(
-            f"Rehearsed with {series.people[-1]:,} of {series.whole[-1]:,} people of the last table, drawn at random, the "
-            "same in all tables. With all of them counts from sets are nearer: their error falls with the root of how "
+            f"Rehearsed with {series.people[-1]:,} of {series.whole[-1]:,} people of the last table, drawn at random, "
+            "the same in all tables. With all of them counts from sets are nearer: their error falls with the root of how "
             "many there are."
         )
     if len(series.frames) == 1:

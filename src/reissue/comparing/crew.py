@@ -21,8 +21,7 @@ from typing import Any
 from reissue.arrays.cores import cores
 
 BOOT = (
-    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); "
-    "from reissue.comparing.worker import work; work()"
+    "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from reissue.comparing.worker import work; work()"
 )
 """A process begins without the current folder among the places it loads code from, and then has ours."""
 GRACE = 0.1

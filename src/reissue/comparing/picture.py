@@ -1,4 +1,4 @@
-"""The picture of a comparison: a bar for every method in each of a few panels. Drawn by hand, so that nothing is needed."""
+"""The picture of a comparison: a bar for every method in each of a few panels. No other library is needed for it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,9 @@ class Drawing:
         if suffix == ".svg":
             Path(path).write_text(self.svg, encoding="utf-8")
         elif suffix == ".html":
-            page = f"<!doctype html><html lang='en'><meta charset='utf-8'><title>Methods compared</title>{self.svg}</html>"
+            page = (
+                f"<!doctype html><html lang='en'><meta charset='utf-8'><title>Methods compared</title>{self.svg}</html>"
+            )
             Path(path).write_text(page, encoding="utf-8")
         elif suffix == ".png":
             Path(path).write_bytes(_png(self.svg))
@@ -66,8 +68,9 @@ def _png(svg: str) -> bytes:
 def drawn(title: str, names: Sequence[str], panels: Sequence[Panel], colours: Mapping[str, str]) -> Drawing:
     """One line for each name, one column of bars for each panel; `colours` by name."""
     width, height = NAMES + len(panels) * (PANEL + GAP), TOP + LINE * len(names) + 16
+    size = f"viewBox='0 0 {width} {height}' width='{width}' height='{height}'"
     parts = [
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' width='{width}' height='{height}' {FONT}>",
+        f"<svg xmlns='http://www.w3.org/2000/svg' {size} {FONT}>",
         f"<rect width='{width}' height='{height}' fill='white'/>",
         _text(8, 20, title, size=15, weight="bold"),
     ]

@@ -9,9 +9,10 @@ A method is **fit** if it
 4. is worth it: the error of counts is at least a tenth below that with no link at all, and of five slopes beyond chance
    or more at least four in five keep their sign.
 
-Of those that are fit, the ones that promise what was asked for go before stronger promises, and these before weaker
-ones. Of these the one with the least price is taken: the error of counts times what somebody's own row adds to guesses
-about them (at least a point). Where none is fit, what stands in the way is said, and what to do about it.
+Of those that are fit, the ones that promise what was asked for go before stronger promises. Weaker ones are taken only
+where nothing that was measured promises as much as was asked; otherwise they are named as what would be fit. Of these
+the one with the least price is taken: the error of counts times what somebody's own row adds to guesses about them (at
+least a point). Where none is fit, what stands in the way is said, and what to do about it.
 """
 
 from __future__ import annotations
@@ -35,9 +36,14 @@ KEPT = 0.8
 """So many slopes must keep their sign."""
 FEW_SLOPES = 5
 """Of fewer slopes nothing follows."""
+FLAT = 0.8
+"""Slopes of less than so much of their size are told to be flattened."""
 POINT = 0.01
 """An advantage below this counts as this: what is less is as good as none."""
 SAME = 1e-9
+
+AS_ASKED, STRONGER, WEAKER = range(3)
+"""How a promise stands to what was asked for."""
 
 Row = Mapping[str, Any]
 
@@ -90,12 +96,17 @@ def recommended(rows: Sequence[Row], situation: Situation) -> Recommendation:
     failed = {row["method"]: dict(_failed(row, beside)) for row in measured}
     against = {method: tuple(why.values()) for method, why in failed.items()}
     fit = [row for row in measured if not failed[row["method"]]]
+    weaker = [row for row in fit if _rank(row, situation.asked) == WEAKER]
+    if any(row["protects"] and _rank(row, situation.asked) != WEAKER for row in measured):
+        fit = [row for row in fit if row not in weaker]
     if fit:
         best = min(fit, key=lambda row: (_rank(row, situation.asked), price(row)))
         return Recommendation(best["method"], *_taken(best, beside, fit, measured, situation), against)
     if not measured:
         return Recommendation(None, *_nothing_measured(rows, situation), against)
-    return Recommendation(None, *_none_fit(measured, failed, beside, situation), against)
+    able = [row for row in measured if row not in weaker]
+    sentence, reasons = _none_fit(able, failed, beside, situation)
+    return Recommendation(None, sentence, (*reasons, *_if_less(weaker)), against)
 
 
 def price(row: Row) -> float:
@@ -105,10 +116,9 @@ def price(row: Row) -> float:
 
 
 def _rank(row: Row, asked: float) -> int:
-    """As asked, stronger, weaker."""
     if abs(row["bound"] - asked) < SAME:
-        return 0
-    return 1 if row["bound"] < asked else 2
+        return AS_ASKED
+    return STRONGER if row["bound"] < asked else WEAKER
 
 
 def _failed(row: Row, beside: Row) -> Iterator[tuple[str, str]]:
@@ -159,7 +169,9 @@ def _taken(
     reasons = ["Why: " + "; ".join(_why(best, beside)) + "."]
     others = [row["method"] for row in fit if row is not best]
     if others:
-        reasons.append(f"Also fit: {', '.join(others[:4])}{', ...' if len(others) > 4 else ''}; this one has the best price.")
+        reasons.append(
+            f"Also fit: {', '.join(others[:4])}{', ...' if len(others) > 4 else ''}; this one has the best price."
+        )
     else:
         reasons.append("No other that was measured is fit.")
     reasons.append("It costs: " + "; ".join(_costs(best)) + ".")
@@ -170,9 +182,9 @@ def _taken(
 def _promise(row: Row, asked: float) -> str:
     words = f"nobody is tied to a value with more than {_share(row['bound'])}, by all releases together"
     rank = _rank(row, asked)
-    if rank == 0:
+    if rank == AS_ASKED:
         return words
-    return f"{words}: a {'stronger' if rank == 1 else 'weaker'} promise than the {_share(asked)} asked for"
+    return f"{words}: a {'stronger' if rank == STRONGER else 'weaker'} promise than the {_share(asked)} asked for"
 
 
 def _why(row: Row, beside: Row) -> Iterator[str]:
@@ -180,7 +192,8 @@ def _why(row: Row, beside: Row) -> Iterator[str]:
     than = "" if without is None else f", with no link at all by {percent(without)}"
     yield f"counts are off by {percent(row['counts'])}{than}"
     if row.get("shares") is not None and beside.get("shares") is not None:
-        yield f"shares in groups of people by {points(row['shares'])} points, with no link by {points(beside['shares'])}"
+        told = f"shares in groups of people by {points(row['shares'])} points"
+        yield f"{told}, with no link by {points(beside['shares'])}"
     if row.get("slopes"):
         size = "" if row.get("size") is None else f", at {row['size']:.2f} of their size"
         yield f"{row['kept']} of {count_of(row['slopes'], 'slope')} beyond chance keep their sign{size}"
@@ -214,10 +227,12 @@ def _costs(row: Row) -> Iterator[str]:
 
 def _given_up(row: Row, measured: Sequence[Row]) -> Iterator[str]:
     yield FORMS.get(row["form"], "exact columns and values")
+    if row.get("slopes") and row.get("size") is not None and row["size"] < FLAT:
+        yield f"slopes come out at {row['size']:.2f} of their size"
     plain = [one for one in measured if not one["protects"] and one.get("counts") is not None]
     if plain:
         other = min(plain, key=lambda one: float(one["counts"]))
-        exposed = f", and finds {percent(other['above'])} of people above the limit" if other.get("above") else ""
+        exposed = f", and leaves {percent(other['above'])} of people above the limit" if other.get("above") else ""
         yield f"{other['method']} has counts off by {percent(other['counts'])}{exposed}"
 
 
@@ -247,6 +262,17 @@ def _none_fit(
     nearest = min(ways, key=lambda row: (len(failed[row["method"]]), row.get("counts") or 1.0)) if ways else nearest
     reasons = [f"The nearest is {nearest['method']}: {'; '.join(failed[nearest['method']].values())}."]
     return "Nothing fits these tables as they are.", (*reasons, *_what_to_do(situation))
+
+
+def _if_less(weaker: Sequence[Row]) -> list[str]:
+    """What would be fit if less were asked for."""
+    if not weaker:
+        return []
+    best = min(weaker, key=lambda row: (row["bound"], price(row)))
+    without = f"counts are off by {percent(best['counts'])}"
+    if best.get("slopes"):
+        without += f", and {best['kept']} of {count_of(best['slopes'], 'slope')} keep their sign"
+    return [f"If {_share(best['bound'])} is enough, {best['method']} is fit: {without}. Ask for it in the policy."]
 
 
 def _steep(safe: Sequence[Row]) -> list[str]:
@@ -292,13 +318,13 @@ def _what_to_do(situation: Situation) -> Iterator[str]:
         yield "A person has several rows: [schema.events] says which one counts, for all methods but HDComposition."
     if situation.largest_share > situation.asked:
         yield (
-            f"One value has {percent(situation.largest_share)} of the people, more than {_share(situation.asked)}: tell it "
-            "apart into finer values, ask for less, or name what may be known under 'harmless' of Alternatives."
+            f"One value has {percent(situation.largest_share)} of the people, more than {_share(situation.asked)}: tell "
+            "it apart into finer values, ask for less, or name what may be known under 'harmless' of Alternatives."
         )
     if situation.changed > POINT:
         yield (
-            f"{percent(situation.changed)} of values change from one table to the next, and methods for groups withhold "
-            "those people: Alternatives with 'change' does not."
+            f"{percent(situation.changed)} of values change from one table to the next, and methods for groups "
+            "withhold those people: Alternatives with 'change' does not."
         )
     yield "Publish quasi-identifiers and values as two tables without a link, which ties nobody to anything."
 

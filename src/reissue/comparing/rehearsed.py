@@ -1,23 +1,23 @@
 """One candidate on one series: rehearsed, measured and attacked, as a row of figures.
 
-| column                            | what it is                                                                          |
-|-----------------------------------|-------------------------------------------------------------------------------------|
-| `method`, `parameters`, `form`    | what was tried                                                                      |
-| `promise`                         | what holds of all releases together, in words; "each release alone" where not       |
-| `protects`, `bound`               | whether it does, for people; the largest probability that it promises               |
-| `refused`                         | why a method does not take the series; then there is nothing else                   |
-| `withheld`                        | people who should be in a release and are not: the largest share of any release     |
-| `counterfeit`                     | rows that are nobody, likewise                                                      |
-| `replaced`                        | people published with another value, likewise                                       |
-| `counts`                          | median relative error of COUNT queries on the last release                          |
-| `shares`                          | how far shares of values in groups of people are off there, the mean                |
-| `slopes`, `kept`, `turned`        | slopes and differences beyond chance; how many keep their sign, how many turn       |
-| `size`                            | what is left of their size, the median                                              |
-| `above`, `far_above`, `undecided` | people tied to a value with more than its limit, and far more; and not decided      |
-| `certain`, `certain_false`        | people left with one value if values are fixed; how many of these never had it      |
-| `right`, `without`, `advantage`   | `Likelihood` on the last release: right guesses, with and without own rows          |
-| `changed`                         | what the method makes of values that change                                         |
-| `note`                            | what could not be measured, and why                                                 |
+| column                            | what it is                                                                       |
+|-----------------------------------|----------------------------------------------------------------------------------|
+| `method`, `parameters`, `form`    | what was tried                                                                   |
+| `promise`                         | what holds of all releases together, in words; "each release alone" where not    |
+| `protects`, `bound`               | whether it does, for people; the largest probability that it promises            |
+| `refused`                         | why a method does not take the series; then there is nothing else                |
+| `withheld`                        | people who should be in a release and are not: the largest share of any release  |
+| `counterfeit`                     | rows that are nobody, likewise                                                   |
+| `replaced`                        | people published with another value, likewise                                    |
+| `counts`                          | median relative error of COUNT queries on the last release                       |
+| `shares`                          | how far shares of values in groups of people are off there, the mean             |
+| `slopes`, `kept`, `turned`        | slopes and differences beyond chance; how many keep their sign, how many turn    |
+| `size`                            | what is left of their size, the median                                           |
+| `above`, `far_above`, `undecided` | people tied to a value with more than its limit, and far more; and not decided   |
+| `certain`, `certain_false`        | people left with one value if values are fixed; how many of these never had it   |
+| `right`, `without`, `advantage`   | `Likelihood` on the last release: right guesses, with and without own rows       |
+| `changed`                         | what the method makes of values that change                                      |
+| `note`                            | what could not be measured, and why                                              |
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Found:
 
 
 def rehearsed(candidate: Candidate, tables: SeriesTables, bound: float, effort: Effort) -> Found:
-    """Publish the series as a candidate says, in memory, and measure it; `bound` is what an unprotected one is held to."""
+    """Publish the series in memory as a candidate says, and measure it; who promises no bound is held to `bound`."""
     head = {"method": candidate.name, "kind": candidate.kind, "changed": candidate.changed or None}
     if not candidate.settings:
         return Found({**head, "refused": candidate.why_not})
@@ -240,9 +240,7 @@ def unlinked(tables: SeriesTables, effort: Effort) -> Found:
         return Found({**head, **nothing, "note": f"not measured: {tables.several_rows}"})
     snapshot = code_table(tables.frames[-1], tables.schema).snapshot
     one = Grouping(np.zeros(len(snapshot), dtype=np.int32), 1)
-    found = measure(
-        snapshot.quasi, snapshot.values, one, form="anatomised", workload=effort.workload(tables)
-    )
+    found = measure(snapshot.quasi, snapshot.values, one, form="anatomised", workload=effort.workload(tables))
     counts = found.query_error.median if found.query_error is not None and found.query_error.answered else None
     # No group differs from any other: what is left of each slope is 0 by definition, not a ratio of roundings.
     told = {**slopes(found.gradients), "kept": 0, "turned": 0, "size": 0.0 if found.gradients.sure else None}

@@ -76,17 +76,14 @@ class SeriesTables:
     @cached_property
     def changed(self) -> int:
         """How often the value of somebody who stays is another one."""
-        return sum(_both(one, other).filter(pl.col("value") != pl.col("value_then")).height for one, other in self.pairs)
-
-    @property
-    def pairs(self) -> list[tuple[pl.DataFrame, pl.DataFrame]]:
-        """Each table with the next."""
-        return list(pairwise(self.states))
+        differs = pl.col("value") != pl.col("value_then")
+        return sum(_both(one, other).filter(differs).height for one, other in pairwise(self.states))
 
     @cached_property
     def rate(self) -> float | None:
         """The rate at which `Alternatives` may declare values to change; None where it is below 1 in 1,000."""
-        return least_rate(self.states, 3)
+        rate = least_rate(self.states, 3)
+        return None if rate is None else min(rate, 0.999)
 
     @cached_property
     def largest_share(self) -> float:
@@ -129,7 +126,7 @@ class SeriesTables:
 def read_series(
     tables: Sequence[object], schema: Schema, people: int | None, seed: int, registries: Sequence[object] = ()
 ) -> SeriesTables:
-    """Read tables and check them as a series would, and keep a sample of so many people at most where there are more."""
+    """Read tables and check them as a series would; of more people than `people` keep a sample."""
     if not tables:
         raise ParameterError("There is no table to compare methods on.", hint="give the tables in the order of time.")
     read = [read_table(one, text=schema.texts, coded=schema.kinds) for one in tables]
@@ -212,7 +209,7 @@ def least_rate(states: Sequence[pl.DataFrame], digits: int) -> float | None:
     renewed = 1 - float((shares**2).sum())
     steps = 10**digits
     rate = floor(steps * min(differing) / renewed) / steps if renewed > 0 else 0.0
-    return min(rate, 1 - 1 / steps) or None
+    return rate or None
 
 
 def _both(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:

@@ -1,8 +1,8 @@
 """Which methods are tried on a series, with which parameters: those that may fit it, the most promising first.
 
 All are asked for the same m, l or k, the one of the policy. `EEquivalence` and `CorSplit` have e and n of m / 2.
-`Alternatives` is also tried with half and twice the m, and with columns `given` whose cells are large enough: those that
-tell most about the value. What a method needs beside m is taken from the tables:
+`Alternatives` is also tried with half and twice the m, and with columns `given` whose cells are large enough: those
+that tell most about the value. What a method needs beside m is taken from the tables:
 
 | parameter               | what is taken                                                                            |
 |-------------------------|------------------------------------------------------------------------------------------|
@@ -22,7 +22,7 @@ from fractions import Fraction
 from typing import Any
 
 from reissue.comparing.series_tables import SeriesTables
-from reissue.errors import UserError
+from reissue.errors import PolicyError, UserError
 from reissue.methods.alternatives.alternatives import Alternatives
 from reissue.methods.alternatives.reference import too_few
 from reissue.methods.base import Method
@@ -137,7 +137,8 @@ def _own(policy: Policy, others: Sequence[Policy]) -> Candidate | None:
     if (policy.method, policy.form) in made or not policy.method.protects_series:
         return None
     rehearsed = replace(policy, people=Ids(), gate=None, anchor=None)
-    return Candidate(f"the policy: {policy.method.name}", policy.method.name, (rehearsed,), changed="as the policy says")
+    name = policy.method.name
+    return Candidate(f"the policy: {name}", name, (rehearsed,), changed="as the policy says")
 
 
 def _incremental(m: int) -> Method:
@@ -156,7 +157,7 @@ def _groups(policy: Policy, name: str, form: Form, method: Callable[[], Method],
 def _policy(policy: Policy, method: Method, form: Form) -> Policy:
     """The policy with another method; permanent values and protected sets only where the method knows them."""
     schema = policy.schema
-    knows = method.takes.registry or isinstance(method, Alternatives) and _renews(method)
+    knows = method.takes.registry or (isinstance(method, Alternatives) and _renews(method))
     if schema.permanent and not knows:
         schema = _without(schema, permanent=())
     if schema.protect and isinstance(method, Alternatives):
@@ -186,8 +187,9 @@ def _without(schema: Schema, **parts: Any) -> Schema:
 
 
 def in_one_line(error: UserError | Any) -> str:
-    """What an error says, without its next step."""
-    return "; ".join([error.what.rstrip("."), *error.problems])
+    """What an error says, without its next step; of a policy that contradicts itself, where."""
+    head = [] if isinstance(error, PolicyError) and error.problems else [error.what.rstrip(".")]
+    return "; ".join([*head, *error.problems])
 
 
 class _Sets:
@@ -234,7 +236,9 @@ class _Sets:
         change = self._change()
         if "change" in change:
             return f"a new set, at a declared rate of {change['change']:g}"
-        return "withheld: too few change to declare a rate" if change else "a new set, as declared" if self._base else ""
+        if change:
+            return "withheld: too few change to declare a rate"
+        return "a new set, as declared" if "change" in self._base else ""
 
     def other_sizes(self) -> list[int]:
         """Half and twice the m, where there are values for it."""
@@ -249,7 +253,7 @@ class _Sets:
         able = [name for name in self._tables.labels() if self._large((name,))]
         told = {name: self._tables.tells((name,)) for name in able}
         best = sorted((name for name in able if told[name] > 0), key=lambda name: (-told[name], name))[:GIVEN]
-        found = [(name,) for name in best]
+        found: list[tuple[str, ...]] = [(name,) for name in best]
         if len(best) > 1 and self._large(tuple(best)):
             found.append(tuple(best))
         if "given" in base and tuple(base["given"]) not in found:

@@ -90,7 +90,7 @@ class Gradients:
 
     @property
     def off(self) -> float | None:
-        """How far shares by range or label, the means of having a value, are off; the mean. None where there are none."""
+        """How far shares by range or label, the means of having a value, are off; the mean. None without any."""
         return _mean(self.each["off"])
 
     @property

@@ -162,7 +162,7 @@ def _print(found: Comparison, *, guessed: bool) -> None:
         for row in rows:
             if row.get("changed"):
                 ways.setdefault(row["changed"], []).append(row["method"])
-        say("Whose value changed is", *(f"  {way} ({', '.join(names)})" for way, names in ways.items()))
+        say("What becomes of people whose value changed:", *(f"  {way}: {'; '.join(its)}" for way, its in ways.items()))
     for text in found.notes:
         note(text)
     if guessed:

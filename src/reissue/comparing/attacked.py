@@ -7,7 +7,8 @@ Everything here is a fixed amount of work, so that the same series gives the sam
   (`symmetry`) nobody exceeds. Between the two it is undecided: `reissue audit` runs `Worlds`, which decides more and
   takes longer.
 - **Of sets**, somebody knows exactly how these people's values moved, which nobody knows who has not seen the tables:
-  `Tracking` with that chain. Who takes values for fixed is certain where one value is left.
+  `Tracking` with that chain. Where cells have shares of their own it takes how often they moved instead, which is
+  less, so that nobody is decided. Who takes values for fixed is certain where one value is left.
 - **Of both**, somebody learns from the last release what is likely for whom: `Likelihood`.
 """
 
@@ -24,7 +25,8 @@ from reissue.arrays.types import Bools, Floats, Ints
 from reissue.attacks.likelihood.likelihood import Likelihood
 from reissue.attacks.tracking.tracking import Tracking
 from reissue.attacks.tracking.tracking_findings import TrackingFindings
-from reissue.comparing.truth_behind import TruthBehind, chain_behind, last_alone
+from reissue.comparing.series_tables import mean_rate
+from reissue.comparing.truth_behind import Chain, TruthBehind, chain_behind, last_alone
 from reissue.model.published import Published, PublishedGroups
 from reissue.reasoning.worlds.candidates import candidates
 from reissue.reasoning.worlds.symmetry import symmetry
@@ -92,11 +94,20 @@ def guessed(states: Sequence[pl.DataFrame]) -> dict[str, Any]:
 def _of_sets(view: Published, truth: TruthBehind, states: Sequence[pl.DataFrame]) -> Claims:
     place = {value: at for at, value in enumerate(view.values)}
     fixed = Tracking(change="static").run(view).certain
-    found = Tracking(change=chain_behind(view, truth, states)).run(view)
+    moves = _moves(view, truth, states)
+    found = Tracking(change=moves).run(view)
     columns = [found.of_column(column.name).findings for column in view.columns]
     above, far = (np.logical_or.reduce(each) for each in zip(*map(_beyond, [found, *columns]), strict=True))
     certain = {int(person): place[value] for person, value in fixed.items()}
-    return Claims(certain, above, far, np.zeros(above.size, dtype=np.bool_))
+    return Claims(certain, above, far, ~above & isinstance(moves, float))
+
+
+def _moves(view: Published, truth: TruthBehind, states: Sequence[pl.DataFrame]) -> Chain | float | None:
+    """How values moved: the chain, or where cells have shares of their own how often; None where nothing moved."""
+    chain = chain_behind(view, truth, states)
+    if chain is None or all(len(one.designs.designs) == 1 for one in view.sets):
+        return chain
+    return min(mean_rate(states), 0.999)
 
 
 def _beyond(found: TrackingFindings) -> tuple[Bools, Bools]:

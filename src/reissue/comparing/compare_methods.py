@@ -157,7 +157,7 @@ def _of(outcome: Outcome, candidate: Candidate) -> Found:
     if outcome.result is not None:
         result: Found = outcome.result
         return result
-    why = LATE if outcome.late else f"failed: {outcome.failed}"
+    why = LATE if outcome.late else f"failed: {str(outcome.failed).rstrip('.')}"
     head = {"method": candidate.name, "kind": candidate.kind, "changed": candidate.changed or None}
     return Found({**head, "refused": why, "late": outcome.late})
 
@@ -193,8 +193,8 @@ def _notes(series: SeriesTables) -> list[str]:
     if series.sampled:
         notes.append(
             f"Rehearsed with {series.people[-1]:,} of {series.whole[-1]:,} people of the last table, drawn at random, "
-            "the same in all tables. With all of them counts from sets are nearer: their error falls with the root of how "
-            "many there are."
+            "the same in all tables. With all of them counts from sets are nearer: their error falls with the root of "
+            "how many there are."
         )
     if len(series.frames) == 1:
         notes.append("There is one table, so that nothing is known of how people come, go and change: give several.")

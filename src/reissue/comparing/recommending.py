@@ -5,7 +5,7 @@ A method is **fit** if it
 1. protects the series, and people in it rather than records;
 2. costs little: at most 5 % of people withheld, 5 % of rows counterfeit, 5 % of values replaced, in any release;
 3. withstands: of groups at most 1 % of people are found above the limit, of sets at most 5 % far above it, by somebody
-   who knows exactly how values moved;
+   who knows exactly how values moved; sets for which that could not be worked out answer for other sets too;
 4. is worth it: the error of counts is at least a tenth below that with no link at all, and of five slopes beyond chance
    or more at least four in five keep their sign.
 
@@ -93,7 +93,7 @@ def recommended(rows: Sequence[Row], situation: Situation) -> Recommendation:
     """Apply the rules to the rows of a comparison."""
     beside = next((row for row in rows if row["method"] == NO_LINK), {})
     measured = [row for row in rows if row["method"] != NO_LINK and row.get("withheld") is not None]
-    failed = {row["method"]: dict(_failed(row, beside)) for row in measured}
+    failed = {row["method"]: dict(_failed(row, beside, _others(row, measured))) for row in measured}
     against = {method: tuple(why.values()) for method, why in failed.items()}
     fit = [row for row in measured if not failed[row["method"]]]
     weaker = [row for row in fit if _rank(row, situation.asked) == WEAKER]
@@ -121,7 +121,15 @@ def _rank(row: Row, asked: float) -> int:
     return STRONGER if row["bound"] < asked else WEAKER
 
 
-def _failed(row: Row, beside: Row) -> Iterator[tuple[str, str]]:
+def _others(row: Row, measured: Sequence[Row]) -> float:
+    """For sets of which it was not decided who is far above the limit, the share of other sets; otherwise 0."""
+    if row.get("form") != "alternatives" or not row.get("undecided"):
+        return 0.0
+    others = [one for one in measured if one.get("form") == "alternatives" and not one.get("undecided")]
+    return max((float(one.get("far_above") or 0.0) for one in others), default=0.0)
+
+
+def _failed(row: Row, beside: Row, others: float) -> Iterator[tuple[str, str]]:
     """The rules that a method breaks, with what speaks against it."""
     if not row["protects"]:
         alone = row.get("promise") or ""
@@ -141,6 +149,8 @@ def _failed(row: Row, beside: Row) -> Iterator[tuple[str, str]]:
     name, most, words = ("far_above", MOST_FAR_ABOVE, "far above") if sets else ("above", MOST_ABOVE, "above")
     if (row.get(name) or 0.0) > most:
         yield WITHSTANDS, f"{percent(row[name])} of people are {words} the limit"
+    elif others > most:
+        yield WITHSTANDS, f"not decided for it, {percent(others)} of people are {words} the limit with other sets"
     if useless := _useless(row, beside):
         yield WORTH, " and ".join(useless)
 
@@ -180,7 +190,8 @@ def _taken(
 
 
 def _promise(row: Row, asked: float) -> str:
-    words = f"nobody is tied to a value with more than {_share(row['bound'])}, by all releases together"
+    time = ", at any one time" if row.get("form") == "alternatives" else ""
+    words = f"nobody is tied to a value with more than {_share(row['bound'])}{time}, by all releases together"
     rank = _rank(row, asked)
     if rank == AS_ASKED:
         return words
@@ -242,7 +253,8 @@ def _given_up(row: Row, measured: Sequence[Row]) -> Iterator[str]:
 def _none_fit(
     measured: Sequence[Row], failed: Mapping[str, Mapping[str, str]], beside: Row, situation: Situation
 ) -> tuple[str, tuple[str, ...]]:
-    safe = [row for row in measured if not {PROTECTS, COSTS, WITHSTANDS} & {*failed[row["method"]]}]
+    asked = [row for row in measured if _rank(row, situation.asked) != WEAKER] or measured
+    safe = [row for row in asked if not {PROTECTS, COSTS, WITHSTANDS} & {*failed[row["method"]]}]
     if safe:
         able = [row for row in safe if row.get("counts") is not None]
         best = min(able or safe, key=lambda row: float(row.get("counts") or 1.0))
@@ -250,18 +262,17 @@ def _none_fit(
         if not beside.get("slopes"):
             reasons.append("No slope of the last table is beyond chance: values hardly depend on what is published.")
         else:
-            reasons += _steep(safe)
-        reasons += _more_people(safe, beside, situation)
+            reasons += [*_steep(safe), *_more_people(safe, beside, situation)]
         told = (
             "Publish two tables without a link, the quasi-identifiers and how often each value is: nothing here is "
             "worth more to analysts."
         )
         return told, tuple(reasons)
-    nearest = min(measured, key=lambda row: (len(failed[row["method"]]), row.get("counts") or 1.0))
-    ways = [row for row in measured if PROTECTS not in failed[row["method"]]]
-    nearest = min(ways, key=lambda row: (len(failed[row["method"]]), row.get("counts") or 1.0)) if ways else nearest
+    ways = [row for row in asked if PROTECTS not in failed[row["method"]]] or asked
+    nearest = min(ways, key=lambda row: (len(failed[row["method"]]), row.get("counts") or 1.0))
     reasons = [f"The nearest is {nearest['method']}: {'; '.join(failed[nearest['method']].values())}."]
-    return "Nothing fits these tables as they are.", (*reasons, *_what_to_do(situation))
+    astray = any(row["form"] == "alternatives" and WITHSTANDS in failed[row["method"]] for row in asked)
+    return "Nothing fits these tables as they are.", (*reasons, *_what_to_do(situation, astray=astray))
 
 
 def _if_less(weaker: Sequence[Row]) -> list[str]:
@@ -301,7 +312,7 @@ def _more_people(safe: Sequence[Row], beside: Row, situation: Situation) -> list
             f"Measured on {situation.people:,} of {situation.whole:,} people: with all of them sets may well be worth "
             "it. Compare again with more people (--people)."
         ]
-    rounded = float(f"{enough:.1g}")
+    rounded = float(f"{enough:.2g}")
     return [f"Sets become worth it with about {rounded:,.0f} people; there are {situation.people:,}."]
 
 
@@ -313,15 +324,21 @@ def _nothing_measured(rows: Sequence[Row], situation: Situation) -> tuple[str, t
     return "No method takes these tables as they are.", tuple(_what_to_do(situation))
 
 
-def _what_to_do(situation: Situation) -> Iterator[str]:
+def _what_to_do(situation: Situation, *, astray: bool = False) -> Iterator[str]:
+    """What helps; `astray`: values move otherwise than `Alternatives` was told."""
     if situation.several_rows:
         yield "A person has several rows: [schema.events] says which one counts, for all methods but HDComposition."
     if situation.largest_share > situation.asked:
         yield (
-            f"One value has {percent(situation.largest_share)} of the people, more than {_share(situation.asked)}: tell "
-            "it apart into finer values, ask for less, or name what may be known under 'harmless' of Alternatives."
+            f"One value has {percent(situation.largest_share)} of the people, more than {_share(situation.asked)}: "
+            "tell it apart into finer values, ask for less, or name what may be known under 'harmless' of Alternatives."
         )
-    if situation.changed > POINT:
+    if astray:
+        yield (
+            f"{percent(situation.changed)} of values change from one table to the next, and not at one rate for all: "
+            "count how with `reissue moves`, and give Alternatives that table as 'change'."
+        )
+    elif situation.changed > POINT:
         yield (
             f"{percent(situation.changed)} of values change from one table to the next, and methods for groups "
             "withhold those people: Alternatives with 'change' does not."

@@ -110,6 +110,11 @@ class SeriesTables:
         cells = self.frames[0].select(pl.col(columns).cast(pl.String)).group_by(columns).len(name=CELLS)
         return cells[CELLS].to_numpy().astype(np.int64)
 
+    def new_cells(self, columns: Sequence[str]) -> bool:
+        """Whether a later table has a cell of some columns that the first does not have."""
+        first, *later = (frame.select(pl.col(columns).cast(pl.String)).unique() for frame in self.frames)
+        return any(one.join(first, on=columns, how="anti", nulls_equal=True).height for one in later)
+
     def tells(self, columns: Sequence[str]) -> float:
         """How much the cells of columns tell about the value in the first table: mutual information, less chance."""
         frame, sensitive = self.frames[0], list(self.schema.sensitive_columns)
@@ -199,17 +204,27 @@ def least_rate(states: Sequence[pl.DataFrame], digits: int) -> float | None:
     it harms little. Somebody whose value is redrawn may get the same one, so that values are redrawn more often than
     they differ.
     """
-    differing = [
-        float(_both(before, after).select((pl.col("value") != pl.col("value_then")).mean()).item() or 0.0)
-        for before, after in pairwise(states)
-    ]
-    if not differing:
-        return None
+    rates = _rates(states)
+    steps = 10**digits
+    return (floor(steps * min(rates)) / steps if rates else 0.0) or None
+
+
+def mean_rate(states: Sequence[pl.DataFrame]) -> float:
+    """The rate at which values are redrawn between tables, the mean."""
+    rates = _rates(states)
+    return sum(rates) / max(len(rates), 1)
+
+
+def _rates(states: Sequence[pl.DataFrame]) -> list[float]:
+    """At what rate values are redrawn from each table to the next."""
     shares = _counts(states[-1]) / states[-1].height
     renewed = 1 - float((shares**2).sum())
-    steps = 10**digits
-    rate = floor(steps * min(differing) / renewed) / steps if renewed > 0 else 0.0
-    return rate or None
+    if renewed <= 0:
+        return []
+    return [
+        float(_both(before, after).select((pl.col("value") != pl.col("value_then")).mean()).item() or 0.0) / renewed
+        for before, after in pairwise(states)
+    ]
 
 
 def _both(before: pl.DataFrame, after: pl.DataFrame) -> pl.DataFrame:

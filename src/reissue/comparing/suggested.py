@@ -9,6 +9,7 @@ that tell most about the value. What a method needs beside m is taken from the t
 | m of methods for groups | that of the policy, or less where a value is too frequent: at most 1 / its share         |
 | `limit`                 | as little above 1/m as the most frequent value needs: what is not refused                |
 | `epsilon`               | 0.1, or 1 where with 0.1 many people have a value too rare for a share of its own        |
+| `given`                 | columns whose cells are in the first table, and large enough for shares of their own     |
 | `change`                | the least rate seen between two tables, rounded down; withheld where it is below 0.001   |
 
 What the policy says of its own method goes before.
@@ -110,7 +111,7 @@ def suggested(tables: SeriesTables, policy: Policy) -> list[Candidate]:
         "Mondrian, unprotected",
         "generalised",
         lambda: Mondrian(k=m_groups, l=min(m_groups, max(tables.first_counts.size, 1))),
-        "each release by itself",
+        "shown as they are, each release by itself",
     )
     first = [sets.candidate(m), of_groups[0], *(sets.candidate(m, one) for one in given[:1])]
     later = [sets.candidate(other) for other in sets.other_sizes()]
@@ -261,6 +262,8 @@ class _Sets:
         return found
 
     def _large(self, columns: tuple[str, ...]) -> bool:
+        if self._tables.new_cells(columns):
+            return False
         sizes = self._tables.cell_sizes(columns)
         epsilon = float(self._base.get("epsilon", EPSILONS[-1]))
         few = too_few(Fraction(str(epsilon)), float(self._base.get("merge", 10.0)), sizes.size)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reissue.cli.output import AsJson, console, note, print_json, print_table, say
-from reissue.errors import printable
+from reissue.errors import count_of, printable
 
 if TYPE_CHECKING:
     from reissue.comparing.compare_methods import Progress
@@ -145,8 +145,8 @@ def _shown() -> Iterator[Progress]:
 
 def _print(found: Comparison, *, guessed: bool) -> None:
     rows = [row for row in found.rows if row.get("withheld") is not None]
-    people = f"{found.situation.people:,} people in the last table"
-    releases = "1 release" if found.releases == 1 else f"{found.releases:,} releases"
+    people = f"{count_of(found.situation.people, 'person', 'people')} in the last table"
+    releases = count_of(found.releases, "release")
     lost = ["withheld", *(name for name in ("counterfeit", "replaced") if any(row.get(name) for row in rows))]
     titles = ["method", "promise", *lost, "counts", "shares", "slopes", "> limit", "guess", "own row"]
     cells = [_cells(row, lost, found.recommendation.method) for row in rows]

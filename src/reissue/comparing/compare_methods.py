@@ -77,8 +77,8 @@ def compare(
     effort = Effort(queries, seed)
     bound = _asked(policy)
     ends = None if seconds is None else began + seconds
-    found = _all(tried, series, bound, effort, processes, ends, seconds, progress)
     beside = unlinked(series, effort)
+    found = _all(tried, series, bound, effort, processes, ends, seconds, progress)
     return Comparison(
         rows=(*(one.row for one in found), beside.row),
         situation=_situation(series, bound),
@@ -209,7 +209,8 @@ def _moves(series: SeriesTables) -> str:
     left = series.gone / (series.gone + series.stayed)
     differ = series.changed / series.stayed
     changed = "nobody's value changes" if not series.changed else f"{differ:.1%} of values change"
-    return f"From one table to the next {left:.1%} of people leave, and {changed} among those who stay."
+    leave = "nobody leaves" if not series.gone else f"{left:.1%} of people leave"
+    return f"From one table to the next {leave}, and {changed} among those who stay."
 
 
 def _check(

@@ -226,6 +226,8 @@ def _costs(row: Row) -> Iterator[str]:
             f"somebody who learns from the release what is likely for whom is right for {percent(row['right'])}, and "
             f"{points(row['advantage'])} points of that come from the person's own row"
         )
+    if row.get("above") is None:
+        yield "what attacks get was not rehearsed: publish a draft elsewhere and run `reissue audit` on it"
     if row.get("above"):
         far = f", far above it for {percent(row['far_above'])}" if row.get("far_above") else ""
         who = "who knew exactly how these values moved " if row.get("form") == "alternatives" else ""
@@ -238,6 +240,8 @@ def _costs(row: Row) -> Iterator[str]:
 
 def _given_up(row: Row, measured: Sequence[Row]) -> Iterator[str]:
     yield FORMS.get(row["form"], "exact columns and values")
+    if row.get("kind") == "Incremental":
+        yield "as soon as somebody leaves or a value changes, the next release is refused"
     if row.get("slopes") and row.get("size") is not None and row["size"] < FLAT:
         yield f"slopes come out at {row['size']:.2f} of their size"
     plain = [one for one in measured if not one["protects"] and one.get("counts") is not None]
@@ -317,9 +321,7 @@ def _more_people(safe: Sequence[Row], beside: Row, situation: Situation) -> list
 
 
 def _nothing_measured(rows: Sequence[Row], situation: Situation) -> tuple[str, tuple[str, ...]]:
-    late = [row for row in rows if row.get("late")]
-    refused = [row for row in rows if row.get("refused") and not row.get("late")]
-    if late and not refused:
+    if any(row.get("late") for row in rows):
         return "Nothing was measured in time.", ("Allow more seconds (--seconds), or fewer people (--people).",)
     return "No method takes these tables as they are.", tuple(_what_to_do(situation))
 

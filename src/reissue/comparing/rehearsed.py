@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from reissue.arrays.types import Ints
 from reissue.comparing.attacked import attacked, guessed
 from reissue.comparing.series_tables import SeriesTables, by_id
 from reissue.comparing.suggested import NO_LINK, Candidate, in_one_line
@@ -256,16 +257,20 @@ def _taken(drafts: Sequence[Draft], rehearsal: Rehearsal, tables: SeriesTables, 
         return {}
     order = by_id(rehearsal.ids)
     view = renumbered(seen(drafts, quasi=True), order)
-    sensitive = drafts[-1].policy.schema.sensitive
-    shown = pl.concat(
-        one.rows.drop_nulls(GROUP).select(
-            pl.Series("person", order[one.rows.drop_nulls(GROUP)[PERSON].to_numpy()]),
-            pl.lit(one.number, dtype=pl.Int64).alias("release"),
-            pl.col(sensitive).cast(pl.String).alias("value"),
-        )
-        for one in drafts
-    )
+    shown = pl.concat(_shown(one, order) for one in drafts)
     if not view.single:
         notes.append("attacks were not rehearsed, as a group may hold more values than people")
         return {}
     return attacked(view, TruthBehind.of(shown, view), tables.states, bound)
+
+
+def _shown(draft: Draft, order: Ints) -> pl.DataFrame:
+    """Who is in a release, with their true values; of sets, as these call them."""
+    rows, sets = draft.rows, draft.grouping.sets
+    if sets is None:
+        value = rows[draft.policy.schema.sensitive].cast(pl.String)
+    else:
+        value = pl.Series([str(label) for label in sets.designs.labels], dtype=pl.String).gather(sets.own)
+    found = pl.DataFrame({"person": order[rows[PERSON].to_numpy()], "value": value, GROUP: rows[GROUP]})
+    number = pl.lit(draft.number, dtype=pl.Int64).alias("release")
+    return found.drop_nulls(GROUP).select("person", number, "value")

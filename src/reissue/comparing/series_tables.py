@@ -136,6 +136,8 @@ def read_series(
         raise ParameterError("There is no table to compare methods on.", hint="give the tables in the order of time.")
     read = [read_table(one, text=schema.texts, coded=schema.kinds) for one in tables]
     frames = [one_event_each(frame, schema)[0] for frame, _ in read]
+    # Draws go by rows: the same ones, in whatever order they come.
+    frames = [frame.sort(schema.person) if schema.person in frame.columns else frame for frame in frames]
     whole = tuple(frame.height for frame in frames)
     chosen = _drawn(frames, schema.person, people, seed)
     if chosen is not None:

@@ -47,6 +47,8 @@ RARE = 0.02
 """So many people may have a value that is published as one with others before less noise is tried."""
 LARGE = 0.9
 """Columns are `given` if so many of the people are in cells that are large enough for shares of their own."""
+ENOUGH = 3
+"""From so many tables on it counts that nobody left and nothing changed, for methods that take no such table."""
 GIVEN = 2
 """So many columns are tried as `given`, and all of them together."""
 
@@ -99,7 +101,13 @@ def suggested(tables: SeriesTables, policy: Policy) -> list[Candidate]:
         _groups(policy, "MInvariance, anatomised", "anatomised", lambda: MInvariance(m_groups), WITHHELD),
         _groups(policy, "MInvariance, generalised", "generalised", lambda: MInvariance(m_groups), WITHHELD),
         _groups(policy, "EEquivalence", "anatomised", lambda: EEquivalence(m_groups, half(m_groups)), WITHHELD),
-        _groups(policy, "CorSplit", "generalised", lambda: CorSplit(m_groups, half(m_groups)), WITHHELD),
+        _groups(
+            policy,
+            "CorSplit",
+            "anatomised" if policy.schema.as_is else "generalised",
+            lambda: CorSplit(m_groups, half(m_groups)),
+            WITHHELD,
+        ),
         _groups(policy, "Incremental", "generalised", lambda: _incremental(m_groups), "refused"),
         _groups(policy, "HDComposition", "generalised", lambda: HDComposition(m_groups), "published as they are"),
     ]
@@ -113,6 +121,8 @@ def suggested(tables: SeriesTables, policy: Policy) -> list[Candidate]:
         lambda: Mondrian(k=m_groups, l=min(m_groups, max(tables.first_counts.size, 1))),
         "shown as they are, each release by itself",
     )
+    if len(tables.frames) < ENOUGH:
+        of_groups[4] = _refusing(of_groups[4], f"fewer than {ENOUGH} tables do not show that nobody ever leaves")
     first = [sets.candidate(m), of_groups[0], *(sets.candidate(m, one) for one in given[:1])]
     later = [sets.candidate(other) for other in sets.other_sizes()]
     later += [sets.candidate(m, one) for one in given[1:]]
@@ -190,7 +200,7 @@ def _without(schema: Schema, **parts: Any) -> Schema:
 def in_one_line(error: UserError | Any) -> str:
     """What an error says, without its next step; of a policy that contradicts itself, where."""
     head = [] if isinstance(error, PolicyError) and error.problems else [error.what.rstrip(".")]
-    return "; ".join([*head, *error.problems])
+    return "; ".join([*head, *error.problems]).rstrip(".")
 
 
 class _Sets:

@@ -15,7 +15,7 @@ from real_data import FOLDER, needs
 
 import reissue as ri
 from reissue.comparing import compare_methods
-from reissue.comparing.crew import LOST, Outcome, worked_through
+from reissue.comparing.crew import LOST, UNPACKABLE, Outcome, worked_through
 from reissue.comparing.rehearsed import ROW
 from reissue.comparing.series_tables import least_rate, read_series
 from reissue.comparing.suggested import NO_LINK, asked_m, feasible_m, suggested
@@ -181,6 +181,12 @@ def test_what_fails_in_a_process_is_told() -> None:
     tables = read_series(list(hospital(1)), SCHEMA, None, 1)
     told = compare_methods._of(Outcome(0, failed=LOST), suggested(tables, POLICY)[0])
     assert told.row["refused"] == f"failed: {LOST}"
+
+
+def test_what_cannot_be_handed_to_a_process_is_told() -> None:
+    failed, other = worked_through((), [lambda: 0, "no candidate"], processes=1, ends=None, seconds=None)
+    assert failed == Outcome(0, failed=UNPACKABLE)
+    assert other.job == 1
 
 
 # What is tried

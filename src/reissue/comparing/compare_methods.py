@@ -7,6 +7,7 @@ found.table, print(found.recommendation), found.policy, found.chart().save("comp
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -117,9 +118,10 @@ def _all(
     def tell(job: int) -> None:
         progress(len(found), len(tried), tried[jobs[job]].name)
 
-    for outcome in _outcomes(tried, jobs, (series, bound, effort), processes, ends, seconds, tell):
-        found[jobs[outcome.job]] = _of(outcome, tried[jobs[outcome.job]])
-        progress(len(found), len(tried), tried[jobs[outcome.job]].name)
+    with closing(_outcomes(tried, jobs, (series, bound, effort), processes, ends, seconds, tell)) as outcomes:
+        for outcome in outcomes:
+            found[jobs[outcome.job]] = _of(outcome, tried[jobs[outcome.job]])
+            progress(len(found), len(tried), tried[jobs[outcome.job]].name)
     return [found[at] for at in range(len(tried))]
 
 

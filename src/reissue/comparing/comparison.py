@@ -16,7 +16,7 @@ from reissue.comparing.picture import BLUE, GREEN, GREY, SUFFIXES, Panel, drawn
 from reissue.comparing.recommending import Recommendation, Situation, recommended
 from reissue.comparing.rehearsed import ROW
 from reissue.comparing.suggested import NO_LINK
-from reissue.errors import ParameterError, PolicyError, StorageError, count_of
+from reissue.errors import ParameterError, PolicyError, StorageError, count_of, printable
 from reissue.publishing.policy import Policy
 from reissue.tables.frames import Library, to_library
 
@@ -92,7 +92,7 @@ class Comparison:
         if isinstance(getattr(policy.method, "change", None), float):
             told.append("'change' is the least rate seen between two tables, rounded down, and will be public.")
         told.append("Read every line before you publish under it: what is published stays published.")
-        return "\n".join([*(f"# {line}" for line in told), "", policy.to_toml()])
+        return "\n".join([*(f"# {printable(line)}" for line in told), "", policy.to_toml()])
 
     def chart(self) -> Chart:
         """The picture: what each method costs, leaves to analysts, and gives to attacks."""

@@ -26,6 +26,7 @@ BOOT = (
 """A process begins without the current folder among the places it loads code from, and then has ours."""
 GRACE = 0.1
 """What has begun when the time is up may take so much longer, as a share of the time."""
+UNPACKABLE = "it cannot be handed to another process; without other processes it can be tried (processes=0)"
 LOST = "its process ended without a word, perhaps for want of memory"
 
 
@@ -72,16 +73,27 @@ def worked_through(
         crew.stop()
 
 
+def _packed(job: object) -> bytes | None:
+    """A job as bytes; None where a part of it, such as a method that somebody wrote, cannot be handed over."""
+    try:
+        return pickle.dumps(job, protocol=pickle.HIGHEST_PROTOCOL)
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return None
+
+
 class _Crew:
     def __init__(self, shared: object, jobs: Sequence[object], begun: Callable[[int], None]) -> None:
         self._shared = pickle.dumps(shared, protocol=pickle.HIGHEST_PROTOCOL)
-        self._jobs = jobs
+        self._jobs = [_packed(job) for job in jobs]
         self._begun = begun
         self._waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[Outcome] = queue.SimpleQueue()
         self._processes: list[subprocess.Popen[bytes]] = []
-        for job in range(len(jobs)):
-            self._waiting.put(job)
+        for job, packed in enumerate(self._jobs):
+            if packed is None:
+                self._done.put(Outcome(job, failed=UNPACKABLE))
+            else:
+                self._waiting.put(job)
 
     def start(self, count: int, ends: float | None) -> None:
         """Start so many processes, each with a thread that hands it one job after the other."""

@@ -137,7 +137,7 @@ def read_series(
     read = [read_table(one, text=schema.texts, coded=schema.kinds) for one in tables]
     frames = [one_event_each(frame, schema)[0] for frame, _ in read]
     # Draws go by rows: the same ones, in whatever order they come.
-    frames = [frame.sort(schema.person) if schema.person in frame.columns else frame for frame in frames]
+    frames = [frame.sort(schema.person) if _has_ids(frame, schema.person) else frame for frame in frames]
     whole = tuple(frame.height for frame in frames)
     chosen = _drawn(frames, schema.person, people, seed)
     if chosen is not None:
@@ -151,13 +151,18 @@ def read_series(
     return replace(found, states=_states(frames, schema))
 
 
+def _has_ids(frame: pl.DataFrame, person: str) -> bool:
+    """Whether there is a column of ids, as far as types go; what is wrong with others, coding the table says."""
+    return person in frame.columns and not (frame[person].dtype.is_nested() or frame[person].dtype == pl.Object)
+
+
 def _repeated(frame: pl.DataFrame, person: str) -> bool:
-    return person in frame.columns and frame[person].n_unique() < frame.height
+    return _has_ids(frame, person) and frame[person].n_unique() < frame.height
 
 
 def _drawn(frames: Sequence[pl.DataFrame], person: str, people: int | None, seed: int) -> pl.Series | None:
     """The ids, as text, of a sample; None where nobody is left out."""
-    if people is None or any(person not in frame.columns for frame in frames):
+    if people is None or not all(_has_ids(frame, person) for frame in frames):
         return None
     most = max(frame[person].n_unique() for frame in frames)
     if most <= people:

@@ -37,12 +37,12 @@ def _read(inside: BinaryIO, jobs: queue.SimpleQueue[Any]) -> None:
         os._exit(0)
 
 
-def done(candidate: Any, shared: Any) -> Reply:
+def done(job: bytes, shared: Any) -> Reply:
     """The result of one job; what fails is told without a word of the table."""
     from reissue.comparing.rehearsed import rehearsed
 
     try:
-        return None, rehearsed(candidate, *shared)
+        return None, rehearsed(pickle.loads(job), *shared)
     except ReissueError as error:
         return f"{type(error).__name__}: {error.what}", None
     except MemoryError:

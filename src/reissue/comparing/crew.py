@@ -24,7 +24,7 @@ BOOT = (
     "import pickle, sys; sys.path[:] = pickle.load(sys.stdin.buffer); from reissue.comparing.worker import work; work()"
 )
 """A process begins without the current folder among the places it loads code from, and then has ours."""
-GRACE = 0.1
+GRACE = 0.05
 """What has begun when the time is up may take so much longer, as a share of the time."""
 UNPACKABLE = "it cannot be handed to another process; without other processes it can be tried (processes=0)"
 LOST = "its process ended without a word, perhaps for want of memory"

@@ -17,6 +17,7 @@ Keep it safe:
 Attack what went out, here or elsewhere:
     audit, AuditReport, attacks, Knowledge, Minimal, Published, read_releases
 Look at what it is worth:
+    compare, Comparison (a whole series under every method that fits, and which to take)
     Workload, given_choices, GivenChoices (by which columns shares should differ, for Alternatives)
 Hand it to recipients, with everything that they need:
     export
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from reissue import attacks, errors, guarantees
     from reissue.auditing.report import AuditReport
     from reissue.auditing.running import audit
+    from reissue.comparing.compare_methods import compare
+    from reissue.comparing.comparison import Comparison
     from reissue.foreign import read_releases
     from reissue.methods import (
         AlphaK,
@@ -79,6 +82,7 @@ _HOMES = {
     "Analysis": "utility.analysing.analysis",
     "AuditReport": "auditing.report",
     "Categorical": "model.schema",
+    "Comparison": "comparing.comparison",
     "CorSplit": "methods",
     "Draft": "publishing.draft",
     "EEquivalence": "methods",
@@ -108,6 +112,7 @@ _HOMES = {
     "attacks": "",
     "audit": "auditing.running",
     "backup": "publishing.custody",
+    "compare": "comparing.compare_methods",
     "errors": "",
     "given_choices": "publishing.measuring_given",
     "guarantees": "",
@@ -129,6 +134,7 @@ __all__ = [
     "Analysis",
     "AuditReport",
     "Categorical",
+    "Comparison",
     "CorSplit",
     "Draft",
     "EEquivalence",
@@ -158,6 +164,7 @@ __all__ = [
     "attacks",
     "audit",
     "backup",
+    "compare",
     "errors",
     "estimate",
     "export",

@@ -18,13 +18,13 @@ SOURCE = Path(ri.__file__).parent
 PROJECT = SOURCE.parent.parent
 
 PUBLIC = [
-    "AlphaK", "Alternatives", "Analysis", "AuditReport", "Categorical", "CorSplit", "Draft", "EEquivalence",
-    "Events", "Gate",
+    "AlphaK", "Alternatives", "Analysis", "AuditReport", "Categorical", "Comparison", "CorSplit", "Draft",
+    "EEquivalence", "Events", "Gate",
     "GivenChoices", "HDComposition", "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal",
     "Mondrian", "Numeric",
     "Policy", "Published", "Release", "Schema", "Series", "StaticI", "StaticII", "Workload", "adopt", "analyse",
-    "attacks", "audit", "backup", "errors", "estimate", "export", "given_choices", "guarantees", "moves", "open",
-    "preview", "publish", "read_releases", "restore", "resume", "verify",
+    "attacks", "audit", "backup", "compare", "errors", "estimate", "export", "given_choices", "guarantees", "moves",
+    "open", "preview", "publish", "read_releases", "restore", "resume", "verify",
 ]  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def imported(path: Path) -> set[str]:
 
 ORDER = (
     "errors", "charts", "kernels", "arrays", "model", "tables", "reasoning", "utility", "guarantees", "methods",
-    "attacks", "ledger", "foreign", "auditing", "exporting", "publishing", "samples", "cli",
+    "attacks", "ledger", "foreign", "auditing", "exporting", "publishing", "comparing", "samples", "cli",
 )  # fmt: skip
 """The parts of the package from the basement to the roof: each may import those before it, but for what is closed."""
 CLOSED = {

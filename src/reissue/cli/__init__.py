@@ -14,6 +14,7 @@ from reissue.cli.adopt import adopt
 from reissue.cli.amend import amend
 from reissue.cli.audit import audit
 from reissue.cli.backup import backup
+from reissue.cli.compare import compare
 from reissue.cli.datasets import datasets
 from reissue.cli.demo import demo
 from reissue.cli.ending import run
@@ -46,7 +47,7 @@ app = typer.Typer(
 )
 
 for command in (
-    *(init, moves, publish, audit, log, show, utility, estimate, export, retract, adopt, amend, forget),
+    *(init, compare, moves, publish, audit, log, show, utility, estimate, export, retract, adopt, amend, forget),
     *(verify, backup, restore, resume),
     *(key, datasets, demo, warm_up),
 ):

@@ -113,13 +113,21 @@ def print_file(text: str) -> None:
 
 
 def print_table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, left: Sequence[int] = (0,)
+    title: str,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    left: Sequence[int] = (0,),
+    narrow: bool = False,
 ) -> None:
-    """Print a table; columns are right-aligned but for those at the places in `left`."""
+    """Print a table; columns are right-aligned but for those at the places in `left`. `narrow`: with few lines."""
+    from rich.box import HEAVY_HEAD, SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(printable(title)), title_justify="left", title_style="bold")
+    box = SIMPLE_HEAD if narrow else HEAVY_HEAD
+    table = Table(title=Text(printable(title)), title_justify="left", title_style="bold", box=box)
+    table.padding = (0, 0) if narrow else (0, 1)
     for place, name in enumerate(columns):
         table.add_column(Text(printable(name)), justify="left" if place in left else "right")
     for row in rows:

@@ -69,7 +69,7 @@ class PastReleases:
             )
             for one in self.releases
         ]
-        drafted = [] if draft is None else [_as_kept(draft)]
+        drafted = [] if draft is None else [as_kept(draft)]
         known = [*own, *([draft.number] if draft is not None and quasi else [])]
         return published_view([*kept, *drafted], schema, classes, known)
 
@@ -197,7 +197,8 @@ class PastReleases:
         return np.empty(0, dtype=np.int64) if table is None else table["person"].to_numpy().astype(np.int64)
 
 
-def _as_kept(draft: Draft) -> Kept:
+def as_kept(draft: Draft) -> Kept:
+    """A draft as the outsider's view is built from: its record, rows, counterfeits and values."""
     sensitive = draft.policy.schema.sensitive
     if draft.facts is not None:
         facts = archive.as_published(draft.facts, draft.changed, sensitive)
@@ -272,7 +273,7 @@ class Sight:
         cohorts = draft.policy.method.cohorts
         away = draft.grouping.elsewhere is not None or draft.changed is not None
         if past is None or not past.releases:
-            view = published_view([_as_kept(draft)], schema, minimal, [draft.number] if quasi else ())
+            view = published_view([as_kept(draft)], schema, minimal, [draft.number] if quasi else ())
             return cls(
                 view,
                 promised,

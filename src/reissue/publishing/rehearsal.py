@@ -1,23 +1,27 @@
 """Rehearsal: a series in memory. Everything is computed and checked as for a release, and nothing is kept.
 
-For studies and tests; what must not be forgotten belongs into a `Series`.
+For comparisons, studies and tests; what must not be forgotten belongs into a `Series`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from reissue.model.grouping import Grouping
+from reissue.model.published import Published
 from reissue.model.showing import with_counterfeits
 from reissue.model.snapshot import Snapshot
 from reissue.publishing.draft import Draft
 from reissue.publishing.drafting import Progress, Submission, make_draft
 from reissue.publishing.history import History
+from reissue.publishing.inspection import as_kept
 from reissue.publishing.policy import Policy
+from reissue.tables.views import published_view
 
 
 class Rehearsal:
@@ -60,4 +64,10 @@ def everyone(draft: Draft) -> tuple[Snapshot, Grouping]:
     if made is None:
         return snapshot, grouping
     group = np.concatenate([grouping.group, made.group])
-    return with_counterfeits(snapshot, made), Grouping(group, grouping.count, held_back=grouping.held_back)
+    return with_counterfeits(snapshot, made), replace(grouping, group=group, counterfeits=None)
+
+
+def seen(drafts: Sequence[Draft], *, quasi: bool = False) -> Published:
+    """The outsider's view of drafts that follow each other; with `quasi` it has everybody's quasi-identifiers."""
+    numbers = [draft.number for draft in drafts] if quasi else []
+    return published_view([as_kept(draft) for draft in drafts], drafts[-1].policy.schema, (), numbers)

@@ -53,7 +53,9 @@ class Gradients:
     each: pl.DataFrame
     """Private, a row for each quasi-identifier (`column`) and sensitive value (`value`): `kind` (slope or difference),
     `truth`, `beyond_chance`, `released`, `ratio`, `holds` (whether the 95 % interval holds the truth; null where there
-    is none), `rank` (correlation of the order of shares; null where they do not differ beyond chance)."""
+    is none), `rank` (correlation of the order of shares; null where they do not differ beyond chance), `off` (how far
+    the value's share is off in a range or label of the column, the mean over people) and `off_no_link` (the same where
+    the share among all people stands for it)."""
 
     @property
     def sure(self) -> int:
@@ -86,6 +88,16 @@ class Gradients:
         """Rank correlation of a value's shares by range or label, the median; None where no shares differ."""
         return _median(self.each["rank"].drop_nulls())
 
+    @property
+    def off(self) -> float | None:
+        """How far shares by range or label, the means of having a value, are off; the mean. None without any."""
+        return _mean(self.each["off"])
+
+    @property
+    def off_no_link(self) -> float | None:
+        """The same with no link at all, where everybody is taken to be like all people together."""
+        return _mean(self.each["off_no_link"])
+
     def _sure(self) -> pl.DataFrame:
         return self.each.filter("beyond_chance")
 
@@ -106,6 +118,8 @@ class Gradients:
             "ratio": self.ratio,
             "coverage": self.coverage,
             "rank": self.rank,
+            "off": self.off,
+            "off_no_link": self.off_no_link,
             "columns": self._columns(),
         }
 
@@ -212,7 +226,10 @@ def _gradients(quasi: Sequence[Column], values: Column, real: Ints, chosen: Aske
         places, tally = released(cells)
         truth, chance, _ = _gradient(cells.of_codes, table)
         found, _, error = _gradient(places, tally)
-        ranks = _ranks(_cell_shares(cells.of_codes, table), _cell_shares(places, tally))
+        shares, told = _cell_shares(cells.of_codes, table), _cell_shares(places, tally)
+        ranks = _ranks(shares, told)
+        inside = cells.of_codes.shares.T @ table.people
+        off, off_no_link = (_off(shares, guess, inside) for guess in (_filled(told, tally), _overall(table)))
         differ = _shares_differ(cells.of_codes, table)
         sure = np.abs(truth) > SURE * chance
         holds = None if error is None else np.abs(found - truth) <= Z * error
@@ -228,11 +245,14 @@ def _gradients(quasi: Sequence[Column], values: Column, real: Ints, chosen: Aske
                     "ratio": float(found[at] / truth[at]) if truth[at] else None,
                     "holds": None if holds is None else bool(holds[at]),
                     "rank": float(ranks[at]) if differ[at] else None,
+                    "off": float(off[at]),
+                    "off_no_link": float(off_no_link[at]),
                 }
             )
     schema = {
         "column": pl.String, "value": pl.String, "kind": pl.String, "truth": pl.Float64, "beyond_chance": pl.Boolean,
         "released": pl.Float64, "ratio": pl.Float64, "holds": pl.Boolean, "rank": pl.Float64,
+        "off": pl.Float64, "off_no_link": pl.Float64,
     }  # fmt: skip
     return Gradients(pl.DataFrame(parts, schema=schema))
 
@@ -286,6 +306,21 @@ def _cell_shares(places: Places, tally: Tally) -> Floats:
     """For each cell (lines) the share of its people who have each value; NaN where nobody is."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((places.shares.T @ tally.having) / (places.shares.T @ tally.people)[:, None])
+
+
+def _overall(tally: Tally) -> Floats:
+    """The share of all people who have each value."""
+    return np.asarray(tally.having.sum(axis=0) / max(float(tally.people.sum()), 1.0))
+
+
+def _filled(shares: Floats, tally: Tally) -> Floats:
+    """Shares by cell; where nobody of a cell was published, those of all people."""
+    return np.where(np.isnan(shares), _overall(tally), shares)
+
+
+def _off(truth: Floats, told: Floats, people: Floats) -> Floats:
+    """For each value how far its shares by cell are off, the mean over people."""
+    return np.asarray(people @ np.abs(np.nan_to_num(truth - told)) / max(float(people.sum()), 1.0))
 
 
 def _shares_differ(places: Places, tally: Tally) -> Bools:
@@ -376,3 +411,7 @@ def _code_count(column: Column) -> int:
 
 def _median(figures: pl.Series) -> float | None:
     return float(np.median(figures.to_numpy())) if len(figures) else None
+
+
+def _mean(figures: pl.Series) -> float | None:
+    return float(figures.to_numpy().mean()) if len(figures) else None

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from reissue.comparing.rehearsed import slopes as slopes_of
 from reissue.errors import Infeasible, ParameterError
 from reissue.model.grouping import Grouping
 from reissue.model.snapshot import Snapshot
@@ -50,12 +51,7 @@ def left(released: Released, setting: Setting) -> dict[str, Any]:
 
 def slopes(gradients: Gradients) -> dict[str, Any]:
     """How many there are beyond chance, how many keep their sign or turn round, and how much of their size is left."""
-    return {
-        "slopes": gradients.sure,
-        "kept": gradients.kept,
-        "turned": gradients.turned,
-        "size": gradients.ratio,
-    }
+    return {name: figure for name, figure in slopes_of(gradients).items() if name != "shares"}
 
 
 def without_link(stream: Stream, snapshot: Snapshot, workload: Workload) -> dict[str, Any]:

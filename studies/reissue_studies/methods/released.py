@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
-import numpy as np
 import polars as pl
 
-from reissue.arrays.types import Ints
+from reissue.comparing.series_tables import by_id
+from reissue.comparing.truth_behind import renumbered
 from reissue.errors import PolicyError, Refused
 from reissue.model.domain import GROUP
 from reissue.model.domain import PERSON as NUMBER
-from reissue.model.published import Published, PublishedGroups
-from reissue.model.sets import Bridged
+from reissue.model.published import Published
 from reissue.publishing.policy import Policy
 from reissue.publishing.series import Series
 from reissue.publishing.series import open as open_series
@@ -91,10 +90,10 @@ def _published(setting: Setting, stream: Stream, way: Way, folder: Path, opened:
     except (Refused, PolicyError) as error:
         where = f"release {number}: " if number else ""
         raise NotPublished(where + "; ".join([error.what.rstrip("."), *error.problems])) from error
-    order = pl.concat(people).sort("number")["id"].rank("ordinal").to_numpy().astype(np.int64) - 1
+    order = by_id(pl.concat(people).sort("number")["id"])
     shown = pl.concat(truth)
     shown = shown.with_columns(person=pl.Series(order[shown["person"].to_numpy()]))
-    view = _renumbered(series.published(quasi=True), order)
+    view = renumbered(series.published(quasi=True), order)
     return Released(stream, m, series, shown, view, summary)
 
 
@@ -105,18 +104,3 @@ def _shown(rows: pl.DataFrame, sensitive: str, number: int) -> pl.DataFrame:
         pl.lit(number, dtype=pl.Int64).alias("release"),
         pl.col(sensitive).cast(pl.String).alias("value"),
     )
-
-
-def _renumbered(view: Published, order: Ints) -> Published:
-    """The view with the number `order[n]` for n, and the members of groups in that order."""
-    sets = tuple(replace(one, people=order[one.people]) for one in view.sets)
-    if sets:
-        return Published(Bridged(sets), view.values, view.magnitudes, sets=sets)
-    return replace(view, releases=tuple(_in_order(one, order) for one in view.releases))
-
-
-def _in_order(release: PublishedGroups, order: Ints) -> PublishedGroups:
-    members = np.where(release.members >= 0, order[release.members], release.members)
-    place = np.lexsort((members, release.member_groups))
-    quasi = None if release.quasi is None else release.quasi[place]
-    return replace(release, members=members[place], quasi=quasi)

@@ -6,13 +6,13 @@ release alone, by k people and l distinct values; it is let through as an unprot
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from math import floor
 
 import polars as pl
 
+from reissue.comparing.series_tables import least_rate
+from reissue.comparing.suggested import NO_LINK, half
 from reissue.methods import (
     Alternatives,
     CorSplit,
@@ -28,8 +28,8 @@ from reissue_studies.methods.streams import PERSON, Stream
 
 EPSILON = 1.0
 """How much noise the shares of the first table get that `Alternatives` draws sets by."""
-NO_LINK = "no link at all"
-"""Quasi-identifiers and values apart, both as they are: what a method must beat."""
+
+__all__ = ["EPSILON", "NO_LINK", "WAYS", "Way", "rate_before", "values_of"]
 
 
 @dataclass(frozen=True)
@@ -43,25 +43,13 @@ class Way:
 
 
 def rate_before(stream: Stream) -> float | None:
-    """The rate at which values are declared to change: what the tables before show; None where none changed.
-
-    The least of any two tables one after the other, rounded down: a rate above the true one is dangerous, and one below
-    it harms little. Somebody whose value is redrawn may get the same one, so that values are redrawn more often than
-    they differ.
-    """
-    value, then = pl.col(stream.sensitive), pl.col(f"{stream.sensitive}_then")
-    least = min(
-        float(before.join(after, on=PERSON, suffix="_then").select((value != then).mean()).item() or 0.0)
-        for before, after in pairwise(stream.earlier)
-    )
-    shares = stream.earlier[-1][stream.sensitive].value_counts(normalize=True)["proportion"]
-    rate = floor(100 * least / (1 - float((shares**2).sum()))) / 100
-    return rate or None
+    """The rate at which values are declared to change: what the tables before show; None where none changed."""
+    return least_rate(values_of(stream, stream.earlier), digits=2)
 
 
-def half(m: int) -> int:
-    """The e and n for an m."""
-    return max(m // 2, 1)
+def values_of(stream: Stream, tables: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """Of each table `person` and `value`."""
+    return [table.select(pl.col(PERSON).alias("person"), pl.col(stream.sensitive).alias("value")) for table in tables]
 
 
 WAYS = (

@@ -1,0 +1,51 @@
+"""What a process of the crew does: one job after the other, from standard input to standard output."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import queue
+import sys
+import threading
+from typing import Any, BinaryIO
+
+from reissue.errors import ReissueError
+
+Reply = tuple[str | None, Any]
+"""Why it failed, or None; and the result."""
+
+
+def work() -> None:
+    """Work until nobody hands anything over any more."""
+    inside, outside = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)  # what a library prints is no result
+    jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(inside, jobs), daemon=True).start()
+    shared = jobs.get()
+    while True:
+        pickle.dump(done(jobs.get(), shared), outside, protocol=pickle.HIGHEST_PROTOCOL)
+        outside.flush()
+
+
+def _read(inside: BinaryIO, jobs: queue.SimpleQueue[Any]) -> None:
+    """Take in what comes; whoever started this process is gone where nothing does, and then it ends at once."""
+    try:
+        while True:
+            jobs.put(pickle.load(inside))
+    finally:
+        os._exit(0)
+
+
+def done(job: bytes, shared: Any) -> Reply:
+    """The result of one job; what fails is told without a word of the table."""
+    from reissue.comparing.rehearsed import rehearsed
+
+    try:
+        return None, rehearsed(pickle.loads(job), *shared)
+    except ReissueError as error:
+        return f"{type(error).__name__}: {error.what}", None
+    except MemoryError:
+        return "there was not enough memory", None
+    except Exception as error:  # noqa: BLE001  (one candidate that fails must not take the others with it)
+        return f"something failed that should not have ({type(error).__name__}); report it", None

@@ -1,0 +1,135 @@
+"""`reissue compare`: one table, one recommendation, files that are written, and what is refused at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from command_line import Run
+
+import reissue as ri
+from reissue.samples.hospital import hospital
+
+POLICY = """
+[schema]
+person = "patient"
+drop = ["zip"]
+[schema.quasi.age]
+kind = "numeric"
+[schema.quasi.sex]
+kind = "categorical"
+[schema.sensitive.diagnosis]
+kind = "categorical"
+[method]
+name = "MInvariance"
+m = 2
+"""
+FILES = ("m1.csv", "m2.csv", "m3.csv")
+QUICK = ("--queries", 50, "--processes", 0)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> None:
+    (tmp_path / "policy.toml").write_text(POLICY)
+    for name, month in zip(FILES, hospital(3, patients=400), strict=True):
+        month.write_csv(tmp_path / name)
+
+
+@pytest.mark.usefixtures("files")
+def test_a_table_a_recommendation_and_files(run: Run, tmp_path: Path) -> None:
+    written = ("--out", "c.csv", "--chart", "c.html", "--write", "chosen.toml")
+    ran = run("compare", *FILES, "--policy", "policy.toml", *QUICK, *written)
+    assert ran.code == 0, ran.err
+    assert "Methods over 3 releases, 400 people in the last table" in ran.out
+    for title in ("method", "promise", "withheld", "counts", "slopes", "> limit", "own row", "no link at all"):
+        assert title in ran.out
+    assert "Incremental: release 2: Incremental cannot take what changed" in ran.out
+    assert "Take " in ran.out
+    assert "What you give up: " in ran.out
+    assert "15.0% of people leave, and nobody's value changes" in ran.err
+    assert all(f"wrote {name}" in ran.out for name in ("c.csv", "c.html", "chosen.toml"))
+    chosen = ri.Policy.read(tmp_path / "chosen.toml")
+    assert chosen.schema == ri.Policy.read(tmp_path / "policy.toml").schema
+    assert run("publish", "clinic", "m1.csv", "--policy", "chosen.toml", "--dry-run").code == 0
+    assert pl.read_csv(tmp_path / "c.csv")["recommended"].sum() == 1
+    # Nothing of the tables shows.
+    month = pl.read_csv(tmp_path / "m1.csv")
+    shown = ran.out + ran.err + (tmp_path / "c.html").read_text() + (tmp_path / "chosen.toml").read_text()
+    assert not any(value in shown for value in [*month["diagnosis"].unique(), *month["patient"].head(20)])
+
+
+@pytest.mark.usefixtures("files")
+def test_the_table_fits_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
+    ran = run("compare", *FILES, "--policy", "policy.toml", *QUICK)
+    table = ran.out.split("promise: nobody")[0].splitlines()
+    assert max(map(len, table)) <= 110
+    assert "…" not in "".join(table)
+
+
+@pytest.mark.usefixtures("files")
+def test_json_is_the_same_every_time(run: Run) -> None:
+    asked = ("compare", *FILES, "--policy", "policy.toml", *QUICK, "--method", "eequivalence", "--json")
+    once, again = run(*asked), run(*asked)
+    assert once.code == 0
+    assert once.out == again.out
+    assert {row["kind"] for row in once.data["rows"]} == {"EEquivalence", "no link at all"}
+    assert once.data["recommendation"]["sentence"]
+    assert once.data["policy"]["method"]["name"] == "EEquivalence"
+    assert json.dumps(once.data)
+
+
+@pytest.mark.usefixtures("files")
+def test_without_a_policy_it_says_that_it_guessed(run: Run) -> None:
+    ran = run("compare", *FILES, *QUICK, "--method", "EEquivalence")
+    assert ran.code == 0, ran.err
+    assert "was guessed" in ran.err
+
+
+@pytest.mark.usefixtures("files")
+def test_nothing_is_replaced_unasked(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "chosen.toml").write_text("mine")
+    asked = ("compare", *FILES, "--policy", "policy.toml", *QUICK, "--method", "EEquivalence", "--write", "chosen.toml")
+    ran = run(*asked)
+    assert ran.code == 2
+    assert "there is a file 'chosen.toml' already" in ran.err
+    assert (tmp_path / "chosen.toml").read_text() == "mine"
+    assert run(*asked, "--force").code == 0
+    assert (tmp_path / "chosen.toml").read_text().startswith("# Proposed by")
+
+
+@pytest.mark.usefixtures("files")
+def test_where_nothing_is_recommended_nothing_is_written(run: Run, tmp_path: Path) -> None:
+    asked = ("compare", *FILES, "--policy", "policy.toml", *QUICK, "--method", "Mondrian", "--write", "chosen.toml")
+    ran = run(*asked)
+    assert ran.code == 1
+    assert "Nothing was written to chosen.toml" in ran.err
+    assert not (tmp_path / "chosen.toml").exists()
+    assert run(*asked, "--json").data["policy"] is None
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (("--chart", "c.pdf"), "--chart takes a file that ends with .html or .svg or .png"),
+        (("--out", "nowhere/c.csv"), "there is no folder for --out"),
+        (("--write", "policy.txt"), "--write takes a file that ends with .toml"),
+        (("--method", "Nothing"), "must name methods among"),
+        (("--policy", "nothing.toml"), "nothing.toml"),
+    ],
+)
+def test_what_is_wrong_is_refused_at_once(run: Run, asked: tuple[str, ...], told: str) -> None:
+    ran = run("compare", *FILES, *QUICK, *asked)
+    assert ran.code == 2
+    assert told in ran.err
+    assert "Methods over" not in ran.out
+
+
+@pytest.mark.usefixtures("files")
+def test_a_late_comparison_says_so(run: Run) -> None:
+    ran = run("compare", *FILES, "--policy", "policy.toml", "--queries", 50, "--seconds", 1, "--processes", 1)
+    assert ran.code == 0
+    assert "not tried: the time was up" in ran.out

@@ -95,6 +95,8 @@ def propose(
     states = [one_row_each(frame, who) for frame in frames]
     _check_roles(guesses, states[0])
     hierarchies = _hierarchies(guesses, facts, whole, Path(out).stem)
+    used = {name for name, (_, drawn) in hierarchies.items() if drawn.used}
+    guesses = {name: replace(one, kind="hierarchy") if name in used else one for name, one in guesses.items()}
     found = _Search(tables, frames, states, facts, who, guesses, hierarchies, asking, moves, progress)
     return found.proposal()
 
@@ -314,9 +316,13 @@ class _Search:
         single = None if main is None else single_sets(people[main])
         fitting = several_sets(people, able)
         best = next(fitting, None)
-        if best is None and main is not None and able[0] != main:
-            fitting = several_sets(people, [main, *(name for name in able if name != main)])
-            best = next(fitting, None)
+        if (
+            main is not None and able[0] != main
+        ):  # flags alone leave few records; beside a column of many values more fit
+            others = several_sets(people, [main, *(name for name in able if name != main)])
+            other = next(others, None)
+            if other is not None and (best is None or len(other.columns) > len(best.columns)):
+                fitting, best = others, other
         default = best or single
         wanted = None if default is None else self._wanted(default, able)
         if wanted is not None:

@@ -11,6 +11,7 @@ Where none is left, that is said instead of writing a policy.
 
 from __future__ import annotations
 
+import gzip
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from pathlib import Path
 
 import polars as pl
 
-from reissue.errors import Infeasible, ReissueError, TableError, listed
+from reissue.errors import Infeasible, ReissueError, TableError, count_of, listed
 from reissue.model.schema import RESERVED
 from reissue.publishing.policy import Policy
 from reissue.publishing.proposals import methods_in_words
@@ -108,7 +109,7 @@ def _read(tables: Sequence[Path | pl.DataFrame]) -> tuple[list[pl.DataFrame], bo
         frame, _ = read_table(table)
         if frame.height == 0:
             raise TableError("The table has no rows to guess from.")
-        if _as_written(table):
+        if isinstance(table, Path) and _as_written(table) and _zeros_before_digits(table):
             whole = [column.name for column in frame if column.dtype.is_integer()]
             written, _ = read_table(table, text=whole)
             texts = [written[name] for name in whole]
@@ -118,6 +119,20 @@ def _read(tables: Sequence[Path | pl.DataFrame]) -> tuple[list[pl.DataFrame], bo
             )
         frames.append(frame)
     return frames, all(map(_as_written, tables))
+
+
+def _zeros_before_digits(table: Path) -> bool:
+    """Whether some cell of a CSV file begins with a zero and another digit; without one there are no such codes."""
+    before = b"\n"
+    with gzip.open(table, "rb") if table.name.lower().endswith(".gz") else table.open("rb") as file:
+        while piece := file.read(1 << 22):
+            if _ZERO.search(before + piece):
+                return True
+            before = piece[-3:]
+    return False
+
+
+_ZERO = re.compile(rb"[,;\n]\"?0[0-9]")
 
 
 def _as_written(table: Path | pl.DataFrame) -> bool:
@@ -173,7 +188,6 @@ def _asked_roles(guesses: dict[str, Guess], facts: Mapping[str, Facts], asking: 
             taken=f"'{guess.column}' is taken for {_IN_WORDS[guess.role]}: {guess.why}",
         )
         if place >= MOST_ASKED:
-            asking.assume(question)
             continue
         answer = asking.ask(question)
         if answer != guess.role:
@@ -182,6 +196,12 @@ def _asked_roles(guesses: dict[str, Guess], facts: Mapping[str, Facts], asking: 
             changed[guess.column] = Guess(guess.column, role, kind, "as answered", "high", rank=6)
         elif asking.answer is not None:
             changed[guess.column] = replace(guess, confidence="high", why=f"{guess.why}; confirmed")
+    for other, words in _IN_WORDS.items():
+        if rest := [one.column for one in unsure[MOST_ASKED:] if one.role == other]:
+            taken = f"{count_of(len(rest), 'more column')} of low confidence, taken for {words}: {listed(rest)}"
+            asking.assume(
+                Question(f"roles: {other}", "What are the other columns?", ((other, words),), other, taken=taken)
+            )
     return changed
 
 
@@ -316,9 +336,7 @@ class _Search:
         single = None if main is None else single_sets(people[main])
         fitting = several_sets(people, able)
         best = next(fitting, None)
-        if (
-            main is not None and able[0] != main
-        ):  # flags alone leave few records; beside a column of many values more fit
+        if main is not None and able[0] != main:  # beside a column of many values more flags fit
             others = several_sets(people, [main, *(name for name in able if name != main)])
             other = next(others, None)
             if other is not None and (best is None or len(other.columns) > len(best.columns)):
@@ -448,15 +466,21 @@ class _Search:
                 policy = Policy.read(Path(folder, "policy.toml"))
                 if policy.schema.several:
                     return self._read_under(policy)
-                return draft(self.tables[0], policy).tables["table"].height
+                return draft(self._first(policy), policy).tables["table"].height
             except ReissueError as error:
                 return error
 
     def _read_under(self, policy: Policy) -> int:
         """How many rows the first table has under a policy for sets of records, whose noise and walks were tried
         already; to draw all sets and to check them takes a minute where there are many records."""
-        frame, _ = read_table(self.tables[0], text=policy.schema.texts)
-        return len(code_table(one_event_each(frame, policy.schema)[0], policy.schema).snapshot)
+        return len(code_table(one_event_each(self._first(policy), policy.schema)[0], policy.schema).snapshot)
+
+    def _first(self, policy: Policy) -> pl.DataFrame:
+        """The first table as it is read under a policy: of a CSV file labels are text, whatever they look like."""
+        frame = self.frames[0]
+        if not _as_written(self.tables[0]):
+            return frame
+        return frame.with_columns(pl.col(name).cast(pl.String) for name in frame.columns if name in policy.schema.texts)
 
     def _proposal(self, draught: Draught, attempt: _Attempt, rows: int) -> Proposal:
         return Proposal(

@@ -140,6 +140,13 @@ def test_real_events(tmp_path: Path, file: str, person: str, order: str, sensiti
     assert found.rows == table[person].n_unique()
 
 
+@pytest.mark.parametrize("name", ["row", "index", "encounter_id", "nr"])
+def test_a_number_of_rows_or_events_is_the_person_for_want_of_another(name: str) -> None:
+    found = propose([clinic(1_000).rename({"patient_nbr": name})])
+    assert roles(found)[name] == "person"
+    assert ("row number" in found.text) == (name in ("row", "index"))
+
+
 def test_events_are_seen_and_ordered(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     people = rng.integers(0, 1_500, 4_000)
@@ -187,6 +194,10 @@ def test_without_an_order_of_events_that_is_said() -> None:
     ("table", "message"),
     [
         (pl.DataFrame({"a": ["p", "p"], "b": ["x", "x"], "c": ["x", "x"]}), "tells people apart"),
+        (
+            pl.DataFrame({"id": [None, "p"], "sex": ["f", "f"], "diagnosis": ["x", "y"]}),
+            "'id' looks like ids, but is empty",
+        ),
         (pl.DataFrame({"a": [1, 2], "b": ["x", "y"]}), "three columns"),
         (pl.DataFrame({"a": []}), "no rows"),
         (pl.DataFrame({"id": [1], "age": [3], "diagnosis": ["x"]}), "the same in every row"),
@@ -400,12 +411,14 @@ def test_nothing_that_changed_and_nobody_who_stayed() -> None:
 
 
 def test_labels_and_missing_values_of_later_tables_count(tmp_path: Path) -> None:
-    table = clinic(1_200).select("patient_nbr", "age", "gender", "diag_1")
+    table = clinic(1_200).select("patient_nbr", "age", "gender", "diag_1", race=pl.col("age") % 3)
     later = table.with_columns(
         gender=pl.when(pl.col("age") > 90).then(pl.lit("X")).otherwise("gender"),
         age=pl.when(pl.col("age") > 92).then(None).otherwise("age"),
+        race=pl.when(pl.col("age") > 90).then(7).otherwise("race"),  # codes are labels too
     )
     policy = policy_of(propose([table, later]), tmp_path)
+    assert policy.schema.quasi["race"] == ri.Categorical(new="accept")
     assert policy.schema.quasi["gender"] == ri.Categorical(new="accept")
     assert policy.schema.quasi["age"] == ri.Numeric(missing="value")
     with ri.open(tmp_path / "series", policy) as series:

@@ -109,7 +109,7 @@ def see(frames: Sequence[pl.DataFrame], *, as_written: bool) -> dict[str, Facts]
             everywhere=all(column.name in frame.columns for frame in frames),
         )
         if len(frames) > 1 and alike and facts.sort != "other":
-            new = facts.sort == "text" and column.drop_nulls().n_unique() > facts.distinct
+            new = (facts.sort == "text" or facts.whole) and column.drop_nulls().n_unique() > facts.distinct
             facts = replace(facts, missing=_lacking(column), unseen=new)
         found[column.name] = facts
     return found

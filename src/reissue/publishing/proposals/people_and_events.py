@@ -80,8 +80,11 @@ def one_row_each(frame: pl.DataFrame, who: Who) -> pl.DataFrame:
 def _person(facts: Mapping[str, Facts], asking: Asking) -> tuple[str, str]:
     scored = [(score, name) for name, one in facts.items() if (score := _score(one)) > 0]
     if not scored:
+        empty = [one.name for one in facts.values() if one.missing and {"id", "person"} & meaning_of(one.name).senses]
+        problems = [f"'{name}' looks like ids, but is empty in some rows" for name in empty]
         raise TableError(
             "No column tells people apart, so none can be the person.",
+            problems=problems,
             hint="the table needs a column with an id for each person, the same in every release. For one release "
             "that is never repeated, a column of row numbers will do.",
         )
@@ -104,10 +107,10 @@ def _score(facts: Facts) -> float:
         return 0
     name = meaning_of(facts.name)
     named = ("person" in name) * 3 + ("id" in name) * 2 - ("event" in name) * 3 - ("direct" in name) * 1.5
-    if any(sense in name for sense in QUASI) and "person" not in name:
-        named -= 3
+    other = any(sense in name for sense in (*QUASI, *SENSITIVE)) and not {"person", "id"} & name.senses
+    named -= other * 3
     if facts.unique:
-        return max(named, 0) + 1.5 - ("direct" in name) * 0.5 - ("row" in name) * 0.5
+        return max(named, 0) + 1.5 - other * 1.5 - ("direct" in name) * 0.5 - ("row" in name) * 0.5
     # A code such as admission_type_id has few values; an id has many.
     return named if named > 0 and facts.distinct >= max(2.0, 1.5 * facts.rows**0.5, 0.02 * facts.rows) else 0
 

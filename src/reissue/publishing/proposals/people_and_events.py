@@ -107,10 +107,12 @@ def _score(facts: Facts) -> float:
         return 0
     name = meaning_of(facts.name)
     named = ("person" in name) * 3 + ("id" in name) * 2 - ("event" in name) * 3 - ("direct" in name) * 1.5
-    other = any(sense in name for sense in (*QUASI, *SENSITIVE)) and not {"person", "id"} & name.senses
+    other = any(sense in name for sense in (*QUASI, *SENSITIVE)) and "person" not in name
     named -= other * 3
     if facts.unique:
-        return max(named, 0) + 1.5 - other * 1.5 - ("direct" in name) * 0.5 - ("row" in name) * 0.5
+        return (
+            max(named, 0) + 1.5 - (other and "id" not in name) * 1.5 - ("direct" in name) * 0.5 - ("row" in name) * 0.5
+        )
     # A code such as admission_type_id has few values; an id has many.
     return named if named > 0 and facts.distinct >= max(2.0, 1.5 * facts.rows**0.5, 0.02 * facts.rows) else 0
 

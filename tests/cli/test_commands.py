@@ -303,9 +303,42 @@ def test_init_keeps_identifiers_out(run: Run, files: Path) -> None:
     guesses = {g["column"]: g["role"] for g in run("init", "t.csv", "--out", "g.toml", "--json").data["guesses"]}
     assert guesses == {
         "email": "drop", "nr": "person", "phone": "drop", "plz": "quasi", "age": "quasi", "diagnosis": "sensitive",
-        "salary": "quasi",
+        "salary": "drop",
     }  # fmt: skip
-    assert ri.Policy.read(files / "g.toml").schema.quasi["plz"] == ri.Categorical()
+    plz = ri.Policy.read(files / "g.toml").schema.quasi["plz"]
+    assert isinstance(plz, ri.Hierarchy)
+    assert plz.ancestors("02003")[:2] == ("0200*", "020**")
+
+
+def test_init_says_loudly_what_looks_sensitive_and_is_left_out(run: Run, files: Path) -> None:
+    table = pl.DataFrame(
+        {"nr": range(150), "age": [n % 40 for n in range(150)], "diagnosis": ["flu", "cold"] * 75,
+         "salary": [n % 7 for n in range(150)]}
+    )  # fmt: skip
+    table.write_csv(files / "t.csv")
+    ran = run("init", "t.csv", "--out", "g.toml", "--yes")
+    assert ran.code == 0
+    assert "Warning: 1 column that looks sensitive is NOT published" in ran.err
+    assert "'salary'" in ran.err
+    data = run("init", "t.csv", "--out", "g.toml", "--force", "--json").data
+    assert data["not_published"] == ["salary"]
+    assert {"guesses", "method", "assumptions", "notes", "hierarchies"} <= data.keys()
+    assert {guess["confidence"] for guess in data["guesses"]} <= {"high", "medium", "low"}
+
+
+def test_init_replaces_nothing_unasked(run: Run, files: Path) -> None:
+    assert run("init", "january.csv", "--out", "g.toml").code == 0
+    before = (files / "g.toml").read_text()
+    assert run("init", "january.csv", "--out", "g.toml").code == 2
+    hierarchies = sorted(files.glob("g.*.csv"))
+    assert hierarchies
+    (files / "g.toml").unlink()
+    ran = run("init", "january.csv", "--out", "g.toml")
+    assert ran.code == 2
+    assert hierarchies[0].name in ran.err
+    assert not (files / "g.toml").exists()
+    assert run("init", "january.csv", "--out", "g.toml", "--force").code == 0
+    assert (files / "g.toml").read_text() == before
 
 
 def test_amending_nothing_and_wrong_keys_are_refused(run: Run, files: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -132,28 +133,30 @@ def test_tables_that_do_not_do(run: Run, tmp_path: Path, files: list[str], names
     assert "CANARY" not in ran.err
 
 
-def block(text: str, first: str) -> list[str]:
-    """The commented lines of the proposal with sets of values, without their marks."""
-    lines = text[text.index(first) :].splitlines()
-    return [line.removeprefix("# ") for line in lines if line.startswith("# ") and " = " in line]
+def instead(text: str) -> list[str]:
+    """The policy with the lines of a table of change in place of the rate and the noise."""
+    commented = [line.removeprefix("# ") for line in text.splitlines() if re.match(r"# (reference|change) = ", line)]
+    return [*(line for line in text.splitlines() if not re.match(r"(epsilon|change) = ", line)), *commented]
 
 
-def test_init_with_several_tables_proposes_to_count_how_values_change(
+def test_init_with_several_tables_declares_a_rate_and_has_the_command_for_a_table(
     run: Run, tmp_path: Path, files: list[str]
 ) -> None:
     ran = run("init", *files)
     assert ran.code == 0, ran.err
     assert any(f"{part}% of values differ" in ran.out for part in (19, 20, 21))
     text = (tmp_path / "policy.toml").read_text()
+    proposed = ri.Policy.read(tmp_path / "policy.toml").method
+    assert isinstance(proposed, ri.Alternatives)
+    assert 0 < proposed.change <= 0.25  # values are redrawn at that rate
     command = "reissue moves jan.csv feb.csv mar.csv --policy policy.toml --epsilon 1"
     assert command in text
     assert command in ran.out
+    for name in files:  # usable at once, and nobody is withheld
+        assert run("publish", "series", name, *(["--policy", "policy.toml"] if name == files[0] else [])).code == 0
     assert run(*command.split()[1:]).code == 0
-    head = "\n".join(line for line in text.split("[method]\n")[0].splitlines() if not line.startswith("form ="))
-    proposed = block(text, "# For sets instead of groups")
-    assert 'change = "moves.csv"' in "\n".join(proposed)
-    (tmp_path / "sets.toml").write_text("\n".join([head, "[method]", *proposed]))
-    method = ri.Policy.read(tmp_path / "sets.toml").method
+    (tmp_path / "table.toml").write_text("\n".join(instead(text)))
+    method = ri.Policy.read(tmp_path / "table.toml").method
     assert isinstance(method, ri.Alternatives)
     assert method.spent == 1
     assert set(method.change) == {*LABELS, "(other values)"}
@@ -167,11 +170,11 @@ def test_init_with_several_tables_says_that_nothing_changed(run: Run, tmp_path: 
     text = (tmp_path / "policy.toml").read_text()
     assert "reissue moves" not in text
     assert "nobody's value changed" in text
-    assert not any(line.startswith("change") for line in block(text, "# For sets instead of groups"))
+    assert not any(line.startswith("change") for line in text.splitlines())
     same.rename({"illness": "ill"}).write_csv(tmp_path / "odd.csv")
     ran = run("init", "jan.csv", "odd.csv", "--out", "p.toml")
     assert ran.code == 2
-    assert "no column 'illness'" in ran.err
+    assert "'illness': not in every table that was given" in ran.err
     same.with_columns(patient=pl.lit("x") + pl.col("patient")).write_csv(tmp_path / "others.csv")
     ran = run("init", "jan.csv", "others.csv", "--out", "p.toml")
     assert ran.code == 2

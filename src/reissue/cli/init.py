@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, print_json, print_table, say, steps
+from reissue.cli.output import AsJson, note, print_json, print_table, say, steps, warn
 
 if TYPE_CHECKING:
-    import polars as pl
+    from reissue.publishing.proposals.proposal import Proposal
+    from reissue.publishing.proposals.proposal_questions import Question
 
 
 def init(
@@ -19,66 +21,127 @@ def init(
         list[Path],
         typer.Argument(
             metavar="TABLE...",
-            help="A CSV, Parquet or Excel file with one row per person; states of it in order show how values change.",
+            help="A CSV, Parquet or Excel file with a row for each person or event; several, in the order of time, "
+            "show how values change.",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="The policy file to write.")] = Path("policy.toml"),
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there already.")] = False,
+    out: Annotated[Path, typer.Option("--out", help="The policy file to write; hierarchies lie beside it.")] = Path(
+        "policy.toml"
+    ),
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Ask nothing, also at a terminal: take what is most likely, and say it.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Propose a policy for a table. Roles are guessed: read the file and confirm or correct each one.
+
+    At a terminal it asks what it cannot know. The policy was tried on the first table: `publish --dry-run` takes it.
 
     Example:
 
       reissue init patients.csv --out policy.toml
 
-      reissue init january.csv february.csv march.csv
+      reissue init january.csv february.csv march.csv --yes
     """
-    from reissue.errors import ParameterError, StorageError
-    from reissue.publishing.proposals import changes_in, guess_roles, propose_policy
-    from reissue.tables.frames import read_table
+    from reissue.errors import ParameterError
+    from reissue.publishing.proposals.proposal import propose
 
-    table = tables[0]
     if out.exists() and not force:
         raise ParameterError(f"There is a file '{out}' already.", hint="choose another with --out, or pass --force.")
-    with steps(f"Reading {table.name}"):
-        frame, _ = read_table(table)
-        written, _ = read_table(table, text=frame.columns)
-        # 02003 is a code, not the number 2003.
-        codes = [name for name in frame.columns if _has_leading_zeros(written[name]) and frame[name].dtype.is_integer()]
-        guesses = guess_roles(frame, codes)
-        changes = None
-        if len(tables) > 1:
-            text = {guess.column for guess in guesses if guess.role == "person" or guess.kind == "categorical"}
-            command = shlex.join(["reissue", "moves", *map(str, tables), "--policy", str(out), "--epsilon", "1"])
-            changes = changes_in([read_table(one, text=text)[0] for one in tables], guesses, command)
-    try:
-        out.write_text(propose_policy(frame, table.name, codes, changes), encoding="utf-8")
-    except OSError as error:
-        raise StorageError(f"'{out}' cannot be written: {error.strerror}.") from error
+    command = shlex.join(["reissue", "moves", *map(str, tables), "--policy", str(out), "--epsilon", "1"])
+    moves = command if len(tables) > 1 else None
+    if not (yes or as_json) and sys.stdin.isatty() and sys.stdout.isatty():
+        say(f"Looking at {', '.join(table.name for table in tables)}. Enter takes what stands in brackets.")
+        found = propose(tables, out.name, answer=_asked, moves=moves)
+    else:
+        with steps(f"Reading {tables[0].name}"):
+            found = propose(tables, out.name, moves=moves)
+    _write(found, out, force)
     if as_json:
-        told = {"file": str(out), "guesses": [{"column": g.column, "role": g.role, "why": g.why} for g in guesses]}
-        seen = {} if changes is None else {"changed": {"people": changes.people, "changed": changes.changed}}
-        print_json({**told, **seen})
+        print_json(_as_data(found, out))
         return
+    _tell(found, tables, out, command)
+
+
+def _asked(question: Question) -> str:
+    """What somebody at the terminal answers: by number or by name, until it is one of the choices."""
+    say("", question.text)
+    names = [choice for choice, _ in question.choices]
+    for number, (choice, words) in enumerate(question.choices, 1):
+        say(f"  {number}  {choice}: {words}")
+    chosen = [part.strip() for part in question.default.split(",")] if question.several else [question.default]
+    default = ",".join(str(names.index(one) + 1) for one in chosen)
+    what = "Numbers, separated by commas" if question.several else "Number"
+    while True:
+        given = str(typer.prompt(what, default=default))
+        parts = [part.strip() for part in given.split(",") if part.strip()] if question.several else [given.strip()]
+        named = [names[int(part) - 1] if part.isdecimal() and 0 < int(part) <= len(names) else part for part in parts]
+        answer = ", ".join(named)
+        if named and question.accepts(answer):
+            return answer
+        say(f"That is none of the choices: give numbers from 1 to {len(names)}.")
+
+
+def _write(found: Proposal, out: Path, force: bool) -> None:
+    from reissue.errors import ParameterError, StorageError
+
+    there = [name for name in found.files if (out.parent / name).exists()]
+    if there and not force:
+        raise ParameterError(
+            f"There is a file '{out.parent / there[0]}' already.", hint="choose another --out, or pass --force."
+        )
+    for path, text in [*((out.parent / name, text) for name, text in found.files.items()), (out, found.text)]:
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise StorageError(f"'{path}' cannot be written: {error.strerror}.") from error
+
+
+def _as_data(found: Proposal, out: Path) -> dict[str, Any]:
+    changes = found.changes
+    return {
+        "file": str(out),
+        "hierarchies": [str(out.parent / name) for name in found.files],
+        "guesses": [
+            {"column": one.column, "role": one.role, "kind": one.kind, "confidence": one.confidence, "why": one.why}
+            for one in found.guesses
+        ],
+        "method": {"name": found.method.name, "why": found.method.why},
+        "not_published": [one.column for one in found.lost],
+        "assumptions": [one.assumption for one in found.answered],
+        "notes": list(found.notes),
+        **({} if changes is None else {"changed": {"people": changes.people, "changed": changes.changed}}),
+    }
+
+
+def _tell(found: Proposal, tables: list[Path], out: Path, command: str) -> None:
+    from reissue.errors import count_of, listed
+
     print_table(
-        f"Guessed roles for {table.name}", ("column", "role", "kind", "why"),
-        [(g.column, g.role, g.kind or "-", g.why) for g in guesses], left=(0, 1, 2, 3),
+        f"Guessed roles for {tables[0].name}", ("column", "role", "kind", "sure", "why"),
+        [(one.column, one.role, one.kind or "-", one.confidence, one.why) for one in found.guesses],
+        left=(0, 1, 2, 3, 4),
     )  # fmt: skip
+    say(f"{found.method.name}: {found.method.why}", heading="method ")
+    for one in found.answered:
+        say(one.assumption, heading="taken ")
+    for line in found.notes:
+        note(line)
+    if found.lost:
+        what = count_of(len(found.lost), "column that looks sensitive is", "columns that look sensitive are")
+        warn(
+            f"{what} NOT published under this policy: {listed([one.column for one in found.lost], 40)}. The list "
+            f"'drop' in {out} has the reason for each: confirm it, or publish others in their place."
+        )
+    beside = f" and {count_of(len(found.files), 'hierarchy', 'hierarchies')} beside it" if found.files else ""
     say(
-        f"wrote {out}. These are guesses: read it and confirm or correct every line marked GUESS, then",
-        f"  reissue publish <series folder> {table} --policy {out} --dry-run",
+        f"wrote {out}{beside}. These are guesses: read it and confirm or correct every line marked GUESS, then",
+        f"  reissue publish <series folder> {tables[0]} --policy {out} --dry-run",
     )
+    changes = found.changes
     if changes is not None:
         say(f"Through {len(tables):,} tables {changes.words}.")
-    if changes is not None and changes.changed:
-        say(
-            "To publish values that change as sets (in a comment at the end of the file), count how with",
-            f"  {command}",
-        )
-
-
-def _has_leading_zeros(column: pl.Series) -> bool:
-    import polars as pl
-
-    return column.dtype == pl.String and bool(column.str.contains(r"^0\d").any())
+    if changes is not None and changes.changed and "change" in found.method.parameters:
+        say("The policy declares a low rate of change. For a table of change instead, count how values move with",
+            f"  {command}")  # fmt: skip

@@ -17,6 +17,7 @@ from reissue.comparing.recommending import Recommendation, Situation, recommende
 from reissue.comparing.rehearsed import ROW
 from reissue.comparing.suggested import NO_LINK
 from reissue.errors import ParameterError, PolicyError, StorageError, count_of, printable
+from reissue.model.csv_files import write_csv
 from reissue.publishing.policy import Policy
 from reissue.tables.frames import Library, to_library
 
@@ -140,7 +141,7 @@ class Comparison:
             if path.suffix in SUFFIXES:
                 self.chart().save(path)
             elif path.suffix == ".csv":
-                self.frame.write_csv(path)
+                write_csv(self.frame, path)
             elif path.suffix == ".parquet":
                 self.frame.write_parquet(path)
             elif path.suffix == ".json":

@@ -50,4 +50,5 @@ def parsed(text: str) -> dict[str, Any]:
 
 def quoted(text: str) -> str:
     """A text as TOML has it."""
-    return json.dumps(text, ensure_ascii=False)  # a JSON string is a TOML string too
+    # A JSON string is a TOML string too, but for one sign that TOML wants escaped.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,506 @@
+"""From tables to a proposed policy, which was tried on the first of them.
+
+    found = propose([Path("january.csv")], "policy.toml")
+    found.text, found.files          # the policy, and hierarchies beside it
+    found.guesses, found.answered    # what was guessed, and what was asked or taken
+
+What is proposed can be published: a draft of the first table is made under it and thrown away; of sets of records,
+whose draft takes long, its parts. Where a method refuses the table, the next one is tried, and the policy says why.
+Where none is left, that is said instead of writing a policy.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from reissue.errors import Infeasible, ReissueError, TableError, count_of, listed
+from reissue.model.schema import RESERVED
+from reissue.publishing.policy import Policy
+from reissue.publishing.proposals import methods_in_words
+from reissue.publishing.proposals.choosing_method import Sets, largest_m, several_sets, single_sets
+from reissue.publishing.proposals.column_facts import Facts, changing, see, together
+from reissue.publishing.proposals.drawn_hierarchies import Drawn, drawn_for
+from reissue.publishing.proposals.judging import Guess, Role, judge, kind_of
+from reissue.publishing.proposals.people_and_events import Who, find_people, one_row_each
+from reissue.publishing.proposals.policy_text import Draught, Method, file_name, policy_text
+from reissue.publishing.proposals.proposal_questions import Answer, Answered, Asking, Question, parts
+from reissue.publishing.proposals.seen_changes import Changes, changes_in
+from reissue.publishing.series import draft
+from reissue.tables.coding import code_table
+from reissue.tables.frames import read_table
+from reissue.tables.one_event import one_event_each
+
+MOST_ASKED = 12
+"""About so many uncertain columns somebody is asked; of the others the guess is taken, and said."""
+FINE = 50
+"""A sensitive column with more different days, or more different decimals, is too fine for sets."""
+K = 10
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, repr=False)
+class Proposal:
+    """A policy that was proposed and tried, and what it rests on."""
+
+    text: str
+    """The policy file."""
+    files: Mapping[str, str]
+    """The hierarchies beside it, by their names."""
+    guesses: tuple[Guess, ...]
+    method: Method
+    answered: tuple[Answered, ...]
+    """Everything that was asked, or taken without asking."""
+    notes: tuple[str, ...]
+    changes: Changes | None
+    rows: int
+    """How many rows the draft of the first table has."""
+
+    def __repr__(self) -> str:
+        return f"Proposal({self.method.name}, {len(self.guesses):,} columns)"
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that the file says, hierarchies included."""
+        return read_with(self.text, self.files)
+
+    @property
+    def lost(self) -> tuple[Guess, ...]:
+        """What looks sensitive and is left out."""
+        return tuple(guess for guess in self.guesses if guess.lost)
+
+
+def read_with(text: str, files: Mapping[str, str]) -> Policy:
+    """A policy, with the hierarchies that lie beside it."""
+    with tempfile.TemporaryDirectory(prefix="reissue-init-") as folder:
+        for name, content in {**files, "policy.toml": text}.items():
+            Path(folder, name).write_text(content, encoding="utf-8")
+        return Policy.read(Path(folder, "policy.toml"))
+
+
+def propose(
+    tables: Sequence[Path | pl.DataFrame],
+    out: str = "policy.toml",
+    *,
+    answer: Answer | None = None,
+    moves: str | None = None,
+    progress: Progress = lambda stage: None,
+) -> Proposal:
+    """A policy for these tables, states of one in order; `answer` is asked what is uncertain, and without it defaults
+    are taken. `moves` is the command that counts how values move, for a comment."""
+    progress("Reading")
+    frames, as_written = _read(tables)
+    progress("Looking at columns")
+    facts = see(frames, as_written=as_written)
+    _check_columns(facts)
+    asking = Asking(answer)
+    who = find_people(frames, facts, asking)
+    whole = together(frames)
+    shares, pairs = changing(whole, who.person)
+    guesses = judge(whole, facts, who, shares if pairs >= 20 else {})
+    guesses = _asked_roles(guesses, facts, asking)
+    guesses = _with_a_quasi(guesses, facts, who)
+    states = [one_row_each(frame, who) for frame in frames]
+    _check_roles(guesses, states[0])
+    hierarchies = _hierarchies(guesses, facts, whole, Path(out).stem)
+    used = {name for name, (_, drawn) in hierarchies.items() if drawn.used}
+    guesses = {name: replace(one, kind="hierarchy") if name in used else one for name, one in guesses.items()}
+    found = _Search(tables, frames, states, facts, who, guesses, hierarchies, asking, moves, progress)
+    return found.proposal()
+
+
+def _read(tables: Sequence[Path | pl.DataFrame]) -> tuple[list[pl.DataFrame], bool]:
+    """The tables, and whether every column of them can be read as it is written."""
+    frames = []
+    for table in tables:
+        frame, _ = read_table(table)
+        if frame.height == 0:
+            raise TableError("The table has no rows to guess from.")
+        if isinstance(table, Path) and _as_written(table) and _zeros_before_digits(table):
+            whole = [column.name for column in frame if column.dtype.is_integer()]
+            written, _ = read_table(table, text=whole)
+            texts = [written[name] for name in whole]
+            # 02003 is a code, not the number 2003.
+            frame = frame.with_columns(
+                one for one in texts if one.dtype == pl.String and one.str.contains(r"^0\d").any()
+            )
+        frames.append(frame)
+    return frames, all(map(_as_written, tables))
+
+
+def _zeros_before_digits(table: Path) -> bool:
+    """Whether some cell of a CSV file begins with a zero and another digit; without one there are no such codes."""
+    before = b"\n"
+    with gzip.open(table, "rb") if table.name.lower().endswith(".gz") else table.open("rb") as file:
+        while piece := file.read(1 << 22):
+            if _ZERO.search(before + piece):
+                return True
+            before = piece[-3:]
+    return False
+
+
+_ZERO = re.compile(rb"[,;\n]\"?0[0-9]")
+
+
+def _as_written(table: Path | pl.DataFrame) -> bool:
+    """Whether columns can be read as they are written."""
+    return isinstance(table, Path) and table.name.lower().endswith((".csv", ".csv.gz"))
+
+
+def _check_columns(facts: Mapping[str, Facts]) -> None:
+    odd = [name for name in facts if not name or name == "*" or "\0" in name or name.startswith(("^", RESERVED))]
+    if odd:
+        raise TableError(
+            f"There are columns to rename: {listed(odd)}.",
+            hint=f"a name must not be empty or '*', or begin with '^' or '{RESERVED}'.",
+        )
+    if len(facts) < 3:
+        raise TableError("A policy needs a person, a quasi-identifier and a sensitive column: three columns at least.")
+
+
+def _check_roles(guesses: Mapping[str, Guess], first: pl.DataFrame) -> None:
+    roles = {guess.role for guess in guesses.values()}
+    lacking = [words for role, words in _LACKING.items() if role not in roles]
+    if lacking:
+        raise TableError(
+            f"Nothing can be published of this table: no column is left that could be {' or '.join(lacking)}.",
+            problems=[f"'{one.column}': {one.why}" for one in guesses.values() if one.role == "drop"][:12],
+            hint="a release needs a column that an outsider may know, such as age or sex, and one that must not be "
+            "tied to a person; rename or add columns, or write the policy by hand.",
+        )
+    if first.height < 2:
+        raise TableError(
+            "Nothing can be published of this table: it has one row, and nobody can be hidden among others.",
+            hint="propose a policy from a table with more people.",
+        )
+
+
+_LACKING = {"quasi": "a quasi-identifier", "sensitive": "sensitive"}
+
+
+def _asked_roles(guesses: dict[str, Guess], facts: Mapping[str, Facts], asking: Asking) -> dict[str, Guess]:
+    """With what somebody says about columns that are uncertain."""
+    unsure = [one for one in guesses.values() if one.confidence == "low" and one.role in ("quasi", "sensitive", "drop")]
+    changed = dict(guesses)
+    for place, guess in enumerate(unsure):
+        question = Question(
+            f"role of {guess.column}",
+            f"What is '{guess.column}'? Guessed: {_IN_WORDS[guess.role]}; {guess.why}.",
+            (
+                ("quasi", "an outsider may know it"),
+                ("sensitive", "it must not be tied to a person"),
+                ("drop", "it is not published"),
+            ),
+            guess.role,
+            taken=f"'{guess.column}' is taken for {_IN_WORDS[guess.role]}: {guess.why}",
+        )
+        if place >= MOST_ASKED:
+            continue
+        answer = asking.ask(question)
+        if answer != guess.role:
+            role: Role = "quasi" if answer == "quasi" else "sensitive" if answer == "sensitive" else "drop"
+            kind = "" if role == "drop" else kind_of(facts[guess.column])
+            changed[guess.column] = Guess(guess.column, role, kind, "as answered", "high", rank=6)
+        elif asking.answer is not None:
+            changed[guess.column] = replace(guess, confidence="high", why=f"{guess.why}; confirmed")
+    for other, words in _IN_WORDS.items():
+        if rest := [one.column for one in unsure[MOST_ASKED:] if one.role == other]:
+            taken = f"{count_of(len(rest), 'more column')} of low confidence, taken for {words}: {listed(rest)}"
+            asking.assume(
+                Question(f"roles: {other}", "What are the other columns?", ((other, words),), other, taken=taken)
+            )
+    return changed
+
+
+_IN_WORDS = {"quasi": "a quasi-identifier", "sensitive": "sensitive", "drop": "something to leave out"}
+
+
+def _with_a_quasi(guesses: dict[str, Guess], facts: Mapping[str, Facts], who: Who) -> dict[str, Guess]:
+    """A table of ids, times and values alone: when something was is then what an outsider may know."""
+    if who.events is None or any(guess.role == "quasi" for guess in guesses.values()):
+        return guesses
+    order = who.events.order
+    why = "says when an event was; nothing else is left that an outsider may know"
+    return {**guesses, order: Guess(order, "quasi", kind_of(facts[order]), why, "low")}
+
+
+def _hierarchies(
+    guesses: Mapping[str, Guess], facts: Mapping[str, Facts], whole: pl.DataFrame, stem: str
+) -> dict[str, tuple[str, Drawn]]:
+    made: dict[str, tuple[str, Drawn]] = {}
+    for name, guess in guesses.items():
+        if guess.role == "quasi" and (drawn := drawn_for(whole[name], facts[name])) is not None:
+            made[name] = (file_name(stem, name, [file for file, _ in made.values()]), drawn)
+    return made
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """Sensitive columns and a method for them."""
+
+    columns: tuple[str, ...]
+    method: Method
+    labels: bool
+    """Whether the columns are labels, as sets need them."""
+
+
+@dataclass(repr=False)
+class _Search:
+    """Looks for a method that takes the table, from the best one down."""
+
+    tables: Sequence[Path | pl.DataFrame]
+    frames: Sequence[pl.DataFrame]
+    states: Sequence[pl.DataFrame]
+    facts: Mapping[str, Facts]
+    who: Who
+    guesses: dict[str, Guess]
+    hierarchies: Mapping[str, tuple[str, Drawn]]
+    asking: Asking
+    moves: str | None
+    progress: Progress
+
+    def proposal(self) -> Proposal:
+        """The first attempt that the table takes."""
+        self._leave_out_doubles()
+        ranked = self._ranked()
+        self.progress("Choosing a method")
+        why_not = "no sensitive column has labels that enough people share"
+        refused: ReissueError | None = None
+        for attempt in self._attempts(ranked, why_not):
+            guesses = self._settled(attempt, ranked)
+            draught = self._draught(attempt, guesses)
+            self.progress(f"Trying {attempt.method.name}")
+            made = self._tried(draught)
+            if isinstance(made, int):
+                return self._proposal(draught, attempt, made)
+            refused = made
+        reasons = [] if refused is None else [refused.what, *refused.problems]
+        raise Infeasible(
+            "Nothing can be published of this table under any policy that was tried.",
+            problems=reasons,
+            hint="more people, coarser columns or another sensitive column may help; or write the policy by hand.",
+        )
+
+    def _leave_out_doubles(self) -> None:
+        """Of two sensitive columns that say the same, as a code and its name do, one is enough."""
+        first = self.states[0]
+        names = [name for name, guess in self.guesses.items() if guess.role == "sensitive"]
+        for one in names:
+            for other in names:
+                mine, theirs = self.guesses[one], self.guesses[other]
+                same = self.facts[one].distinct == self.facts[other].distinct > 5
+                if one == other or not same or {mine.role, theirs.role} != {"sensitive"}:
+                    continue
+                better = (theirs.rank, not self.facts[other].clinical, names.index(other)) < (
+                    mine.rank, not self.facts[one].clinical, names.index(one),
+                )  # fmt: skip
+                if better and first.select(one, other).n_unique() <= first[one].n_unique():
+                    why = f"says the same as '{other}', which is published"
+                    self.guesses[one] = Guess(one, "drop", "", why, "high", lost=True)
+
+    def _ranked(self) -> list[str]:
+        """The sensitive columns, what is published rather first."""
+        found = [guess for guess in self.guesses.values() if guess.role == "sensitive"]
+        ordered = [guess.column for guess in sorted(found, key=lambda guess: guess.rank)]
+        # diag_2 beside diag_1 adds less than something else does: of columns numbered through the first comes first.
+        stems = [re.sub(r"[0-9]+", "", name.lower()) for name in ordered]
+        again = [name for place, name in enumerate(ordered) if stems[place] in stems[:place]]
+        return [*(name for name in ordered if name not in again), *again]
+
+    def _for_sets(self, name: str) -> bool:
+        """Whether sets can be made of a column's values: labels, or numbers and days that are few."""
+        facts = self.facts[name]
+        fine = facts.distinct > FINE and (
+            facts.sort in ("date", "time") or facts.dates is not None or (facts.sort == "number" and not facts.whole)
+        )
+        return facts.labels and not fine
+
+    def _attempts(self, ranked: list[str], why_not: str) -> Iterator[_Attempt]:
+        people = self.states[0]
+        able = [name for name in ranked if self._for_sets(name)]
+        main = next((name for name in able if single_sets(people[name]) is not None), None)
+        for sets in self._choices(able, main):
+            yield self._sets(sets)
+            why_not = "the draft of it was refused"
+        if able and main is None:
+            why_not = (
+                "the table is too small to give reference shares of its values with noise, or one value is too frequent"
+            )
+        for name in ranked:
+            values = people[name]
+            if largest_m(values) >= 2:
+                changes = self._changes([name])
+                yield _Attempt((name,), methods_in_words.m_invariance(values, why_not, changes, bool(able)), False)
+                break
+        for name in ranked[:3]:
+            if people[name].n_unique() >= 2:
+                for k in {min(K, people.height // 2 or 1): None, 2: None}:
+                    yield _Attempt((name,), methods_in_words.mondrian(people[name], k, why_not, bool(able)), False)
+
+    def _choices(self, able: list[str], main: str | None) -> Iterator[Sets]:
+        """Sets of the columns that somebody wants, or else of those that fit best; then of fewer."""
+        people = self.states[0]
+        single = None if main is None else single_sets(people[main])
+        fitting = several_sets(people, able)
+        best = next(fitting, None)
+        if main is not None and able[0] != main:  # beside a column of many values more flags fit
+            others = several_sets(people, [main, *(name for name in able if name != main)])
+            other = next(others, None)
+            if other is not None and (best is None or len(other.columns) > len(best.columns)):
+                fitting, best = others, other
+        default = best or single
+        wanted = None if default is None else self._wanted(default, able)
+        if wanted is not None:
+            chosen = several_sets(people, wanted) if len(wanted) > 1 else iter([single_sets(people[wanted[0]])])
+            yield from (one for one in chosen if one is not None)
+        if best is not None:
+            yield best
+            yield from fitting
+        if single is not None:
+            yield single
+
+    def _wanted(self, best: Sets, able: list[str]) -> list[str] | None:
+        """The sensitive columns that somebody wants instead of those that fit best; None: these."""
+        offered = [name for name in able if "," not in name and name == name.strip()]
+        if len(able) < 2 or set(best.columns) - set(offered):
+            return None
+        default = ", ".join(best.columns)
+        left = [name for name in self._ranked() if name not in best.columns]
+        question = Question(
+            "sensitive columns",
+            f"Which sensitive columns are published? {len(left) + len(best.columns):,} columns look sensitive, and"
+            f" {listed(best.columns)} fit together.",
+            tuple((name, self.guesses[name].why) for name in offered),
+            default,
+            several=True,
+            taken=f"sensitive: {listed(best.columns)}",
+        )
+        answer = parts(self.asking.ask(question))
+        return None if not answer or set(answer) == set(best.columns) else [one for one in able if one in answer]
+
+    def _sets(self, sets: Sets) -> _Attempt:
+        k = self._regions()
+        changes = self._changes(sets.columns)
+        events = self.who.events is not None
+        method = methods_in_words.alternatives(sets, k=k, changes=changes, events=events, command=self.moves)
+        return _Attempt(sets.columns, method, True)
+
+    def _regions(self) -> int | None:
+        """How many people a region of quasi-identifiers has; None: they are published exactly. Asked once."""
+        if self.states[0].height < 2 * K:
+            return None
+        given = [one.answer for one in self.asking.answered if one.question.key == "regions"]
+        fine = any(drawn.used for _, drawn in self.hierarchies.values())
+        answer = given[0] if given else self.asking.ask(
+            Question(
+                "regions",
+                "Are quasi-identifiers published exactly, or as regions with several people each?",
+                (
+                    ("exact", "whoever knows them all finds the person's row; values stay among m"),
+                    ("regions", f"of at least {K} people, cut without a look at values"),
+                ),
+                "regions" if fine else "exact",
+                taken=f"quasi-identifiers are published as regions of at least {K} people, since days and postcodes "
+                "are as good as names"
+                if fine
+                else "quasi-identifiers are published exactly: whoever knows somebody's finds their row, and their "
+                "value among m",
+            )
+        )  # fmt: skip
+        return K if answer == "regions" else None
+
+    def _changes(self, columns: Sequence[str]) -> Changes | None:
+        return changes_in(self.states, self.who.person, columns) if len(self.states) > 1 else None
+
+    def _settled(self, attempt: _Attempt, ranked: list[str]) -> dict[str, Guess]:
+        """Roles under an attempt: what looks sensitive and has no place in it is left out, and that is said."""
+        settled = dict(self.guesses)
+        for name in ranked:
+            guess = self.guesses[name]
+            if name in attempt.columns:
+                kind = "categorical" if attempt.labels or self._plain_labels(name) else "numeric"
+                settled[name] = replace(guess, kind=kind)
+                continue
+            reason = f"{guess.why}. {self._no_place(name, attempt)}"
+            settled[name] = replace(guess, role="drop", kind="", why=reason, lost=True)
+        return settled
+
+    def _plain_labels(self, name: str) -> bool:
+        facts = self.facts[name]
+        return (
+            facts.labels
+            and not (facts.sort == "number" and facts.distinct > FINE)
+            and facts.sort not in ("date", "time")
+        )
+
+    def _no_place(self, name: str, attempt: _Attempt) -> str:
+        beside = listed(attempt.columns, 6)
+        if attempt.method.name != "Alternatives":
+            return f"{attempt.method.name} takes one sensitive column, and {beside} is it"
+        if not self._for_sets(name):
+            return "Too fine for sets: put it in bands, such as years or thousands, to publish it"
+        return f"No room beside {beside}"
+
+    def _draught(self, attempt: _Attempt, guesses: Mapping[str, Guess]) -> Draught:
+        names = [table.name if isinstance(table, Path) else "a table" for table in self.tables]
+        return Draught(
+            source=", ".join(names),
+            guesses=tuple(guesses.values()),
+            events=self.who.events,
+            missing={name for name, facts in self.facts.items() if facts.missing},
+            unseen={name for name, facts in self.facts.items() if facts.unseen},
+            hierarchies=self.hierarchies,
+            method=attempt.method,
+            notes=self._notes(),
+        )
+
+    def _notes(self) -> list[str]:
+        if not self.who.stacked or self.who.events is None:
+            return []
+        order = self.who.events.order
+        return [
+            f"the table looks like {self.frames[0][order].n_unique():,} states of one, put together by '{order}'. For "
+            "a release of each, split it by that column and give the parts to `reissue init` and `publish` in order."
+        ]
+
+    def _tried(self, draught: Draught) -> int | ReissueError:
+        """How many rows a draft of the first table has under the policy; or why there is none."""
+        try:
+            policy = read_with(
+                policy_text(draught), {file: drawn.csv() for file, drawn in draught.hierarchies.values()}
+            )
+            if policy.schema.several:
+                return self._read_under(policy)
+            return int(draft(self._first(policy), policy).tables["table"].height)
+        except ReissueError as error:
+            return error
+
+    def _read_under(self, policy: Policy) -> int:
+        """How many rows the first table has under a policy for sets of records, whose noise and walks were tried
+        already; to draw all sets and to check them takes a minute where there are many records."""
+        return len(code_table(one_event_each(self._first(policy), policy.schema)[0], policy.schema).snapshot)
+
+    def _first(self, policy: Policy) -> pl.DataFrame:
+        """The first table as it is read under a policy: of a CSV file labels are text, whatever they look like."""
+        frame = self.frames[0]
+        if not _as_written(self.tables[0]):
+            return frame
+        return frame.with_columns(pl.col(name).cast(pl.String) for name in frame.columns if name in policy.schema.texts)
+
+    def _proposal(self, draught: Draught, attempt: _Attempt, rows: int) -> Proposal:
+        return Proposal(
+            text=policy_text(draught),
+            files={file: drawn.csv() for file, drawn in self.hierarchies.values()},
+            guesses=tuple(draught.guesses),
+            method=attempt.method,
+            answered=tuple(self.asking.answered),
+            notes=tuple(draught.notes),
+            changes=self._changes(attempt.columns),
+            rows=rows,
+        )

@@ -215,7 +215,7 @@ class _Adopted:
             },
             seed="",
             time=datetime.now(UTC),
-            event=(ADOPTED, f"release {number}, made elsewhere"),
+            events=[(ADOPTED, f"release {number}, made elsewhere")],
         )
 
 

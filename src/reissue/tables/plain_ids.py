@@ -13,7 +13,10 @@ import polars as pl
 
 def plain_forms(ids: pl.Series) -> pl.Series:
     """The plain form of each id that is text; null where nothing is left of it."""
-    letters = ids.cast(pl.String).str.normalize("NFKC").str.to_lowercase().str.replace_all(r"[^\p{L}\p{M}\p{N}]", "")
+    texts = ids.cast(pl.String)
+    if not (texts.str.len_bytes() == texts.str.len_chars()).all():  # to normalise takes longest, and ASCII is normal
+        texts = texts.str.normalize("NFKC")
+    letters = texts.str.to_lowercase().str.replace_all(r"[^\p{L}\p{M}\p{N}]", "")
     forms = letters.str.replace_all(r"(^|[^0-9])0+([0-9])", "${1}${2}")
     return forms.replace("", None).alias("plain")
 

@@ -23,7 +23,7 @@ def state_of(rows: pl.DataFrame, facts: pl.DataFrame | None = None, extinct: pl.
         if frame is None or not frame.height:
             continue
         columns = {column: _numbers(frame[column]) for column in sorted(set(frame.columns) - {GROUP})}
-        order = _order(columns)
+        order = _order(name, columns)
         found.update(f"{name} {frame.height}".encode())
         for column, numbers in columns.items():
             found.update(f"\0{column}\0".encode())
@@ -31,14 +31,11 @@ def state_of(rows: pl.DataFrame, facts: pl.DataFrame | None = None, extinct: pl.
     return found.hexdigest()
 
 
-def _order(columns: Mapping[str, Ints]) -> Ints:
+def _order(part: str, columns: Mapping[str, Ints]) -> Ints:
     """The places of the rows by person; of somebody's several values, by value."""
-    people = columns.get(PERSON)
-    if people is None:
-        return np.lexsort(tuple(columns.values()))
-    if np.unique(people).size == people.size:
-        return ascending(people)
-    return np.lexsort((*(numbers for name, numbers in columns.items() if name != PERSON), people))
+    if part == "rows":
+        return ascending(columns[PERSON])
+    return np.lexsort(tuple(columns.values()))
 
 
 def _numbers(column: pl.Series) -> Ints:
@@ -52,8 +49,8 @@ def _numbers(column: pl.Series) -> Ints:
         of_labels: Ints = table[codes.to_numpy()]
         return of_labels
     if column.dtype.is_float():
-        values = (column.cast(pl.Float64) + 0.0).fill_null(float("nan"))
-        bits: Ints = values.to_numpy().view(np.int64)
+        values = column.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+        bits: Ints = (values + 0.0).view(np.int64)  # -0.0 and 0.0 are one number
         return bits
     return column.to_physical().cast(pl.Int64).fill_null(np.iinfo(np.int64).min).to_numpy()
 

@@ -24,20 +24,27 @@ AS_BEFORE = "write ids just as in the earlier tables"
 
 def ids_return(read: TableRead, history: History, checks: Checks) -> Failed | None:
     """Whether hardly anybody of the last release comes back."""
-    last = history.last.rows if history.last.facts is None else history.last.facts
-    if last is None:
+    if history.last.rows is None:
         return None
-    before, snapshot = np.unique(last[PERSON].to_numpy().astype(np.int64)), read.coded.snapshot
-    here = snapshot.people if snapshot.owner is None else snapshot.people[np.unique(snapshot.owner)]
-    again = int(np.isin(before, here).sum())
-    if before.size - again < checks.few or again >= checks.ids_return * before.size:
+    before, again = _counts(read, history)
+    if before - again < checks.few or again >= checks.ids_return * before:
         return None
     return Failed(
         "ids-return",
-        f"of {count_of(before.size, 'person', 'people')} in the table of release {history.number}, "
+        f"of {count_of(before, 'person', 'people')} in the table of release {history.number}, "
         f"{again:,} {'is' if again == 1 else 'are'} in this one",
         f"{AS_BEFORE}; where nobody is to come back, set ids_return = 0",
     )
+
+
+def _counts(read: TableRead, history: History) -> tuple[int, int]:
+    """How many people were in the last table, and how many of them are in this one."""
+    if history.last.facts is None:
+        return read.delta.stayed.size + read.delta.gone.size, read.delta.stayed.size
+    # With a registry the rows are everybody registered.
+    snapshot = read.coded.snapshot
+    before = np.unique(history.last.facts[PERSON].to_numpy().astype(np.int64))
+    return before.size, int(np.isin(before, snapshot.people[np.unique(snapshot.owners)]).sum())
 
 
 def ids_alike(
@@ -56,10 +63,12 @@ def ids_alike(
     else:
         forms = hashed
         known = None if people is None or people.plain is None else people.plain().head(people.count)
-    alike = forms.is_duplicated() & forms.is_not_null()
+    # As numbers: to compare texts takes many times as long, and two that have one hash come once in many millions.
+    numbers = forms.hash()
+    alike = numbers.is_duplicated()
     if known is not None:
-        alike |= forms.is_in(known.drop_nulls().implode())
-    alike = alike.fill_null(False)
+        alike |= numbers.is_in(known.drop_nulls().hash().implode())
+    alike &= forms.is_not_null()
     unchecked = _not_kept(known, history) if hashed is not None else ()
     count = int(alike.sum())
     if count <= checks.ids_alike:
@@ -120,8 +129,10 @@ def newcomers_leavers(read: TableRead, history: History, sensitive: str, checks:
 
 def _records(frame: pl.DataFrame, people: Ints, columns: list[str]) -> pl.DataFrame:
     """The rows of some people, with labels as text."""
-    chosen = np.isin(frame[PERSON].to_numpy().astype(np.int64), people)
-    return _texts(frame.filter(chosen).select(columns))
+    numbers = frame[PERSON].to_numpy()
+    sought = np.zeros(int(max(numbers.max(initial=0), people.max(initial=0))) + 1, dtype=np.bool_)
+    sought[people] = True
+    return _texts(frame.filter(sought[numbers]).select(columns))
 
 
 def _texts(frame: pl.DataFrame) -> pl.DataFrame:

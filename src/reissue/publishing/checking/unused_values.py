@@ -27,7 +27,7 @@ def unused_value(snapshot: Snapshot, policy: Policy, history: History, *, show_v
     named = _named(policy)
     unused: list[tuple[str, str, str | None]] = []
     for column in _columns(snapshot):
-        if not any(column.name in columns for columns in named.values()):
+        if not any(columns.get(column.name) for columns in named.values()):
             continue
         seen = _seen(column, policy, history)
         for role, columns in named.items():

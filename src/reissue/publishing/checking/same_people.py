@@ -108,6 +108,8 @@ def newcomers_leavers(read: TableRead, history: History, sensitive: str, checks:
     if history.last.facts is not None and read.facts is not None:
         last, now = with_values(last, history.last.facts, sensitive), with_values(now, read.facts, sensitive)
     columns = [name for name in now.columns if name in last.columns and name != PERSON]
+    if sensitive not in columns:  # of releases made elsewhere nobody knows who has which value
+        return None
     left, came = _records(last, delta.gone, columns), _records(now, delta.arrived, columns)
     pairs = _counted(left, "left").join(_counted(came, "came"), on=columns, nulls_equal=True)
     same = int(pairs.select(pl.min_horizontal("left", "came")).sum().item() or 0)

@@ -124,7 +124,7 @@ def test_with_an_anchor_in_the_policy_also_without_the_state_folder_of_the_user(
     assert ran.code == 3 and "has no anchor" in ran.err
     assert run("resume", "clinic").code == 3
     assert run("resume", "clinic", "--out", 3, "--reason", "the anchor was deleted").code == 0
-    assert run("publish", "clinic", "january.csv").code == 0
+    assert run("publish", "clinic", "january.csv", "--allow", "same-state", "--reason", "so it is here").code == 0
 
 
 def test_without_any_anchor_an_older_copy_is_not_noticed_and_that_is_said(
@@ -201,7 +201,10 @@ def test_whoever_only_reads_an_older_or_restored_copy_is_told_so(run: Run, clini
     for command in (("log", "clinic"), ("show", "clinic"), ("backup", "clinic", "kept.tar", "--force")):
         ran = run(*command)
         assert (ran.code, ran.err) == (0, "")
-    assert run("publish", "clinic", "march.csv", "--dry-run").code == 0
+    assert (
+        run("publish", "clinic", "march.csv", "--dry-run", "--allow", "same-state", "--reason", "so it is here").code
+        == 0
+    )
 
 
 def test_the_folder_of_a_release_that_somebody_removed_is_damage(run: Run, clinic: Path) -> None:

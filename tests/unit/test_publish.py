@@ -102,7 +102,9 @@ def test_a_closed_gate_a_report_and_an_override(
         with pytest.raises(GateClosed):
             series.draft(patients, report=tmp_path / "fifth.html", allow=["same-state"], reason="so it is here")
         assert (tmp_path / "fifth.html").exists()
-        assert series.draft(patients, override="agreed").passage is not None
+        assert (
+            series.draft(patients, override="agreed", allow=["same-state"], reason="so it is here").passage is not None
+        )
         with pytest.raises(ParameterError, match="not asked"):
             series.draft(patients, gate=False, report=tmp_path / "never.html")
         with pytest.raises(ParameterError, match="empty text"):

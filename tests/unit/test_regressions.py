@@ -160,13 +160,9 @@ def test_protected_values_are_labels_that_exist(policy: ri.Policy, patients: pl.
     with pytest.raises(PolicyError) as error:
         ri.Policy(declared, ri.Mondrian(constraints=[ri.guarantees.ShareDiverse(2, [["cancre"]])]))
     assert "1 labels that the sensitive column's declared values lack" in str(error.value)
-    made = draft(
-        patients,
-        ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.guarantees.ShareDiverse(2, [["cancre"]])])),
-        allow=["unused-value"],
-        reason="so it is here",
-    )
-    assert made.notes == ("1 protected value occurs nowhere in this table; check the spelling",)
+    misspelt = ri.Policy(policy.schema, ri.Mondrian(constraints=[ri.guarantees.ShareDiverse(2, [["cancre"]])]))
+    with pytest.raises(ri.errors.ChecksFailed, match="unused-value: 1 value that the policy names"):
+        draft(patients, misspelt)
 
 
 def test_missing_values_in_a_hierarchy_can_be_measured_again(folder: Path, patients: pl.DataFrame) -> None:

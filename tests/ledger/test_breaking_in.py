@@ -249,14 +249,7 @@ def test_the_private_folder_of_another_series(more: int, tmp_path: Path) -> None
     for name, last in (("north", 2), ("south", 2 + more)):
         for number in range(1, last + 1):
             people = story.table(number).with_columns(pl.col("person") + name)
-            ri.publish(
-                tmp_path / name,
-                people,
-                story.policy(None) if number == 1 else None,
-                time=story.time(number),
-                allow=["counterfeit"],
-                reason="so it is here",
-            )
+            ri.publish(tmp_path / name, people, story.policy(None) if number == 1 else None, time=story.time(number))
     shutil.rmtree(tmp_path / "north" / "private")
     shutil.copytree(tmp_path / "south" / "private", tmp_path / "north" / "private")
     with warnings.catch_warnings():

@@ -152,7 +152,7 @@ class Case:
                 for before, policy in self.amendments:
                     if before == number:
                         series.amend(policy, "it is time")
-                costs = ["counterfeit", "few-groups", "replaced", "withheld"]
+                costs = ["counterfeit", "few-groups", "ids-return", "replaced", "withheld"]
                 release = series.publish(
                     **self.given(number), seed=100 + number, allow=costs, reason="to compare the tables"
                 )

@@ -26,25 +26,24 @@ def ids_return(read: TableRead, history: History, checks: Checks) -> Failed | No
     """Whether hardly anybody of the last release comes back."""
     if history.last.rows is None:
         return None
-    before, again = _counts(read, history)
-    if before - again < checks.few or again >= checks.ids_return * before:
+    people, again = _counts(read, history)
+    if people - again < checks.few or again >= checks.ids_return * people:
         return None
-    return Failed(
-        "ids-return",
-        f"of {count_of(before, 'person', 'people')} in the table of release {history.number}, "
-        f"{again:,} {'is' if again == 1 else 'are'} in this one",
-        f"{AS_BEFORE}; where nobody is to come back, set ids_return = 0",
-    )
+    who, are = f"of {count_of(people, 'person', 'people')} in the table", "is" if again == 1 else "are"
+    said = f"{who} of release {history.number}, {again:,} {are} in this one"
+    if history.last.facts is not None:
+        said = f"{who}, {again:,} {are} known from earlier ones"
+    return Failed("ids-return", said, f"{AS_BEFORE}; where nobody is to come back, set ids_return = 0")
 
 
 def _counts(read: TableRead, history: History) -> tuple[int, int]:
-    """How many people were in the last table, and how many of them are in this one."""
+    """How many people there were, and how many of them there are again."""
     if history.last.facts is None:
         return read.delta.stayed.size + read.delta.gone.size, read.delta.stayed.size
-    # With a registry the rows are everybody registered.
+    # With a registry people come into the table for a while, and are known before and after that.
     snapshot = read.coded.snapshot
-    before = np.unique(history.last.facts[PERSON].to_numpy().astype(np.int64))
-    return before.size, int(np.isin(before, snapshot.people[np.unique(snapshot.owners)]).sum())
+    here = snapshot.people[np.unique(snapshot.owners)]
+    return here.size, int((here < history.known.next_number).sum())
 
 
 def ids_alike(

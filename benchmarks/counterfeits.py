@@ -139,7 +139,9 @@ def published(stream: Stream, method: ri.methods.Method, seed: int, *, judged: b
     """Publish a stream and read it back."""
     frames = []
     with tempfile.TemporaryDirectory() as folder:
-        policy = ri.Policy(stream.schema, method, form="anatomised")
+        policy = ri.Policy(
+            stream.schema, method, form="anatomised", checks=ri.Checks(counterfeit=1, few_groups=1, withheld=1)
+        )
         with ri.open(Path(folder) / "series", policy) as series:
             for at, state in enumerate(stream.states(seed), start=1):
                 series.publish(state, seed=1_000 * seed + at)

@@ -73,7 +73,11 @@ def publish(series: ri.Series, files: Files, number: int) -> None:
 
 def policy(l: int, container: int, known: int) -> ri.Policy:  # noqa: E741
     """HD-composition on the study's people."""
-    return ri.Policy(registered_schema(), HDComposition(l, container, known))
+    return ri.Policy(
+        registered_schema(),
+        HDComposition(l, container, known),
+        checks=ri.Checks(counterfeit=1, few_groups=1, replaced=1, withheld=1),
+    )
 
 
 @dataclass

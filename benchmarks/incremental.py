@@ -49,7 +49,12 @@ def policy(method: ri.Incremental | ri.StaticI | ri.StaticII) -> ri.Policy:
     labels = ri.Categorical(new="accept")
     quasi: dict[str, Any] = dict.fromkeys(QUASI, labels) | {"age": ri.Numeric(wider="accept")}
     schema = ri.Schema(person="person", quasi=quasi, sensitive={SENSITIVE: labels})
-    return ri.Policy(schema, method, series="protected" if method.protects_series else "unprotected")
+    return ri.Policy(
+        schema,
+        method,
+        series="protected" if method.protects_series else "unprotected",
+        checks=ri.Checks(counterfeit=1, few_groups=1, withheld=1),
+    )
 
 
 def write_stream(folder: Path, *, rows: int, step: int, releases: int) -> list[Path]:

@@ -41,7 +41,12 @@ def figures(name: str, table: pl.DataFrame, others: pl.DataFrame, folder: Path) 
     """Publish in one way, and attack with both models."""
     method, form = WAYS[name]
     quasi = {"age": ri.Numeric(), **dict.fromkeys(("gender", "education", "birthplace"), ri.Categorical())}
-    policy = ri.Policy(ri.Schema("person", quasi, SENSITIVE), method, form=form)
+    policy = ri.Policy(
+        ri.Schema("person", quasi, SENSITIVE),
+        method,
+        form=form,
+        checks=ri.Checks(counterfeit=1, few_groups=1, withheld=1),
+    )
     with ri.open(folder, policy) as series:
         series.publish(table, seed=SEED)
         view = series.published(quasi=True)

@@ -138,7 +138,9 @@ def schema_of(reference: Mapping[str, float]) -> ri.Schema:
 def published(stream: Stream, folder: Path, change: object, limit: str, reference: Mapping[str, float]) -> ri.Series:
     """The whole series."""
     method = ri.Alternatives(m=stream.m, change=change, limit=limit, reference=reference)
-    series = ri.open(folder, ri.Policy(schema_of(reference), method))
+    series = ri.open(
+        folder, ri.Policy(schema_of(reference), method, checks=ri.Checks(counterfeit=1, few_groups=1, withheld=1))
+    )
     for state in stream.states():
         series.publish(state)
     return series

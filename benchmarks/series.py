@@ -45,7 +45,12 @@ def policy(method: ri.Alternatives | ri.CorSplit | ri.EEquivalence | ri.MInvaria
     """The census table under a method for series."""
     labels = ri.Categorical(new="accept")  # small tables do not have them all from the start
     quasi: dict[str, Any] = dict.fromkeys(QUASI, labels) | {"age": ri.Numeric(wider="accept")}
-    return ri.Policy(ri.Schema(person="person", quasi=quasi, sensitive={SENSITIVE: labels}), method, form=form)
+    return ri.Policy(
+        ri.Schema(person="person", quasi=quasi, sensitive={SENSITIVE: labels}),
+        method,
+        form=form,
+        checks=ri.Checks(counterfeit=1, few_groups=1, withheld=1),
+    )
 
 
 def write_stream(folder: Path, *, initial: int, turnover: int, releases: int) -> list[Path]:

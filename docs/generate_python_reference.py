@@ -41,6 +41,7 @@ CHAPTERS = {
         "Policy",
         "Ids",
         "Gate",
+        "Checks",
         "moves",
     ),
     "Publish it": (

@@ -1,7 +1,7 @@
 """Reissue publishes a table about people again and again, and keeps the releases from exposing anyone together.
 
 Say what is in the table:
-    Schema, Numeric, Categorical, Hierarchy, Events, Policy, Ids, Gate
+    Schema, Numeric, Categorical, Hierarchy, Events, Policy, Ids, Gate, Checks
     moves (how values changed in past states of it)
 Publish it:
     publish, preview, open, adopt, Series, Draft, Release
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from reissue.model.release import Release
     from reissue.model.schema import Categorical, Numeric, Schema
     from reissue.publishing.adoption import adopt
+    from reissue.publishing.checking.thresholds import Checks
     from reissue.publishing.custody import backup, restore, resume, verify
     from reissue.publishing.draft import Draft
     from reissue.publishing.gate import Gate
@@ -81,6 +82,7 @@ _HOMES = {
     "Alternatives": "methods",
     "Analysis": "utility.analysing.analysis",
     "AuditReport": "auditing.report",
+    "Checks": "publishing.checking.thresholds",
     "Categorical": "model.schema",
     "Comparison": "comparing.comparison",
     "CorSplit": "methods",
@@ -134,6 +136,7 @@ __all__ = [
     "Analysis",
     "AuditReport",
     "Categorical",
+    "Checks",
     "Comparison",
     "CorSplit",
     "Draft",

@@ -19,6 +19,7 @@
     │   ├── Unprotected           the method does not protect a second release
     │   ├── StaleDraft            something was committed after the draft was made
     │   ├── GuaranteeBroken       a draft failed the check of a guarantee its method gave
+    │   ├── ChecksFailed          something looks like a mistake, and nobody said that it is none
     │   └── GateClosed            an attack found more than the policy's gate lets pass, or could not rule it out
     └── InternalError             a mistake of ours; please report it
 
@@ -125,6 +126,10 @@ class StaleDraft(Refused):
 
 class GuaranteeBroken(Refused):
     """A draft failed the check of a guarantee its method gave."""
+
+
+class ChecksFailed(Refused):
+    """Something looks like a mistake in the table or the policy, and nobody said that it is none."""
 
 
 class GateClosed(Refused):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -51,7 +52,8 @@ def test_the_whole_way_from_a_file_to_an_export(run: Run, files: Path) -> None:
     assert ran.data["committed"] is True
 
     before = sorted(path.name for path in (files / "clinic").rglob("*"))
-    ran = run("publish", "clinic", "january.csv", "--dry-run", "--json", "--policy", "policy.toml")
+    again = ("--allow", "same-state", "--reason", "so it is here")
+    ran = run("publish", "clinic", "january.csv", "--dry-run", "--json", "--policy", "policy.toml", *again)
     assert ran.data["number"] == 3
     assert sorted(path.name for path in (files / "clinic").rglob("*")) == before
 
@@ -134,7 +136,9 @@ def test_a_given_seed_is_warned_about_beside_the_output(run: Run, files: Path) -
         assert ran.err.count("\n") == 1
         assert ran.data["randomness"] == {"generator": "ChaCha20", "seed_given": True}
         assert ran.data["notes"][0].startswith("a seed was given")
-    ran = run("publish", "clinic", "january.csv", "--seed", 2**256 - 1)
+    ran = run(
+        "publish", "clinic", "january.csv", "--seed", 2**256 - 1, "--allow", "same-state", "--reason", "so it is here"
+    )
     assert ran.code == 0
     assert ran.err.startswith(warning)
     assert "a seed was given" not in ran.out
@@ -154,7 +158,8 @@ def test_amend_records_a_reason(run: Run, files: Path) -> None:
     edited.write_text(edited.read_text().replace("k = 4", "k = 5"))
     assert run("publish", "clinic", "february.csv").code == 2
     assert run("amend", "clinic", "--reason", "larger still").code == 0
-    assert run("publish", "clinic", "february.csv").code == 0
+    assert run("publish", "clinic", "february.csv").code == 1, "the same state once more"
+    assert run("publish", "clinic", "february.csv", "--allow", "same-state", "--reason", "so it is here").code == 0
 
 
 def test_brackets_in_names_are_shown_as_they_are(run: Run, files: Path) -> None:
@@ -354,10 +359,32 @@ def test_amending_nothing_and_wrong_keys_are_refused(run: Run, files: Path) -> N
     assert run("publish", "clinic", "february.csv").code == 0
 
 
-def test_an_unchanged_table_is_noted(run: Run, files: Path) -> None:
+def test_an_unchanged_table_is_refused_until_somebody_says_why(run: Run, files: Path) -> None:
     run("publish", "clinic", "january.csv", "--policy", "policy.toml")
-    ran = run("publish", "clinic", "january.csv")
-    assert "nothing has changed since release 1" in ran.out
+    for dry in (["--dry-run"], []):
+        ran = run("publish", "clinic", "january.csv", *dry)
+        assert ran.code == 1
+        assert ran.err.startswith("Refused: 1 check before the commit failed. Nothing was published.")
+        assert "same-state: nothing in the table differs from that of release 1" in ran.err
+        assert "--allow same-state" in ran.err
+    told = run("publish", "clinic", "january.csv", "--json").data["error"]
+    assert told["kind"] == "ChecksFailed" and len(told["problems"]) == 1
+    assert run("publish", "clinic", "january.csv", "--allow", "same-state").code == 2
+    assert (
+        "did you mean 'same-state'"
+        in run("publish", "clinic", "january.csv", "--allow", "same_state", "--reason", "x").err
+    )
+    why = "nobody came and nobody left"
+    ran = run("publish", "clinic", "january.csv", "--allow", "same-state", "--allow", "withheld", "--reason", why)
+    assert ran.code == 0
+    assert "allowed same-state: nothing in the table differs" in ran.out and f"Why: {why}" in ran.out
+    assert "'withheld' was allowed, and did not fail" in ran.out
+    log = run("log", "clinic").out
+    assert "Checks that failed and were allowed (private)" in log and why in log
+    assert "same-state in release 2" in log
+    assert why in run("show", "clinic").out and why not in run("show", "clinic", "1").out
+    assert run("log", "clinic", "--json").data["releases"][1]["summary"]["checks"]["reason"] == why
+    assert why not in json.dumps(run("show", "clinic", "--json").data)
 
 
 def test_what_should_not_happen_is_told_without_data(run: Run, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,7 @@ def test_the_files_it_writes_are_those_the_policy_names(run: Run, tmp_path: Path
     # The series has all of it, and says with what it was counted.
     for name in ("moves.csv", "shares.csv", "policy.toml"):
         (tmp_path / name).unlink()
-    assert run("publish", "clinic", "mar.csv").code == 0
+    assert run("publish", "clinic", "mar.csv", "--allow", "same-state", "--reason", "so it is here").code == 0
     record = run("show", "clinic", "--json").data
     assert record["method"]["spent"] == 2
     assert record["method"]["change"] == "given"

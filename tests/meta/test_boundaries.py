@@ -18,7 +18,7 @@ SOURCE = Path(ri.__file__).parent
 PROJECT = SOURCE.parent.parent
 
 PUBLIC = [
-    "AlphaK", "Alternatives", "Analysis", "AuditReport", "Categorical", "Comparison", "CorSplit", "Draft",
+    "AlphaK", "Alternatives", "Analysis", "AuditReport", "Categorical", "Checks", "Comparison", "CorSplit", "Draft",
     "EEquivalence", "Events", "Gate",
     "GivenChoices", "HDComposition", "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal",
     "Mondrian", "Numeric",

@@ -16,6 +16,7 @@ OWN_IDEA = {
     "methods/alternatives/change_notes.py": "what a publisher is told where values do not change as declared",
     "methods/alternatives/record_notes.py": "what a publisher is told where shares of records are far from the table",
     "methods/alternatives/blind_regions.py": "quasi-identifiers as regions that are cut without a look at values",
+    "publishing/checking/costs.py": "what a release costs too much of",
     "utility/analysing/score_intervals.py": "intervals for shares, in the manner of Wilson",
     "utility/analysing/generalised_asked.py": "estimates from regions, over which people are spread",
     "utility/analysing/what_it_rests_on.py": "what estimates rest on, in sentences",

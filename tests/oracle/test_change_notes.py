@@ -70,7 +70,9 @@ def test_nothing_is_said_of_a_rate_that_fits_or_of_few_people(tmp_path: Path) ->
             has = redrawn(rng, has, 0.3)
     with ri.open(tmp_path / "few", policy(0.5)) as series:
         for _ in range(2):
-            assert not about_change(series.publish(table_of(has[:9])).summary["notes"])
+            assert not about_change(
+                series.publish(table_of(has[:9]), allow=["same-state"], reason="so it is here").summary["notes"]
+            )
 
 
 @pytest.mark.parametrize(("people", "rate"), [(40, 0.5), (300, 0.1), (300, 0.9), (1000, 0.02)])

@@ -438,7 +438,8 @@ def test_what_is_refused_with_several_columns(tmp_path: Path) -> None:
         ri.publish(tmp_path / "s", table, ri.Policy(schema(names, ward="4/5"), ri.Alternatives(m=5, epsilon=0.01)))
     with pytest.raises(ri.errors.Refused, match="no share of their own in column 'ward'"):
         method = ri.Alternatives(m=5, epsilon=4.0, merge=3.0, harmless={"ward": ["wardrobe"]})
-        ri.publish(tmp_path / "s", table, ri.Policy(schema(names, ward="4/5", diagnosis="2/5"), method))
+        policy = ri.Policy(schema(names, ward="4/5", diagnosis="2/5"), method, checks=ri.Checks(unused_value=1))
+        ri.publish(tmp_path / "s", table, policy)
     assert not (tmp_path / "s").exists()
 
 

@@ -506,7 +506,13 @@ def test_a_gate_asks_permanence(tmp_path: Path) -> None:
     rules = policy(l=2, container=4, gate=ri.Gate(seconds=20))
     with ri.open(tmp_path / "gated", rules) as series:
         for seed in range(2):
-            series.publish(table(everyone(range(12), ill=[3])), registry=registry(LINE), seed=seed)
+            series.publish(
+                table(everyone(range(12), ill=[3])),
+                registry=registry(LINE),
+                seed=seed,
+                allow=["same-state"],
+                reason="so it is here",
+            )
         assert series.releases[-1].summary["gate"]["verdict"] == "passed"
     with pytest.raises(PolicyError, match="needs the attack 'Permanence'"):
         policy(gate=ri.Gate(attacks=["Worlds"]))

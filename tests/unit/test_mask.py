@@ -316,7 +316,9 @@ def test_the_minimality_attack_finds_nothing() -> None:
         kinds = {"level": TREE, "sex": ri.Categorical(), **({"age": ri.Numeric()} if seed % 2 else {})}
         drop = [name for name in ("age", "zip") if name not in kinds]
         of = ri.Schema("id", kinds, {"disease": ri.Categorical(values=LABELS)}, drop=drop, protect=[["HIV"]])
-        made = draft(frame, ri.Policy(of, Mask(k, l, "binomial")), seed=seed)
+        made = draft(
+            frame, ri.Policy(of, Mask(k, l, "binomial")), seed=seed, allow=["replaced"], reason="so it is here"
+        )
         found = ri.attacks.Minimality(l=l, k=k, protect=[["HIV"]]).run(made.published())
         assert not found.posteriors.height
         assert found.judge(ri.attacks.Limits(credibility=Fraction(1, l))).status == "within"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from profiles import examples
 
 import reissue as ri
-from reissue.errors import ParameterError
+from reissue.errors import ChecksFailed, ParameterError
 from reissue.model.period import Period, latest_of
 
 
@@ -101,7 +101,7 @@ def test_records_carry_it(folder: Path, policy: ri.Policy, patients: pl.DataFram
         first = series.publish(patients, period="2026-q1")
         assert (first.period, first.corrects) == ("2026-Q1", None)
         assert repr(first).startswith("Release(1 of 2026-Q1: ")
-        draft = series.draft(patients, period="2026-Q2")
+        draft = series.draft(patients.tail(20), period="2026-Q2")
         assert draft.summary["period"] == "2026-Q2"
         record = json.loads((folder / "public" / "0001" / "release.json").read_text())
         assert record["period"] == "2026-Q1" and "corrects" not in record
@@ -131,7 +131,7 @@ def test_a_correction_is_of_the_same_period(folder: Path, policy: ri.Policy, pat
             series.draft(patients, corrects=1, period="2026-02")
         with pytest.raises(ParameterError, match="no release 5"):
             series.draft(patients, corrects=5)
-        draft = series.draft(patients, corrects=1)
+        draft = series.draft(patients.tail(20), corrects=1)
         assert (draft.manifest["period"], draft.manifest["corrects"]) == ("2026-01", 1)
 
 
@@ -152,7 +152,7 @@ def test_a_retracted_release_stays(folder: Path, policy: ri.Policy, patients: pl
         assert sorted(path.read_bytes() for path in (folder / "public" / "0001").iterdir()) == before
         assert series.verify() == []
         # Whoever reads a later record learns it, and what is published is protected together with it.
-        later = series.draft(patients)
+        later = series.draft(patients.tail(20))
         assert later.manifest["retracted"] == [1]
         assert later.parent == 1
     assert ri.open(folder).retracted == {1: "made from the wrong extract"}
@@ -188,3 +188,37 @@ def test_releases_made_elsewhere_have_periods_too(tmp_path: Path) -> None:
         assert [release.period for release in series.releases] == ["2024", "2025"]
         assert series._history().latest == "2025"
         assert series.verify() == []
+
+
+def test_periods_are_checked(folder: Path, policy: ri.Policy, patients: pl.DataFrame) -> None:
+    others = patients.tail(20)
+    with ri.open(folder, policy) as series:
+        series.publish(patients, period="2026-02")
+        for period in ("2026-01", "2026-02", None):
+            with pytest.raises(ChecksFailed) as caught:
+                series.publish(others, period=period)
+            assert [problem.split(":")[0] for problem in caught.value.problems] == ["period"]
+            assert "--allow period" in str(caught.value.hint)
+        with pytest.raises(ChecksFailed) as caught:
+            series.publish(others, period="2026-04")
+        assert "gap: between 2026-02" in caught.value.problems[0]
+        assert "2026-03-01 to 2026-03-31" in caught.value.problems[0]
+        assert [release.number for release in series.releases] == [1]
+        series.publish(others, period="2026-04", allow=["gap"], reason="the ward was closed in March")
+        assert series.release(2).summary["checks"]["allowed"].keys() == {"gap"}
+        # A correction of the first is older, and may be; what follows still has to go on from April.
+        series.publish(patients.tail(18), corrects=1)
+        assert series.release(3).period == "2026-02"
+        with pytest.raises(ChecksFailed, match="1 check"):
+            series.publish(patients.tail(19), period="2026-03")
+        assert series.publish(patients.tail(19), period="2026-05").number == 4
+
+
+def test_a_series_without_periods_may_begin_to_have_them(
+    folder: Path, policy: ri.Policy, patients: pl.DataFrame
+) -> None:
+    with ri.open(folder, policy) as series:
+        series.publish(patients)
+        series.publish(patients.tail(20), period="2026-02")
+        with pytest.raises(ChecksFailed, match="1 check"):
+            series.publish(patients.tail(19))

@@ -24,7 +24,7 @@ def public(folder: Path) -> list[str]:
 def test_before_the_last_release(folder: Path, policy: ri.Policy, patients: pl.DataFrame) -> None:
     with ri.open(folder, policy) as series:
         series.publish(patients, time=NOON)
-        waiting = series.draft(patients)
+        waiting = series.draft(patients, allow=["same-state"], reason="so it is here")
         for earlier in (NOON - timedelta(seconds=1), NOON.replace(tzinfo=timezone(timedelta(hours=2)))):
             for publish in (series.publish, lambda table, time: series.commit(waiting, time=time)):
                 with pytest.raises(ParameterError, match=r"Release 1 is of 2030-03-01 12:00:00 UTC"):
@@ -32,8 +32,18 @@ def test_before_the_last_release(folder: Path, policy: ri.Policy, patients: pl.D
         with pytest.raises(ParameterError, match="Release 1 is of 2030-03-01"):
             ri.publish(folder, patients, time=NOON - timedelta(days=400))
         assert public(folder) == ["0001"]
-        assert series.publish(patients, time=NOON).number == 2  # at the same time is not before
-        assert series.publish(patients, time=NOON.astimezone(timezone(timedelta(hours=-5)))).number == 3
+        assert (
+            series.publish(patients, time=NOON, allow=["same-state"], reason="so it is here").number == 2
+        )  # at the same time is not before
+        assert (
+            series.publish(
+                patients,
+                time=NOON.astimezone(timezone(timedelta(hours=-5))),
+                allow=["same-state"],
+                reason="so it is here",
+            ).number
+            == 3
+        )
         assert series.verify() == []
 
 
@@ -67,9 +77,11 @@ def test_a_clock_that_went_back(
         assert not isinstance(caught.value, ParameterError)
         assert "set the clock" in str(caught.value)
         assert public(folder) == ["0001"]
-        assert series.publish(patients, time=NOON).number == 2  # by hand it can go on
+        assert (
+            series.publish(patients, time=NOON, allow=["same-state"], reason="so it is here").number == 2
+        )  # by hand it can go on
         Clock.shown = NOON + timedelta(seconds=1)
-        assert series.publish(patients).number == 3
+        assert series.publish(patients, allow=["same-state"], reason="so it is here").number == 3
 
 
 def test_times_need_a_zone() -> None:

@@ -176,7 +176,8 @@ def test_what_cannot_be_counted_is_said(tmp_path: Path) -> None:
     )
     rule = ri.Policy(schema, ri.Alternatives(m=3, reference=SHARES, limit="2/3", change=0.2))
     with ri.open(tmp_path / "clinic", rule) as series:
-        first, second = series.publish(table), series.publish(table)
+        first = series.publish(table)
+        second = series.publish(table, allow=["same-state"], reason="so it is here")
     assert ri.estimate(first, {"illness": list(SHARES)}) == pytest.approx(300)
     assert ri.estimate(second, {"sex": "f"}) == table.filter(pl.col("sex") == "f").height
     with pytest.raises(ri.errors.Infeasible, match="permanent values"):

@@ -264,7 +264,7 @@ def test_what_scores_cannot_answer_is_said(tmp_path: Path) -> None:
     workload = ri.Workload(1, 0.2, count=10, seed=1)
     with ri.open(tmp_path / "clinic", rule) as series:
         series.publish(people())
-        series.publish(people())
+        series.publish(people(), allow=["same-state"], reason="so it is here")
         first, second = series.utility(1, workload=workload), series.utility(2, workload=workload)
         with pytest.raises(ri.errors.ParameterError, match="weights"):
             series.utility(1, weights={"age": 1.0})

@@ -64,6 +64,7 @@ def _policies() -> tuple[Any, Any]:
     """One for single releases, whose risk is accepted, and one for the series."""
     from reissue.methods import MInvariance, Mondrian
     from reissue.model.schema import Categorical, Numeric, Schema
+    from reissue.publishing.checking.thresholds import Checks
     from reissue.publishing.policy import Policy
 
     schema = Schema(
@@ -71,7 +72,8 @@ def _policies() -> tuple[Any, Any]:
         quasi={"age": Numeric(), "zip": Numeric(), "sex": Categorical()},
         sensitive="diagnosis",
     )
-    return Policy(schema, Mondrian(k=4, l=3), series="unprotected"), Policy(schema, MInvariance(m=4))
+    costs = Checks(counterfeit=1)  # it shows them
+    return Policy(schema, Mondrian(k=4, l=3), series="unprotected"), Policy(schema, MInvariance(m=4), checks=costs)
 
 
 def _penalty(series: Series, number: int) -> float:

@@ -116,6 +116,13 @@ def log(
             gates,
             left=(1, 2, 3),
         )
+    if allowed := [(r.number, *one) for r in releases for one in allowed_rows(r.summary)]:
+        print_table(
+            "Checks that failed and were allowed (private)",
+            ("no.", "check", "what was seen", "allowed, because"),
+            allowed,
+            left=(1, 2, 3),
+        )
     print_table(
         "Versions of the policy",
         ("version", "since (UTC)", "reason"),
@@ -170,6 +177,12 @@ def _besides(summary: Any) -> tuple[int, int, int]:
     held = summary.get("held_back", {}).values()
     waits = [reason["longest_wait"] for reason in held]
     return summary.get("counterfeits", 0), sum(reason["people"] for reason in held), max(waits, default=0)
+
+
+def allowed_rows(summary: Any) -> list[tuple[str, str, str]]:
+    """The checks that a release was allowed to fail, what they saw, and why it was allowed."""
+    checks = summary.get("checks", {})
+    return [(name, what, checks["reason"]) for name, what in checks.get("allowed", {}).items()]
 
 
 def _gate(summary: Any) -> tuple[str, str]:

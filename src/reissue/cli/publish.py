@@ -69,12 +69,18 @@ def publish(
     override: Annotated[
         str | None, typer.Option("--override", help="Publish although the gate is closed: why; kept in the record.")
     ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option("--allow", metavar="CHECK", help="A check that may fail this time; may be given several times."),
+    ] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why it may; kept in the record.")] = None,
     show_values: ShowValues = False,
     as_json: AsJson = False,
 ) -> None:
     """Publish the table as the next release of a series.
 
-    The first release creates the series and needs a policy: `reissue init patients.csv` proposes one.
+    The first release creates the series and needs a policy: `reissue init patients.csv` proposes one. What looks like a
+    mistake in the table or the policy is refused, by a check that --allow names.
 
     Examples:
 
@@ -85,6 +91,8 @@ def publish(
       reissue publish clinic february.csv --dry-run --report gate.html
 
       reissue publish clinic january-again.csv --corrects 1
+
+      reissue publish clinic february.csv --allow withheld --reason "many moved away"
 
       reissue publish clinic february.csv --registry people.csv --extinct deaths.csv
     """
@@ -112,6 +120,8 @@ def publish(
             corrects=corrects,
             report=report,
             override=override,
+            allow=allow or (),
+            reason=reason,
             progress=progress,
         )
     if isinstance(made, Draft):
@@ -149,6 +159,9 @@ def _show(summary: dict[str, Any], as_json: bool, *, committed: bool) -> None:
         say(f"{guarantee}: {explanation}", heading="kept ", style="green")
     if "gate" in summary:
         _show_gate(summary["gate"])
+    checks = summary.get("checks", {})
+    for name, what in checks.get("allowed", {}).items():
+        say(f"{what}. Why: {checks['reason']}", heading=f"allowed {name}: ", style="red")
     for note in summary["notes"]:
         if note != SEED_GIVEN:  # which was a warning before anything was done
             say(note, heading="note ", style="yellow")

@@ -45,6 +45,7 @@ def show(
 
       reissue show clinic 2 --alternatives
     """
+    from reissue.cli.log import allowed_rows
     from reissue.cli.selecting import chosen, note_unless_continued
     from reissue.errors import ParameterError
     from reissue.model.release import values_in_words
@@ -95,6 +96,7 @@ def show(
         ("rows", manifest["rows"]),
         *_together(manifest),
         ("files", str(release.folder)),
+        *((f"allowed {name} (private)", why) for name, _, why in allowed_rows(release.summary)),
     ]
     print_table(f"Release {release.number}", ("", ""), facts, left=(0, 1))
     # What describes how sets were drawn comes after them.

@@ -105,7 +105,7 @@ from reissue.ledger.transactions import (
     rows_of,
 )
 from reissue.ledger.verification import verify_series
-from reissue.ledger.verify import Discrepancy, check_folder
+from reissue.ledger.verify import SPARE, Discrepancy, check_folder
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -146,6 +146,8 @@ class Ledger:
         self._files = TableFiles(self._layout, shown)
         self._ids = StoredIds(self._files, self._database)
         self._seen_whole: tuple[object, ...] = ()
+        self._lacking = False
+        """Whether the folders of earlier releases may be missing from public/, for the writer of now."""
 
     def __repr__(self) -> str:
         return f"Ledger('{self._shown}')"
@@ -214,8 +216,10 @@ class Ledger:
         self.close()
 
     @contextmanager
-    def writing(self, *, settling: bool = False) -> Iterator[None]:
+    def writing(self, *, settling: bool = False, lacking: bool = False) -> Iterator[None]:
         """Be the one writer of the series within the block; blocks of the same ledger may be nested.
+
+        With `lacking` the outermost block goes on although public folders of earlier releases are missing.
 
         Raises SeriesDamaged if the catalog is not as it was written, and NotContinued if it does not go on from its
         anchor; the latter not when `settling` which copy of the series goes on, and then nothing is put in order yet.
@@ -228,6 +232,8 @@ class Ledger:
         with storage(f"The series in '{self._shown}' could not be locked"):
             first = self._lock.acquire()
         try:
+            if first:
+                self._lacking = lacking
             if first and self._database.has_log and self._database.has_index:
                 # Of a writer who died, or of somebody else: to write is to fold it into the database for good.
                 self._database.read(partial(chain.require_whole, shown=self._shown))
@@ -298,7 +304,7 @@ class Ledger:
         """Finish what a dead writer left, and sweep."""
         with storage(f"The series in '{self._shown}' could not be made ready to be written to"):
             self._refuse_changed_in_waiting()
-            recover(self._layout, self._database, self._shown)
+            self._recover()
 
     def require_whole(self) -> None:
         """Raise SeriesDamaged unless the catalog is as it was sealed; whoever writes has seen that already."""
@@ -326,10 +332,19 @@ class Ledger:
 
         Anchor.of(links[0].head, self.anchor_file, self._layout.root).check(present, self._shown, writing=False)
 
-    def require_public(self) -> None:
-        """Raise SeriesDamaged if the folder of a release is neither in public/ nor waits for its move there."""
-        if not self._lock.held:  # whoever writes has seen it already
-            refuse_missing_folders(self._layout, sound(self._layout, self._database, self._shown), self._shown)
+    @_explained
+    def public_findings(self) -> list[Discrepancy]:
+        """What is missing from the public files of the releases so far, or not as it was committed.
+
+        What somebody put beside them changes nothing that was published. Raises SeriesDamaged if there are releases in
+        public/ that the catalog does not know.
+        """
+        sound(self._layout, self._database, self._shown)
+        found: list[Discrepancy] = []
+        for row in self._database.read(rows_of(catalog.RELEASES)):
+            record = row.record.encode()
+            found += check_folder(self._layout, row.number, row.staged, record, json.loads(record)["files"])
+        return [one for one in found if one.problem != SPARE]
 
     def _refuse_changed_in_waiting(self) -> None:
         """Raise SeriesDamaged if what a dead writer left to be moved is not what was committed."""
@@ -610,6 +625,11 @@ class Ledger:
         self.require_whole()
         return self._ids.all()
 
+    def plain_ids(self) -> pl.Series:
+        """Where ids are hashed: the hash of everybody's plain form, in the order of their numbers; null if not kept."""
+        self.require_whole()
+        return self._ids.plain()
+
     def next_number(self) -> int:
         """The number that the next new person gets."""
         return self._ids.next_number()
@@ -774,7 +794,7 @@ class Ledger:
                 try:
                     self._keep_outside()
                 finally:
-                    recover(self._layout, self._database, self._shown)
+                    self._recover()
             return result
 
     def _prepared(self, prepare: Callable[[], Prepared[T]], failure: str) -> Prepared[T]:
@@ -828,7 +848,10 @@ class Ledger:
     def _tidy(self) -> None:
         """After a failure: free the space now if possible, else the next writer does."""
         with suppress(SeriesError, OSError):
-            recover(self._layout, self._database, self._shown)
+            self._recover()
+
+    def _recover(self) -> None:
+        recover(self._layout, self._database, self._shown, lacking=self._lacking)
 
     def _refuse_unreadable(self, *, old: bool) -> None:
         found, record = self._database.read(lambda one: (catalog.version(one), catalog.last_record(one)))

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from reissue.errors import InternalError, ParameterError, SeriesDamaged, count_of
-from reissue.ledger.record import ID, NUMBER
+from reissue.ledger.record import ID, NUMBER, PLAIN
 from reissue.ledger.sqlite import Database
 from reissue.ledger.stored_tables import TableFiles
 from reissue.ledger.transactions import IdFile, current_people
@@ -48,6 +48,10 @@ class StoredIds:
         """The id of everybody, in the order of their numbers from 0; null for a person who was forgotten."""
         return self._of_present_parts(self._read)
 
+    def plain(self) -> pl.Series:
+        """The hash of everybody's plain form, in the order of their numbers; null where none is kept."""
+        return self._of_present_parts(self._plain)
+
     def next_number(self) -> int:
         """The number that the next new person gets."""
         return self._of_present_parts(self._end)
@@ -59,7 +63,9 @@ class StoredIds:
             raise InternalError("The new people of this entry are not numbered on from those known.")
         sizes = [following - first for first, following in pairwise([*(part.first for part in parts), end])]
         merged = parts[first_to_merge([*sizes, new.height]) :]
-        return pl.concat([*(self._part(part) for part in merged), new.select(pl.col(NUMBER).cast(pl.UInt32), ID)])
+        own = new.select(pl.col(NUMBER).cast(pl.UInt32), ID, *([PLAIN] if PLAIN in new.columns else []))
+        # Parts of an older version have no plain forms.
+        return pl.concat([*(self._part(part) for part in merged), own], how="diagonal")
 
     def without(self, numbers: Sequence[int]) -> tuple[list[pl.DataFrame], int]:
         """The parts to write so that nothing leads from these numbers to ids, and how many ids that erases."""
@@ -75,7 +81,8 @@ class StoredIds:
             chosen = part[NUMBER].cast(pl.Int64).is_in(asked.filter(places == place).implode())
             ids = int((chosen & part[ID].is_not_null()).sum())
             if ids:
-                changed.append(part.with_columns(pl.when(~chosen).then(ID).alias(ID)))
+                held = [name for name in (ID, PLAIN) if name in part.columns]
+                changed.append(part.with_columns(pl.when(~chosen).then(name).alias(name) for name in held))
                 erased += ids
         return changed, erased
 
@@ -102,6 +109,11 @@ class StoredIds:
         self._read_before = (parts, ids)
         return ids
 
+    def _plain(self, parts: list[IdFile]) -> pl.Series:
+        read = [self._part(part) for part in parts]
+        kept = [one[PLAIN] if PLAIN in one.columns else _unknown(one.height) for one in read]
+        return pl.concat([_NOBODY.alias(PLAIN), *kept])
+
     def added(self, parts: list[IdFile], part: IdFile, people: pl.DataFrame) -> None:
         """Note a part that was committed after `parts`, or in place of the last of them: it need not be read again."""
         self._sizes[part.sha256] = people.height
@@ -127,6 +139,10 @@ class StoredIds:
         found = self.files.blob(part.sha256)
         self._sizes[part.sha256] = found.height
         return found
+
+
+def _unknown(people: int) -> pl.Series:
+    return pl.Series(PLAIN, [None], dtype=pl.String).new_from_index(0, people)
 
 
 def _joined(parts: Sequence[pl.Series]) -> pl.Series:

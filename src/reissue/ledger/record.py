@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,6 +33,8 @@ LOST = "lost"
 
 NUMBER, ID = "number", "id"
 """The columns of the table of ids."""
+PLAIN = "plain"
+"""One more, where ids are hashed: the hash of an id without what is written now so, now otherwise."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
@@ -58,8 +60,8 @@ class Entry:
     """The seed of the method's randomness; private."""
     time: datetime
     """When the release was made, with a time zone."""
-    event: tuple[str, str] | None = None
-    """Something else to be recorded with the release: its kind and detail, as of an `Event`."""
+    events: Sequence[tuple[str, str]] = ()
+    """What else is to be recorded with the release: kinds and details, as of an `Event`."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -93,8 +95,8 @@ class Entry:
 
 
 def _problems_of_people(people: pl.DataFrame) -> list[str]:
-    if set(people.columns) != {NUMBER, ID}:
-        return [f"the table of people must have the columns '{NUMBER}' and '{ID}'"]
+    if set(people.columns) - {PLAIN} != {NUMBER, ID}:
+        return [f"the table of people must have the columns '{NUMBER}' and '{ID}', and no others but '{PLAIN}'"]
     if people.height == 0:
         return ["the table of people is empty"]
     if people[NUMBER].has_nulls() or (np.diff(people[NUMBER].to_numpy().astype(np.int64)) != 1).any():
@@ -150,7 +152,8 @@ class Event:
 
     time: datetime
     kind: str
-    """`created`, `adopted`, `amended`, `forgot`, `overrode`, `restored`, `resumed`, `retracted` or `taken in`."""
+    """`created`, `adopted`, `allowed`, `amended`, `forgot`, `overrode`, `restored`, `resumed`, `retracted` or
+    `taken in`."""
     detail: str
     """Counts and versions, never an id."""
 

@@ -107,21 +107,30 @@ def missing_folders(layout: Layout, known: Known) -> list[str]:
     ]
 
 
+WITHOUT_FILES = (
+    'If that cannot be: `reissue publish --allow public-files --reason "..."` goes on without them, and the ledger '
+    "keeps the reason."
+)
+"""How to publish although public files of earlier releases are gone or changed."""
+
+
 def refuse_missing_folders(layout: Layout, known: Known, shown: str) -> None:
     """Raise SeriesDamaged if there are any."""
     if gone := missing_folders(layout, known):
         raise SeriesDamaged(
             f"In the series in '{shown}' {listed(gone)} is missing, which was there: the release is out.",
             problems=["somebody removed it, or moved it away"],
-            hint="put it back, from a backup or from whoever received it; `reissue verify` shows what else is missing.",
+            hint="put it back, from a backup or from whoever received it; `reissue verify` shows what else is missing. "
+            f"{WITHOUT_FILES}",
         )
 
 
-def recover(layout: Layout, database: Database, shown: str) -> None:
+def recover(layout: Layout, database: Database, shown: str, *, lacking: bool = False) -> None:
     """Finish the moves that a dead writer left, then sweep. Only for the holder of the lock.
 
-    Nothing is followed or touched that is not of the ledger's own making, and nothing is removed because a row is
-    missing: whoever calls this has seen that the catalog is whole.
+    With `lacking` the folders of earlier releases may be missing from public/. Nothing is followed or touched that is
+    not of the ledger's own making, and nothing is removed because a row is missing: whoever calls this has seen that
+    the catalog is whole.
     """
 
     def work(known: Known) -> None:
@@ -130,8 +139,9 @@ def recover(layout: Layout, database: Database, shown: str) -> None:
 
     refuse_links(layout)
     known = sound(layout, database, shown)
-    refuse_missing_folders(layout, known, shown)
-    _restore_empty_folders(layout, known)
+    if not lacking:
+        refuse_missing_folders(layout, known, shown)
+    _restore_empty_folders(layout, known, lacking=lacking)
     if not _leftovers(layout, known):
         return
     try:
@@ -197,10 +207,10 @@ def policy_on_disk(layout: Layout, staged: str) -> bytes | None:
     return None
 
 
-def _restore_empty_folders(layout: Layout, known: Known) -> None:
+def _restore_empty_folders(layout: Layout, known: Known, *, lacking: bool) -> None:
     """Make folders again that a backup or an archive left out because they were empty."""
     wanted = [(layout.blobs, PRIVATE_FOLDER), (layout.staging, PRIVATE_FOLDER)]
-    if not known.releases:
+    if lacking or not known.releases:
         wanted.append((layout.public, PUBLIC_FOLDER))
     for folder, mode in wanted:
         if not folder.exists():

@@ -179,8 +179,7 @@ def add_release(
     if staged.people is not None:
         add_people(connection, staged.people)
         sealed.append(chain.PEOPLE)
-    if entry.event is not None:
-        sealed.append(add_event(connection, *entry.event))
+    sealed += [add_event(connection, *event) for event in entry.events]
     chain.append(connection, kind, sealed)
     return SimpleNamespace(**release)
 

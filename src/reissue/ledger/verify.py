@@ -29,6 +29,9 @@ from reissue.ledger.sqlite import Database, integrity_problems
 from reissue.ledger.transactions import referenced_blobs
 from reissue.model.telling import tell
 
+SPARE = "it does not belong to the release"
+"""What is said of a file that somebody put beside those of a release."""
+
 
 @dataclass(frozen=True)
 class Discrepancy:
@@ -193,7 +196,7 @@ def check_files(folder: Path, shown: str, record: bytes, files: dict[str, dict[s
         return
     present = set(names_in(folder))
     for name in sorted(present - set(files) - {RECORD}):
-        yield Discrepancy(f"{shown}/{name}", "it does not belong to the release")
+        yield Discrepancy(f"{shown}/{name}", SPARE)
     for name in sorted({*files, RECORD} - present):
         yield Discrepancy(f"{shown}/{name}", "it is missing")
     for name in sorted({*files, RECORD} & present):

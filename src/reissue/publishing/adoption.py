@@ -243,7 +243,7 @@ class _Adopted:
             },
             seed="",
             time=datetime.now(UTC),
-            event=(ADOPTED, f"release {number}, made elsewhere"),
+            events=[(ADOPTED, f"release {number}, made elsewhere")],
         )
 
 

@@ -23,6 +23,7 @@ from reissue.model.release import Release
 from reissue.model.schema import Numeric, Schema
 from reissue.model.showing import codes_of, with_counterfeits
 from reissue.model.snapshot import Snapshot
+from reissue.publishing.checking.known_states import state_of
 from reissue.publishing.draft import LATEST_PERIOD, LOST_RELEASES, Draft, PrivateTables
 from reissue.publishing.history import History, Last
 from reissue.publishing.policy import Policy
@@ -49,12 +50,15 @@ FORMATS = "formats"
 """In the private summary: the format of what the method remembers, and of what each checker has seen."""
 MADE_BY = "tables_made_by"
 """In the private summary of such a release: the method that made the tables it keeps from the one before."""
+STATE = "state"
+"""In the private summary: the digest of the table, by which the same state is known again."""
 BARRED = "barred"
 """Those who are never published again because of such releases."""
 
 
 def entry(draft: Draft, time: datetime, override: str | None = None) -> Entry:
     """A draft as the ledger takes it; `override` is the reason why it passes a gate that did not let it."""
+    looked = draft.judged.looked
     return Entry(
         policy_version=draft.continues.policy_version,
         manifest=draft.manifest,
@@ -70,11 +74,31 @@ def entry(draft: Draft, time: datetime, override: str | None = None) -> Entry:
         summary={
             **(draft.summary if override is None else _overridden(draft, override)),
             FORMATS: formats(draft.policy),
+            **({} if looked is None else {STATE: looked.state}),
         },
         seed=draft.seed,
         time=time,
-        event=None if override is None else ("overrode", f"the gate of release {draft.number}"),
+        events=[
+            *([] if override is None else [("overrode", f"the gate of release {draft.number}")]),
+            *([] if looked is None else looked.events(draft.number)),
+        ],
     )
+
+
+def states(ledger: Ledger, people: int) -> dict[int, str]:
+    """The states of the releases so far, by their numbers, as far as they are known and may be those of so many people.
+
+    Releases of an older version kept none: those of as many people are looked at.
+    """
+    found = {}
+    for record in ledger.releases():
+        if STATE in record.summary:
+            found[record.number] = str(record.summary[STATE])
+        elif record.summary.get("people") == people and not record.lost:
+            tables = ledger.tables(record.number)
+            if SNAPSHOT in tables and VALUES not in tables:
+                found[record.number] = state_of(tables[SNAPSHOT], tables.get(FACTS), tables.get(EXTINCT))
+    return found
 
 
 def formats(policy: Policy) -> dict[str, int]:
@@ -147,7 +171,7 @@ def history(ledger: Ledger, policy: Policy, policy_version: int, key: bytes | No
     _check_formats(record, policy, method)
     rows = tables[SNAPSHOT].drop(GROUP)
     count = ledger.next_number()
-    people = KnownPeople(ledger.ids, count, rows[PERSON])
+    people = KnownPeople(ledger.ids, count, rows[PERSON], None if key is None else ledger.plain_ids)
     return History(
         number=record.number,
         mark=record.mark,

@@ -20,6 +20,7 @@ from reissue.model.published import Published
 from reissue.model.release import rows_in_words
 from reissue.model.sets import PublishedSets
 from reissue.model.snapshot import Delta, Snapshot
+from reissue.publishing.checking.allowing import Looked
 from reissue.publishing.gate import Passage
 from reissue.publishing.policy import Policy
 from reissue.publishing.seal import seal_of
@@ -75,7 +76,7 @@ class PrivateTables:
     domain: Domain
     """What the tables up to this one brought."""
     new_people: pl.DataFrame
-    """Those who are in the series for the first time: `number`, `id`."""
+    """Those who are in the series for the first time: `number`, `id` and, where ids are hashed text, `plain`."""
     facts: pl.DataFrame | None = None
     """The values with person numbers, where people may have several or none and the rows are everybody registered."""
     extinct: pl.DataFrame | None = None
@@ -105,6 +106,8 @@ class DraftVerdicts:
     """The seal on the tables as they were checked; None as long as nobody had them in hands."""
     passage: Passage | None = None
     """What the policy's gate said; None where there is none, or it was not asked."""
+    looked: Looked | None = None
+    """What the checks before the commit said; None where they were not asked."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -170,6 +173,7 @@ class Draft:
             "notes": list(self.notes),
             **({} if self.passage is None else {"gate": self.passage.summary()}),
             **({} if self.continues.latest is None else {LATEST_PERIOD: self.continues.latest}),
+            **({} if self.judged.looked is None or not (said := self.judged.looked.summary()) else {"checks": said}),
             **({LOST_RELEASES: list(self.continues.lost)} if self.continues.lost else {}),
         }
 

@@ -78,10 +78,30 @@ class Submission:
             object.__setattr__(self, "period", Period.parse(self.period).text)
 
 
+@dataclass(frozen=True, repr=False)
+class TableRead:
+    """A table as it was read, before anybody is grouped."""
+
+    coded: CodedTable
+    rows: pl.DataFrame
+    """Its rows, as the ledger would keep them."""
+    facts: pl.DataFrame | None
+    """Its values, where they are not in the rows."""
+    delta: Delta
+
+
 def make_draft(
-    given: Submission, policy: Policy, history: History, *, progress: Progress = lambda stage: None
+    given: Submission,
+    policy: Policy,
+    history: History,
+    *,
+    look: Callable[[TableRead], None] = lambda read: None,
+    progress: Progress = lambda stage: None,
 ) -> Draft:
-    """Read, code, group, recode and check a table; raise if it cannot or must not be published."""
+    """Read, code, group, recode and check a table; raise if it cannot or must not be published.
+
+    `look` is called before anybody is grouped: what it raises saves that work.
+    """
     method = policy.method
     continues = replace(
         _continuation(policy, history),
@@ -97,6 +117,7 @@ def make_draft(
     snapshot = coded.snapshot
     rows, facts = snapshot.frame(), None if snapshot.owner is None else snapshot.facts()
     delta = _delta(rows, facts, policy.schema.sensitive, history)
+    look(TableRead(coded, rows, facts, delta))
     check_changes(method, delta, history)
     snapshot = snapshot.for_form(policy.form)
     eligible, delta_of_eligible = without_barred(snapshot, delta, history.barred)
@@ -121,7 +142,7 @@ def make_draft(
     private = PrivateTables(
         rows=rows.with_columns(_public_group(grouping, recoded)),
         domain=coded.domain,
-        new_people=_new_people(history, coded.new_ids),
+        new_people=_new_people(history, coded),
         facts=None if facts is None else facts.with_columns(_group_of_values(grouping, recoded, snapshot)),
         extinct=coded.extinct if coded.extinct is not None and coded.extinct.height else None,
         counterfeits=_counterfeits(grouping, recoded),
@@ -329,10 +350,11 @@ def _delta(rows: pl.DataFrame, facts: pl.DataFrame | None, sensitive: str, histo
     return Delta.between(last, rows, sensitive, known=history.known.next_number, since=history.number)
 
 
-def _new_people(history: History, new_ids: pl.Series) -> pl.DataFrame:
-    first = history.known.next_number
+def _new_people(history: History, coded: CodedTable) -> pl.DataFrame:
+    first, new_ids = history.known.next_number, coded.new_ids
     numbers = np.arange(first, first + new_ids.len(), dtype=np.uint32)
-    return pl.DataFrame({"number": numbers, "id": new_ids})
+    plain = {} if coded.new_plain is None else {"plain": coded.new_plain}
+    return pl.DataFrame({"number": numbers, "id": new_ids, **plain})
 
 
 @dataclass(frozen=True, repr=False)

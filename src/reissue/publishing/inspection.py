@@ -22,6 +22,7 @@ from reissue.model.knowledge import Knowledge, Minimal
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.release import Release
 from reissue.publishing import archive
+from reissue.publishing.checking.allowing import Allowed, another_draft_looked_at, never_looked
 from reissue.publishing.gate import Gate, Passage, another_draft, closed, never_shown, unchecked_tables, written_reason
 from reissue.publishing.made_up import Recognition, check_recognition, known_of, values_given
 from reissue.publishing.seal import seal_of
@@ -377,7 +378,7 @@ def at_gate(
     gate = draft.policy.gate
     if gate is None:
         return draft, None
-    seal = None if draft.seal is None else _shown(draft, draft.seal_now())
+    seal = None if draft.seal is None else shown_seal(draft, draft.seal_now())
     sight = Sight.of_draft(draft, past, quasi=ask_for_quasi(gate.attacks))
     report = sight.audit(
         attacks=gate.attacks, limit=gate.probability, seconds=gate.seconds, accept=gate.accept, progress=progress
@@ -388,7 +389,7 @@ def at_gate(
 
 @dataclass(frozen=True)
 class Terms:
-    """On which terms a draft meets the gate of its policy."""
+    """On which terms a draft meets the checks before the commit and the gate of its policy."""
 
     asked: bool = True
     """Whether the gate is asked at all."""
@@ -396,6 +397,8 @@ class Terms:
     """Why the release goes out all the same if the gate is closed; None: then it does not."""
     report: str | Path | None = None
     """The HTML file for what the gate found, also if it is closed."""
+    allowed: Allowed = field(default_factory=Allowed)
+    """The checks before the commit that may fail, and why."""
 
     def check(self, gate: Gate | None) -> None:
         """Before anything is computed: a reason must say something, and a report needs a gate."""
@@ -420,7 +423,7 @@ class Terms:
         return let_through(draft) if self.override is None else draft
 
 
-def _shown(draft: Draft, tables: str) -> str:
+def shown_seal(draft: Draft, tables: str) -> str:
     """The seal on what a gate is shown: the tables of the draft, by their seal, and who is in which group of them."""
     private = {"rows": draft.rows, "facts": draft.facts, "counterfeits": draft.counterfeits, "changed": draft.changed}
     return seal_of(private, tables)
@@ -439,13 +442,17 @@ def to_commit(draft: Draft, reason: str | None) -> tuple[Draft, str | None]:
     A draft is refused unless its tables are those that were checked; a reason helps with a gate only.
     """
     seal, passage = draft.seal_now(), draft.passage
-    if passage is not None and (passage.gate != draft.policy.gate or passage.seal != _shown(draft, seal)):
+    if passage is not None and (passage.gate != draft.policy.gate or passage.seal != shown_seal(draft, seal)):
         if reason is None:
             raise another_draft()
         # The gate said that about something else.
         draft = replace(draft, judged=replace(draft.judged, passage=None))
     if seal != draft.seal:
         raise unchecked_tables()
+    if draft.judged.looked is None:
+        raise never_looked()
+    if draft.judged.looked.seal != shown_seal(draft, seal):
+        raise another_draft_looked_at()
     return with_reason(draft, reason)
 
 

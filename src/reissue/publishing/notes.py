@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from reissue.errors import count_of
 from reissue.model.grouping import Grouping
-from reissue.model.snapshot import Delta, Labels, Snapshot
+from reissue.model.snapshot import Delta, Snapshot
 from reissue.publishing.draft import Continuation, PrivateTables
 from reissue.publishing.policy import Policy
 
@@ -75,23 +71,4 @@ def notes_of(
     if held_back is not None:
         for reason, people in held_back["reason"].value_counts().sort("reason").iter_rows():
             notes.append(f"{count_of(people, 'person', 'people')} withheld: {reason}")
-    if (
-        delta.since
-        and not left
-        and snapshot.present == delta.stayed.size
-        and not any(people.size for people in (delta.gone, delta.changed_quasi, delta.changed_value))
-    ):
-        notes.append(f"nothing has changed since release {delta.since}: this publishes the same state once more")
-    levels = snapshot.values.levels
-    sets: list[Any] = [promise.parameters.get("protect") or () for promise in method.promises(snapshot.schema)]
-    named = {value for one in sets for values in one for value in values}
-    if named and isinstance(levels, Labels):
-        used = {levels.labels[code] for code in np.flatnonzero(np.bincount(snapshot.values.codes))}
-        if absent := len(named - used):
-            what = count_of(absent, "protected value occurs", "protected values occur")
-            notes.append(f"{what} nowhere in this table; check the spelling")
-    unseen = set(snapshot.schema.permanent) - set(levels.labels) if isinstance(levels, Labels) else set()
-    if unseen:
-        what = count_of(len(unseen), "permanent value has", "permanent values have")
-        notes.append(f"{what} not occurred in any table yet; check the spelling")
     return (*notes, *grouping.notes, *warnings, *method.remarks(policy.form))

@@ -34,13 +34,17 @@ attacks = ["Worlds", "Equivalence"]
 limit = "1/4"                   # or 0.25; left out: what the method promises
 seconds = 60.0
 accept = []                     # ["undecided", "sampled"]: what may pass without a proof
+
+[checks]                        # optional: how much of what looks like a mistake may pass without a question
+withheld = 0.05                 # and ids_return, ids_alike, newcomers_leavers, same_state, telling_column,
+few_groups = 5                  # unused_value, counterfeit, replaced, few
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from functools import cached_property, partial
 from pathlib import Path
@@ -66,6 +70,7 @@ from reissue.model.memory import Memory
 from reissue.model.promise import Promise
 from reissue.model.schema import Categorical, Kind, Numeric, Schema
 from reissue.model.toml_text import Unwieldy, bounded, parsed
+from reissue.publishing.checking.thresholds import Checks
 from reissue.publishing.gate import Gate
 from reissue.tables.identities import read_key
 
@@ -119,6 +124,8 @@ class Policy:
     anchor: str | None = None
     """The file, best on another disk, in which the head of the history is kept; None: in the user's state folder. A
     series that does not go on from it, as an older copy does not, is refused."""
+    checks: Checks = field(default_factory=Checks)
+    """How much of what looks like a mistake may pass without a question."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -143,6 +150,8 @@ class Policy:
             problems.append(f"'series' must be 'protected' or 'unprotected', not {self.series!r}")
         if isinstance(self.method, Method) and not all(map(is_text, _texts(self.method.parameters))):
             problems.append(f"a parameter of {self.method.name} holds {NOT_TEXT}")
+        if not isinstance(self.checks, Checks):
+            problems.append("'checks' must be checks, such as ri.Checks(withheld=0.1)")
         if isinstance(self.method, Method):
             problems += [*self._method_problems(), *self._gate_problems()]
         if problems:
@@ -243,6 +252,7 @@ class Policy:
             "schema": schema,
             "method": {"name": self.method.name, **_plain(self.method.parameters)},
             **({} if self.gate is None else {"gate": self.gate.to_dict()}),
+            "checks": self.checks.to_dict(),
         }
 
     def to_toml(self) -> str:
@@ -292,17 +302,19 @@ class _Reader:
         self.problems: list[str] = []
 
     def policy(self, data: Mapping[str, Any]) -> Policy:
-        self._known("the policy", data, ("series", "form", "disclose", "anchor", "people", "schema", "method", "gate"))
+        names = ("series", "form", "disclose", "anchor", "people", "schema", "method", "gate", "checks")
+        self._known("the policy", data, names)
         schema = self._schema(self._table("schema", data.get("schema")))
         method = self._method(self._table("method", data.get("method")))
         people = self._try("[people]", lambda: self._ids(self._table("people", data.get("people", {}))))
         gate = self._gate(self._table("gate", data["gate"])) if "gate" in data else None
-        if self.problems or schema is None or method is None or people is None:
+        checks = self._checks(self._table("checks", data.get("checks", {})))
+        if self.problems or schema is None or method is None or people is None or checks is None:
             raise PolicyError("The policy cannot be used.", problems=self.problems)
         given = {name: data[name] for name in ("series", "form", "disclose", "anchor") if name in data}
         if isinstance(anchor := given.get("anchor"), str):
             given["anchor"] = self._path(anchor)
-        return Policy(schema, method, people=people, gate=gate, **given)
+        return Policy(schema, method, people=people, gate=gate, checks=checks, **given)
 
     def _path(self, path: str) -> str:
         """A path in the policy. The series keeps its policy elsewhere, so it must not depend on where this one lay."""
@@ -405,6 +417,11 @@ class _Reader:
         if not self._known("[gate]", entry, tuple(field.name for field in fields(Gate))):
             return None
         return self._try("[gate]", lambda: Gate(**entry))
+
+    def _checks(self, entry: Mapping[str, Any]) -> Checks | None:
+        if not self._known("[checks]", entry, tuple(field.name for field in fields(Checks))):
+            return None
+        return self._try("[checks]", lambda: Checks(**entry))
 
     def _constraint(self, entry: object) -> guarantees.Guarantee | None:
         where = "[[method.constraints]]"

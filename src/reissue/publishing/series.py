@@ -32,6 +32,9 @@ from reissue.model.release import Release
 from reissue.model.rules import Rows
 from reissue.publishing import archive
 from reissue.publishing.barred import forgotten_barred
+from reissue.publishing.checking.allowing import PUBLIC_FILES, Allowed, of_public_files
+from reissue.publishing.checking.looking import Looking
+from reissue.publishing.checking.order_of_periods import out_of_order
 from reissue.publishing.draft import Draft
 from reissue.publishing.drafting import Progress, Submission, in_the_way, make_draft
 from reissue.publishing.gate import Gate, written_reason
@@ -120,6 +123,8 @@ def publish(
     time: datetime | None = None,
     report: str | Path | None = None,
     override: str | None = None,
+    allow: Iterable[str] = (),
+    reason: str | None = None,
     progress: Progress = lambda stage: None,
 ) -> Release:
     """Publish a table as the next release of the series in a folder.
@@ -127,10 +132,8 @@ def publish(
     The first release needs a `policy`, a Policy or the path of a policy file. It creates the series, if it succeeds:
     nothing is made for a table that does not fit, or that the gate does not let pass. See `Series.draft` for the rest.
     """
-    given, terms = (
-        Submission(table, registry, extinct, seed, show_values, period, corrects),
-        Terms(override=override, report=report),
-    )
+    given = Submission(table, registry, extinct, seed, show_values, period, corrects)
+    terms = Terms(override=override, report=report, allowed=Allowed.of(allow, reason))
     policy = Policy.read(policy) if isinstance(policy, str | Path) else policy
     if policy is None or _has_releases(folder):
         with open(folder, policy) as series:
@@ -155,16 +158,16 @@ def preview(
     corrects: int | None = None,
     report: str | Path | None = None,
     override: str | None = None,
+    allow: Iterable[str] = (),
+    reason: str | None = None,
     progress: Progress = lambda stage: None,
 ) -> Draft:
     """What `publish` would publish, or why it would refuse. Nothing is committed, created or locked.
 
     The draft is private: it holds the table.
     """
-    given, terms = (
-        Submission(table, registry, extinct, seed, show_values, period, corrects),
-        Terms(override=override, report=report),
-    )
+    given = Submission(table, registry, extinct, seed, show_values, period, corrects)
+    terms = Terms(override=override, report=report, allowed=Allowed.of(allow, reason))
     policy = Policy.read(policy) if isinstance(policy, str | Path) else policy
     if policy is None or _has_releases(folder):
         with open(folder, policy) as series:
@@ -184,11 +187,14 @@ def draft(
     gate: bool = True,
     report: str | Path | None = None,
     override: str | None = None,
+    allow: Iterable[str] = (),
+    reason: str | None = None,
     progress: Progress = lambda stage: None,
 ) -> Draft:
     """Compute a release of this table, the first of a series that need not exist yet; see `Series.draft`."""
     given = Submission(table, registry, extinct, seed, show_values, period)
-    return _first_draft(given, policy, Terms(gate, override, report), progress, handed_out=True)
+    terms = Terms(gate, override, report, Allowed.of(allow, reason))
+    return _first_draft(given, policy, terms, progress, handed_out=True)
 
 
 def _first_draft(
@@ -199,8 +205,9 @@ def _first_draft(
     if given.corrects is not None:
         raise ParameterError(f"There is no release {given.corrects} to correct: this is the first one.")
     nothing = History(known=KnownBefore(key=key_of(policy, None)))
-    made = make_draft(given, policy, nothing, progress=progress)
-    return terms.met(made.handed_out() if handed_out else made, progress=progress)
+    looking = Looking(policy, nothing, terms.allowed, show_values=given.show_values)
+    made = make_draft(given, policy, nothing, look=looking.before, progress=progress)
+    return terms.met(looking.after(made.handed_out() if handed_out else made), progress=progress)
 
 
 def _has_releases(folder: str | Path) -> bool:
@@ -262,6 +269,8 @@ class Series:
         gate: bool = True,
         report: str | Path | None = None,
         override: str | None = None,
+        allow: Iterable[str] = (),
+        reason: str | None = None,
         progress: Progress = lambda stage: None,
     ) -> Draft:
         """Compute the next release of this table without committing anything.
@@ -272,18 +281,21 @@ class Series:
         release is to go out all the same; what the gate found is written to the HTML file `report`. With `gate=False`
         it is not asked. `period` says what the release is of, such as "2026-03", "2026-Q1" or "2026-01/2026-03". One
         that `corrects` an earlier one, by its number, is of the same period and a release like any other.
+        Before that, ChecksFailed is raised for what looks like a mistake in the table or the policy. `allow` names the
+        checks that may fail this time, and `reason` says why, which the ledger keeps.
         Methods for permanent values take a `registry`, a table of everybody with their quasi-identifiers as they are
         now, in the table or not, and those who are `extinct`, dead or gone for ever: their ids, or the path of a file
         with the person column.
         """
         given = Submission(table, registry, extinct, seed, show_values, period, corrects)
-        return self._draft(given, Terms(gate, override, report), progress, handed_out=True)
+        terms = Terms(gate, override, report, Allowed.of(allow, reason))
+        return self._draft(given, terms, progress, handed_out=True)
 
     def _draft(self, given: Submission, terms: Terms, progress: Progress, *, handed_out: bool = False) -> Draft:
         self._ledger.require_whole()
         policy = self._current_policy()
         self._ledger.require_continued()
-        self._ledger.require_public()
+        lacking = of_public_files(self._ledger.public_findings(), terms.allowed.names)
         terms.check(policy.gate)
         if self._ledger.policy_file_differs():
             if self._ledger.policy_file_missing():
@@ -296,8 +308,11 @@ class Series:
                 hint="record the change with series.amend(policy, reason) or `reissue amend`, or undo it: "
                 "`reissue log <series> --policy` prints the policy in force.",
             )
-        made = make_draft(self._dated(given), policy, self._history(), progress=progress)
-        made = made.handed_out() if handed_out else made
+        given, history = self._dated(given), self._history()
+        wrong = [*lacking, *out_of_order(given.period, given.corrects, history.latest)]
+        looking = Looking(policy, history, terms.allowed, self._states, given.show_values, wrong)
+        made = make_draft(given, policy, history, look=looking.before, progress=progress)
+        made = looking.after(made.handed_out() if handed_out else made)
         return terms.met(made, self._past() if policy.gate and terms.asked else None, progress=progress)
 
     def _dated(self, given: Submission) -> Submission:
@@ -327,7 +342,8 @@ class Series:
         after they were checked is always refused.
         """
         reason = written_reason(override, draft.policy.gate)
-        with self._ledger.writing():
+        looked = draft.judged.looked
+        with self._ledger.writing(lacking=looked is not None and PUBLIC_FILES in looked.names):
             self._check_continues(draft)
             return self._commit(*to_commit(draft, reason), time)
 
@@ -375,6 +391,8 @@ class Series:
         time: datetime | None = None,
         report: str | Path | None = None,
         override: str | None = None,
+        allow: Iterable[str] = (),
+        reason: str | None = None,
         progress: Progress = lambda stage: None,
     ) -> Release:
         """Draft and commit the next release, as the only writer from beginning to end.
@@ -383,10 +401,11 @@ class Series:
         happens, by default now; it must not be before the last one. See `draft` for the rest.
         """
         given = Submission(table, registry, extinct, seed, show_values, period, corrects)
-        return self._publish(given, Terms(override=override, report=report), time, progress)
+        terms = Terms(override=override, report=report, allowed=Allowed.of(allow, reason))
+        return self._publish(given, terms, time, progress)
 
     def _publish(self, given: Submission, terms: Terms, time: datetime | None, progress: Progress) -> Release:
-        with self.writing():
+        with self._ledger.writing(lacking=PUBLIC_FILES in terms.allowed.names):
             self._time(time)  # before anything is computed
             draft = self._draft(given, terms, progress)
             progress("Committing")
@@ -712,6 +731,9 @@ class Series:
                 return {stem: to_library(ledger.public_table(number, stem), library) for stem in stems}
 
         return Release(record.number, record.time, record.path, record.manifest, record.summary, read)
+
+    def _states(self, people: int) -> dict[int, str]:
+        return archive.states(self._ledger, people)
 
     def _history(self) -> History:
         key = key_of(self._policy, self.folder)

@@ -28,6 +28,7 @@ from reissue.tables.joining import joined, restored
 from reissue.tables.labels import find_labels
 from reissue.tables.people import KnownPeople
 from reissue.tables.plain import plain_numbers, plain_text, type_of
+from reissue.tables.plain_ids import plain_pseudonyms
 
 Result = TypeVar("Result")
 
@@ -60,6 +61,8 @@ class CodedTable:
     domain: Domain
     extinct: pl.DataFrame | None = None
     """Those who have died or left for ever, now or before: `person`, a number. None where nobody asks."""
+    new_plain: pl.Series | None = None
+    """For each of the new ids, where ids are hashed and text, the hash of its plain form; None where they are not."""
 
 
 def code_table(
@@ -83,7 +86,8 @@ def code_table(
     coded = {name: column for name, column in columns.items() if column is not None}
     if schema.several:
         coded[schema.sensitive] = coder.records(coded, schema)
-    return CodedTable(snapshot_of(numbers, coded, schema), new_ids, Domain(coder.domain))
+    plain = new_plain(frame[schema.person], numbers, known)
+    return CodedTable(snapshot_of(numbers, coded, schema), new_ids, Domain(coder.domain), new_plain=plain)
 
 
 def restore(rows: pl.DataFrame, schema: Schema, domain: Domain, facts: pl.DataFrame | None = None) -> Snapshot:
@@ -397,6 +401,14 @@ def numbered(numbers: People, ids: pl.Series, next_number: int) -> tuple[People,
     numbers[drawn] = np.arange(next_number, next_number + new.size)
     # NumPy gathers numbers in a fraction of the time.
     return numbers, ids.gather(drawn) if ids.dtype != pl.Int64 else pl.Series(ids.name, ids.to_numpy()[drawn])
+
+
+def new_plain(ids: pl.Series, numbers: People, known: KnownBefore) -> pl.Series | None:
+    """The hashes of the plain forms of new people's ids, in the order of their numbers; None where ids are kept."""
+    if known.key is None or ids.dtype.is_integer():
+        return None
+    new = np.flatnonzero(numbers >= known.next_number)
+    return plain_pseudonyms(ids.gather(new[np.argsort(numbers[new])]).cast(pl.String), known.key)
 
 
 @dataclass(frozen=True, repr=False)

@@ -38,6 +38,8 @@ class KnownPeople:
     """How many they are. Should somebody else commit a release meanwhile, its people are not among them."""
     last: pl.Series
     """The numbers of those who were in the last release."""
+    plain: Callable[[], pl.Series] | None = None
+    """Where ids are hashed: gives the hash of everybody's plain form, null where it was not kept."""
 
     def everyone(self) -> pl.Series:
         """The id of everybody who is known."""

@@ -19,7 +19,7 @@ from reissue.model.domain import PERSON, Domain
 from reissue.model.schema import Schema
 from reissue.model.showing import appended, only
 from reissue.model.snapshot import Column, People, Snapshot
-from reissue.tables.coding import CodedTable, Coder, KnownBefore, numbered, role_problems, snapshot_of, unfit
+from reissue.tables.coding import CodedTable, Coder, KnownBefore, new_plain, numbered, role_problems, snapshot_of, unfit
 from reissue.tables.frames import read_table
 
 Extinct = Iterable[object] | Path | None
@@ -144,7 +144,13 @@ def code_registered(
     buried = np.union1d(buried, given)
     if registry.people is None and last is not None:
         snapshot = _with_earlier(snapshot, last, buried)
-    return CodedTable(snapshot, new_ids, Domain(coder.domain), pl.DataFrame({"person": buried.astype(np.uint32)}))
+    return CodedTable(
+        snapshot,
+        new_ids,
+        Domain(coder.domain),
+        pl.DataFrame({"person": buried.astype(np.uint32)}),
+        new_plain(listed[schema.person], numbers, known),
+    )
 
 
 def _extinct(coder: Coder, extinct: pl.Series | None, key: bytes | None) -> pl.Series | None:

@@ -32,6 +32,8 @@ kind = "categorical"
 [method]
 name = "Mondrian"
 k = 3
+[checks]
+same_state = "accept"
 """
 FIRST = ("publish", "clinic", "table.csv", "--policy", "policy.toml")
 NEXT = ("publish", "clinic", "table.csv")

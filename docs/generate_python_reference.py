@@ -98,7 +98,7 @@ CHAPTERS = {
         "Published",
         "read_releases",
     ),
-    "Look at what it is worth": ("Workload", "given_choices", "GivenChoices"),
+    "Look at what it is worth": ("Workload", "Ask", "given_choices", "GivenChoices"),
     "Learn from what was published": ("analyse", "Analysis", "estimate"),
     "When something is wrong": ("errors",),
 }

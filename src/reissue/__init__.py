@@ -17,7 +17,7 @@ Keep it safe:
 Attack what went out, here or elsewhere:
     audit, AuditReport, attacks, Knowledge, Minimal, Published, read_releases
 Look at what it is worth:
-    Workload, given_choices, GivenChoices (by which columns shares should differ, for Alternatives)
+    Workload, Ask, given_choices, GivenChoices (by which columns shares should differ, for Alternatives)
 Learn from what was published, from public files alone:
     analyse, Analysis, estimate
 When something is wrong:
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from reissue.publishing.past_moves import moves
     from reissue.publishing.policy import Ids, Policy
     from reissue.publishing.series import Series, open, preview, publish
-    from reissue.utility import Workload
+    from reissue.utility import Ask, Workload
     from reissue.utility.analysing.analysis import Analysis, analyse
     from reissue.utility.estimates import estimate
 
@@ -100,6 +100,7 @@ _HOMES = {
     "StaticI": "methods",
     "StaticII": "methods",
     "Workload": "utility",
+    "Ask": "utility",
     "adopt": "publishing.adoption",
     "analyse": "utility.analysing.analysis",
     "attacks": "",
@@ -123,6 +124,7 @@ __all__ = [
     "AlphaK",
     "Alternatives",
     "Analysis",
+    "Ask",
     "AuditReport",
     "Categorical",
     "CorSplit",

@@ -18,7 +18,7 @@ SOURCE = Path(ri.__file__).parent
 PROJECT = SOURCE.parent.parent
 
 PUBLIC = [
-    "AlphaK", "Alternatives", "Analysis", "AuditReport", "Categorical", "CorSplit", "Draft", "EEquivalence",
+    "AlphaK", "Alternatives", "Analysis", "Ask", "AuditReport", "Categorical", "CorSplit", "Draft", "EEquivalence",
     "Events", "Gate",
     "GivenChoices", "HDComposition", "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal",
     "Mondrian", "Numeric",

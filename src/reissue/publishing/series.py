@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from reissue.auditing.report import AuditReport
     from reissue.model.knowledge import Knowledge
     from reissue.publishing.given_choices import GivenChoices
-    from reissue.utility import SetUtility, Utility, Workload
+    from reissue.utility import Ask, SetUtility, Utility, Workload
 
 
 RETRACTED = (
@@ -468,35 +468,40 @@ class Series:
         number: int,
         *,
         workload: Workload | None = None,
+        questions: Sequence[Ask | str] | None = None,
         weights: dict[str, float] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Utility | SetUtility:
         """What a release cost: information loss, class sizes, gradients left and, given a workload, query error.
 
         Of sets of values: how exactly shares can be estimated from them; gradients and the error of counts by scores.
-        `sentence` says in words what the release is worth beside no link at all.
+        With a workload also bias and coverage of shares and means. `questions` are an analyst's own, as `ri.Ask` or as
+        texts: `answers` has what the release answers beside the truth. `sentence` says in words what the release is
+        worth beside no link at all.
         """
         from reissue.utility import measure, measure_sets
+        from reissue.utility.with_answers import with_answers
 
         record = archive.existing(self._ledger, number)
         policy = self._policy_of(record)
         if record.manifest["series"] == "adopted":
             raise ParameterError(f"Release {number} was made elsewhere: its table is not known here.")
         snapshot, grouping = archive.snapshot(self._ledger, number, policy)
+        release = self._release(record, "polars")
         if policy.form == "alternatives":
-            tables = self._release(record, "polars").tables
-            return measure_sets(
+            of_sets = measure_sets(
                 number,
                 snapshot,
                 grouping,
-                tables,
+                release.tables,
                 record.manifest,
                 weights=weights,
                 workload=workload,
                 progress=progress,
             )
+            return with_answers(of_sets, snapshot, release, workload=workload, questions=questions)
         sizes = [rule.k for promise in policy.promises for rule in promise.rules if isinstance(rule, Rows)]
-        return measure(
+        of_groups = measure(
             snapshot.quasi,
             snapshot.values,
             grouping,
@@ -508,6 +513,7 @@ class Series:
             owner=snapshot.owner,
             progress=progress,
         )
+        return with_answers(of_groups, snapshot, release, workload=workload, questions=questions)
 
     def given_choices(
         self,

@@ -24,6 +24,7 @@ from reissue.reasoning.alternatives.record_scoring import RecordPairs, column_sc
 from reissue.reasoning.alternatives.scoring import bounds, effects
 from reissue.tables.recode_sets import DESIGN
 from reissue.tables.set_views import read_designs, read_sets
+from reissue.utility.answers import Answers
 from reissue.utility.extents import Extents
 from reissue.utility.gradients import Gradients, set_gradients
 from reissue.utility.in_words import in_words
@@ -61,6 +62,12 @@ class SetUtility:
     """Why queries cannot be answered by scores; None where they can."""
     gradients: Gradients | None = None
     """How values depend on quasi-identifiers, in the release against the table; None where `unanswered` says why."""
+    shares: Answers | None = None
+    """Shares of values in random parts of the table, as `analyse` estimates them; None without a workload."""
+    means: Answers | None = None
+    """The same of means, where a sensitive column has numbers."""
+    answers: Answers | None = None
+    """The answers to the questions that were given; None where none were."""
 
     @property
     def sentence(self) -> str:
@@ -101,6 +108,9 @@ class SetUtility:
             "query_error": self.query_error and self.query_error.to_dict(),
             "unanswered": self.unanswered,
             "gradients": self.gradients and self.gradients.to_dict(),
+            "shares": self.shares and self.shares.to_dict(),
+            "means": self.means and self.means.to_dict(),
+            "answers": self.answers and self.answers.each.to_dicts(),
             "sentence": self.sentence,
         }
 
@@ -123,6 +133,10 @@ class SetUtility:
             lines += _query_lines(self.query_error)
         elif self.unanswered is not None:
             lines.append(("queries answered", 0, f"no counts by scores: {self.unanswered}"))
+        lines += [
+            *(self.shares.lines("shares") if self.shares else []),
+            *(self.means.lines("means") if self.means else []),
+        ]
         if self.gradients is not None:
             lines += self.gradients.lines()
         schema = {"measure": pl.String, "value": pl.Float64, "meaning": pl.String}

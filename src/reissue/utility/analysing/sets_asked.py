@@ -29,6 +29,7 @@ from reissue.utility.analysing.public_files import PublicRelease
 from reissue.utility.analysing.questions import Combined, Figures, Question, Target, Term, Z
 from reissue.utility.analysing.score_intervals import share_interval
 from reissue.utility.analysing.scored_rows import RowFactors, Scored
+from reissue.utility.analysing.slopes import Outcomes
 from reissue.utility.row_scores import ListScores, why_not_by_design
 
 SAMPLE = 10_000
@@ -143,6 +144,11 @@ class SetsAsked(PublicRows):
     def scored(self, question: Question) -> Scored:
         """The scores of all rows for a question."""
         return self._of(question)[0]
+
+    def outcomes(self, question: Question) -> Outcomes:
+        """For each row its score for a question, and that of its square."""
+        scored = self.scored(question)
+        return Outcomes(scored.first, scored.square, True, self._scores.unsure, self._scores.off)
 
     def _of(self, question: Question) -> tuple[Scored, Floats]:
         name = question.counted.tobytes() + (b"" if question.known is None else question.known.tobytes())

@@ -144,7 +144,7 @@ def test_all_wrong_questions_are_told_at_once(tmp_path: Path) -> None:
     ]
     with pytest.raises(ParameterError) as caught:
         measured(tmp_path, ri.Mondrian(k=10), "generalised", wrong)
-    assert [line.split(":")[0] for line in caught.value.problems] == [f"question {at}" for at in (1, 2, 3, 4)]
+    assert [line.split(":")[0] for line in caught.value.problems] == [f"question {at}" for at in (1, 2, 3)]
 
 
 def test_texts() -> None:
@@ -201,3 +201,9 @@ def test_what_gradients_leave_out_is_said(tmp_path: Path) -> None:
     assert found.gradients is not None and found.gradients.columns_left_out == ("q12", "q13")
     assert found.gradients.values_left_out == 3 and found.gradients.to_dict()["values_left_out"] == 3
     assert found.answers is not None and found.answers.answered == 1
+
+
+def test_all_that_cannot_be_read_is_told_before_anything_is_measured(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError) as caught:
+        measured(tmp_path, ri.Mondrian(k=10), "generalised", ["what?", "share of flu", "share of a = <30"])
+    assert [line.split(":")[0] for line in caught.value.problems] == ["question 1", "question 3"]

@@ -480,12 +480,14 @@ class Series:
         worth beside no link at all.
         """
         from reissue.utility import measure, measure_sets
+        from reissue.utility.asks import read_questions
         from reissue.utility.with_answers import with_answers
 
         record = archive.existing(self._ledger, number)
         policy = self._policy_of(record)
         if record.manifest["series"] == "adopted":
             raise ParameterError(f"Release {number} was made elsewhere: its table is not known here.")
+        asked = read_questions(questions or ())
         snapshot, grouping = archive.snapshot(self._ledger, number, policy)
         release = self._release(record, "polars")
         if policy.form == "alternatives":
@@ -499,7 +501,7 @@ class Series:
                 workload=workload,
                 progress=progress,
             )
-            return with_answers(of_sets, snapshot, release, workload=workload, questions=questions)
+            return with_answers(of_sets, snapshot, release, workload=workload, questions=asked)
         sizes = [rule.k for promise in policy.promises for rule in promise.rules if isinstance(rule, Rows)]
         of_groups = measure(
             snapshot.quasi,
@@ -513,7 +515,7 @@ class Series:
             owner=snapshot.owner,
             progress=progress,
         )
-        return with_answers(of_groups, snapshot, release, workload=workload, questions=questions)
+        return with_answers(of_groups, snapshot, release, workload=workload, questions=asked)
 
     def given_choices(
         self,

@@ -160,12 +160,11 @@ class Asking:
         self._truth = Analysis([_Table(release.number, snapshot, release.manifest)], {}, "polars")
         self._released = analyse(release, hierarchies=hierarchies, frames="polars")
 
-    def answers(self, questions: Sequence[Ask | str]) -> Answers:
+    def answers(self, questions: Sequence[Ask]) -> Answers:
         """Ask them all; those that the table itself cannot answer are refused, all at once."""
         parts, problems = [], []
-        for at, question in enumerate(questions, 1):
+        for at, ask in enumerate(questions, 1):
             try:
-                ask = Ask.read(question) if isinstance(question, str) else question
                 parts.append(self._answered(ask, at))
             except (ParameterError, Infeasible) as error:
                 problems.append((at, error))

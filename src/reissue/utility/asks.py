@@ -17,7 +17,7 @@ Values and columns with one of these words in them, an `and`, a comma or a brack
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -117,6 +117,23 @@ class Ask:
         named = ("value", "column", "between", "on", "by", "where")
         told = [f"{name} {getattr(self, name)}" for name in named if getattr(self, name) is not None]
         return " ".join([self.kind, *told])
+
+
+def read_questions(questions: Sequence[Ask | str]) -> list[Ask]:
+    """Questions, some of them as texts; all that cannot be read are told at once."""
+    if isinstance(questions, str | Ask):
+        raise ParameterError("The questions must be a list.", hint="questions=[...]")
+    found, problems = [], []
+    for at, question in enumerate(questions, 1):
+        try:
+            found.append(Ask.read(question) if isinstance(question, str) else question)
+        except ParameterError as error:
+            problems.append(f"question {at}: {error.what}")
+    if problems:
+        raise ParameterError(
+            f"{len(problems):,} of {len(questions):,} questions cannot be read.", problems=problems, hint=_EXAMPLES
+        )
+    return found
 
 
 def _by(tokens: list[Token]) -> By:

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from reissue.errors import ParameterError
 from reissue.model.release import Release
 from reissue.model.snapshot import Snapshot
 from reissue.utility.answers import Asking, hierarchies_of
@@ -25,11 +24,9 @@ def with_answers(
     release: Release,
     *,
     workload: Workload | None,
-    questions: Sequence[Ask | str] | None,
+    questions: Sequence[Ask],
 ) -> Measured:
     """Ask a release as `analyse` would, and hold its answers against the table."""
-    if isinstance(questions, str | Ask):
-        raise ParameterError("The 'questions' of utility must be a list of questions.", hint="questions=[...]")
     asking = Asking(snapshot, release, hierarchies_of(snapshot))
     if workload is not None:
         shares, means = made_questions(snapshot, workload)

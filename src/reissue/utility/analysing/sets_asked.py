@@ -16,7 +16,7 @@ import polars as pl
 
 from reissue.arrays.cores import of_each
 from reissue.arrays.types import Floats, Ints, Words
-from reissue.errors import Infeasible
+from reissue.errors import Infeasible, ParameterError, listed
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.sets import SetDesigns, SetLists
 from reissue.tables.recode_sets import COMBINATIONS, DESIGN, ROOMS
@@ -79,6 +79,15 @@ class SetsAsked(PublicRows):
         if "slots" in self.release.design:
             return int(self.release.design["slots"])
         table, design = self._lists, self.release.table(DESIGN)
+        beside = [
+            name for name in design.columns if name in self.release.columns("table") and name not in self._columns
+        ]
+        if beside and "slots" not in design.columns:
+            raise ParameterError(
+                f"These are sets of records: beside '{self.sensitive}' the design has {listed(beside)}. Which columns "
+                f"are sensitive is said by the table '{ROOMS}', which is missing.",
+                hint="give all tables of the release, or analyse its folder or its export.",
+            )
         if self._several:
             return len(table[self.release.sensitive_columns[0]][0])
         if (table[self.sensitive].list.n_unique() < table[self.sensitive].list.len()).any():

@@ -137,7 +137,6 @@ def test_a_hidden_value_is_unanswered_and_says_why(tmp_path: Path) -> None:
 def test_all_wrong_questions_are_told_at_once(tmp_path: Path) -> None:
     wrong: list[object] = [
         "share of nothing",
-        "what?",
         "share of flu by nowhere",
         "slope of flu on sex",
         "share of flu",

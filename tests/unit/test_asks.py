@@ -206,3 +206,30 @@ def test_all_that_cannot_be_read_is_told_before_anything_is_measured(tmp_path: P
     with pytest.raises(ParameterError) as caught:
         measured(tmp_path, ri.Mondrian(k=10), "generalised", ["what?", "share of flu", "share of a = <30"])
     assert [line.split(":")[0] for line in caught.value.problems] == ["question 1", "question 3"]
+
+
+def test_columns_that_look_like_ends_of_an_interval(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    rows = table().with_columns(
+        bp_low=pl.Series(rng.integers(60, 90, 3000)), bp_high=pl.Series(rng.integers(100, 160, 3000))
+    )
+    schema = ri.Schema("id", {name: ri.Numeric() for name in ("bp_low", "bp_high")}, "illness")
+    for method in (ri.Alternatives(m=3, limit="2/3", epsilon=1), ri.Mondrian(k=10)):
+        with ri.open(tmp_path / method.name, ri.Policy(schema, method)) as series:
+            series.publish(rows.drop("age", "sex", "site"), seed=1)
+            found = series.utility(1, questions=["count of flu where bp_low >= 75 and bp_high >= 120"]).answers
+        assert found is not None and found.each["unanswered"][0] is None
+        wanted = rows.filter(pl.col("bp_low") >= 75, pl.col("bp_high") >= 120, pl.col("illness") == "flu").height
+        assert found.each["truth"][0] == wanted and abs(found.each["estimate"][0] - wanted) < 0.5 * wanted
+
+
+def test_columns_with_a_hierarchy(tmp_path: Path) -> None:
+    tree = ri.Hierarchy.from_nested({"*": {"north": ["a", "b"], "south": ["c", "d"]}})
+    schema = ri.Schema("id", {"age": ri.Numeric(), "site": tree}, "illness")
+    with ri.open(tmp_path / "s", ri.Policy(schema, ri.Mondrian(k=100))) as series:
+        series.publish(table().drop("sex"))
+        asked = series.utility(1, questions=["share of flu by site"], workload=ri.Workload(2, 0.2, 20, seed=1))
+    assert asked.answers is not None and asked.shares is not None and asked.shares.answered > 50
+    wanted = table().group_by("site").agg((pl.col("illness") == "flu").mean()).sort("site")["illness"].to_list()
+    assert asked.answers.each["truth"].to_list() == pytest.approx(wanted)
+    assert asked.answers.each["inside"].all()

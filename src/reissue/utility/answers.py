@@ -277,6 +277,7 @@ class _Table(PublicRelease):
             for column in (*snapshot.quasi, *snapshot.as_is)
         ]
         record = {**manifest, "method": {"name": "the table itself"}, "rows": people.size, "groups": people.size}
+        record["columns"] = {column.name: "as it is" for column in known}
         record["sensitive"] = manifest.get("sensitive", [{"column": values.name, "kind": ""}])
         super().__init__(number, {"table": pl.DataFrame([*known, *sensitive])}, record)
         self._known = tuple(column.name for column in known)

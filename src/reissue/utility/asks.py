@@ -30,7 +30,8 @@ AskKind = Literal["count", "share", "mean", "contrast", "slope"]
 KINDS = get_args(AskKind)
 _WORDS = ("of", "between", "on", "by", "where")
 _EXAMPLES = (
-    'write it as: share of "heart failure" by sex where age >= 60; contrast of flu between sex = female and male.'
+    'write it as: share of "heart failure" by sex where age >= 60; contrast of flu between sex = female and male. '
+    'Labels with signs in them stand in quotes: "<30".'
 )
 
 

@@ -46,7 +46,7 @@ def made_questions(snapshot: Snapshot, workload: Workload) -> tuple[list[Ask], l
         asked = {column.name: value} if several else value
         parts = _parts(quasi, replace(workload, count=PARTS, seed=seed + at, sensitive=False, sensitive_values=None))
         shares += [Ask("share", asked, where=one) for one in parts]
-    parts = _parts(quasi, replace(workload, count=PARTS, seed=seed, sensitive=False, sensitive_values=None))
+    parts = _parts(quasi, replace(workload, count=2 * values, seed=seed, sensitive=False, sensitive_values=None))
     numbers = [one for one in sensitive if isinstance(one.levels, Numbers) and one.levels.dtype.is_numeric()]
     means = [Ask("mean", column=column.name, where=one) for column in numbers for one in parts]
     return shares, means

@@ -198,7 +198,9 @@ def test_publishing_loads_what_the_policy_names(tmp_path: Path) -> None:
         assert found <= needed, f"of {folder}: {sorted(found - needed)}"
     # Of other libraries those for charts, frames of others, graphs and programs stay away.
     foreign = ("altair", "narwhals", "pandas", "pyarrow", "duckdb", "scipy", "igraph", "highspy")
-    assert [name for name in loaded if name.split(".")[0] in foreign] == []
+    # numba asks scipy for its version where it is installed, as it is for the tests.
+    of_numba = set(modules_after("import numba"))
+    assert [name for name in loaded if name.split(".")[0] in foreign and name not in of_numba] == []
 
 
 @pytest.mark.parametrize("family", ["guarantees", "methods", "attacks"])

@@ -17,7 +17,6 @@ OWN_IDEA = {
     "methods/alternatives/record_notes.py": "what a publisher is told where shares of records are far from the table",
     "methods/alternatives/blind_regions.py": "quasi-identifiers as regions that are cut without a look at values",
     "utility/analysing/score_intervals.py": "intervals for shares, in the manner of Wilson",
-    "utility/analysing/generalised_asked.py": "estimates from regions, over which people are spread",
     "utility/analysing/what_it_rests_on.py": "what estimates rest on, in sentences",
     "attacks/tracking/tracking_lives.py": "lives that move together, of which one is true",
     "attacks/tracking/tracking_witness.py": "why it follows, in sentences",

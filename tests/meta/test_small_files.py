@@ -18,7 +18,6 @@ OWN_IDEA = {
     "methods/alternatives/blind_regions.py": "quasi-identifiers as regions that are cut without a look at values",
     "publishing/checking/costs.py": "what a release costs too much of",
     "utility/analysing/score_intervals.py": "intervals for shares, in the manner of Wilson",
-    "utility/analysing/generalised_asked.py": "estimates from regions, over which people are spread",
     "utility/analysing/what_it_rests_on.py": "what estimates rest on, in sentences",
     "attacks/tracking/tracking_lives.py": "lives that move together, of which one is true",
     "attacks/tracking/tracking_witness.py": "why it follows, in sentences",

@@ -488,7 +488,7 @@ class AuditReport:
             called,
         )
         about = [] if self.subject is None else [f"Audited: {self.subject.words}."]
-        lines = [self.verdict, *about, *(() if self.truth is None else self.truth.words), ""]
+        lines = [self.verdict, *(() if self.truth is None else self.truth.words), *about, ""]
         lines += [f"Limit: {told}." for told in limits_in_words(self.limits)]
         lines += ["", *(f"{run.attack}: {STATUSES[run.judgement.status]}. {run.judgement.words}" for run in self.runs)]
         shown = self.leading[:most]

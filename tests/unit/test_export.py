@@ -283,6 +283,10 @@ def test_the_readme_says_what_may_not_be_true(tmp_path: Path) -> None:
             assert str(counterfeits) not in said[name].partition("## What may")[2].partition("## Reading")[0]
     assert "every sensitive value is somebody's own" in said["Mondrian"]
     assert "hold for this release alone" in said["Mondrian"]
+    assert "protects them in each release alone." in said["Mondrian"]
+    assert "somebody who has one release and no other" in said["Mondrian"]
+    for name, text in said.items():
+        assert ("because a row is not true" in text) == (name != "Mondrian")
     assert "Rows may be counterfeits" in said["anatomised"] and "How many is not disclosed" in said["anatomised"]
     assert "hold over all releases of the series so far together" in said["anatomised"]
     assert "m-invariance (m = 3): every group has at least m members with different values" in said["anatomised"]

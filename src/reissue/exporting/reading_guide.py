@@ -109,8 +109,8 @@ def _numbers(numbers: Sequence[int]) -> str:
 
 def _what_it_is(sent: Sent) -> list[str]:
     lines = [
-        "This is data about people, published in a form that protects them. Read this page before you use it: it "
-        "says what was blurred, what may not be true, and how to get right answers from it.",
+        f"This is data about people{protection(sent.releases)}. Read this page before you use it: it says what was "
+        "blurred, what may not be true, and how to get right answers from it.",
         "",
         "| release | about | made on | rows | form |",
         "|---|---|---|---|---|",
@@ -130,6 +130,14 @@ def _what_it_is(sent: Sent) -> list[str]:
     if sent.about.licence is None:
         lines.append("\nNo licence was named: ask the publisher what you may do with it.")
     return lines
+
+
+def protection(releases: Sequence[ReleaseToSend]) -> str:
+    """How far it protects people, to be said after what it is; no more than the records promise."""
+    if any(not release.record.get("guarantees") or release.record["series"] == ADOPTED for release in releases):
+        return ""
+    alone = any(release.record["series"] != "protected" for release in releases)
+    return ", published in a form that protects them" + (" in each release alone" if alone else "")
 
 
 def _files(sent: Sent) -> list[str]:
@@ -236,16 +244,20 @@ def _promised(sent: Sent) -> list[str]:
     warned = _by_release(sent, lambda release: map(_plain, release.record.get("warnings", ())))
     if warned:
         lines += ["", "The public record warns:", "", *warned]
+    alone = any(release.record["series"] == "unprotected" for release in sent.releases)
+    has = "one release and no other" if alone else "the releases"
+    # Where all rows are true, what seems to be certain is.
+    doubt = " Where a value seems to be certain, it may be so because a row is not true."
     return [
         *lines,
         "",
-        "A promise is about what the tables add. It is made against somebody who has the releases and knows the "
+        f"A promise is about what the tables add. It is made against somebody who has {has} and knows the "
         "quasi-identifiers of everybody, not against somebody who knows values, or what makes one value likelier "
         "than another for a certain person. What is true of people in general, the tables tell of everybody.",
         *_limits(sent),
         "",
-        "**Do not try to find out who somebody is, or what somebody's value is.** Where a value seems to be certain, "
-        "it may be so because a row is not true.",
+        "**Do not try to find out who somebody is, or what somebody's value is.**"
+        + ("" if all(_method(release) in FAITHFUL for release in sent.releases) else doubt),
     ]
 
 

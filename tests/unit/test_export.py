@@ -372,6 +372,17 @@ def test_periods_are_in_names_and_words(clinic: Path, tmp_path: Path) -> None:
     assert "Release 2 (2026-03) of a table" in readme(tmp_path / "public", tmp_path / "alone", 2)
 
 
+def test_a_corrected_correction_is_not_the_one_to_use(tmp_path: Path) -> None:
+    with ri.open(tmp_path / "s", replace(POLICIES["Mondrian"](), checks=NOTHING_ASKED)) as series:
+        series.publish(patients(60), period="2026-01")
+        for wrong in (1, 2, 2):
+            series.publish(patients(60), corrects=wrong)
+        series.export(tmp_path / "sent", "all")
+    text = (tmp_path / "sent" / "README.md").read_text()
+    assert "**Release 2 corrects release 1: use release 4 in its place.**" in text
+    assert "**Releases 3 and 4 correct release 2: use release 4 in its place.**" in text
+
+
 def test_a_retracted_release_does_not_go_out(clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ri.Series, "retracted", {1: "the wrong month"}, raising=False)
     with pytest.raises(Refused, match="not given out any more") as refused:

@@ -120,16 +120,30 @@ def _what_it_is(sent: Sent) -> list[str]:
         period = "not said" if release.period is None else _plain(release.period)
         made = f"{release.time:%Y-%m-%d}"
         lines.append(f"| {release.number} | {period} | {made} | {record['rows']:,} | {record['form']} |")
-    corrected = {int(one.record["corrects"]): one.number for one in sent.releases if one.record.get("corrects")}
-    lines += [
-        f"\n**Release {number} corrects release {wrong}: use release {number} in its place.**"
-        for wrong, number in corrected.items()
-    ]
+    lines += [f"\n{told}" for told in _corrections(sent.releases)]
     said = {"Publisher": sent.about.publisher, "Licence": sent.about.licence, "Contact": sent.about.contact}
     lines += [f"\n{name}: {_plain(text)}" for name, text in said.items() if text is not None]
     if sent.about.licence is None:
         lines.append("\nNo licence was named: ask the publisher what you may do with it.")
     return lines
+
+
+def _corrections(releases: Sequence[ReleaseToSend]) -> list[str]:
+    """Which releases were corrected, and which one to use instead: the last, where a correction was corrected."""
+    by: dict[int, list[int]] = {}
+    for release in releases:
+        wrong = release.record.get("corrects")
+        if isinstance(wrong, int) and wrong < release.number:
+            by.setdefault(wrong, []).append(release.number)
+
+    def last(number: int) -> int:
+        return last(max(by[number])) if number in by else number
+
+    return [
+        f"**{_numbers(numbers)} {'corrects' if len(numbers) == 1 else 'correct'} release {wrong}: use release "
+        f"{last(wrong)} in its place.**"
+        for wrong, numbers in by.items()
+    ]
 
 
 def protection(releases: Sequence[ReleaseToSend]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import os
 import re
 import shutil
 import signal
@@ -513,8 +514,23 @@ def test_killed_half_way_nothing_looks_complete(clinic: Path, tmp_path: Path, tu
     assert not target.exists()
     for left in tmp_path.glob("sent.incomplete-*"):
         assert not (left / "export.json").exists()
+        os.utime(left, (0, 0))
     ri.export(clinic, target, "all")
     assert ri.verify(target).intact
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("sent")) == ["sent"]
+
+
+def test_what_is_being_written_or_is_no_export_is_not_swept(clinic: Path, tmp_path: Path) -> None:
+    for name in ("sent.incomplete-0123456x", "other.incomplete-01234567", "sent.incomplete-01234567"):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (0, 0))
+    (tmp_path / "sent.incomplete-89abcdef").symlink_to(clinic)
+    with placing.staged(tmp_path / "sent") as writing:
+        os.utime(writing.folder, (0, 0))
+        ri.export(clinic, tmp_path / "sent", "all")
+        assert writing.folder.is_dir()
+    left = sorted(path.name for path in tmp_path.iterdir() if ".incomplete-" in path.name)
+    assert left == ["other.incomplete-01234567", "sent.incomplete-0123456x", "sent.incomplete-89abcdef"]
 
 
 def test_a_package_without_its_list_is_not_complete(clinic: Path, tmp_path: Path) -> None:

@@ -595,3 +595,18 @@ def test_data_packages_of_others_are_left_alone(clinic: Path, tmp_path: Path) ->
     (tmp_path / "sent" / "datapackage.json").write_text("{")
     with pytest.raises(TableError, match=r"'datapackage.json' beside the tables"):
         ri.analyse(tmp_path / "sent")
+
+
+@pytest.mark.parametrize("place", ["public/0001", "public/0002", "public/0009", "sent", "private/sent"])
+def test_nothing_is_exported_into_a_series(clinic: Path, tmp_path: Path, place: str) -> None:
+    """Least of all in the place of one of its releases, which looks like a former export."""
+    before = files_in(clinic)
+    with ri.open(tmp_path / "another", POLICIES["Mondrian"]()) as series:
+        series.publish(patients(60))
+    for source in (clinic / "public" / "0001", clinic / "public", clinic, tmp_path / "another"):
+        with pytest.raises(ParameterError, match="lies inside"):
+            ri.export(source, clinic / place, 1, force=True)
+    shutil.copytree(clinic / "public", tmp_path / "received")
+    with pytest.raises(ParameterError, match="lies inside"):
+        ri.export(tmp_path / "received" / "0001", tmp_path / "received" / "0002", force=True)
+    assert files_in(clinic) == before

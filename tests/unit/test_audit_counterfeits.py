@@ -191,3 +191,11 @@ def test_sets_have_no_counterfeits_to_know(tmp_path: Path, how: Any) -> None:
         series.publish(table)
         report = series.audit(counterfeits=how, seconds=2)
     assert NOTHING_KNOWN in report.remarks
+
+
+def test_an_attack_is_no_knowledge(tmp_path: Path) -> None:
+    with (
+        clinic(tmp_path / "clinic", ri.MInvariance(m=4), months=1) as series,
+        pytest.raises(ParameterError, match="must be a Knowledge"),
+    ):
+        series.audit(Worlds())  # type: ignore[arg-type]

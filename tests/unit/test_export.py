@@ -610,3 +610,28 @@ def test_nothing_is_exported_into_a_series(clinic: Path, tmp_path: Path, place: 
     with pytest.raises(ParameterError, match="lies inside"):
         ri.export(tmp_path / "received" / "0001", tmp_path / "received" / "0002", force=True)
     assert files_in(clinic) == before
+
+
+def test_a_promise_about_two_releases_is_not_told_of_all(tmp_path: Path) -> None:
+    policy = replace(POLICIES["Mondrian"](), method=ri.Incremental(l=2), series="protected", checks=NOTHING_ASKED)
+    with ri.open(tmp_path / "s", policy) as series:
+        series.publish(patients(60))
+    text = readme(tmp_path / "s", tmp_path / "sent")
+    assert "hold over any two releases of the series so far, not over more of them together" in text
+    assert "all releases of the series so far together" not in text
+
+
+@pytest.mark.parametrize("foreign", [False, True])
+def test_what_came_into_the_place_meanwhile_stays(clinic: Path, tmp_path: Path, foreign: bool) -> None:
+    def meanwhile(done: int, total: int) -> None:
+        if foreign:
+            (tmp_path / "sent").mkdir()
+            (tmp_path / "sent" / "thesis.txt").write_text("mine")
+        else:
+            ri.export(clinic, tmp_path / "sent", 1, title="The first")
+
+    with pytest.raises(ParameterError, match="no export of Reissue" if foreign else "already holds an export"):
+        ri.export(clinic, tmp_path / "sent", 1, force=foreign, progress=meanwhile)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("sent")) == ["sent"]
+    name = "thesis.txt" if foreign else "README.md"
+    assert ("mine" if foreign else "The first") in (tmp_path / "sent" / name).read_text()

@@ -77,6 +77,7 @@ def write_package(
             package.add(release)
         chain = package.finish()
         names = [*(name for name in made.files if name != EXPORT), EXPORT]
+        check_free(target, force=force)  # somebody else may have been faster
         put_in_place(made, target)
     return Exported(target, tuple(one.number for one in releases), tuple(target / name for name in names), chain)
 

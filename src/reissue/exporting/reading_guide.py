@@ -30,6 +30,9 @@ from reissue.utility.row_scores import why_not_by_design
 FEW = 12
 """So many labels of a column are named; labels.csv has all."""
 ADOPTED = "adopted"
+ALL_RELEASES = "all releases of the series so far"
+PAIRWISE = "inference-freedom"
+"""The promise that is about two releases at a time."""
 
 
 @dataclass(frozen=True)
@@ -296,7 +299,13 @@ def _promises_of(release: ReleaseToSend) -> list[str]:
         lines.append("Nothing is promised of it.")
     series = record["series"]
     if series == "protected":
-        lines.append("The promises hold over all releases of the series so far together.")
+        pairs = any(str(one).startswith(PAIRWISE) for one in record.get("guarantees", ()))
+        every = (
+            "any two releases of the series so far, not over more of them"
+            if pairs
+            else "all releases of the series so far"
+        )
+        lines.append(f"The promises hold over {every} together.")
     elif series == "unprotected":
         alone = "The promises hold for this release alone. " if guarantees else ""
         lines.append(f"**{alone}Compared with other releases of the series it may expose people.**")

@@ -534,6 +534,15 @@ class Drawn:
         return tuple(column.to_list() for column in chosen.get_columns())
 
 
+def check_knowledge(given: object) -> None:
+    """Refuse what is no knowledge, such as an attack in its place."""
+    if given is not None and not isinstance(given, Knowledge):
+        raise ParameterError(
+            f"The 'knowledge' parameter of audit must be a Knowledge. Got a {type(given).__name__} instead.",
+            hint="attacks are named as attacks=[...].",
+        )
+
+
 def knowing_who_waited(
     given: Knowledge | None, past: PastReleases, view: Published, schema: Schema, draft: Draft | None = None
 ) -> Knowledge:

@@ -15,7 +15,10 @@ from reissue.errors import ParameterError
 from reissue.kernels import transport
 from reissue.model.published import Published
 from reissue.reasoning.history.trajectories import Trajectories
+from reissue.reasoning.worlds import possible as possible_module
+from reissue.reasoning.worlds.open_parts import OpenParts
 from reissue.reasoning.worlds.possible import Possible, _Family, _Narrowing, possible
+from reissue.reasoning.worlds.worlds_counting import count
 
 Ints = npt.NDArray[np.int64]
 Releases = list[list[tuple[list[str], list[str]]]]
@@ -291,3 +294,50 @@ def test_members_are_mapped_to_their_trajectories() -> None:
     assert ways.people.tolist() == np.bincount(ways.of_member).tolist()
     told = [ways.groups[ways.starts[way] : ways.starts[way + 1]].tolist() for way in ways.of_member]
     assert told == [[0, 2], [0, 2], [1], [3]]
+
+
+def test_what_is_left_open_when_time_is_out_still_makes_a_model() -> None:
+    """Values that another group of a class does not have were not crossed out: nobody has them in any world."""
+    rng = np.random.default_rng(3)
+    unfinished = 0
+    for _ in range(150):
+        releases = random_series(rng, nested=False)
+        _, ways, found = examined(releases, seconds=0)
+        finished = possible(ways)
+        for part in OpenParts(ways, found):
+            model = OpenParts(ways, found).model(part)
+            counted = count(model)
+            assert counted is not None
+            for one, states, often in zip(part.classes.tolist(), model.states, counted.by_state, strict=True):
+                entries = slice(int(found.starts[one]), int(found.starts[one + 1]))
+                kept = slice(int(finished.starts[one]), int(finished.starts[one + 1]))
+                crossed_out = ~np.isin(found.values[entries], finished.values[kept])
+                assert len(states) == crossed_out.size
+                assert all(often[at] == 0 for at in np.flatnonzero(crossed_out))
+                unfinished += int(crossed_out.sum())
+    assert unfinished > 50
+
+
+def test_contradictions_that_time_was_too_short_for_make_a_model_without_a_world(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rng = np.random.default_rng(4)
+    left = 0
+
+    def passed(*_: object) -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    monkeypatch.setattr(possible_module, "passed", passed)
+    monkeypatch.setattr(possible_module, "BATCH", 1)
+    none = 0
+    for _ in range(1500):
+        left = int(rng.integers(1, 12))
+        _, ways, found = examined(random_series(rng, nested=bool(rng.random() < 0.5), truths=2), seconds=1)
+        if found.contradictory:
+            continue
+        parts = OpenParts(ways, found)
+        counted = [count(parts.model(part)) for part in parts]
+        none += sum(one is not None and not one.total for one in counted)
+    assert none > 10

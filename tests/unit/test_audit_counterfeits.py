@@ -16,6 +16,7 @@ from reissue.cli import app
 from reissue.errors import ParameterError
 from reissue.methods.base import Method
 from reissue.publishing import archive
+from reissue.publishing.made_up import NOTHING_KNOWN
 from reissue.samples.hospital import hospital
 
 SCHEMA = ri.Schema(
@@ -178,3 +179,23 @@ def test_with_a_draft_its_own_counterfeits_are_known_too(tmp_path: Path) -> None
         report = series.audit(draft=draft, counterfeits="recognised", seconds=1)
         assert report.knowledge is not None
         assert {-number for number in made["reissue.counterfeit"].to_list()} <= report.knowledge.counterfeits.keys()
+
+
+@pytest.mark.parametrize("how", ["recognised", "argued"])
+def test_sets_have_no_counterfeits_to_know(tmp_path: Path, how: Any) -> None:
+    table = pl.DataFrame({"p": range(1500), "age": [20 + n % 50 for n in range(1500)], "d": ["a", "b", "c"] * 500})
+    schema = ri.Schema(person="p", quasi={"age": ri.Numeric()}, sensitive="d")
+    policy = ri.Policy(schema, ri.Alternatives(m=2), checks=ri.Checks(same_state="accept"))
+    with ri.open(tmp_path / "s", policy) as series:
+        series.publish(table)
+        series.publish(table)
+        report = series.audit(counterfeits=how, seconds=2)
+    assert NOTHING_KNOWN in report.remarks
+
+
+def test_an_attack_is_no_knowledge(tmp_path: Path) -> None:
+    with (
+        clinic(tmp_path / "clinic", ri.MInvariance(m=4), months=1) as series,
+        pytest.raises(ParameterError, match="must be a Knowledge"),
+    ):
+        series.audit(Worlds())  # type: ignore[arg-type]

@@ -188,3 +188,21 @@ def test_values_are_shown_when_asked_for(tmp_path: Path) -> None:
     with ri.open(tmp_path / "s", policy()) as series, pytest.raises(ri.errors.TableError) as error:
         series.publish(bad, show_values=True)
     assert "CANARY-elsewhere" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "CANARY-id-1,CANARY-town-1,7700001,CANARY-value-1\nCANARY-id-2,CANARY-town-1,7700002,CANARY-value-1\n",
+        "CANARY-id-1,CANARY-same,CANARY-same,CANARY-value-1\nCANARY-id-2,b,7700002,CANARY-value-1\n",
+        " CANARY-id-1,CANARY-town-1\nCANARY-id-2,b\n",
+    ],
+)
+def test_the_first_record_of_a_file_without_a_header_is_not_told(
+    tmp_path: Path, lines: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    (tmp_path / "table.csv").write_text(lines)
+    with pytest.raises(ri.errors.TableError) as error:
+        ri.publish(tmp_path / "s", tmp_path / "table.csv", policy())
+    said = str(error.value) + "".join(str(one.message) for one in recwarn)
+    assert "CANARY" not in said and "77000" not in said

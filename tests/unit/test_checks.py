@@ -526,10 +526,24 @@ def test_a_draft_in_hands_goes_round_no_check(clinic: ri.Series, months: list[pl
     borrowed = replace(again, judged=replace(again.judged, looked=sound.judged.looked))
     with pytest.raises(ChecksFailed, match="not the one that the checks were asked about"):
         clinic.commit(borrowed)
+    looked = again.judged.looked
+    assert looked is not None
+    for other in (replace(looked, failed=(), reason=None), replace(looked, reason="other"), replace(looked, state="")):
+        with pytest.raises(ChecksFailed, match="what they said is changed"):
+            clinic.commit(replace(again, judged=replace(again.judged, looked=other)))
+    for moved in ({"period": "2020"}, {"corrects": 1}, {"latest": "2020"}):
+        with pytest.raises(ChecksFailed, match="not the one"):
+            clinic.commit(replace(again, continues=replace(again.continues, **moved)))
     assert len(clinic.releases) == 1
     release = clinic.commit(again)
     assert release.summary["checks"]["reason"] == WHY
     assert clinic._ledger.events()[-1].kind == "allowed"
+
+
+def test_a_preview_is_committed_as_it_is(tmp_path: Path, months: list[pl.DataFrame]) -> None:
+    made = ri.preview(tmp_path / "s", months[0], policy(), period="2026-01")
+    with ri.open(tmp_path / "s", policy()) as series:
+        assert series.commit(made).period == "2026-01"
 
 
 def test_rehearsals_are_not_stopped(months: list[pl.DataFrame]) -> None:

@@ -57,7 +57,7 @@ def test_every_separator_with_the_others_inside(separator: str, end: str, tmp_pa
         (f"sep=;\na;b\n1;{CANARY}\n", "begins with a line for a spreadsheet"),
         ("", "is empty"),
         (" \n\n", "is empty"),
-        (f"a,,a\n1,{CANARY},2\n", "names that several columns have: 'a'"),
+        (f"a,,a\n1,{CANARY},2\n", "2 columns whose name another one has too: number 1, 3"),
         (f"a,,a\n1,{CANARY},2\n", "1 column without a name: number 2"),
         (f"a,b\n1,{CANARY}ä\n".encode("latin-1"), "is not UTF-8: line 2"),
         (f"ä,b\n1,{CANARY}\n".encode("latin-1"), "is not UTF-8: line 1"),
@@ -98,7 +98,7 @@ def test_byte_order_marks(tmp_path: Path) -> None:
 
 
 def test_spaces_around_names_are_told(tmp_path: Path) -> None:
-    with pytest.warns(ReissueWarning, match="spaces around them, which are part of the names: ' b'"):
+    with pytest.warns(ReissueWarning, match="spaces around them, which are part of the names: number 2"):
         assert read(tmp_path, "a, b\n1,2\n").columns == ["a", " b"]
 
 

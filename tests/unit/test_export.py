@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import os
 import re
 import shutil
 import signal
@@ -283,6 +284,10 @@ def test_the_readme_says_what_may_not_be_true(tmp_path: Path) -> None:
             assert str(counterfeits) not in said[name].partition("## What may")[2].partition("## Reading")[0]
     assert "every sensitive value is somebody's own" in said["Mondrian"]
     assert "hold for this release alone" in said["Mondrian"]
+    assert "protects them in each release alone." in said["Mondrian"]
+    assert "somebody who has one release and no other" in said["Mondrian"]
+    for name, text in said.items():
+        assert ("because a row is not true" in text) == (name != "Mondrian")
     assert "Rows may be counterfeits" in said["anatomised"] and "How many is not disclosed" in said["anatomised"]
     assert "hold over all releases of the series so far together" in said["anatomised"]
     assert "m-invariance (m = 3): every group has at least m members with different values" in said["anatomised"]
@@ -366,6 +371,17 @@ def test_periods_are_in_names_and_words(clinic: Path, tmp_path: Path) -> None:
     assert ri.verify(tmp_path / "sent").intact
     assert validate(tmp_path / "sent" / "datapackage.json").valid
     assert "Release 2 (2026-03) of a table" in readme(tmp_path / "public", tmp_path / "alone", 2)
+
+
+def test_a_corrected_correction_is_not_the_one_to_use(tmp_path: Path) -> None:
+    with ri.open(tmp_path / "s", replace(POLICIES["Mondrian"](), checks=NOTHING_ASKED)) as series:
+        series.publish(patients(60), period="2026-01")
+        for wrong in (1, 2, 2):
+            series.publish(patients(60), corrects=wrong)
+        series.export(tmp_path / "sent", "all")
+    text = (tmp_path / "sent" / "README.md").read_text()
+    assert "**Release 2 corrects release 1: use release 4 in its place.**" in text
+    assert "**Releases 3 and 4 correct release 2: use release 4 in its place.**" in text
 
 
 def test_a_retracted_release_does_not_go_out(clinic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -498,8 +514,23 @@ def test_killed_half_way_nothing_looks_complete(clinic: Path, tmp_path: Path, tu
     assert not target.exists()
     for left in tmp_path.glob("sent.incomplete-*"):
         assert not (left / "export.json").exists()
+        os.utime(left, (0, 0))
     ri.export(clinic, target, "all")
     assert ri.verify(target).intact
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("sent")) == ["sent"]
+
+
+def test_what_is_being_written_or_is_no_export_is_not_swept(clinic: Path, tmp_path: Path) -> None:
+    for name in ("sent.incomplete-0123456x", "other.incomplete-01234567", "sent.incomplete-01234567"):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, (0, 0))
+    (tmp_path / "sent.incomplete-89abcdef").symlink_to(clinic)
+    with placing.staged(tmp_path / "sent") as writing:
+        os.utime(writing.folder, (0, 0))
+        ri.export(clinic, tmp_path / "sent", "all")
+        assert writing.folder.is_dir()
+    left = sorted(path.name for path in tmp_path.iterdir() if ".incomplete-" in path.name)
+    assert left == ["other.incomplete-01234567", "sent.incomplete-0123456x", "sent.incomplete-89abcdef"]
 
 
 def test_a_package_without_its_list_is_not_complete(clinic: Path, tmp_path: Path) -> None:
@@ -564,3 +595,43 @@ def test_data_packages_of_others_are_left_alone(clinic: Path, tmp_path: Path) ->
     (tmp_path / "sent" / "datapackage.json").write_text("{")
     with pytest.raises(TableError, match=r"'datapackage.json' beside the tables"):
         ri.analyse(tmp_path / "sent")
+
+
+@pytest.mark.parametrize("place", ["public/0001", "public/0002", "public/0009", "sent", "private/sent"])
+def test_nothing_is_exported_into_a_series(clinic: Path, tmp_path: Path, place: str) -> None:
+    """Least of all in the place of one of its releases, which looks like a former export."""
+    before = files_in(clinic)
+    with ri.open(tmp_path / "another", POLICIES["Mondrian"]()) as series:
+        series.publish(patients(60))
+    for source in (clinic / "public" / "0001", clinic / "public", clinic, tmp_path / "another"):
+        with pytest.raises(ParameterError, match="lies inside"):
+            ri.export(source, clinic / place, 1, force=True)
+    shutil.copytree(clinic / "public", tmp_path / "received")
+    with pytest.raises(ParameterError, match="lies inside"):
+        ri.export(tmp_path / "received" / "0001", tmp_path / "received" / "0002", force=True)
+    assert files_in(clinic) == before
+
+
+def test_a_promise_about_two_releases_is_not_told_of_all(tmp_path: Path) -> None:
+    policy = replace(POLICIES["Mondrian"](), method=ri.Incremental(l=2), series="protected", checks=NOTHING_ASKED)
+    with ri.open(tmp_path / "s", policy) as series:
+        series.publish(patients(60))
+    text = readme(tmp_path / "s", tmp_path / "sent")
+    assert "hold over any two releases of the series so far, not over more of them together" in text
+    assert "all releases of the series so far together" not in text
+
+
+@pytest.mark.parametrize("foreign", [False, True])
+def test_what_came_into_the_place_meanwhile_stays(clinic: Path, tmp_path: Path, foreign: bool) -> None:
+    def meanwhile(done: int, total: int) -> None:
+        if foreign:
+            (tmp_path / "sent").mkdir()
+            (tmp_path / "sent" / "thesis.txt").write_text("mine")
+        else:
+            ri.export(clinic, tmp_path / "sent", 1, title="The first")
+
+    with pytest.raises(ParameterError, match="no export of Reissue" if foreign else "already holds an export"):
+        ri.export(clinic, tmp_path / "sent", 1, force=foreign, progress=meanwhile)
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith("sent")) == ["sent"]
+    name = "thesis.txt" if foreign else "README.md"
+    assert ("mine" if foreign else "The first") in (tmp_path / "sent" / name).read_text()

@@ -222,3 +222,20 @@ def test_a_series_without_periods_may_begin_to_have_them(
         series.publish(patients.tail(20), period="2026-02")
         with pytest.raises(ChecksFailed, match="1 check"):
             series.publish(patients.tail(19))
+
+
+def test_the_last_days_of_the_calendar_are_no_crash() -> None:
+    with pytest.raises(ParameterError, match="period"):
+        Period.parse("9999-W52")  # it ends in the year 10000
+    assert Period.parse("9999-12").gap_after(Period.parse("9999")) is None
+
+
+def test_true_is_no_number_of_a_release(tmp_path: Path) -> None:
+    table = pl.DataFrame({"p": range(8), "age": range(8), "d": ["a", "b"] * 4})
+    schema = ri.Schema(person="p", quasi={"age": ri.Numeric()}, sensitive="d")
+    with ri.open(tmp_path / "s", ri.Policy(schema, ri.Mondrian(k=2), series="unprotected")) as series:
+        series.publish(table)
+        with pytest.raises(ParameterError, match="no release True"):
+            series.publish(table.head(7), corrects=True)
+        with pytest.raises(ParameterError, match="no release True"):
+            series.retract(True, "why")

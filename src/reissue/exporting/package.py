@@ -29,7 +29,7 @@ from reissue.exporting.codebook import (
 from reissue.exporting.descriptor import package_descriptor, table_resource, title_of, told_of
 from reissue.exporting.placing import Staged, check_free, put_in_place, staged
 from reissue.exporting.public_releases import ReleaseToSend, releases_to_send
-from reissue.exporting.reading_guide import Sent, guide, spreadsheet_formulas
+from reissue.exporting.reading_guide import Sent, guide, protection, spreadsheet_formulas
 from reissue.ledger.layout import PARQUET, RECORD
 from reissue.ledger.sent_packages import DESCRIPTION, EXPORT, SentFile, SentRelease, export_json
 from reissue.tables.sent_csv import csv_bytes
@@ -77,6 +77,7 @@ def write_package(
             package.add(release)
         chain = package.finish()
         names = [*(name for name in made.files if name != EXPORT), EXPORT]
+        check_free(target, force=force)  # somebody else may have been faster
         put_in_place(made, target)
     return Exported(target, tuple(one.number for one in releases), tuple(target / name for name in names), chain)
 
@@ -167,7 +168,7 @@ class _Package:
         sent = Sent(self._releases, self._about, self._kind, notes, self._counterfeits, formulas)
         self._made.add(README, guide(sent).encode())
         title = title_of(self._releases, self._about)
-        words = f"{title}, published in a form that protects people. README.md says what was done."
+        words = f"{title}: data about people{protection(self._releases)}. README.md says what was done."
         descriptor = package_descriptor(self._releases, self._about, words, self._resources)
         self._made.add(DESCRIPTION, (json.dumps(descriptor, indent=2, ensure_ascii=False) + "\n").encode())
         text = export_json(

@@ -6,9 +6,13 @@ there a folder of its name with a part of either.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
+import re
 import secrets
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,6 +31,10 @@ from reissue.ledger.durable import (
 from reissue.ledger.layout import PARQUET, RECORD
 from reissue.ledger.public_folders import release_folder
 from reissue.ledger.sent_packages import EXPORT, SentFile, sent_package
+
+INCOMPLETE = ".incomplete-"
+JUST_MADE = 5.0
+"""So many seconds a new folder has until it is locked, before it counts as left behind."""
 
 
 class Staged:
@@ -54,14 +62,35 @@ def staged(target: Path) -> Iterator[Staged]:
     with storage(f"Nothing was exported: '{target}' cannot be written"):
         target = target.resolve()
         target.parent.mkdir(parents=True, exist_ok=True)
-        beside = target.parent / f"{target.name}.incomplete-{secrets.token_hex(4)}"
+        _sweep(target)
+        beside = target.parent / f"{target.name}{INCOMPLETE}{secrets.token_hex(4)}"
         new_folder(beside, PUBLIC_FOLDER)
+        held = os.open(beside, os.O_RDONLY)
         try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield Staged(beside)
         finally:
+            os.close(held)
             if beside.exists():
                 with suppress(OSError):
                     remove_tree(beside)
+
+
+def _sweep(target: Path) -> None:
+    """Remove what exports to this place left that were killed; who is writing holds a lock on theirs."""
+    name = re.compile(re.escape(f"{target.name}{INCOMPLETE}") + "[0-9a-f]{8}")
+    for one in names_in(target.parent):
+        left = target.parent / one
+        if not name.fullmatch(one) or left.is_symlink() or not left.is_dir():
+            continue
+        with suppress(OSError):  # it may be somebody else's, or gone already
+            held = os.open(left, os.O_RDONLY)
+            try:
+                fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if time.time() - os.fstat(held).st_mtime > JUST_MADE:
+                    remove_tree(left)
+            finally:
+                os.close(held)
 
 
 def former_files(target: Path) -> set[str]:

@@ -30,6 +30,9 @@ from reissue.utility.row_scores import why_not_by_design
 FEW = 12
 """So many labels of a column are named; labels.csv has all."""
 ADOPTED = "adopted"
+ALL_RELEASES = "all releases of the series so far"
+PAIRWISE = "inference-freedom"
+"""The promise that is about two releases at a time."""
 
 
 @dataclass(frozen=True)
@@ -109,8 +112,8 @@ def _numbers(numbers: Sequence[int]) -> str:
 
 def _what_it_is(sent: Sent) -> list[str]:
     lines = [
-        "This is data about people, published in a form that protects them. Read this page before you use it: it "
-        "says what was blurred, what may not be true, and how to get right answers from it.",
+        f"This is data about people{protection(sent.releases)}. Read this page before you use it: it says what was "
+        "blurred, what may not be true, and how to get right answers from it.",
         "",
         "| release | about | made on | rows | form |",
         "|---|---|---|---|---|",
@@ -120,16 +123,38 @@ def _what_it_is(sent: Sent) -> list[str]:
         period = "not said" if release.period is None else _plain(release.period)
         made = f"{release.time:%Y-%m-%d}"
         lines.append(f"| {release.number} | {period} | {made} | {record['rows']:,} | {record['form']} |")
-    corrected = {int(one.record["corrects"]): one.number for one in sent.releases if one.record.get("corrects")}
-    lines += [
-        f"\n**Release {number} corrects release {wrong}: use release {number} in its place.**"
-        for wrong, number in corrected.items()
-    ]
+    lines += [f"\n{told}" for told in _corrections(sent.releases)]
     said = {"Publisher": sent.about.publisher, "Licence": sent.about.licence, "Contact": sent.about.contact}
     lines += [f"\n{name}: {_plain(text)}" for name, text in said.items() if text is not None]
     if sent.about.licence is None:
         lines.append("\nNo licence was named: ask the publisher what you may do with it.")
     return lines
+
+
+def _corrections(releases: Sequence[ReleaseToSend]) -> list[str]:
+    """Which releases were corrected, and which one to use instead: the last, where a correction was corrected."""
+    by: dict[int, list[int]] = {}
+    for release in releases:
+        wrong = release.record.get("corrects")
+        if isinstance(wrong, int) and wrong < release.number:
+            by.setdefault(wrong, []).append(release.number)
+
+    def last(number: int) -> int:
+        return last(max(by[number])) if number in by else number
+
+    return [
+        f"**{_numbers(numbers)} {'corrects' if len(numbers) == 1 else 'correct'} release {wrong}: use release "
+        f"{last(wrong)} in its place.**"
+        for wrong, numbers in by.items()
+    ]
+
+
+def protection(releases: Sequence[ReleaseToSend]) -> str:
+    """How far it protects people, to be said after what it is; no more than the records promise."""
+    if any(not release.record.get("guarantees") or release.record["series"] == ADOPTED for release in releases):
+        return ""
+    alone = any(release.record["series"] != "protected" for release in releases)
+    return ", published in a form that protects them" + (" in each release alone" if alone else "")
 
 
 def _files(sent: Sent) -> list[str]:
@@ -236,16 +261,20 @@ def _promised(sent: Sent) -> list[str]:
     warned = _by_release(sent, lambda release: map(_plain, release.record.get("warnings", ())))
     if warned:
         lines += ["", "The public record warns:", "", *warned]
+    alone = any(release.record["series"] == "unprotected" for release in sent.releases)
+    has = "one release and no other" if alone else "the releases"
+    # Where all rows are true, what seems to be certain is.
+    doubt = " Where a value seems to be certain, it may be so because a row is not true."
     return [
         *lines,
         "",
-        "A promise is about what the tables add. It is made against somebody who has the releases and knows the "
+        f"A promise is about what the tables add. It is made against somebody who has {has} and knows the "
         "quasi-identifiers of everybody, not against somebody who knows values, or what makes one value likelier "
         "than another for a certain person. What is true of people in general, the tables tell of everybody.",
         *_limits(sent),
         "",
-        "**Do not try to find out who somebody is, or what somebody's value is.** Where a value seems to be certain, "
-        "it may be so because a row is not true.",
+        "**Do not try to find out who somebody is, or what somebody's value is.**"
+        + ("" if all(_method(release) in FAITHFUL for release in sent.releases) else doubt),
     ]
 
 
@@ -270,7 +299,13 @@ def _promises_of(release: ReleaseToSend) -> list[str]:
         lines.append("Nothing is promised of it.")
     series = record["series"]
     if series == "protected":
-        lines.append("The promises hold over all releases of the series so far together.")
+        pairs = any(str(one).startswith(PAIRWISE) for one in record.get("guarantees", ()))
+        every = (
+            "any two releases of the series so far, not over more of them"
+            if pairs
+            else "all releases of the series so far"
+        )
+        lines.append(f"The promises hold over {every} together.")
     elif series == "unprotected":
         alone = "The promises hold for this release alone. " if guarantees else ""
         lines.append(f"**{alone}Compared with other releases of the series it may expose people.**")

@@ -31,7 +31,7 @@ from typing import IO, BinaryIO, NamedTuple, NoReturn
 import numpy as np
 import polars as pl
 
-from reissue.errors import ReissueWarning, TableError, count_of, listed
+from reissue.errors import ReissueWarning, TableError, count_of
 
 SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 """What may stand between cells, and how it is called."""
@@ -300,8 +300,11 @@ def check_names(names: list[str], name: str) -> None:
     if nameless := [at for at, one in enumerate(names, start=1) if not one.strip()]:
         which = ", ".join(map(str, nameless[:12])) + (" ..." if len(nameless) > 12 else "")
         problems.append(f"{count_of(len(nameless), 'column')} without a name: number {which}")
-    if twice := [one for one, often in Counter(names).items() if often > 1 and one.strip()]:
-        problems.append(f"names that several columns have: {listed(twice)}")
+    often = Counter(names)
+    if twice := [at for at, one in enumerate(names, start=1) if one.strip() and often[one] > 1]:
+        # By their places: where a file has no header, its first line is somebody's record.
+        which = ", ".join(map(str, twice[:12])) + (" ..." if len(twice) > 12 else "")
+        problems.append(f"{len(twice):,} columns whose name another one has too: number {which}")
     if problems:
         raise TableError(
             f"The header of '{name}' is not sound.",
@@ -309,9 +312,10 @@ def check_names(names: list[str], name: str) -> None:
             hint="give every column a name of its own. A nameless first column may be the index that pandas writes; "
             "to_csv(index=False) leaves it out.",
         )
-    if around := [one for one in names if one != one.strip()]:
+    if around := [at for at, one in enumerate(names, start=1) if one != one.strip()]:
+        which = ", ".join(map(str, around[:12])) + (" ..." if len(around) > 12 else "")
         warnings.warn(
-            f"'{name}' has names of columns with spaces around them, which are part of the names: {listed(around)}.",
+            f"'{name}' has names of columns with spaces around them, which are part of the names: number {which}.",
             ReissueWarning,
             stacklevel=2,
         )

@@ -73,7 +73,7 @@ class Period:
 
     def gap_after(self, last: Period) -> str | None:
         """What is left out between this period and the one before it; None if nothing is."""
-        if self.begin <= last.end + _DAY:
+        if self.begin - last.end <= _DAY:
             return None
         first, until = last.end + _DAY, self.begin - _DAY
         days = f"{first}" if first == until else f"{first} to {until}"
@@ -93,7 +93,7 @@ def _days(text: str) -> tuple[date, date, str] | None:
             part = {name: int(number) for name, number in found.groupdict().items()}
             try:
                 return _span(**part)
-            except ValueError:  # the 31st of April, the 54th week
+            except (ValueError, OverflowError):  # the 31st of April, the 54th week, one that ends in the year 10000
                 return None
     return None
 

@@ -206,7 +206,7 @@ def made_by(record: Record) -> str:
 def existing(ledger: Ledger, number: int) -> Record:
     """The record of a release; an error if there is none of this number."""
     records = ledger.releases()
-    if not isinstance(number, int) or not 1 <= number <= len(records):
+    if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= len(records):
         raise ParameterError(f"There is no release {number}: the series has {count_of(len(records), 'release')}.")
     return records[number - 1]
 

@@ -10,7 +10,7 @@ from reissue.errors import ParameterError, Refused, check_text, count_of
 from reissue.exporting.about import About
 from reissue.exporting.package import Exported, Format, write_package
 from reissue.exporting.public_releases import public_folders
-from reissue.ledger.layout import Layout
+from reissue.ledger.layout import Layout, is_release_name
 from reissue.model.release import Release
 
 Chosen = int | Sequence[int] | Literal["all"] | None
@@ -85,8 +85,13 @@ def hand_out(
 
 
 def _check_outside(target: Path, source: Path) -> None:
-    """Refuse a target among the files that are exported."""
-    if target.resolve().is_relative_to(source.resolve()):
+    """Refuse a target among the files that are exported, among those of any series, or in the place of a release."""
+    place, source = target.resolve(), source.resolve()
+    inside = next((one for one in (place, *place.parents) if Layout.of(one).catalog.is_file()), None)
+    if inside is not None and not place.is_relative_to(source):
+        raise ParameterError(f"'{target}' lies inside a series.", hint="export to a folder outside it.")
+    beside = place.parent in (source, source.parent) and is_release_name(place.name)
+    if beside or place.is_relative_to(source):
         raise ParameterError(f"'{target}' lies inside what is exported.", hint="export to a folder outside it.")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from reissue.model.knowledge import Knowledge, Minimal
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.release import Release
 from reissue.publishing import archive
-from reissue.publishing.checking.allowing import Allowed, another_draft_looked_at, never_looked
+from reissue.publishing.checking.allowing import Allowed, Looked, another_draft_looked_at, never_looked
 from reissue.publishing.gate import Gate, Passage, another_draft, closed, never_shown, unchecked_tables, written_reason
 from reissue.publishing.made_up import Recognition, check_recognition, known_of, values_given
 from reissue.publishing.seal import seal_of
@@ -441,6 +441,13 @@ def shown_seal(draft: Draft, tables: str) -> str:
     return seal_of(private, tables)
 
 
+def looked_seal(draft: Draft, tables: str, looked: Looked) -> str:
+    """The seal on a draft, on how it goes on from the releases before it, and on what the checks said about it."""
+    goes_on = asdict(replace(draft.continues, policy_version=0))  # a first draft does not know the version yet
+    said = ([(one.name, one.what, one.step) for one in looked.failed], looked.reason, looked.unchecked, looked.state)
+    return seal_of({}, shown_seal(draft, tables), repr(goes_on), repr(said))
+
+
 def let_through(draft: Draft) -> Draft:
     """The draft; GateClosed is raised if its policy has a gate that has not let it pass."""
     if draft.policy.gate is None or (draft.passage is not None and draft.passage.passed):
@@ -463,7 +470,7 @@ def to_commit(draft: Draft, reason: str | None) -> tuple[Draft, str | None]:
         raise unchecked_tables()
     if draft.judged.looked is None:
         raise never_looked()
-    if draft.judged.looked.seal != shown_seal(draft, seal):
+    if draft.judged.looked.seal != looked_seal(draft, seal, draft.judged.looked):
         raise another_draft_looked_at()
     return with_reason(draft, reason)
 
@@ -525,6 +532,15 @@ class Drawn:
         rng = generator(new_seed() if self.seed is None else self.seed)
         chosen = table.filter(rng.random(table.height) < rate)
         return tuple(column.to_list() for column in chosen.get_columns())
+
+
+def check_knowledge(given: object) -> None:
+    """Refuse what is no knowledge, such as an attack in its place."""
+    if given is not None and not isinstance(given, Knowledge):
+        raise ParameterError(
+            f"The 'knowledge' parameter of audit must be a Knowledge. Got a {type(given).__name__} instead.",
+            hint="attacks are named as attacks=[...].",
+        )
 
 
 def knowing_who_waited(

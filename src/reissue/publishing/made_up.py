@@ -49,6 +49,8 @@ def values_given(made: Iterable[pl.DataFrame], sensitive: str) -> dict[int, obje
 
 def known_of(published: Published, given: dict[int, object], how: Recognition) -> dict[int, list[object]]:
     """What is told of the counterfeits in a view, as `Knowledge.counterfeits` has it."""
+    if published.sets:  # the members below 0 are the other values of sets, and no method adds rows to those
+        return {}
     place = {value: position for position, value in enumerate(published.values)}
     everybody = published.index.people
     true = {int(number): place[given[int(number)]] for number in everybody[everybody < 0]}

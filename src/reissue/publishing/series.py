@@ -46,6 +46,7 @@ from reissue.publishing.inspection import (
     Terms,
     ask_for_quasi,
     at_gate,
+    check_knowledge,
     to_commit,
     with_reason,
     with_truth,
@@ -457,6 +458,7 @@ class Series:
         With a `draft`: together with it, without what the gate leaves out. The report's `truth` says which conclusions
         are right, as the ledger knows; the verdict does not depend on it.
         """
+        check_knowledge(knowledge)
         drawn = Drawn(compromised, participation, waiting, counterfeits, seed)
         if draft is not None:
             self._check_continues(draft)

@@ -138,7 +138,13 @@ def role_problems(frame: pl.DataFrame, schema: Schema, *, needless: Collection[s
     problems = []
     roles = schema.roles
     without_role = [name for name in frame.columns if name not in roles]
-    if without_role:
+    if without_role and _nothing_known(frame.columns, roles):
+        problems.append(
+            f"{count_of(len(without_role), 'column')}, and none of them, nor one with a name like it, is in the "
+            "policy. If the file has no line with the names of columns, its first line is somebody's record: so names "
+            "are not shown. Give the table the names that the policy has"
+        )
+    elif without_role:
         problems.append(
             f"{count_of(len(without_role), 'column')} without a role: {listed(without_role, limit=50)}; say in "
             "the policy whether each is the person, a quasi-identifier, the sensitive column, published as it "
@@ -149,6 +155,11 @@ def role_problems(frame: pl.DataFrame, schema: Schema, *, needless: Collection[s
             near = get_close_matches(name, frame.columns, n=3)
             problems.append(f"there is no column '{name}' ({role})" + (f"; near: {listed(near)}" if near else ""))
     return problems
+
+
+def _nothing_known(names: Sequence[str], roles: Collection[str]) -> bool:
+    """Whether no name is that of a column of the policy, or like one: they may be the cells of a first row."""
+    return not any(name in roles or get_close_matches(name, roles, n=1) for name in names)
 
 
 def check_key(key: bytes, domain: Domain) -> Seen:

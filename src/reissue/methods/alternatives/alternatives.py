@@ -557,7 +557,9 @@ def _at_worst(ratio: Floats, slots: Ints, m: int) -> float:
     as many as it has slots for, of those that are overstated most."""
     least = np.concatenate([[0.0], np.cumsum(np.sort(ratio))])
     odds = ratio * slots
-    return float((odds / (odds + least[np.minimum(m - slots, ratio.size)])).max())
+    others = least[np.minimum(m - slots, ratio.size)]
+    occurs = odds > 0  # what nobody has is nobody's
+    return float((odds[occurs] / (odds + others)[occurs]).max(initial=0.0))
 
 
 def _understated(book: Book, sets: Sets) -> tuple[int, float, float] | None:

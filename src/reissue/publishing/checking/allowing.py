@@ -148,14 +148,14 @@ def never_looked() -> ChecksFailed:
     """The refusal of a draft that the checks were not asked about."""
     return ChecksFailed(
         "The checks before the commit were not asked about this draft. Nothing was published.",
-        hint="draft with series.draft, ri.draft or ri.preview, and leave the draft as it is.",
+        hint="draft with series.draft or ri.preview, and leave the draft as it is.",
     )
 
 
 def another_draft_looked_at() -> ChecksFailed:
     """The refusal of a draft with which the answers of the checks about another one come."""
     return ChecksFailed(
-        "This draft is not the one that the checks were asked about: its tables, its groups or the release before it "
-        "are others. Nothing was published.",
+        "This draft is not the one that the checks were asked about, or what they said is changed: its tables, its "
+        "groups, the release before it or their answers are others. Nothing was published.",
         hint="draft again, and leave the draft as it is.",
     )

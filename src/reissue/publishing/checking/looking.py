@@ -14,7 +14,7 @@ from reissue.publishing.checking.unused_values import unused_value
 from reissue.publishing.draft import Draft
 from reissue.publishing.drafting import TableRead
 from reissue.publishing.history import History
-from reissue.publishing.inspection import shown_seal
+from reissue.publishing.inspection import looked_seal
 from reissue.publishing.policy import Policy
 
 States = Callable[[int], Mapping[int, str]]
@@ -56,9 +56,10 @@ class Looking:
         """The draft, which then remembers what the checks said; raises ChecksFailed for costs that are not allowed."""
         self.failed += costs(draft)
         refuse(self.failed, self.allowed, grouped=True)
-        seal = None if draft.seal is None else shown_seal(draft, draft.seal)
         reason = self.allowed.reason if self.failed else None
-        looked = Looked(tuple(self.failed), reason, self._unchecked, self._state, seal)
+        looked = Looked(tuple(self.failed), reason, self._unchecked, self._state, None)
+        if draft.seal is not None:
+            looked = replace(looked, seal=looked_seal(draft, draft.seal, looked))
         notes = (*draft.notes, *_needless(self.allowed.names, looked.names), *self._unchecked)
         return replace(draft, judged=replace(draft.judged, looked=looked, notes=notes))
 

@@ -90,7 +90,8 @@ class OpenParts:
         return Model(
             tuple(ways.people[part.classes].tolist()),
             tuple(states),
-            tuple(rows[place] for place in counters),
+            # Out of time, propagation leaves a class values that not all of its groups have: nobody has those.
+            tuple(rows.get(place, 0) for place in counters),
         )
 
 
@@ -109,6 +110,9 @@ def _rows_left(ways: Trajectories, found: Possible, settled: Bools) -> Ints:
     repeated = lengths[step_class]
     entry = runs(found.starts[step_class], repeated)
     key = np.repeat(step_group, repeated) * width + found.values[entry]
-    place = order[np.searchsorted(offered[order], key)]
-    np.subtract.at(left, place, found.low[entry])
-    return left
+    place = order[np.minimum(np.searchsorted(offered[order], key), order.size - 1)]
+    # Where releases contradict each other and time was out, a settled value may be one that a group has not, or not
+    # so often. What is left then has no world.
+    has = offered[place] == key
+    np.subtract.at(left, place[has], found.low[entry][has])
+    return np.maximum(left, 0)

@@ -360,6 +360,10 @@ class _Units:
             model = parts.model(part)
             if model not in known:
                 counted = count(model, effort=effort.entries, deadline=share_of(deadline, 0.1))
+                if counted is not None and not counted.total and not found.complete:
+                    # Out of time, what contradicts itself was not sorted out before; nothing more is said of it.
+                    self._say("undecided parts", "undecided", part)
+                    continue
                 known[model] = None if counted is None else _shares(counted)
             shares = known[model]
             if shares is not None:

@@ -70,6 +70,19 @@ def test_the_table_fits_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("files")
+def test_no_word_is_ever_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Into a file it is as wide as it wants; at a narrow terminal names are broken at their blanks."""
+    for columns in (None, "80"):
+        if columns is None:
+            monkeypatch.delenv("COLUMNS")
+        else:
+            monkeypatch.setenv("COLUMNS", columns)
+        table = run("compare", *FILES, "--policy", "policy.toml", *QUICK).out.split("promise: nobody")[0]
+        assert "…" not in table
+        assert {"Alternatives,", "MInvariance,", "EEquivalence", "anatomised", "unprotected"} <= {*table.split()}
+
+
+@pytest.mark.usefixtures("files")
 def test_json_is_the_same_every_time(run: Run) -> None:
     asked = ("compare", *FILES, "--policy", "policy.toml", *QUICK, "--method", "eequivalence", "--json")
     once, again = run(*asked), run(*asked)

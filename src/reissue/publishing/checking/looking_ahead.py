@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
+from reissue.errors import TableError
 from reissue.model.domain import PERSON
 from reissue.publishing.checking.allowing import Allowed, Failed
 from reissue.publishing.checking.known_states import state_of
@@ -28,7 +29,11 @@ def looking_ahead(tables: Sequence[object], policy: Policy) -> Iterator[tuple[in
     """
     history, states = History(), dict[int, str]()
     for number, table in enumerate(tables, start=1):
-        read, _, _ = read_after(Submission(table), None, policy.schema, history)
+        try:
+            read, _, _ = read_after(Submission(table), None, policy.schema, history)
+        except TableError as error:
+            where = f"Table {number} of {len(tables)}: "
+            raise TableError(where + error.what, problems=error.problems, hint=error.hint) from None
         looking = Looking(policy, history, Allowed(), lambda people: states)
         yield from ((number, failed) for failed in looking.asked(read))
         states[number] = state_of(read.rows, read.facts, read.coded.extinct)

@@ -114,7 +114,7 @@ def test_diabetes_patients(tmp_path: Path) -> None:
     policy = policy_of(found, tmp_path)
     assert policy.schema.person == "patient_nbr"
     assert policy.schema.events == ri.Events("encounter_id", "last")
-    assert {"diag_1", "readmitted"} <= set(policy.schema.sensitive_columns)
+    assert [*policy.schema.sensitive_columns] == ["discharge_disposition_id", "diag_1"]
     lost = {guess.column for guess in found.lost}
     assert {"diag_2", "A1Cresult", "insulin", "metformin", "examide"} <= lost
 
@@ -125,8 +125,7 @@ def test_diabetes_patients(tmp_path: Path) -> None:
     [
         ("cms_desynpuf/inpatient_2008_2010.parquet", "person", "CLM_ADMSN_DT", "CLM_DRG_CD"),
         ("panels/nlswork.parquet", "idcode", "year", "ln_wage"),
-        ("panels/nafld3.parquet", "id", "days", "event"),
-        ("covid_linelists/toronto_releases.parquet", "Assigned_ID", "release", "Outcome"),
+        ("covid_linelists/toronto_releases.parquet", "Assigned_ID", "release", "Source of Infection"),
         ("synthea/ca1000_conditions.parquet", "PATIENT", "START", "DESCRIPTION"),
     ],
 )

@@ -30,7 +30,7 @@ from reissue.publishing.policy import Policy
 from reissue.publishing.proposals import methods_in_words
 from reissue.publishing.proposals.choosing_method import NAMED, Sets, largest_m, rare_share, several_sets, single_sets
 from reissue.publishing.proposals.column_facts import Facts, changing, see, together
-from reissue.publishing.proposals.column_names import meaning_of
+from reissue.publishing.proposals.column_names import SENSITIVE, meaning_of
 from reissue.publishing.proposals.drawn_hierarchies import Drawn, drawn_for
 from reissue.publishing.proposals.judging import Guess, Role, judge, kind_of
 from reissue.publishing.proposals.people_and_events import Who, find_people, one_row_each
@@ -233,6 +233,8 @@ def _with_a_quasi(guesses: dict[str, Guess], facts: Mapping[str, Facts], who: Wh
     if who.events is None or any(guess.role == "quasi" for guess in guesses.values()):
         return guesses
     order = who.events.order
+    if any(sense in meaning_of(order) for sense in SENSITIVE):
+        return guesses
     why = "says when an event was; nothing else is left that an outsider may know"
     return {**guesses, order: Guess(order, "quasi", kind_of(facts[order]), why, "low")}
 

@@ -65,6 +65,8 @@ class Proposal:
     answered: tuple[Answered, ...]
     """Everything that was asked, or taken without asking."""
     notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    """What is wrong with it or with the tables, and must not be overlooked."""
     changes: Changes | None
     rows: int
     """How many rows the draft of the first table has."""
@@ -292,7 +294,8 @@ class _Search:
             if isinstance(made, int):
                 ahead = self._ahead(draught)
                 if not isinstance(ahead, ReissueError):
-                    return self._proposal(replace(draught, notes=(*draught.notes, *ahead)), attempt, made)
+                    loud = [*([attempt.note] if attempt.note else []), *ahead]
+                    return self._proposal(replace(draught, notes=(*self._notes(), *loud)), attempt, made, loud)
                 made = ahead
             refused = made
         reasons = [] if refused is None else [refused.what, *refused.problems]
@@ -550,7 +553,7 @@ class _Search:
             unseen={name for name, facts in self.facts.items() if facts.unseen},
             hierarchies=self.hierarchies,
             method=attempt.method,
-            notes=[*self._notes(), *([attempt.note] if attempt.note else [])],
+            notes=self._notes(),
             checks=self._checks(),
         )
 
@@ -632,14 +635,15 @@ class _Search:
                 told.append(one)
         return told
 
-    def _proposal(self, draught: Draught, attempt: _Attempt, rows: int) -> Proposal:
+    def _proposal(self, draught: Draught, attempt: _Attempt, rows: int, loud: Sequence[str]) -> Proposal:
         return Proposal(
             text=policy_text(draught),
             files={file: drawn.csv() for file, drawn in self.hierarchies.values()},
             guesses=tuple(draught.guesses),
             method=attempt.method,
             answered=tuple(self._told_of(attempt)),
-            notes=tuple(draught.notes),
+            notes=tuple(self._notes()),
+            warnings=tuple(loud),
             changes=self._changes(attempt.columns),
             rows=rows,
         )

@@ -532,6 +532,8 @@ class _Search:
         first, *later = (state[name].cast(pl.String) for state in self.states)
         for length in (4, 3, 2, 1) if facts.pattern else ():
             cut = first.str.slice(0, length)
+            if cut.n_unique() == first.str.slice(0, length - 1).n_unique():
+                continue  # the last one is a point
             if single_sets(cut, [one.str.slice(0, length) for one in later]) is not None:
                 characters = f"first {length} characters" if length > 1 else "first character"
                 return (

@@ -20,10 +20,12 @@ from reissue.arrays.randomness import generator
 from reissue.errors import ReissueError
 from reissue.methods.alternatives.record_reference import RecordReference, noised_records
 from reissue.model.hierarchy import MISSING
+from reissue.model.record_design import RecordDesign
 from reissue.model.snapshot import Column, Labels, smallest_unsigned
 from reissue.reasoning.alternatives.record_designing import record_design_of
 from reissue.reasoning.alternatives.record_excess import excess
 from reissue.reasoning.alternatives.record_flight import public_words, walk_ends
+from reissue.reasoning.alternatives.record_scoring import RecordPairs
 
 USUAL_M = 4
 EPSILONS = (0.1, 1.0)
@@ -44,6 +46,8 @@ MOST_COLUMNS = 6
 MOST_TRIES = 9
 MOST_RECORDS = 4_000
 """Of more records estimates are refused."""
+MOST_SOLVED = 600
+"""Of more records it is not tried whether shares can be estimated."""
 WALKS, SELDOM = 100, 0.03
 """So many walks are tried for each value, and so many of them may end beyond a limit; 0.05 is what the method bears."""
 SIZES = (4, 5, 6, 8)
@@ -136,7 +140,9 @@ def several_sets(
             found.append(together)
     for reference, sizes in reversed(found):
         for m, slots in sizes:
-            if _walks_end_well(reference, m, slots):
+            design = _design(reference, m, slots)
+            values = [len(labels) for labels in reference.labels]
+            if design is not None and _walks_end_well(design, values) and _good_for_analysts(design):
                 limits = {name: Fraction(own, m) for name, own in zip(reference.columns, slots, strict=True)}
                 yield Sets(reference.columns, m, limits, RECORDS_EPSILON)
                 break
@@ -182,13 +188,27 @@ def _together(
     return (reference, sizes) if sizes else None
 
 
-def _walks_end_well(reference: RecordReference, m: int, slots: Sequence[int]) -> bool:
-    """Whether hardly a set of so many records goes beyond a limit, for people with any value; from a few walks each."""
-    values = [len(labels) for labels in reference.labels]
+def _good_for_analysts(design: RecordDesign) -> bool:
+    """Whether shares can be estimated from sets of so many records; of very many that takes long, and is likely."""
+    if design.values > MOST_SOLVED:
+        return True
     try:
-        design = record_design_of(reference.records, reference.shares, m, values, [{}] * len(values), slots)
+        RecordPairs(design)
     except ReissueError:
         return False
+    return True
+
+
+def _design(reference: RecordReference, m: int, slots: Sequence[int]) -> RecordDesign | None:
+    values = [len(labels) for labels in reference.labels]
+    try:
+        return record_design_of(reference.records, reference.shares, m, values, [{}] * len(values), slots)
+    except ReissueError:
+        return None
+
+
+def _walks_end_well(design: RecordDesign, values: Sequence[int]) -> bool:
+    """Whether hardly a set of so many records goes beyond a limit, for people with any value; from a few walks each."""
     if not design.yielding:
         return True
     true = []

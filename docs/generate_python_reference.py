@@ -99,7 +99,7 @@ CHAPTERS = {
         "Published",
         "read_releases",
     ),
-    "Look at what it is worth": ("compare", "Comparison", "Workload", "given_choices", "GivenChoices"),
+    "Look at what it is worth": ("compare", "Comparison", "Workload", "Ask", "given_choices", "GivenChoices"),
     "Hand it to recipients": ("export",),
     "Learn from what was published": ("analyse", "Analysis", "estimate"),
     "When something is wrong": ("errors",),

@@ -18,7 +18,7 @@ Attack what went out, here or elsewhere:
     audit, AuditReport, attacks, Knowledge, Minimal, Published, read_releases
 Look at what it is worth:
     compare, Comparison (a whole series under every method that fits, and which to take)
-    Workload, given_choices, GivenChoices (by which columns shares should differ, for Alternatives)
+    Workload, Ask, given_choices, GivenChoices (by which columns shares should differ, for Alternatives)
 Hand it to recipients, with everything that they need:
     export
 Learn from what was published, from public files alone:
@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from reissue.publishing.past_moves import moves
     from reissue.publishing.policy import Ids, Policy
     from reissue.publishing.series import Series, open, preview, publish
-    from reissue.utility import Workload
+    from reissue.utility import Ask, Workload
     from reissue.utility.analysing.analysis import Analysis, analyse
     from reissue.utility.estimates import estimate
 
@@ -109,6 +109,7 @@ _HOMES = {
     "StaticI": "methods",
     "StaticII": "methods",
     "Workload": "utility",
+    "Ask": "utility",
     "adopt": "publishing.adoption",
     "analyse": "utility.analysing.analysis",
     "attacks": "",
@@ -134,6 +135,7 @@ __all__ = [
     "AlphaK",
     "Alternatives",
     "Analysis",
+    "Ask",
     "AuditReport",
     "Categorical",
     "Checks",

@@ -48,6 +48,11 @@ def test_the_answers_are_those_of_the_library(run: Run, clinic: Path) -> None:
             an.only(2).contrast("flu", between={"sex": ("female", "male")}),
         ),
         (("--value", "flu", "--contrast", "release=1:2"), an.contrast("flu", releases=(1, 2))),
+        (
+            ("--value", "flu", "--contrast", "'sex'=\"female\":male"),
+            an.contrast("flu", between={"sex": ("female", "male")}),
+        ),
+        (("--value", "flu", "--slope", "age", "--by", "sex"), an.slope("flu", on="age", by="sex")),
         (("--value", "flu", "--of", "population"), an.share("flu", of="population")),
         (("--value", "illness = flu"), an.share("flu").with_columns(value=pl.lit("flu"))),
         (("--by", "age:40,60.5", "--where", "age != 45"), an.count(by={"age": [40, 60.5]}, where="age != 45")),

@@ -59,6 +59,8 @@ def test_all_who_work_in_threads_are_known() -> None:
     assert users == {
         *WORTH_IT,
         "attacks.tracking.tracking",
+        "comparing.compare_methods",
+        "comparing.crew",
         "reasoning.alternatives.record_flight",
         "reasoning.alternatives.set_histories",
         "utility.analysing.analysis",

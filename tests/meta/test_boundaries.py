@@ -18,8 +18,8 @@ SOURCE = Path(ri.__file__).parent
 PROJECT = SOURCE.parent.parent
 
 PUBLIC = [
-    "AlphaK", "Alternatives", "Analysis", "AuditReport", "Categorical", "Checks", "Comparison", "CorSplit", "Draft",
-    "EEquivalence", "Events", "Gate",
+    "AlphaK", "Alternatives", "Analysis", "Ask", "AuditReport", "Categorical", "Checks", "Comparison", "CorSplit",
+    "Draft", "EEquivalence", "Events", "Gate",
     "GivenChoices", "HDComposition", "Hierarchy", "Ids", "Incremental", "Knowledge", "MInvariance", "Mask", "Minimal",
     "Mondrian", "Numeric",
     "Policy", "Published", "Release", "Schema", "Series", "StaticI", "StaticII", "Workload", "adopt", "analyse",

@@ -77,15 +77,20 @@ def name_of(page: Path) -> str:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
+    surrounded(tmp_path, monkeypatch)
+    if page.name in RENDERED_ELSEWHERE:
+        monkeypatch.setattr(Chart, "save", lambda chart, path: Path(path).write_text("a chart"))
+    _Run(page, tmp_path, real=page.name == "README.md").all_blocks(monkeypatch)
+
+
+def surrounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a page runs in."""
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
     monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("PYTHONIOENCODING", "utf-8")
-    if page.name in RENDERED_ELSEWHERE:
-        monkeypatch.setattr(Chart, "save", lambda chart, path: Path(path).write_text("a chart"))
-    _Run(page, tmp_path, real=page.name == "README.md").all_blocks(monkeypatch)
 
 
 class _Run:
@@ -270,3 +275,21 @@ class _Assets(HTMLParser):
             fetched = name == "src" or (tag == "link" and name == "href" and ("rel", "canonical") not in attrs)
             if fetched and re.match(r"(https?:)?//", address or ""):
                 self.foreign.append(address or "")
+
+
+def test_the_r_example_names_columns_that_are_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """R is not here to run it: what its formulas name must be columns of the file that it reads."""
+    page = ROOT / "docs" / "how-to" / "estimate-counts.md"
+    (block,) = [one.text for one in blocks_of(page) if one.language == "r"]
+    file = re.search(r'read\.csv\("([^"]+)"\)', block)
+    formulas = [
+        *re.findall(r"lm\(\s*([^,]+),", block),
+        *re.findall(r"cluster\s*=\s*(~[^,)]+)", block),
+    ]
+    named = {name for one in formulas for name in re.findall(r"[A-Za-z_.]+", one)} - {"factor"}
+    assert file is not None and file[1] == "scores.csv" and len(formulas) == 2
+    surrounded(tmp_path, monkeypatch)
+    _Run(page, tmp_path, real=False).all_blocks(monkeypatch)
+    with (tmp_path / file[1]).open(encoding="utf-8") as written:
+        columns = written.readline().strip().split(",")
+    assert named <= set(columns) and {"cancer", "age", "sex", "release", "cluster"} == named

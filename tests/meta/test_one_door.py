@@ -104,7 +104,7 @@ class Peeked(Findings):
         self.seconds = seconds
 
     def judge(self, limits, *, most=100):
-        return Judgement("within", f"Peeked for at most {self.seconds:g} seconds and saw nothing.")
+        return Judgement("within", f"Peeked for at most {self.seconds:.0f} seconds and saw nothing.")
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ def policy(**more: Any) -> ri.Policy:
         },
         sensitive="illness",
     )
-    return ri.Policy(schema, ri.MInvariance(m=2), **more)
+    return ri.Policy(schema, ri.MInvariance(m=2), checks=ri.Checks(same_state="accept"), **more)
 
 
 Kind = Callable[[pl.DataFrame, Path], object]

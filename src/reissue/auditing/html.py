@@ -91,7 +91,7 @@ def page(report: AuditReport, naming: Naming) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Audit of a series of releases</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape(_titled(report))}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(body)
         + "\n</main>\n</body>\n</html>\n"
     )
@@ -108,18 +108,31 @@ def _header(report: AuditReport, naming: Naming) -> str:
     )
     if report.truth is not None:
         privacy += " And it says which of an outsider's conclusions are right, as only the ledger knows."
+    about = "" if report.subject is None else f"<p>{escape(report.subject.words)}.</p>"
     known = "" if report.truth is None else "".join(f"<p>{escape(told)}</p>" for told in report.truth.words)
     return (
-        "<header><h1>Audit of a series of releases</h1>"
+        f"<header><h1>{escape(_titled(report))}</h1>{about}"
         f'<p class="verdict {"passed" if report.passed else "failed"}">{escape(report.verdict)}</p>{known}'
         f'<p class="small">{report.time:%d %B %Y, %H:%M} UTC. {escape(privacy)}</p></header>'
     )
 
 
+def _titled(report: AuditReport) -> str:
+    return "Audit of a series of releases" if report.subject is None else f"Audit of {report.subject.name}"
+
+
 def _context(report: AuditReport) -> list[str]:
-    risks = report.risks
+    risks, subject = report.risks, report.subject
     people = risks["cumulative_people"].drop_nulls().to_list()
     facts = [
+        *(
+            [
+                ("Sensitive columns", ", ".join(subject.sensitive)),
+                ("Columns that an outsider may know", ", ".join(subject.quasi)),
+            ]
+            if subject is not None
+            else []
+        ),
         ("Releases", f"{risks.height:,}"),
         ("Rows in all", f"{risks['rows'].sum():,}"),
         ("People in all", f"{people[-1]:,}" if people else "not known"),
@@ -128,13 +141,15 @@ def _context(report: AuditReport) -> list[str]:
         ("Promised by the method", "; ".join(map(_promised, report.promises)) or "nothing was stated"),
     ]
     rows = risks.select("release", "rows", "groups", "smallest_group").rows()
+    called = {} if subject is None else subject.releases
+    rows = [(number, called.get(number) or "-", *rest) for number, *rest in rows]
     return [
         "<p>What was published, and what must not be learnt from it.</p>",
         _table(("", ""), facts, left=(0, 1)),
         "<h3>Limits</h3>",
         _bullets(f"{told[0].upper()}{told[1:]}." for told in limits_in_words(report.limits)),
         "<h3>The releases</h3>",
-        _table(("release", "rows", "groups", "smallest group"), rows, left=()),
+        _table(("release", "of", "rows", "groups", "smallest group"), rows, left=(1,)),
     ]
 
 

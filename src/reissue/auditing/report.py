@@ -23,6 +23,7 @@ from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed
 from reissue.auditing.limits import lacking, what_is_open
 from reissue.auditing.naming import Called, Naming
 from reissue.auditing.risks import Risks, risks_of
+from reissue.auditing.subject import Subject
 from reissue.auditing.words import (
     COUNTED,
     COUNTERFEITS,
@@ -109,6 +110,8 @@ class AuditReport:
     """When the audit was made."""
     library: Library = "polars"
     """The library that tables come back in."""
+    subject: Subject | None = None
+    """What was audited; None where nobody said it."""
     knowing: Knowing | None = field(default=None, compare=False)
     """Private: what knows the true values, in an audit of one's own series."""
 
@@ -390,6 +393,7 @@ class AuditReport:
         return {
             "passed": self.passed,
             "verdict": self.verdict,
+            "subject": None if self.subject is None else self.subject.to_dict(),
             "truth": None if self.truth is None else self.truth.to_dict(),
             "time": self.time.isoformat(timespec="seconds"),
             "form": self.form,
@@ -483,7 +487,8 @@ class AuditReport:
             named if show_values is None else show_values,
             called,
         )
-        lines = [self.verdict, *(() if self.truth is None else self.truth.words), ""]
+        about = [] if self.subject is None else [f"Audited: {self.subject.words}."]
+        lines = [self.verdict, *(() if self.truth is None else self.truth.words), *about, ""]
         lines += [f"Limit: {told}." for told in limits_in_words(self.limits)]
         lines += ["", *(f"{run.attack}: {STATUSES[run.judgement.status]}. {run.judgement.words}" for run in self.runs)]
         shown = self.leading[:most]

@@ -335,6 +335,7 @@ def _foreign(
     progress: Callable[[str], None],
 ) -> AuditReport:
     from reissue.auditing.running import audit as run_audit
+    from reissue.auditing.subject import Subject
     from reissue.cli.minimal import minimal_of
     from reissue.errors import ParameterError
     from reissue.foreign.reading import read_releases
@@ -401,7 +402,17 @@ def _foreign(
         progress=progress,
     )
     unmatched = [f"release {number}: {count:,} {what}" for number, what, count in read.unmatched.iter_rows()]
-    return replace(report, promises=(), remarks=(*read.notes, *unmatched, *told))
+    return replace(
+        report,
+        promises=(),
+        remarks=(*read.notes, *unmatched, *told),
+        subject=Subject(_called(target), read.quasi, (sensitive,), dict(enumerate(read.names, 1))),
+    )
+
+
+def _called(target: list[Path]) -> str:
+    """What files are called together."""
+    return target[0].name or str(target[0]) if len(target) == 1 else f"{len(target)} files"
 
 
 def _check_protected(minimal: Minimal, published: Published) -> list[str]:
@@ -446,6 +457,8 @@ def _print(report: AuditReport, show_people: bool, show_values: bool, called: Ca
 
     outcome, _, why = report.verdict.partition(":")
     say(why, heading=f"{outcome}:", style="bold green" if report.passed else "bold red")
+    if report.subject is not None:
+        say(report.subject.words, heading="audited ")
     for told in () if report.truth is None else report.truth.words:
         say(told, heading="ledger ")
     for told in limits_in_words(report.limits):

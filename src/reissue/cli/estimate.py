@@ -52,7 +52,14 @@ def estimate(
     table: Annotated[bool, typer.Option("--table", help="All values: a cross-table.")] = False,
     trend: Annotated[bool, typer.Option("--trend", help="Over all releases, with the change per release.")] = False,
     contrast: Annotated[
-        str | None, typer.Option("--contrast", help="The difference of two groups or releases: sex=female:male.")
+        str | None,
+        typer.Option(
+            "--contrast",
+            help="The difference of two groups or releases: sex=female:male. A label with ':' stands in quotes.",
+        ),
+    ] = None,
+    slope: Annotated[
+        str | None, typer.Option("--slope", help="By how much a share (or the --mean) changes with a column: age.")
     ] = None,
     hierarchy: Annotated[
         list[str] | None,
@@ -88,6 +95,10 @@ def estimate(
 
       reissue estimate clinic/public --value flu --contrast release=1:5
 
+      reissue estimate clinic/public --value flu --contrast 'shift="06:00":"18:00"'
+
+      reissue estimate clinic/public --value flu --slope age --by sex
+
       reissue estimate to-send --value "heart failure" --scores scores.csv
 
       reissue estimate to-send --table --column diagnosis --column readmitted
@@ -95,47 +106,50 @@ def estimate(
     from reissue.errors import ParameterError
     from reissue.utility.analysing.analysis import analyse
 
-    chosen = [name for name, given in _ways(trend, contrast, table, mean, count).items() if given]
+    chosen = [name for name, given in _ways(trend, contrast, slope, table, mean, count).items() if given]
     if len(chosen) > 1:
         raise ParameterError(f"{' and '.join(chosen)} do not go together.", hint="ask one after the other.")
     _check_used(value, scores, {"--table": table, "--mean": "--mean" in chosen}, asked_of_scores={
-        **_ways(trend, contrast, table, False, count), "--by": by, "--where": where, "--out": out, "--column": column,
-        "--of": of != "table",
+        **_ways(trend, contrast, slope, table, False, count), "--by": by, "--where": where, "--out": out,
+        "--column": column, "--of": of != "table",
     })  # fmt: skip
-    _check_new([path for path in (scores, out) if path is not None], force)
+    check_new([path for path in (scores, out) if path is not None], force)
     with steps("Estimating"):
         analysis = analyse(folder, hierarchies=_hierarchies(hierarchy))
         if release is not None:
             analysis = analysis.only(release)
         values = [_value(text, analysis.sensitive_columns) for text in value or []]
         if scores is not None:
-            _write(analysis.scores(values or None, mean=mean), scores)
+            write_frame(analysis.scores(values or None, mean=mean), scores)
             answer = None
         else:
             asked = {"by": _by(by), "where": where, "of": of}
-            answer = _answer(analysis, chosen, contrast, asked, values=values, columns=column)
+            answer = _answer(analysis, chosen, contrast, asked, values=values, columns=column, slope=slope)
         notes = analysis.notes
     if answer is None:
         _told(f"wrote {scores}", {"files": [str(scores)], "notes": notes}, notes, as_json)
         return
     if out is not None:
-        _write(answer, out)
+        write_frame(answer, out)
     if as_json:
         print_json({"rows": answer.to_dicts(), "notes": notes})
         return
-    _show(answer, analysis, where)
+    _show(answer, analysis, where, sloping=slope is not None)
     for sentence in notes:
         note(sentence)
     if out is not None:
         say(f"wrote {out}")
 
 
-def _ways(trend: bool, contrast: str | None, table: bool, mean: bool, count: bool) -> dict[str, bool]:
+def _ways(
+    trend: bool, contrast: str | None, slope: str | None, table: bool, mean: bool, count: bool
+) -> dict[str, bool]:
     return {
         "--trend": trend,
         "--contrast": contrast is not None,
+        "--slope": slope is not None,
         "--table": table,
-        "--mean": mean and not trend and contrast is None,
+        "--mean": mean and not trend and contrast is None and slope is None,
         "--count": count and not table,
     }
 
@@ -177,6 +191,7 @@ def _answer(
     *,
     values: list[Any],
     columns: list[str] | None,
+    slope: str | None,
 ) -> pl.DataFrame:
     """What was asked for, one value after the other."""
     import polars as pl
@@ -196,6 +211,8 @@ def _answer(
     elif contrast is not None:
         sides = _sides(contrast)
         parts = [analysis.contrast(one, **sides, **asked, **column) for one in each]
+    elif slope is not None:
+        parts = [analysis.slope(one, on=slope, **asked, **column) for one in each]
     elif way == "--trend":
         parts = [analysis.trend(one, **asked, **column) for one in each]
     elif way == "--count" or each == [None]:
@@ -206,19 +223,29 @@ def _answer(
 
 
 def _sides(text: str) -> dict[str, Any]:
-    """`sex=female:male`, or `release=1:5`."""
+    """`sex=female:male`, or `release=1:5`; what has a `:` or `=` in it stands in quotes."""
+    import re
+
     from reissue.errors import ParameterError
 
-    name, sign, both = text.partition("=")
-    sides = both.split(":")
-    if not sign or len(sides) != 2 or not all((name, *sides)):
-        raise ParameterError("--contrast takes column=first:second, or release=1:5.", hint="--contrast sex=female:male")
+    quoted = r""""[^"]*"|'[^']*'"""
+    found = re.fullmatch(rf"({quoted}|[^=]*)=({quoted}|[^:]*):({quoted}|[^:]*)", text.strip())
+    name, *sides = [_unquoted(one.strip()) for one in found.groups()] if found else [""]
+    if not all((name, *sides)):
+        raise ParameterError(
+            "--contrast takes column=first:second, or release=1:5.",
+            hint="--contrast sex=female:male; a label with ':' in quotes: --contrast 'shift=\"06:00\":\"18:00\"'",
+        )
     if name != "release":
         return {"between": {name: tuple(sides)}}
     try:
         return {"releases": tuple(int(side) for side in sides)}
     except ValueError:
         raise ParameterError("--contrast release=1:5 takes two numbers of releases.") from None
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
 def _by(columns: list[str] | None) -> dict[str, list[Any] | None]:
@@ -256,7 +283,8 @@ def _hierarchies(given: list[str] | None) -> dict[str, Hierarchy]:
     return {name: Hierarchy.read(path) for name, _, path in parts}
 
 
-def _check_new(files: list[Path], force: bool) -> None:
+def check_new(files: list[Path], force: bool) -> None:
+    """Refuse to replace files."""
     from reissue.errors import ParameterError
 
     taken = [str(path) for path in files if path.exists()]
@@ -264,7 +292,8 @@ def _check_new(files: list[Path], force: bool) -> None:
         raise ParameterError(f"There is a file '{taken[0]}' already.", hint="choose another name, or pass --force.")
 
 
-def _write(frame: pl.DataFrame, path: Path) -> None:
+def write_frame(frame: pl.DataFrame, path: Path) -> None:
+    """Write a table: CSV, or Parquet by the name of the file."""
     from reissue.errors import StorageError
     from reissue.model.csv_files import write_csv
 
@@ -283,7 +312,7 @@ def _told(line: str, data: dict[str, Any], notes: list[str], as_json: bool) -> N
         note(sentence)
 
 
-def _show(answer: pl.DataFrame, analysis: Analysis, where: str | None) -> None:
+def _show(answer: pl.DataFrame, analysis: Analysis, where: str | None, *, sloping: bool) -> None:
     """The answer as a table; what low and high are stands above it where it is the same of all rows."""
     import polars as pl
 
@@ -294,6 +323,7 @@ def _show(answer: pl.DataFrame, analysis: Analysis, where: str | None) -> None:
     if len(kinds) == 1:
         title += {"95 %": "; low and high: 95 %", "certain": "; low and high: certain", "none": "; no bounds"}[kinds[0]]
         answer = answer.drop("interval", *(["low", "high"] if kinds == ["none"] else []))
-    rounded = answer.with_columns(pl.col(pl.Float64).round(4))
+    # A slope may be far below the shares that it is of.
+    rounded = answer.with_columns(pl.col(pl.Float64).round_sig_figs(4) if sloping else pl.col(pl.Float64).round(4))
     words = [at for at, dtype in enumerate(rounded.dtypes) if dtype == pl.String]
     print_table(title, rounded.columns, rounded.rows(), left=words)

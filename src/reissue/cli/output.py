@@ -158,10 +158,18 @@ def _with_indent(text: str) -> list[str]:
 
 
 def print_rows(title: str, frame: pl.DataFrame) -> None:
-    """Print rows of a public table just as they stand there; sets of values as `{a,b,c}`."""
+    """Print rows of a public table as they stand there, shares to four digits; sets of values as `{a,b,c}`."""
     from reissue.tables.set_texts import without_lists
 
-    rows = [["" if cell is None else str(cell) for cell in row] for row in without_lists(frame).iter_rows()]
+    shares = ("share", "probability")
+
+    def written(name: str, cell: object) -> str:
+        if cell is None:
+            return ""
+        return f"{cell:.4g}" if isinstance(cell, float) and name in shares else str(cell)
+
+    told = without_lists(frame)
+    rows = [[written(name, cell) for name, cell in zip(told.columns, row, strict=True)] for row in told.iter_rows()]
     print_table(title, frame.columns, rows, left=range(frame.width))
 
 

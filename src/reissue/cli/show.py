@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -100,7 +100,11 @@ def show(
     ]
     print_table(f"Release {release.number}", ("", ""), facts, left=(0, 1))
     # What describes how sets were drawn comes after them.
-    for name, frame in sorted(tables.items(), key=lambda one: one[0] in ("design", "combinations")):
+    several = manifest.get("design", {}).get("columns")
+    for name, frame in sorted(tables.items(), key=lambda one: one[0] in ("design", "combinations", "rooms")):
+        if name == "table" and several:
+            _show_records(frame, several, rows)
+            continue
         print_rows(f"{name}: the first {min(rows, frame.height)} of {frame.height:,} rows", frame.head(rows))
 
 
@@ -115,6 +119,19 @@ def _together(manifest: Mapping[str, Any]) -> list[tuple[str, object]]:
         ("each row", f"{values_in_words(manifest['design'])} of which one is true"),
         *design_rows(manifest["design"]),
     ]
+
+
+def _show_records(table: pl.DataFrame, columns: Sequence[str], rows: int) -> None:
+    """Rows with sets of records: a line for each record, since the places of the lists belong together."""
+    import polars as pl
+
+    shown = table.head(-(-rows // 4)).with_row_index("row", offset=1)
+    known = [name for name in shown.columns if name not in columns]
+    lines = shown.explode(columns)
+    first = pl.col("row").is_first_distinct()
+    lines = lines.with_columns(pl.when(first).then(pl.col(name).cast(pl.String)).alias(name) for name in known)
+    title = f"table: the first {shown.height} of {table.height:,} rows, each with its records, of which one is true"
+    print_rows(title, lines)
 
 
 def _show_private(people: pl.DataFrame, what: str, number: int, as_json: bool, *, name: str) -> None:

@@ -42,6 +42,8 @@ class Foreign:
     """What did not fit: `release`, `what`, `count`."""
     names: tuple[str, ...]
     """The file or folder of each release."""
+    quasi: tuple[str, ...]
+    """The columns that an outsider may know of people."""
     form: str
     """`generalised`, or `anatomised` where exact quasi-identifiers are published beside the values."""
 
@@ -106,7 +108,7 @@ def read_releases(
     unmatched += _row_mismatches(tables)
     form = "anatomised" if any(one.form == "anatomised" for one in files) else "generalised"
     frame = pl.DataFrame(sorted(unmatched, key=lambda row: row[0]), schema=UNMATCHED, orient="row")
-    return Foreign(published, tuple(notes), frame, tuple(one.name for one in files), form)
+    return Foreign(published, tuple(notes), frame, tuple(one.name for one in files), tuple(names), form)
 
 
 def _check_drop(drop: Collection[str], files: Sequence[ReleaseFiles]) -> None:

@@ -152,6 +152,11 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger('{self._shown}')"
 
+    @property
+    def name(self) -> str:
+        """The name of the folder of the series."""
+        return self._layout.root.name
+
     @classmethod
     def create(
         cls,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from reissue.attacks import Attack
     from reissue.auditing.report import AuditReport
+    from reissue.auditing.subject import Subject
     from reissue.ledger import Ledger
     from reissue.ledger.stored_tables import Tables
     from reissue.methods.base import Method
@@ -77,6 +78,16 @@ class PastReleases:
     def tables(self) -> Iterator[tuple[Release, Tables]]:
         """Private: the releases, each with its private tables."""
         return ((release, self.ledger.tables(release.number)) for release in self.releases)
+
+    def subject(self, schema: Schema, draft: Draft | None = None) -> Subject:
+        """What an audit of them is of."""
+        from reissue.auditing.subject import Subject  # publishing alone does not need it
+
+        periods = {release.number: release.period or "" for release in self.releases}
+        if draft is not None:
+            periods[draft.number] = draft.continues.period or "a draft"
+        quasi, sensitive = (*schema.quasi, *schema.as_is), tuple(schema.sensitive_columns)
+        return Subject(self.ledger.name, quasi, sensitive, periods)
 
     def own(self) -> list[int]:
         """The numbers of the releases that were made here."""
@@ -368,7 +379,8 @@ def with_truth(
     """A report that knows the truth: which of an outsider's conclusions are right. What it judges stays as it is."""
     from reissue.publishing.truth import TrueValues
 
-    return replace(report, knowing=TrueValues.of(report.published, past, schema, draft))
+    told = replace(report, knowing=TrueValues.of(report.published, past, schema, draft))
+    return told if past is None else replace(told, subject=past.subject(schema, draft))
 
 
 def at_gate(

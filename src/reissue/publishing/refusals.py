@@ -228,5 +228,6 @@ def check_feasible(snapshot: Snapshot, guarantees: tuple[Any, ...], *, goes_on: 
             f"{g.title}: {v.violations:,} of {v.groups:,} combinations of their values fail, the worst with {v.worst:g}"
             for g, v in failed.items()
         ],
-        hint="make such a column a quasi-identifier or drop it, lower the parameters, or wait for more people.",
+        hint="make a column that is clinical or financial sensitive too, another one a quasi-identifier, or drop it; "
+        "lower the parameters, or wait for more people.",
     )

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from reissue.model.knowledge import Knowledge
     from reissue.publishing.given_choices import GivenChoices
     from reissue.publishing.handing_out import Chosen
-    from reissue.utility import SetUtility, Utility, Workload
+    from reissue.utility import Ask, SetUtility, Utility, Workload
 
 
 RETRACTED = (
@@ -493,33 +493,40 @@ class Series:
         number: int,
         *,
         workload: Workload | None = None,
+        questions: Sequence[Ask | str] | None = None,
         weights: dict[str, float] | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> Utility | SetUtility:
         """What a release cost: information loss, class sizes, gradients left and, given a workload, query error.
 
         Of sets of values: how exactly shares can be estimated from them; gradients and the error of counts by scores.
-        `sentence` says in words what the release is worth beside no link at all.
+        With a workload also bias and coverage of shares and means. `questions` are an analyst's own, as `ri.Ask` or as
+        texts: `answers` has what the release answers beside the truth. `sentence` says in words what the release is
+        worth beside no link at all.
         """
         from reissue.utility import measure, measure_sets
+        from reissue.utility.asks import read_questions
+        from reissue.utility.with_answers import with_answers
 
         record = archive.existing(self._ledger, number)
         policy = self._policy_of(record)
         if record.manifest["series"] == "adopted":
             raise ParameterError(f"Release {number} was made elsewhere: its table is not known here.")
+        asked = read_questions(questions or ())
         snapshot, grouping = archive.snapshot(self._ledger, number, policy)
+        release = self._release(record, "polars")
         if policy.form == "alternatives":
-            tables = self._release(record, "polars").tables
             of_sets = measure_sets(
                 number,
                 snapshot,
                 grouping,
-                tables,
+                release.tables,
                 record.manifest,
                 weights=weights,
                 workload=workload,
                 progress=progress,
             )
+            of_sets = with_answers(of_sets, snapshot, release, workload=workload, questions=asked)
             return replace(of_sets, library=self._frames)
         sizes = [rule.k for promise in policy.promises for rule in promise.rules if isinstance(rule, Rows)]
         found = measure(
@@ -534,6 +541,7 @@ class Series:
             owner=snapshot.owner,
             progress=progress,
         )
+        found = with_answers(found, snapshot, release, workload=workload, questions=asked)
         return replace(found, library=self._frames)
 
     def given_choices(

@@ -4,15 +4,19 @@
 - How large the groups are: `discernibility`, `average_class_size`, `normalised_class_size`.
 - How far off an analyst's counts are: `query_error` with a `Workload`.
 - Whether values still depend on quasi-identifiers as they did: `Gradients`.
+- What an analyst's own questions (`Ask`) are answered, beside the truth: `Answers`.
 - All of it at once: `measure`, which gives a `Utility`.
 - Of sets of values: how exactly shares can be estimated, and the error of counts: `measure_sets`, a `SetUtility`.
 
 Everything here looks at the private table, so that it can compare; figures are averages and totals, but
-`QueryError.queries` holds exact counts, and `Gradients.each` exact slopes; both stay on the private side.
+`QueryError.queries` holds exact counts, `Gradients.each` exact slopes and `Answers.each` exact answers; they stay on
+the private side.
 """
 
 from __future__ import annotations
 
+from reissue.utility.answers import Answers
+from reissue.utility.asks import Ask
 from reissue.utility.gradients import Gradients
 from reissue.utility.group_sizes import average_class_size, discernibility, normalised_class_size
 from reissue.utility.loss import (
@@ -29,6 +33,8 @@ from reissue.utility.set_queries import SetQueryError
 from reissue.utility.workload import Workload
 
 __all__ = [
+    "Answers",
+    "Ask",
     "CertaintyPenalty",
     "Gradients",
     "InformationLoss",

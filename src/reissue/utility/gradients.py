@@ -56,6 +56,10 @@ class Gradients:
     is none), `rank` (correlation of the order of shares; null where they do not differ beyond chance), `off` (how far
     the value's share is off in a range or label of the column, the mean over people) and `off_no_link` (the same where
     the share among all people stands for it)."""
+    columns_left_out: tuple[str, ...] = ()
+    """The quasi-identifiers that were not looked at: those after the first 12."""
+    values_left_out: int = 0
+    """How many sensitive values were not looked at: those that are not among the 6 most frequent."""
 
     @property
     def sure(self) -> int:
@@ -112,6 +116,8 @@ class Gradients:
         """The figures without values, ready for JSON; None stands for one that is undefined."""
         return {
             "looked_at": self.each.height,
+            "columns_left_out": list(self.columns_left_out),
+            "values_left_out": self.values_left_out,
             "beyond_chance": self.sure,
             "kept": self.kept,
             "turned": self.turned,
@@ -122,6 +128,17 @@ class Gradients:
             "off_no_link": self.off_no_link,
             "columns": self._columns(),
         }
+
+    @property
+    def left_out(self) -> str | None:
+        """What was not looked at, in words; None where everything was."""
+        parts = [
+            f"{len(self.columns_left_out):,} quasi-identifiers after the first {MOST_COLUMNS}"
+            * bool(self.columns_left_out),
+            f"{self.values_left_out:,} values that are not among the {MOST_VALUES} most frequent"
+            * bool(self.values_left_out),
+        ]
+        return " and ".join(part for part in parts if part) or None
 
     def lines(self) -> list[Line]:
         """The figures there are, with what they mean."""
@@ -141,6 +158,14 @@ class Gradients:
             lines.append(("rank order kept", self.rank, "of a value's shares by group; 1 the same, 0 none; median"))
         if self.coverage is not None:
             lines.append(("intervals that hold the truth", self.coverage, "of the 95 % intervals of gradients"))
+        if lines and self.left_out is not None:
+            lines.append(
+                (
+                    "gradients not looked at",
+                    len(self.columns_left_out) + self.values_left_out,
+                    f"{self.left_out}; ask for them",
+                )
+            )
         return lines
 
     def __repr__(self) -> str:
@@ -254,7 +279,8 @@ def _gradients(quasi: Sequence[Column], values: Column, real: Ints, chosen: Aske
         "released": pl.Float64, "ratio": pl.Float64, "holds": pl.Boolean, "rank": pl.Float64,
         "off": pl.Float64, "off_no_link": pl.Float64,
     }  # fmt: skip
-    return Gradients(pl.DataFrame(parts, schema=schema))
+    beyond = tuple(column.name for column in quasi[MOST_COLUMNS:])
+    return Gradients(pl.DataFrame(parts, schema=schema), beyond, chosen.left_out)
 
 
 def _gradient(places: Places, tally: Tally) -> tuple[Floats, Floats, Floats | None]:
@@ -355,6 +381,8 @@ class Asked:
     """For each code of the sensitive column (lines) whether it is each of them (columns): 1 or 0."""
     of_labels: Floats
     """The same for the labels that sets are made of; nothing where there are no sets."""
+    left_out: int = 0
+    """How many values that people have are not among them."""
 
     @classmethod
     def of(cls, values: Column, rows: Ints, sets: SetRows | None = None) -> Asked:
@@ -362,11 +390,12 @@ class Asked:
         levels = values.levels
         columns = levels.columns(values.codes[rows]) if isinstance(levels, Records) else [values]
         names: list[str] = []
-        having, of_labels = [], []
+        having, of_labels, there = [], [], 0
         for at, column in enumerate(columns):
             own = _code_count(column)
             codes = column.codes if isinstance(levels, Records) else column.codes[rows]
             count = np.bincount(codes, minlength=own)
+            there += int(np.count_nonzero(count))
             texts = column.levels.decode(np.arange(own)).cast(pl.String).fill_null("").to_list()
             labels = _texts_of_labels(sets, at) if sets is not None else []
             if sets is not None:
@@ -384,6 +413,7 @@ class Asked:
             tuple(names),
             np.stack(having, axis=1) if having else np.zeros((size, 0)),
             np.stack(of_labels, axis=1) if of_labels else nothing,
+            there - len(names),
         )
 
 

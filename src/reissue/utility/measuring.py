@@ -13,6 +13,7 @@ from reissue.errors import ParameterError, count_of
 from reissue.model.grouping import Grouping
 from reissue.model.libraries import Library, to_library
 from reissue.model.snapshot import Column
+from reissue.utility.answers import Answers
 from reissue.utility.extents import Extents
 from reissue.utility.gradients import Gradients, group_gradients
 from reissue.utility.group_sizes import average_class_size, check_whole, discernibility, normalised_class_size
@@ -59,6 +60,12 @@ class Utility:
     """None where no workload was given."""
     gradients: Gradients
     """How values depend on quasi-identifiers, in the release against the table."""
+    shares: Answers | None = None
+    """Shares of values in random parts of the table, as `analyse` estimates them; None without a workload."""
+    means: Answers | None = None
+    """The same of means, where a sensitive column has numbers."""
+    answers: Answers | None = None
+    """The answers to the questions that were given; None where none were."""
     library: Library = "polars"
     """The library that `frame` and `details` come back in."""
 
@@ -86,11 +93,15 @@ class Utility:
             "normalised_class_size": self.normalised_class_size,
             "query_error": self.query_error and self.query_error.to_dict(),
             "gradients": self.gradients.to_dict(),
+            "shares": self.shares and self.shares.to_dict(),
+            "means": self.means and self.means.to_dict(),
+            "answers": self.answers and self.answers.each.to_dicts(),
             "sentence": self.sentence,
         }
 
     def details(self) -> dict[str, Any]:
-        """The tables behind the figures, as far as there are any: `gradients`, `queries`, `by_size`.
+        """The tables behind the figures, as far as there are any: `gradients`, `queries`, `by_size`,
+        `answers`.
 
         Private: their counts are exact.
         """
@@ -98,6 +109,8 @@ class Utility:
         found = {"gradients": each}
         if self.query_error is not None:
             found |= {"queries": self.query_error.queries, "by_size": self.query_error.by_size}
+        if self.answers is not None:
+            found["answers"] = self.answers.each
         return {name: to_library(table, self.library) for name, table in found.items() if table is not None}
 
     def frame(self) -> Any:
@@ -114,6 +127,10 @@ class Utility:
             )
         if self.query_error is not None:
             lines += _query_lines(self.query_error)
+        lines += [
+            *(self.shares.lines("shares") if self.shares else []),
+            *(self.means.lines("means") if self.means else []),
+        ]
         lines += self.gradients.lines()
         schema = {"measure": pl.String, "value": pl.Float64, "meaning": pl.String}
         return to_library(pl.DataFrame(lines, schema=schema, orient="row"), self.library)

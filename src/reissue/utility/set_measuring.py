@@ -25,6 +25,7 @@ from reissue.reasoning.alternatives.record_scoring import RecordPairs, column_sc
 from reissue.reasoning.alternatives.scoring import bounds, effects
 from reissue.tables.recode_sets import DESIGN
 from reissue.tables.set_views import read_designs, read_sets
+from reissue.utility.answers import Answers
 from reissue.utility.extents import Extents
 from reissue.utility.gradients import Gradients, set_gradients
 from reissue.utility.in_words import in_words
@@ -62,6 +63,12 @@ class SetUtility:
     """Why queries cannot be answered by scores; None where they can."""
     gradients: Gradients | None = None
     """How values depend on quasi-identifiers, in the release against the table; None where `unanswered` says why."""
+    shares: Answers | None = None
+    """Shares of values in random parts of the table, as `analyse` estimates them; None without a workload."""
+    means: Answers | None = None
+    """The same of means, where a sensitive column has numbers."""
+    answers: Answers | None = None
+    """The answers to the questions that were given; None where none were."""
     library: Library = "polars"
     """The library that `frame` and `details` come back in."""
 
@@ -104,11 +111,15 @@ class SetUtility:
             "query_error": self.query_error and self.query_error.to_dict(),
             "unanswered": self.unanswered,
             "gradients": self.gradients and self.gradients.to_dict(),
+            "shares": self.shares and self.shares.to_dict(),
+            "means": self.means and self.means.to_dict(),
+            "answers": self.answers and self.answers.each.to_dicts(),
             "sentence": self.sentence,
         }
 
     def details(self) -> dict[str, Any]:
-        """The tables behind the figures, as far as there are any: `values`, `gradients`, `queries`, `by_size`.
+        """The tables behind the figures, as far as there are any: `values`, `gradients`, `queries`, `by_size`,
+        `answers`.
 
         Private: their counts are exact.
         """
@@ -116,6 +127,8 @@ class SetUtility:
         found = {"values": self.values, "gradients": each}
         if self.query_error is not None:
             found |= {"queries": self.query_error.queries, "by_size": self.query_error.by_size}
+        if self.answers is not None:
+            found["answers"] = self.answers.each
         return {name: to_library(table, self.library) for name, table in found.items() if table is not None}
 
     def frame(self) -> Any:
@@ -137,6 +150,10 @@ class SetUtility:
             lines += _query_lines(self.query_error)
         elif self.unanswered is not None:
             lines.append(("queries answered", 0, f"no counts by scores: {self.unanswered}"))
+        lines += [
+            *(self.shares.lines("shares") if self.shares else []),
+            *(self.means.lines("means") if self.means else []),
+        ]
         if self.gradients is not None:
             lines += self.gradients.lines()
         schema = {"measure": pl.String, "value": pl.Float64, "meaning": pl.String}

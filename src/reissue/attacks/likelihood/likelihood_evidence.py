@@ -238,20 +238,35 @@ class GroupEvidence:
         return np.where(done[self.unit[owner]], summed, scaled), logs
 
     def fit(self, chance: Floats) -> Floats:
-        """How likely the quasi-identifiers of a group are given its values, but for what no model changes.
+        """How likely the values of a group are given the quasi-identifiers of its members: all ways added up.
 
-        It takes people to come into groups without regard to quasi-identifiers; where like were put together it trusts
-        a model too little.
+        That is so where groups were made without a look at values. Where the values of each group are all different,
+        as methods make it that count them, it is likely among sets of different values alone: the sum of all ways is
+        divided by that over all such sets, with members who are all taken for the average one of their group.
         """
         owner = owners(np.diff(self.starts))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            tilt = np.where(chance > 0, chance / chance.mean(axis=0), 0.0)[owner, self.codes]
-        tilt = np.where(self.people[owner] < 0, 1.0, np.maximum(tilt, TINY))
+        tilt = np.where(self.people[owner] < 0, self.plain, np.maximum(chance[owner, self.codes], TINY))
         scaled = self._scaled(tilt, TURNS)
         # What rows and columns were scaled by, all together.
         told = scaled * (np.log(tilt) - np.log(np.maximum(scaled, TINY)))
         by = np.bincount(self.unit[owner], told, minlength=int(self.unit[-1]) + 1)
-        return np.asarray(by + self._summed(scaled)[1], dtype=np.float64)
+        logs = np.asarray(by + self._summed(scaled)[1], dtype=np.float64)
+        return logs - self._all_different(chance) if bool((self.counts == 1).all()) else logs
+
+    def _all_different(self, chance: Floats) -> Floats:
+        """For each group the logarithm of how likely its members, each the average one, are to have no value twice."""
+        sizes = np.bincount(self.unit)
+        average = np.zeros((sizes.size, chance.shape[1]))
+        np.add.at(average, self.unit, chance)
+        average /= sizes[:, None]
+        most = int(sizes.max())
+        # sums[:, n] is the sum over all sets of n values of the products of their chances, times n!.
+        sums = np.zeros((sizes.size, most + 1))
+        sums[:, 0] = 1.0
+        steps = np.arange(1, most + 1)
+        for value in range(chance.shape[1]):
+            sums[:, 1:] += steps * average[:, value, None] * sums[:, :-1]
+        return np.log(np.maximum(sums[np.arange(sizes.size), sizes], TINY))
 
 
 Evidence = SetEvidence | GroupEvidence

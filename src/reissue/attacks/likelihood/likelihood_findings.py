@@ -55,6 +55,16 @@ class LikelihoodFindings(Findings):
 
     def _undecided(self) -> list[str]:
         told = ["whether the model holds: another one may tell more"]
+        groups = any(not one.sets for one in self._judged)
+        told.append(
+            "how often guesses are right: what is expected is by the model and held against no truth, "
+            + (
+                "and who is in which group may tell more than it knows, or less"
+                if groups
+                else "and may be off by some points"
+            )
+            + "; scored() with the true values says it"
+        )
         if self._bare:
             told.append(f"{count_of(len(self._bare), 'release')} without quasi-identifiers in the view")
         if not all(one.evidence.summed for one in self._judged):
@@ -73,7 +83,8 @@ class LikelihoodFindings(Findings):
         """One row for each release: how often top guesses are expected to be right, with and without own rows.
 
         `gain` is how much better the model predicts what a row of sets, or a group, shows than none does, as a mean of
-        logarithms, with its standard error; `power` how far the model is trusted, 0 not at all.
+        logarithms, with its standard error; `power` how far the model is trusted, 0 not at all. `expected` and
+        `without` are what the model expects of itself; `scored` holds guesses against the truth.
         """
         return pl.DataFrame([self._figures(one) for one in self._judged])
 

@@ -194,6 +194,29 @@ class Analysis:
 
         return self._frame(of_each(difference, self._views))
 
+    def slope(
+        self,
+        value: Condition = None,
+        *,
+        on: str,
+        by: By = None,
+        where: Where = None,
+        column: str | None = None,
+        of: Target = "table",
+    ) -> Any:
+        """By how much a share (the mean, without a value) changes with a published column of numbers: its slope.
+
+        By least squares, for one more of `on`; of dates and times for one more day. People without a number are left
+        out. `column` says of which of several sensitive columns the mean is.
+        """
+        cuts, conditions, target = cuts_of(by), _conditions(where), _checked(of)
+
+        def rows(view: View) -> pl.DataFrame:
+            cells, question = view.cells(cuts, conditions), self._question(view, value, "share", column)
+            return self._rows(view, cells, view.slopes(question, cells, on, conditions, target), question.label)
+
+        return self._frame(of_each(rows, self._views))
+
     def trend(
         self,
         value: Condition = None,

@@ -22,6 +22,7 @@ from reissue.arrays.types import Floats, Ints
 from reissue.utility.analysing.breakdown import Cells, sums_by
 from reissue.utility.analysing.groups_asked import GroupsAsked, added, coded
 from reissue.utility.analysing.questions import Combined, Figures, Question, Target, Term
+from reissue.utility.analysing.slopes import Outcomes
 
 
 @dataclass(frozen=True, repr=False)
@@ -138,6 +139,10 @@ class AnatomisedAsked(GroupsAsked):
                 return low / people, high / people
             others: Floats = np.maximum(people - high - sums_by(cell, made_up, cells.count), 0.0)
             return low / people, np.where(high > 0, high / (high + others), 0.0)
+
+    def outcomes(self, question: Question) -> Outcomes:
+        """For each row what the values of its group count, on average."""
+        return Outcomes(self._mean(question.counted)[self.group], self._mean(question.counted**2)[self.group], False)
 
     def combined(self, terms: Sequence[Term], target: Target) -> Combined:
         """A weighed sum; groups of different releases are taken to be filled independently."""

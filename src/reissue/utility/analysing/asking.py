@@ -13,7 +13,8 @@ from reissue.model.hierarchy import Hierarchy
 from reissue.utility.analysing.breakdown import Cells, Cuts, breakdown
 from reissue.utility.analysing.conditions import Conditions, check_columns, is_number, leaves_of, shares
 from reissue.utility.analysing.public_files import PublicRelease
-from reissue.utility.analysing.questions import Figures
+from reissue.utility.analysing.questions import Figures, Question, Target
+from reissue.utility.analysing.slopes import Outcomes, positions, slopes
 
 
 class PublicRows(ABC):
@@ -56,6 +57,21 @@ class PublicRows(ABC):
             )
         table = self.release.table(self.release.main, self.published.needed(names))
         return breakdown(table, cuts, shares(table, where, self.published), self.published)
+
+    def slopes(self, question: Question, cells: Cells, on: str, where: Conditions, target: Target) -> Figures:
+        """For each group the slope on a quasi-identifier of numbers or dates; `where` selected the rows."""
+        check_columns([on], self.published.columns)
+        if question.known is not None:
+            raise ParameterError(
+                "Some have no number in the sensitive column: there is no slope of its mean.",
+                hint="ask for the slope of a range of numbers.",
+            )
+        table = self.release.table(self.release.main, self.published.needed([on]))
+        return slopes(self.outcomes(question), cells, positions(table, on, where, self.published), target)
+
+    @abstractmethod
+    def outcomes(self, question: Question) -> Outcomes:
+        """What each row has of what is asked for, on average."""
 
     def labels(self, name: str) -> set[str]:
         """The labels that a quasi-identifier has here, or those that its labels stand for."""

@@ -7,6 +7,7 @@ brackets. Values and columns with an `and`, a comma or a bracket in them stand i
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from reissue.errors import ParameterError
 from reissue.utility.analysing.conditions import Condition, Excluded, Range
@@ -16,11 +17,19 @@ _TOKEN = re.compile(
 )
 _COMPARING = ("<", "<=", ">", ">=")
 
+Token = tuple[str, str]
+"""A kind (`word`, `quoted`, `sign`) and what is written, without quotes."""
+
 
 def read_conditions(text: str) -> dict[str, Condition]:
     """The conditions that a text says, by column."""
+    return conditions_of(tokens_of(text))
+
+
+def conditions_of(tokens: Sequence[Token]) -> dict[str, Condition]:
+    """The same of a text that was taken apart."""
     found: dict[str, Condition] = {}
-    for part in _parts(_tokens(text)):
+    for part in parts_of(tokens):
         name, condition = _condition(part)
         before = found.get(name)
         if isinstance(before, Range) and isinstance(condition, Range):
@@ -31,9 +40,9 @@ def read_conditions(text: str) -> dict[str, Condition]:
     return found
 
 
-def _tokens(text: str) -> list[tuple[str, str]]:
-    """Kinds and texts: `word`, `quoted` (without its quotes), `sign`."""
-    found, at = [], 0
+def tokens_of(text: str) -> list[Token]:
+    """A text taken apart."""
+    found, at = list[Token](), 0
     stripped = text.rstrip()
     while at < len(stripped):
         token = _TOKEN.match(stripped, at)
@@ -46,8 +55,9 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def _parts(tokens: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
-    parts: list[list[tuple[str, str]]] = [[]]
+def parts_of(tokens: Sequence[Token]) -> list[list[Token]]:
+    """What stands between each `and`."""
+    parts: list[list[Token]] = [[]]
     for kind, written in tokens:
         if kind == "word" and written.lower() == "and":
             parts.append([])
@@ -58,7 +68,7 @@ def _parts(tokens: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
     return parts
 
 
-def _condition(part: list[tuple[str, str]]) -> tuple[str, Condition]:
+def _condition(part: list[Token]) -> tuple[str, Condition]:
     signs = [
         at
         for at, (kind, written) in enumerate(part)
@@ -66,11 +76,11 @@ def _condition(part: list[tuple[str, str]]) -> tuple[str, Condition]:
     ]
     if not signs or signs[0] in (0, len(part) - 1):
         raise _unreadable("a part of it is not a column, a comparison and a value")
-    name = _joined(part[: signs[0]])
+    name = joined(part[: signs[0]])
     sign, rest = part[signs[0]][1].lower(), part[signs[0] + 1 :]
     if sign == "in":
         return name, _listed(rest)
-    value = _joined(rest)
+    value = joined(rest)
     if sign not in _COMPARING:
         return name, Excluded((value,)) if sign == "!=" else value
     end = _number(value)
@@ -88,19 +98,19 @@ def _number(text: str) -> float | str:
         return text
 
 
-def _listed(tokens: list[tuple[str, str]]) -> list[str]:
+def _listed(tokens: list[Token]) -> list[str]:
     if tokens[0] != ("sign", "(") or tokens[-1] != ("sign", ")"):
         raise _unreadable("after 'in' come values in brackets, with commas between them")
-    values: list[list[tuple[str, str]]] = [[]]
+    values: list[list[Token]] = [[]]
     for token in tokens[1:-1]:
         if token == ("sign", ","):
             values.append([])
         else:
             values[-1].append(token)
-    return [_joined(value) for value in values]
+    return [joined(value) for value in values]
 
 
-def _joined(tokens: list[tuple[str, str]]) -> str:
+def joined(tokens: Sequence[Token]) -> str:
     """Words that belong together, as in `heart failure`."""
     if not tokens or any(kind == "sign" for kind, _ in tokens):
         raise _unreadable("a part of it is not a column, a comparison and a value")

@@ -18,6 +18,7 @@ from reissue.arrays.types import Floats, Ints
 from reissue.utility.analysing.breakdown import Cells, in_both
 from reissue.utility.analysing.groups_asked import GroupsAsked, added, coded
 from reissue.utility.analysing.questions import Combined, Figures, Question, Target, Term
+from reissue.utility.analysing.slopes import Outcomes
 
 
 class GeneralisedAsked(GroupsAsked):
@@ -55,6 +56,11 @@ class GeneralisedAsked(GroupsAsked):
             low = np.where(least > 0, least / (least + others), 0.0)
             high = np.where(most > 0, most / (most + without), 0.0)
         return self.bounded(people, ratio, error, (low, high))
+
+    def outcomes(self, question: Question) -> Outcomes:
+        """For each row what its value counts."""
+        counted = question.counted[self._coded[0]]
+        return Outcomes(counted, counted**2, False)
 
     def combined(self, terms: Sequence[Term], target: Target) -> Combined:
         """A weighed sum; everybody's place is taken to be independent of all others'."""

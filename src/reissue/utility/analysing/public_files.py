@@ -196,6 +196,8 @@ class PublicRelease:
         """How its quasi-identifiers are written."""
         columns = self.columns(self.main)
         intervals = interval_columns(columns) if self.form != "anatomised" else frozenset()
+        # A table may itself have columns `bp_low` and `bp_high`.
+        intervals = frozenset(name for name in intervals if f"{name}_low" not in self.kinds)
         ends = {f"{name}{end}" for name in intervals for end in ("_low", "_high")}
         own = {"group"} if self.form != FORM else {DESIGN}
         plain = [name for name in columns if name not in (ends | own | {*self.sensitive_columns})]

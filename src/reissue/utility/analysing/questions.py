@@ -96,6 +96,9 @@ class View(Protocol):
     def figures(self, question: Question, cells: Cells, target: Target) -> Figures:
         """What each group's answer is."""
 
+    def slopes(self, question: Question, cells: Cells, on: str, where: Conditions, target: Target) -> Figures:
+        """For each group the slope on a quasi-identifier of numbers or dates."""
+
     def combined(self, terms: Sequence[Term], target: Target) -> Combined:
         """A weighed sum of answers, of releases that are all of this kind."""
 
@@ -118,6 +121,7 @@ def values_asked(columns: Columns, value: Condition, kind: Kind, elsewhere: Else
     wanted = None
     for name, condition in conditions.items():
         _check_any(name, condition)
+        _check_not_hidden(columns[name], condition, elsewhere)
         fits = matches(columns[name], condition, lambda one: _labels_of_all(elsewhere(), one))
         _check_no_others(columns[name], condition)
         if not fits.any() and is_number(columns[name].dtype):
@@ -133,6 +137,20 @@ def values_asked(columns: Columns, value: Condition, kind: Kind, elsewhere: Else
 def _check_any(name: str, condition: Condition) -> None:
     if isinstance(condition, list | set | frozenset) and not condition:
         raise ParameterError(f"No value of '{name}' is asked for: the list is empty.")
+
+
+def _check_not_hidden(column: pl.Series, condition: Condition, elsewhere: Elsewhere) -> None:
+    """Refuse labels that no release names where rare values are published as one: misspelt or hidden, none can say."""
+    if is_number(column.dtype) or isinstance(condition, Range):
+        return
+    labels = {*column.cast(pl.String).drop_nulls()}
+    lacking = set(labels_of(condition)).difference(labels)
+    if OTHERS in labels and lacking.difference(_labels_of_all(elsewhere(), column.name)):
+        raise ParameterError(
+            f"{count_of(len(lacking), 'label')} asked for in '{column.name}' stand nowhere in it. People who have it "
+            f"may be among the rare values, which are published as one, '{OTHERS}'.",
+            hint="check the spelling; a value that is published with others cannot be estimated by itself.",
+        )
 
 
 def _check_no_others(column: pl.Series, condition: Condition) -> None:

@@ -16,7 +16,7 @@ import polars as pl
 
 from reissue.arrays.cores import of_each
 from reissue.arrays.types import Floats, Ints, Words
-from reissue.errors import Infeasible
+from reissue.errors import Infeasible, ParameterError, listed
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.sets import SetDesigns, SetLists
 from reissue.tables.recode_sets import COMBINATIONS, DESIGN, ROOMS
@@ -29,6 +29,7 @@ from reissue.utility.analysing.public_files import PublicRelease
 from reissue.utility.analysing.questions import Combined, Figures, Question, Target, Term, Z
 from reissue.utility.analysing.score_intervals import share_interval
 from reissue.utility.analysing.scored_rows import RowFactors, Scored
+from reissue.utility.analysing.slopes import Outcomes
 from reissue.utility.row_scores import ListScores, why_not_by_design
 
 SAMPLE = 10_000
@@ -78,6 +79,15 @@ class SetsAsked(PublicRows):
         if "slots" in self.release.design:
             return int(self.release.design["slots"])
         table, design = self._lists, self.release.table(DESIGN)
+        beside = [
+            name for name in design.columns if name in self.release.columns("table") and name not in self._columns
+        ]
+        if beside and "slots" not in design.columns:
+            raise ParameterError(
+                f"These are sets of records: beside '{self.sensitive}' the design has {listed(beside)}. Which columns "
+                f"are sensitive is said by the table '{ROOMS}', which is missing.",
+                hint="give all tables of the release, or analyse its folder or its export.",
+            )
         if self._several:
             return len(table[self.release.sensitive_columns[0]][0])
         if (table[self.sensitive].list.n_unique() < table[self.sensitive].list.len()).any():
@@ -143,6 +153,11 @@ class SetsAsked(PublicRows):
     def scored(self, question: Question) -> Scored:
         """The scores of all rows for a question."""
         return self._of(question)[0]
+
+    def outcomes(self, question: Question) -> Outcomes:
+        """For each row its score for a question, and that of its square."""
+        scored = self.scored(question)
+        return Outcomes(scored.first, scored.square, True, self._scores.unsure, self._scores.off)
 
     def _of(self, question: Question) -> tuple[Scored, Floats]:
         name = question.counted.tobytes() + (b"" if question.known is None else question.known.tobytes())

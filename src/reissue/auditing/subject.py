@@ -1,0 +1,37 @@
+"""What an audit is of: which series or files, with which columns, and what each release is of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from reissue.errors import listed
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What was audited, as its owner calls it."""
+
+    name: str
+    """The folder of the series, or what the files lie in."""
+    quasi: tuple[str, ...]
+    """The columns that an outsider may know."""
+    sensitive: tuple[str, ...]
+    """The columns that must not be tied to anybody."""
+    releases: Mapping[int, str]
+    """What each release is called: its period, or its file."""
+
+    @property
+    def words(self) -> str:
+        """In one line."""
+        numbers = sorted(self.releases)
+        called = [self.releases[number] for number in (numbers[:1] if len(numbers) == 1 else [numbers[0], numbers[-1]])]
+        which = " to ".join(dict.fromkeys(one for one in called if one))
+        many = "1 release" if len(numbers) == 1 else f"{len(numbers):,} releases"
+        about = f"{self.name}: {many}{f' ({which})' if which else ''}"
+        return f"{about}; {listed(self.sensitive)} by {listed(self.quasi, 8)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {**asdict(self), "releases": {str(number): called for number, called in self.releases.items()}}

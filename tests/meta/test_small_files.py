@@ -17,7 +17,7 @@ OWN_IDEA = {
     "methods/alternatives/record_notes.py": "what a publisher is told where shares of records are far from the table",
     "methods/alternatives/blind_regions.py": "quasi-identifiers as regions that are cut without a look at values",
     "publishing/proposals/returning.py": "who comes back from one table to the next, and what to ask of that",
-    "publishing/proposals/told_columns.py": "known columns that would tell a sensitive one, before anything is proposed",
+    "publishing/proposals/told_columns.py": "known columns that would tell a sensitive one",
     "utility/analysing/score_intervals.py": "intervals for shares, in the manner of Wilson",
     "auditing/sharing.py": "how attacks share the time and the steps of an audit",
     "comparing/proposed.py": "the policy that init would propose, for who has none",

@@ -499,6 +499,17 @@ def test_no_column_of_which_most_values_are_rare() -> None:
     assert single_sets(table["diagnosis"].str.slice(0, 3), [table["diagnosis"]]) is None  # a later table is finer
 
 
+def test_a_column_that_is_too_fine_does_not_keep_others_out() -> None:
+    """It comes first by what it means, and cannot be published; flags beside it can."""
+    rng = np.random.default_rng(8)
+    flags = {f"drug_{at}": pl.Series(rng.choice(["no", "yes"], 12_000, p=[0.6, 0.4])) for at in range(3)}
+    fine = pl.Series([f"{code}.{code % 9}" for code in rng.integers(100, 999, 12_000)])
+    table = clinic(12_000).select("patient_nbr", "gender", "age").with_columns(diagnosis=fine, **flags)
+    found = propose([table])
+    assert found.method.name == "Alternatives"
+    assert {*found.method.limits} <= {*flags}
+
+
 def test_high_limits_only_where_nothing_else_is_possible() -> None:
     rng = np.random.default_rng(6)
     flags = {name: rng.choice(["no", "yes"], 8_000, p=[0.82, 0.18]) for name in ("hiv", "cancer", "asthma")}

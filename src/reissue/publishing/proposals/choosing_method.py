@@ -128,7 +128,7 @@ def several_sets(
     """Sets of records of as many of these columns as fit, what comes first rather; then with the last ones left out,
     one after the other, should those not be wanted. Nothing where no two columns fit. No limit is above `most`, and in
     no table, nor in `later` ones, has any column too many rare values."""
-    usable = [name for name in ranked if _usable(people[name], most)][: MOST_TRIES + 1]
+    usable = [name for name in ranked if _usable(people[name], [one[name] for one in later], most)][: MOST_TRIES + 1]
     columns = {name: coded(people[name]) for name in usable}
     chosen, found = usable[:1], []
     for name in usable[1:]:
@@ -148,11 +148,14 @@ def several_sets(
                 break
 
 
-def _usable(values: pl.Series, most: Fraction) -> bool:
-    """Whether some limit can hold the most frequent value of a column."""
-    counts = values.alias("value").value_counts()["count"]
-    share = float(counts.max() or 0) / values.len()  # type: ignore[arg-type]
-    return counts.len() >= 2 and any(_holds([_slots(share, m, 0.005)], m, most) for m in SIZES)
+def _usable(values: pl.Series, later: Sequence[pl.Series], most: Fraction) -> bool:
+    """Whether some limit can hold the most frequent value of a column, and values are not too rare beside another."""
+    counts = values.alias("value").value_counts()
+    share = float(counts["count"].max() or 0) / values.len()  # type: ignore[arg-type]
+    if counts.height < 2 or not any(_holds([_slots(share, m, 0.005)], m, most) for m in SIZES):
+        return False
+    few = FEW_SCALES * 8 * 2 / RECORDS_EPSILON / ROOM  # by chance somewhat fewer may do
+    return _named_later(counts.filter(pl.col("count") >= few)["value"], [values, *later]) >= NAMED
 
 
 def _holds(slots: Sequence[int], m: int, most: Fraction) -> bool:

@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
@@ -425,6 +426,8 @@ class _Search:
             other = next(others, None)
             if other is not None and (best is None or len(other.columns) > len(best.columns)):
                 fitting, best = others, other
+        if main is not None and best is not None and self._matters_more(main, best.columns):
+            fitting, best = chain([best], fitting), single
         default = best or single
         wanted = None if default is None else self._wanted(default, able)
         if wanted is not None:
@@ -435,6 +438,10 @@ class _Search:
             yield from fitting
         if single is not None:
             yield single
+
+    def _matters_more(self, name: str, others: Sequence[str]) -> bool:
+        """Whether a column alone is published rather than some others together: a diagnosis before flags."""
+        return name not in others and all(self.guesses[name].rank < self.guesses[one].rank for one in others)
 
     def _wanted(self, best: Sets, able: list[str]) -> list[str] | None:
         """The sensitive columns that somebody wants instead of those that fit best; None: these."""

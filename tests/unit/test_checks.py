@@ -717,3 +717,16 @@ def test_quarters_of_cms_stays(tmp_path: Path) -> None:
     with ri.open(tmp_path / "s", ri.Policy(schema, ri.MInvariance(m=5))) as series:
         series.publish(states[0], allow=["withheld", "counterfeit"], reason=WHY)
         assert "withheld" in failing(series.publish, states[1])
+
+
+def test_sets_from_which_nothing_can_be_estimated() -> None:
+    """A value whose limit is its share is in every set, and then no count can be told from the sets."""
+    rng = np.random.default_rng(8)
+    shares = {"a": 0.5, "b": 0.2, "c": 0.1, "d": 0.1, "e": 0.1}
+    ward = rng.choice(list(shares), 3_000, p=list(shares.values()))
+    table = pl.DataFrame({"id": range(3_000), "age": rng.integers(20, 80, 3_000), "ward": ward})
+    schema = ri.Schema(person="id", quasi={"age": ri.Numeric()}, sensitive="ward")
+    tight = ri.Alternatives(m=4, limits={"a": "1/2", "b": "1/2"}, reference=shares)
+    assert failing(draft, table, policy(tight, schema)).keys() == {"unanswerable"}
+    draft(table, policy(tight, schema, checks=ri.Checks(unanswerable="accept")))
+    draft(table, policy(ri.Alternatives(m=4, limit="3/4", reference=shares), schema))

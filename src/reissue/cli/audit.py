@@ -457,6 +457,8 @@ def _print(report: AuditReport, show_people: bool, show_values: bool, called: Ca
 
     outcome, _, why = report.verdict.partition(":")
     say(why, heading=f"{outcome}:", style="bold green" if report.passed else "bold red")
+    if unmet := [one.name for one in report.criteria if one.verdict == "not met"]:
+        say(f"{' and '.join(unmet)}, by the European criteria; see the evidence below", heading="not met ", style="red")
     if report.subject is not None:
         say(report.subject.words, heading="audited ")
     for told in () if report.truth is None else report.truth.words:

@@ -118,6 +118,6 @@ def numbers_of_releases(
         raise Refused(
             "A release that was retracted is not given out any more.",
             problems=[f"release {one} was retracted: {retracted[one]}" for one in gone],
-            hint="export the release that corrects it.",
+            hint="export another one; `reissue log` lists them.",
         )
     return sorted(wanted)

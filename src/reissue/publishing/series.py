@@ -309,7 +309,7 @@ class Series:
                 "`reissue log <series> --policy` prints the policy in force.",
             )
         given, history = self._dated(given), self._history()
-        wrong = [*lacking, *out_of_order(given.period, given.corrects, history.latest)]
+        wrong = [*lacking, *out_of_order(given.period, given.corrects, history.latest, policy.checks)]
         looking = Looking(policy, history, terms.allowed, self._states, given.show_values, wrong)
         made = make_draft(given, policy, history, look=looking.before, progress=progress)
         made = looking.after(made.handed_out() if handed_out else made)

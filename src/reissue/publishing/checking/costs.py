@@ -5,6 +5,7 @@ from __future__ import annotations
 from reissue.errors import count_of
 from reissue.model.sets import PublishedSets
 from reissue.publishing.checking.allowing import Failed
+from reissue.publishing.checking.answerable import unanswerable
 from reissue.publishing.checking.thresholds import Checks
 from reissue.publishing.draft import Draft
 
@@ -33,9 +34,7 @@ def costs(draft: Draft) -> list[Failed]:
     if _too_many(replaced, values, checks.replaced, checks):
         what = f"{replaced:,} of {count_of(values, 'value')} ({replaced / values:.0%}) are replaced by another"
         found.append(Failed("replaced", what, f"try {levers}, or another method"))
-    if few := _few_groups(draft, checks):
-        found.append(few)
-    return found
+    return [*found, *(one for one in (_few_groups(draft, checks), unanswerable(draft, checks)) if one is not None)]
 
 
 def _too_many(number: int, of: int, share: float, checks: Checks) -> bool:

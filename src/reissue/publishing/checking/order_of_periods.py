@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from reissue.model.period import FORMS, Period
 from reissue.publishing.checking.allowing import Failed
+from reissue.publishing.checking.thresholds import Checks
 
 PERIOD, GAP = "period", "gap"
 
 
-def out_of_order(period: str | None, corrects: int | None, latest: str | None) -> list[Failed]:
+def out_of_order(period: str | None, corrects: int | None, latest: str | None, checks: Checks) -> list[Failed]:
     """What is wrong with the period of a release after others, of which one reaches until `latest`.
 
     Nothing where no release had a period so far; a correction is of the period that it corrects.
@@ -21,6 +22,7 @@ def out_of_order(period: str | None, corrects: int | None, latest: str | None) -
     this, last = Period.parse(period), Period.parse(latest)
     if problem := this.problem_after(last):
         return [Failed(PERIOD, problem, "check that it is the right file; of a correction say --corrects N")]
-    if left_out := this.gap_after(last):
-        return [Failed(GAP, left_out, "publish what was left out first")]
+    if checks.gap == "refuse" and (left_out := this.gap_after(last)):
+        step = 'publish what was left out first; where states are taken now and then, set gap = "accept"'
+        return [Failed(GAP, left_out, step)]
     return []

@@ -26,11 +26,12 @@ CHECKS = {
     "counterfeit": "many rows are counterfeits",
     "replaced": "many values are replaced",
     "few-groups": "there are too few groups to be worth anything",
+    "unanswerable": "nothing can be estimated from the sets of a release",
     "public-files": "public files of earlier releases are missing or changed",
 }
 """The names of all checks, with what each asks about."""
 
-AFTERWARDS = ("withheld", "counterfeit", "replaced", "few-groups")
+AFTERWARDS = ("withheld", "counterfeit", "replaced", "few-groups", "unanswerable")
 """Those about what a release costs: only once people are grouped can they be answered."""
 
 
@@ -58,6 +59,10 @@ class Checks:
     """The largest share of values that may be replaced; 1: all."""
     few_groups: int = 5
     """The least number of groups, where there are 20 people or more for each of so many; 1: one will do."""
+    gap: Literal["refuse", "accept"] = "refuse"
+    """Whether days may lie between a period and the one before it, as between states that are taken now and then."""
+    unanswerable: Literal["refuse", "accept"] = "refuse"
+    """Whether sets of values may be published from which nothing can be estimated."""
     few: int = 5
     """Fewer people, rows or values than this are never too many, whatever their share."""
 
@@ -69,7 +74,8 @@ class Checks:
             validation.whole(name, least=0)
         for name in ("few_groups", "few"):
             validation.whole(name, least=1)
-        validation.one_of("same_state", ("refuse", "accept"))
+        for name in ("same_state", "gap", "unanswerable"):
+            validation.one_of(name, ("refuse", "accept"))
         validation.finish()
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,5 +94,7 @@ NOTHING_ASKED = Checks(
     counterfeit=1,
     replaced=1,
     few_groups=1,
+    gap="accept",
+    unanswerable="accept",
 )
 """For studies and measurements, which look at what methods do to invented or public tables."""

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Floats
-from reissue.errors import ParameterError, count_of, listed
+from reissue.errors import ParameterError, listed
 from reissue.model.hierarchy import Hierarchy
 from reissue.tables.recode import set_labels
 
@@ -207,7 +207,7 @@ def check_labels(
     if unknown:
         # A zero would be wrong if the label is misspelt, or hidden behind one of a hierarchy.
         raise ParameterError(
-            f"{count_of(len(unknown), 'label')} asked for in '{name}' stand nowhere in it.",
+            f"Asked for in '{name}', and stand nowhere in it: {listed(sorted(unknown))}.",
             hint="check the spelling; if the column was generalised along a hierarchy, pass it in hierarchies={...}.",
         )
 

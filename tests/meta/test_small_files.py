@@ -16,6 +16,7 @@ OWN_IDEA = {
     "methods/alternatives/change_notes.py": "what a publisher is told where values do not change as declared",
     "methods/alternatives/record_notes.py": "what a publisher is told where shares of records are far from the table",
     "methods/alternatives/blind_regions.py": "quasi-identifiers as regions that are cut without a look at values",
+    "publishing/checking/answerable.py": "whether anything can be estimated from sets",
     "publishing/proposals/returning.py": "who comes back from one table to the next, and what to ask of that",
     "publishing/proposals/told_columns.py": "known columns that would tell a sensitive one",
     "utility/analysing/score_intervals.py": "intervals for shares, in the manner of Wilson",

@@ -70,6 +70,19 @@ def test_the_table_fits_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.usefixtures("files")
+def test_no_word_is_ever_cut(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Into a file it is as wide as it wants; at a narrow terminal names are broken at their blanks."""
+    for columns in (None, "80"):
+        if columns is None:
+            monkeypatch.delenv("COLUMNS")
+        else:
+            monkeypatch.setenv("COLUMNS", columns)
+        table = run("compare", *FILES, "--policy", "policy.toml", *QUICK).out.split("promise: nobody")[0]
+        assert "…" not in table
+        assert {"Alternatives,", "MInvariance,", "EEquivalence", "anatomised", "unprotected"} <= {*table.split()}
+
+
+@pytest.mark.usefixtures("files")
 def test_json_is_the_same_every_time(run: Run) -> None:
     asked = ("compare", *FILES, "--policy", "policy.toml", *QUICK, "--method", "eequivalence", "--json")
     once, again = run(*asked), run(*asked)
@@ -108,6 +121,33 @@ def test_where_nothing_is_recommended_nothing_is_written(run: Run, tmp_path: Pat
     assert "Nothing was written to chosen.toml" in ran.err
     assert not (tmp_path / "chosen.toml").exists()
     assert run(*asked, "--json").data["policy"] is None
+    assert run(*asked[:-2]).code == 0  # it answered
+
+
+@pytest.mark.usefixtures("files")
+def test_what_publish_would_refuse_is_not_written(run: Run, tmp_path: Path) -> None:
+    """The same table twice: said, and nothing to publish under comes of it."""
+    asked = ("compare", FILES[0], FILES[0], "--policy", "policy.toml", *QUICK, "--method", "MInvariance")
+    ran = run(*asked, "--write", "chosen.toml")
+    assert ran.code == 1
+    assert "`publish` will refuse these tables under such a policy; table 2: same-state: " in " ".join(ran.err.split())
+    assert not (tmp_path / "chosen.toml").exists()
+    assert run(*asked, "--json").data["stopped"]
+
+
+@pytest.mark.usefixtures("files")
+def test_long_reasons_take_one_line(run: Run) -> None:
+    from reissue.cli.compare import LINE, _shortened
+
+    assert _shortened("too short") == "too short."
+    long = "; ".join(["first reason", *["another " * 12] * 4])
+    assert _shortened(long).startswith("first reason; another")
+    assert len(_shortened(long)) <= LINE + 4
+    assert len(_shortened("word " * 90)) <= LINE + 4
+    out = run("compare", *FILES, "--policy", "policy.toml", *QUICK).out
+    assert all(
+        len(line) <= LINE + 40 for line in out.splitlines() if line.startswith(("Incremental: ", "HDComposition: "))
+    )
 
 
 @pytest.mark.usefixtures("files")

@@ -19,7 +19,7 @@ from reissue.comparing.crew import LOST, UNPACKABLE, Outcome, worked_through
 from reissue.comparing.rehearsed import ROW
 from reissue.comparing.series_tables import least_rate, read_series
 from reissue.comparing.suggested import NO_LINK, asked_m, feasible_m, suggested
-from reissue.errors import ParameterError, TableError
+from reissue.errors import InternalError, ParameterError, TableError
 from reissue.samples.census import census
 from reissue.samples.hospital import hospital
 from reissue.samples.streams import churn
@@ -79,6 +79,19 @@ def test_figures_are_those_of_a_series(found: ri.Comparison, months: list[pl.Dat
     assert (measured["slopes"], measured["kept"]) == (told.gradients.sure, told.gradients.kept)
     assert audited.passed
     assert measured["above"] == measured["undecided"] == 0
+
+
+def test_regions_are_measured_as_a_series_measures_them(months: list[pl.DataFrame], tmp_path: Path) -> None:
+    """With `k` several people share a region, and everybody still has a row of their own."""
+    policy = ri.Policy(SCHEMA, ri.Alternatives(4, epsilon=1, limit="2/4", k=10))
+    found = ri.compare(months[:1], policy, methods=["Alternatives"], queries=200, processes=0)
+    with ri.open(tmp_path / "series", policy) as series:
+        series.publish(months[0].sort("patient"), seed=2)
+        measured = series.utility(1, workload=ri.Workload(2, 0.05, 200, seed=1))
+    told = row(found, "Alternatives, m = 4")
+    assert told["refused"] is None
+    assert measured.query_error is not None
+    assert told["counts"] == measured.query_error.median
 
 
 def test_groups_above_the_limit_are_those_that_worlds_finds(months: list[pl.DataFrame], tmp_path: Path) -> None:
@@ -178,9 +191,28 @@ def test_what_fails_in_a_process_is_told() -> None:
     (outcome,) = worked_through((), ["no candidate"], processes=1, ends=None, seconds=None)
     assert outcome.failed is not None
     assert "report it" in outcome.failed
+    assert outcome.broken
     tables = read_series(list(hospital(1)), SCHEMA, None, 1)
-    told = compare_methods._of(Outcome(0, failed=LOST), suggested(tables, POLICY)[0])
+    candidate = suggested(tables, POLICY)[0]
+    told = compare_methods._of(Outcome(0, failed=LOST), candidate)
     assert told.row["refused"] == f"failed: {LOST}"
+    with pytest.raises(InternalError, match=r"could not be rehearsed.*report it"):
+        compare_methods._of(outcome, candidate)
+
+
+def test_what_checks_would_refuse_is_said_and_no_policy_comes_of_it(months: list[pl.DataFrame]) -> None:
+    """Ids that are written otherwise in the second table."""
+    other = months[1].with_columns(pl.col("patient").str.to_lowercase() + "x")
+    found = ri.compare([months[0], other], POLICY, queries=50, processes=0, methods=["MInvariance"])
+    refused = [one.split(": ")[:2] for one in found.stopped]
+    assert refused == [["table 2", "ids-return"], ["table 2", "newcomers-leavers"]]
+    assert found.policy is None
+    with pytest.raises(ParameterError, match="Checks would refuse these tables"):
+        found.policy_text()
+    lifted = ri.Policy(SCHEMA, ri.MInvariance(4), checks=ri.Checks(ids_return=0, newcomers_leavers=1))
+    found = ri.compare([months[0], other], lifted, queries=50, processes=0, methods=["MInvariance"])
+    assert found.stopped == ()
+    assert all(policy.checks == lifted.checks for policy in found.settings.values())
 
 
 def test_what_cannot_be_handed_to_a_process_is_told() -> None:

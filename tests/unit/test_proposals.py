@@ -114,7 +114,7 @@ def test_diabetes_patients(tmp_path: Path) -> None:
     policy = policy_of(found, tmp_path)
     assert policy.schema.person == "patient_nbr"
     assert policy.schema.events == ri.Events("encounter_id", "last")
-    assert {"diag_1", "readmitted"} <= set(policy.schema.sensitive_columns)
+    assert [*policy.schema.sensitive_columns] == ["discharge_disposition_id", "diag_1"]
     lost = {guess.column for guess in found.lost}
     assert {"diag_2", "A1Cresult", "insulin", "metformin", "examide"} <= lost
 
@@ -125,8 +125,7 @@ def test_diabetes_patients(tmp_path: Path) -> None:
     [
         ("cms_desynpuf/inpatient_2008_2010.parquet", "person", "CLM_ADMSN_DT", "CLM_DRG_CD"),
         ("panels/nlswork.parquet", "idcode", "year", "ln_wage"),
-        ("panels/nafld3.parquet", "id", "days", "event"),
-        ("covid_linelists/toronto_releases.parquet", "Assigned_ID", "release", "Outcome"),
+        ("covid_linelists/toronto_releases.parquet", "Assigned_ID", "release", "Source of Infection"),
         ("synthea/ca1000_conditions.parquet", "PATIENT", "START", "DESCRIPTION"),
     ],
 )
@@ -431,6 +430,111 @@ def test_a_column_that_is_not_in_every_table_is_left_out() -> None:
     found = propose([table, table.drop("readmitted")])
     assert roles(found)["readmitted"] == "drop"
     assert "readmitted" in {guess.column for guess in found.lost}
+
+
+def test_what_a_known_column_tells_is_not_proposed() -> None:
+    """Nobody but women has a pregnancy; and a ward follows from the diagnosis."""
+    table = clinic(6_000)
+    pregnant = pl.when(pl.col("gender") == "F").then(pl.lit("no")).otherwise(pl.lit("not asked"))
+    pregnant = (
+        pl.when((pl.col("gender") == "F") & (pl.col("patient_nbr") % 2 == 0)).then(pl.lit("yes")).otherwise(pregnant)
+    )
+    where = pl.col("diag_1").replace_strict({one: f"w{at // 2}" for at, one in enumerate(DIAGNOSES)})
+    found = propose([table.with_columns(pregnancy=pregnant, mystery=pl.col("diag_1").str.slice(0, 1), unit=where)])
+    guesses = {guess.column: guess for guess in found.guesses}
+    assert guesses["pregnancy"].role == "drop"
+    assert guesses["pregnancy"].lost
+    assert "'gender', which is published, tells it of 3,0" in guesses["pregnancy"].why
+    assert guesses["gender"].role == "quasi"
+    assert guesses["diag_1"].role == "sensitive"
+
+
+def test_a_column_that_follows_from_a_sensitive_one_is_left_out_itself() -> None:
+    """Its name does not say what it is, and it tells the diagnosis."""
+    table = clinic(6_000).with_columns(mystery=pl.col("readmitted").str.to_lowercase() + "!")
+    found = propose([table.drop("diag_1", "diag_2", "A1Cresult", "insulin", "metformin")])
+    (guess,) = (one for one in found.guesses if one.column == "mystery")
+    assert guess.role == "drop"
+    assert "tells 'readmitted', which is sensitive" in guess.why
+
+
+def test_where_few_people_come_back_that_is_declared_and_said(tmp_path: Path) -> None:
+    whole = clinic(8_000)
+    tables = [whole.slice(at * 1_800, 2_000) for at in range(3)]
+    found = propose(tables)
+    policy = policy_of(found, tmp_path)
+    assert policy.checks == ri.Checks(ids_return=0.05)
+    assert "GUESS: 10.0% of the people of a table are in the next one" in found.text
+    assert any("few people come back: 10.0%" in one.assumption for one in found.answered)
+    with ri.open(tmp_path / "series", policy) as series:
+        for table in tables:
+            series.publish(table)
+    assert "[checks]" not in propose([whole, whole.tail(7_000)]).text
+
+
+def test_tables_that_checks_will_refuse_are_named() -> None:
+    table = clinic(3_000)
+    found = propose([table, table])
+    (warning,) = found.warnings
+    assert warning.startswith(
+        "`publish` will refuse table 2 under this policy: same-state: nothing in the table differs"
+    )
+    assert f"# Note: {warning}" in found.text
+
+
+def test_no_column_of_which_most_values_are_rare() -> None:
+    """Codes that are too fine are left out; with what is said of them they are not."""
+    rng = np.random.default_rng(5)
+    chapter = rng.choice(["25", "41", "42", "78", "V5"], 3_000)
+    table = clinic(3_000).select("patient_nbr", "gender", "age", "readmitted", "insulin").with_columns(
+        diagnosis=pl.Series([f"{one}{rng.integers(0, 10)}.{rng.integers(0, 10)}" for one in chapter])
+    )  # fmt: skip
+    found = propose([table])
+    (guess,) = (one for one in found.guesses if one.column == "diagnosis")
+    assert guess.role == "drop"
+    assert guess.lost
+    assert guess.why.endswith('pl.col("diagnosis").str.slice(0, 3) in polars, =LEFT(A2, 3) in Excel')
+    coarser = propose([table.with_columns(pl.col("diagnosis").str.slice(0, 3))])
+    assert roles(coarser)["diagnosis"] == "sensitive"
+    assert single_sets(table["diagnosis"].str.slice(0, 3), [table["diagnosis"]]) is None  # a later table is finer
+
+
+def test_a_column_that_is_too_fine_does_not_keep_others_out() -> None:
+    """It comes first by what it means, and cannot be published; flags beside it can."""
+    rng = np.random.default_rng(8)
+    flags = {f"drug_{at}": pl.Series(rng.choice(["no", "yes"], 12_000, p=[0.6, 0.4])) for at in range(3)}
+    fine = pl.Series([f"{code}.{code % 9}" for code in rng.integers(100, 999, 12_000)])
+    table = clinic(12_000).select("patient_nbr", "gender", "age").with_columns(diagnosis=fine, **flags)
+    found = propose([table])
+    assert found.method.name == "Alternatives"
+    assert {*found.method.limits} <= {*flags}
+
+
+def test_high_limits_only_where_nothing_else_is_possible() -> None:
+    rng = np.random.default_rng(6)
+    flags = {name: rng.choice(["no", "yes"], 8_000, p=[0.82, 0.18]) for name in ("hiv", "cancer", "asthma")}
+    table = (
+        clinic(8_000).select("patient_nbr", "gender", "age").with_columns(**{k: pl.Series(v) for k, v in flags.items()})
+    )
+    found = propose([table])
+    assert max(found.method.limits.values()) > Fraction(3, 4)
+    assert any("limits are as high as 7/8" in one for one in found.warnings)
+    better = propose([table.with_columns(clinic(8_000)["diag_1"])])
+    assert better.warnings == ()
+    assert all(limit <= Fraction(3, 4) for limit in better.method.limits.values())
+
+
+def test_what_people_do_for_a_living_is_asked() -> None:
+    table = clinic(4_000).with_columns(
+        occupation=pl.Series(np.random.default_rng(2).choice(list("abcdefgh"), 4_000)),
+        hours=pl.Series(np.random.default_rng(3).integers(10, 60, 4_000)),
+    )
+    asked = []
+    propose([table], answer=lambda question: asked.append(question.key) or question.default)  # type: ignore[func-returns-value]
+    assert {"role of occupation", "role of hours"} <= {*asked}
+    alone = propose([table.select("patient_nbr", "gender", "age", "occupation", hiv=pl.col("hours") == 11)])
+    assert roles(alone)["occupation"] == "sensitive"
+    assert any("'occupation' is taken for sensitive" in one.assumption for one in alone.answered)
 
 
 def test_questions_have_defaults_and_answers_count(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, console, note, print_json, print_table, say
+from reissue.cli.output import AsJson, console, note, print_json, print_table, say, warn
 from reissue.errors import count_of, printable
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 PROMISES = {"each release alone": "alone", "nothing is tied": "-"}
 """Promises in a word, where that is enough."""
+LINE = 160
+"""So long a reason may be below the table."""
 LEGEND = (
     "promise: nobody is tied to a value with more (alone: by one release). counts: median error;",
     "shares: of values in groups of people, mean error in points; slopes: those beyond chance that keep their sign.",
@@ -63,6 +65,7 @@ def compare(
 
     Each method publishes all tables, in memory; what it costs, what is left to analysts and what attacks get stands in
     one table, beside no link at all. The recommendation goes by written rules; figures are the same for the same seed.
+    Exit code 0: it answered, also if nothing fits. 1: --write was asked for, and there is nothing to write.
 
     Examples:
 
@@ -97,7 +100,9 @@ def compare(
         for path in written:
             say(f"wrote {path}")
     if write is not None and found.policy is None:
-        note(f"Nothing was written to {write}: no method is recommended.")
+        stopped = found.recommendation.method is not None
+        why = "checks would refuse these tables under it" if stopped else "no method is recommended"
+        note(f"Nothing was written to {write}: {why}.")
         raise typer.Exit(1)
 
 
@@ -154,11 +159,12 @@ def _print(found: Comparison, *, guessed: bool) -> None:
     cells = [_cells(row, lost, found.recommendation.method) for row in rows]
     print_table(f"Methods over {releases}, {people}", titles, cells, left=(0, 1), narrow=True)
     say(*LEGEND)
-    for row in found.rows:
-        if row.get("refused"):
-            say(f"{row['refused']}.", heading=f"{row['method']}: ", style="yellow")
-        elif row.get("note"):
-            say(f"{row['note']}.", heading=f"{row['method']}: ", style="yellow")
+    whys = [(row["method"], row.get("refused") or row.get("note")) for row in found.rows]
+    for method, why in whys:
+        if why:
+            say(_shortened(why), heading=f"{method}: ", style="yellow")
+    if any(why and len(why) > LINE for _, why in whys):
+        say("The whole reasons are in the files of --out, and in --json.")
     if any(row.get("changed") for row in rows) and found.situation.changed:
         ways: dict[str, list[str]] = {}
         for row in rows:
@@ -167,11 +173,28 @@ def _print(found: Comparison, *, guessed: bool) -> None:
         say("What becomes of people whose value changed:", *(f"  {way}: {'; '.join(its)}" for way, its in ways.items()))
     for text in found.notes:
         note(text)
+    for text in found.stopped:
+        warn(f"`publish` will refuse these tables under such a policy; {text}.")
     if guessed:
         note("What the columns are was guessed: check it with `reissue init`, and compare again with --policy.")
     told = found.recommendation
     say(told.sentence, style="bold green" if told.method else "bold yellow", heading="")
     say(*(f"  {reason}" for reason in told.reasons))
+
+
+def _shortened(why: str) -> str:
+    """A reason in one line: its first parts, as many as fit."""
+    if len(why) <= LINE:
+        return f"{why}."
+    parts = why.split("; ")
+    short = parts[0]
+    for part in parts[1:]:
+        if len(short) + len(part) + 2 > LINE:
+            break
+        short += f"; {part}"
+    if len(short) > LINE:
+        short = short[:LINE].rsplit(" ", 1)[0].rstrip(",;:")
+    return f"{short} ..."
 
 
 def _cells(row: Any, lost: list[str], chosen: str | None) -> list[str | None]:

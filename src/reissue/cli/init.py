@@ -111,6 +111,7 @@ def _as_data(found: Proposal, out: Path) -> dict[str, Any]:
         "not_published": [one.column for one in found.lost],
         "assumptions": [one.assumption for one in found.answered],
         "notes": list(found.notes),
+        "warnings": list(found.warnings),
         **({} if changes is None else {"changed": {"people": changes.people, "changed": changes.changed}}),
     }
 
@@ -128,6 +129,8 @@ def _tell(found: Proposal, tables: list[Path], out: Path, command: str) -> None:
         say(one.assumption, heading="taken ")
     for line in found.notes:
         note(line)
+    for line in found.warnings:
+        warn(line)
     if found.lost:
         what = count_of(len(found.lost), "column that looks sensitive is", "columns that look sensitive are")
         warn(

@@ -112,6 +112,10 @@ def print_file(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
+WIDE = 130
+"""So many columns a table may have that goes into a file or a pipe, and must not be cut."""
+
+
 def print_table(
     title: str,
     columns: Sequence[str],
@@ -120,7 +124,10 @@ def print_table(
     left: Sequence[int] = (0,),
     narrow: bool = False,
 ) -> None:
-    """Print a table; columns are right-aligned but for those at the places in `left`. `narrow`: with few lines."""
+    """Print a table; columns are right-aligned but for those at the places in `left`.
+
+    `narrow`: with few lines, and no word is ever cut; where nobody watches at a terminal it is as wide as it wants.
+    """
     from rich.box import HEAVY_HEAD, SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
@@ -128,11 +135,26 @@ def print_table(
     box = SIMPLE_HEAD if narrow else HEAVY_HEAD
     table = Table(title=Text(printable(title)), title_justify="left", title_style="bold", box=box)
     table.padding = (0, 0) if narrow else (0, 1)
+    texts = [[printable(cell_text(cell)) for cell in row] for row in rows]
     for place, name in enumerate(columns):
-        table.add_column(Text(printable(name)), justify="left" if place in left else "right")
-    for row in rows:
-        table.add_row(*(Text(printable(cell_text(cell))) for cell in row))
-    console().print(table)
+        words = [word for text in (name, *(row[place] for row in texts)) for word in _with_indent(text)]
+        table.add_column(
+            Text(printable(name)),
+            justify="left" if place in left else "right",
+            min_width=max(map(len, words), default=None) if narrow else None,
+        )
+    for row in texts:
+        table.add_row(*map(Text, row))
+    screen = console()
+    if narrow and not screen.is_terminal and "COLUMNS" not in os.environ:
+        screen.width = max(screen.width, WIDE)
+    screen.print(table, crop=not narrow)
+
+
+def _with_indent(text: str) -> list[str]:
+    """The words of a cell; a mark at its beginning, or the blanks for one, belongs to the first."""
+    first, *others = text[2:].split() or [""]
+    return [text[:2] + first, *others]
 
 
 def print_rows(title: str, frame: pl.DataFrame) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -21,8 +22,9 @@ from reissue.comparing.recommending import Situation
 from reissue.comparing.rehearsed import Effort, Found, promised, rehearsed, unlinked
 from reissue.comparing.series_tables import SeriesTables, read_series
 from reissue.comparing.suggested import Candidate, asked_m, suggested
-from reissue.errors import ParameterError, listed
-from reissue.publishing.policy import Policy
+from reissue.errors import InternalError, ParameterError, listed
+from reissue.publishing.checking.looking_ahead import looking_ahead
+from reissue.publishing.policy import Ids, Policy
 
 SECONDS = 120.0
 """The time for all of it."""
@@ -88,6 +90,7 @@ def compare(
         given=policy,
         settings={one.row["method"]: one.policy for one in found if one.policy is not None},
         notes=tuple(_notes(series)),
+        stopped=_stopped(series, policy),
         library=series.library,
     )
 
@@ -156,6 +159,12 @@ def _one_by_one(
 
 
 def _of(outcome: Outcome, candidate: Candidate) -> Found:
+    if outcome.broken:
+        raise InternalError(
+            f"{candidate.name} could not be rehearsed: {str(outcome.failed).rstrip('.')}.",
+            hint="this is a mistake of Reissue, not of the tables; please report it. Other methods can be compared by "
+            "name (--method).",
+        )
     if outcome.result is not None:
         result: Found = outcome.result
         return result
@@ -188,6 +197,16 @@ def _situation(series: SeriesTables, bound: float) -> Situation:
         changed=series.changed / series.stayed if series.states and series.stayed else 0.0,
         several_rows=series.several_rows is not None,
     )
+
+
+def _stopped(series: SeriesTables, policy: Policy) -> tuple[str, ...]:
+    """What checks before a commit will refuse these tables for, whichever method is taken."""
+    if policy.method.takes.registry or not series.states:
+        return ()
+    plain = replace(policy, people=Ids(), gate=None, anchor=None)
+    found = looking_ahead(series.frames, plain)
+    # Of a sample nobody knows whether all the others are as they were.
+    return tuple(f"table {number}: {one}" for number, one in found if one.name != "same-state" or not series.sampled)
 
 
 def _notes(series: SeriesTables) -> list[str]:

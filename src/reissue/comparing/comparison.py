@@ -40,6 +40,8 @@ class Comparison:
     """The policy that each method was rehearsed under, by the name of its row."""
     notes: tuple[str, ...] = ()
     """What to know when reading the figures."""
+    stopped: tuple[str, ...] = ()
+    """What `publish` will refuse some of these tables for, whichever method is taken: checks before a commit."""
     library: Library = "polars"
 
     @cached_property
@@ -66,9 +68,10 @@ class Comparison:
 
     @property
     def policy(self) -> Policy | None:
-        """The policy with the method to take, and all else as in the policy given; None where none is fit."""
+        """The policy with the method to take, and all else as in the policy given; None where none is fit, or where
+        checks before a commit would refuse the tables under it."""
         chosen = self.recommendation.method
-        if chosen is None:
+        if chosen is None or self.stopped:
             return None
         taken = self.settings[chosen]
         whole = replace(taken, people=self.given.people, anchor=self.given.anchor)
@@ -86,7 +89,8 @@ class Comparison:
         """The policy to take as a file, with the reasons in comments."""
         policy = self.policy
         if policy is None:
-            raise ParameterError("No method is recommended, so there is no policy to write.")
+            why = "Checks would refuse these tables" if self.stopped else "No method is recommended"
+            raise ParameterError(f"{why}, so there is no policy to write.", problems=self.stopped)
         told = [f"Proposed by `{HEAD}`.", *str(self.recommendation).splitlines(), *self.notes]
         if self.loses_gate:
             told.append("The gate of the policy it was asked under does not go with this method, and was left out.")
@@ -131,6 +135,7 @@ class Comparison:
             "recommendation": {"method": told.method, "sentence": told.sentence, "reasons": list(told.reasons)},
             "policy": None if policy is None else policy.to_dict(),
             "notes": list(self.notes),
+            "stopped": list(self.stopped),
         }
 
     def save(self, path: str | Path) -> Path:

@@ -39,6 +39,8 @@ class Outcome:
     result: Any = None
     failed: str | None = None
     """Why there is no result, where something failed."""
+    broken: bool = False
+    """Whether that is a mistake of the package, which must not pass for a word about a method."""
     late: bool = False
     """Whether the time was up: it was not begun, or not ended."""
 
@@ -121,8 +123,8 @@ class _Crew:
                 self._begun(job)
                 pickle.dump(self._jobs[job], process.stdin, protocol=pickle.HIGHEST_PROTOCOL)
                 process.stdin.flush()
-                failed, result = pickle.load(process.stdout)
-                self._done.put(Outcome(job, result, failed))
+                failed, broken, result = pickle.load(process.stdout)
+                self._done.put(Outcome(job, result, failed, broken))
                 job = -1
         except queue.Empty:
             return

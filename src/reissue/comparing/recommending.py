@@ -3,7 +3,8 @@
 A method is **fit** if it
 
 1. protects the series, and people in it rather than records;
-2. costs little: at most 5 % of people withheld, 5 % of rows counterfeit, 5 % of values replaced, in any release;
+2. costs little: at most 5 % of people withheld, 5 % of rows counterfeit, 5 % of values replaced, in any release, and
+   not more than `[checks]` of the policy lets pass;
 3. withstands: of groups at most 1 % of people are found above the limit, of sets at most 5 % far above it, by somebody
    who knows exactly how values moved; sets for which that could not be worked out answer for other sets too;
 4. is worth it: the error of counts is at least a tenth below that with no link at all, and of five slopes beyond chance
@@ -47,8 +48,8 @@ AS_ASKED, STRONGER, WEAKER = range(3)
 
 Row = Mapping[str, Any]
 
-PROTECTS, COSTS, WITHSTANDS, WORTH = "protects", "costs", "withstands", "worth"
-"""The four rules."""
+PROTECTS, COSTS, CHECKS, WITHSTANDS, WORTH = "protects", "costs", "checks", "withstands", "worth"
+"""The rules; that of costs is also that no check of them would refuse a release."""
 FORMS = {
     "alternatives": "recipients get m values for everybody, one of them true, and estimate with errors",
     "generalised": "recipients get ranges in place of exact columns",
@@ -145,6 +146,8 @@ def _failed(row: Row, beside: Row, others: float) -> Iterator[tuple[str, str]]:
     ]
     if lost:
         yield COSTS, " and ".join(lost)
+    elif row.get("checks"):
+        yield CHECKS, f"a check before the commit fails ({row['checks']})"
     sets = row.get("form") == "alternatives"
     name, most, words = ("far_above", MOST_FAR_ABOVE, "far above") if sets else ("above", MOST_ABOVE, "above")
     if (row.get(name) or 0.0) > most:
@@ -258,7 +261,7 @@ def _none_fit(
     measured: Sequence[Row], failed: Mapping[str, Mapping[str, str]], beside: Row, situation: Situation
 ) -> tuple[str, tuple[str, ...]]:
     asked = [row for row in measured if _rank(row, situation.asked) != WEAKER] or measured
-    safe = [row for row in asked if not {PROTECTS, COSTS, WITHSTANDS} & {*failed[row["method"]]}]
+    safe = [row for row in asked if not {PROTECTS, COSTS, CHECKS, WITHSTANDS} & {*failed[row["method"]]}]
     if safe:
         able = [row for row in safe if row.get("counts") is not None]
         best = min(able or safe, key=lambda row: float(row.get("counts") or 1.0))

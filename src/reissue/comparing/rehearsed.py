@@ -37,6 +37,7 @@ from reissue.comparing.truth_behind import TruthBehind, renumbered
 from reissue.errors import GuaranteeBroken, ParameterError, PolicyError, Refused, TableError
 from reissue.model.domain import GROUP, PERSON
 from reissue.model.grouping import Grouping
+from reissue.publishing.checking.costs import costs
 from reissue.publishing.draft import Draft
 from reissue.publishing.policy import Policy
 from reissue.publishing.rehearsal import Rehearsal, everyone, seen
@@ -121,6 +122,7 @@ def rehearsed(candidate: Candidate, tables: SeriesTables, bound: float, effort: 
     notes: list[str] = []
     row = {**head, **_costs(drafts), **_left(drafts[-1], effort.workload(tables), notes)}
     row |= _taken(drafts, rehearsal, tables, float(row["bound"]), notes)
+    row["checks"] = "; ".join(_too_dear(drafts)) or None
     return Found({**row, "note": "; ".join(notes) or None}, policy)
 
 
@@ -196,6 +198,12 @@ def _costs(drafts: Sequence[Draft]) -> Row:
     }
 
 
+def _too_dear(drafts: Sequence[Draft]) -> list[str]:
+    """What checks of costs would refuse, each once."""
+    found = {failed.name: f"release {one.number}: {failed.what}" for one in reversed(drafts) for failed in costs(one)}
+    return [f"'{name}' refuses {what}" for name, what in found.items()]
+
+
 # What is left to analysts
 
 
@@ -204,7 +212,8 @@ def _left(draft: Draft, workload: Workload, notes: list[str]) -> Row:
     if draft.policy.form == "alternatives":
         place = draft.rows[GROUP].cast(pl.Int64).fill_null(0).to_numpy().astype(np.int32) - 1
         held = np.flatnonzero(place < 0)
-        grouping = Grouping(place, draft.grouping.count, held_back={"withheld": held} if held.size else {})
+        # Each has a row of their own in the public table, also where regions put several people together.
+        grouping = Grouping(place, draft.tables["table"].height, held_back={"withheld": held} if held.size else {})
         found = measure_sets(draft.number, draft.snapshot, grouping, draft.tables, draft.manifest, workload=workload)
         if found.unanswered is not None:
             notes.append(f"counts cannot be estimated: {found.unanswered}")

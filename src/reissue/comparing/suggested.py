@@ -179,6 +179,7 @@ def _policy(policy: Policy, method: Method, form: Form) -> Policy:
         form,
         series="protected" if method.protects_series else "unprotected",
         disclose=policy.disclose if form != "alternatives" else (),
+        checks=policy.checks,
     )
 
 

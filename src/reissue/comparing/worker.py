@@ -9,10 +9,10 @@ import sys
 import threading
 from typing import Any, BinaryIO
 
-from reissue.errors import ReissueError
+from reissue.errors import GuaranteeBroken, InternalError, ReissueError
 
-Reply = tuple[str | None, Any]
-"""Why it failed, or None; and the result."""
+Reply = tuple[str | None, bool, Any]
+"""Why it failed, or None; whether that is a mistake of the package; and the result."""
 
 
 def work() -> None:
@@ -42,10 +42,12 @@ def done(job: bytes, shared: Any) -> Reply:
     from reissue.comparing.rehearsed import rehearsed
 
     try:
-        return None, rehearsed(pickle.loads(job), *shared)
+        return None, False, rehearsed(pickle.loads(job), *shared)
+    except (InternalError, GuaranteeBroken) as error:
+        return f"{type(error).__name__}: {error.what}", True, None
     except ReissueError as error:
-        return f"{type(error).__name__}: {error.what}", None
+        return f"{type(error).__name__}: {error.what}", False, None
     except MemoryError:
-        return "there was not enough memory", None
-    except Exception as error:  # noqa: BLE001  (one candidate that fails must not take the others with it)
-        return f"something failed that should not have ({type(error).__name__}); report it", None
+        return "there was not enough memory", False, None
+    except Exception as error:  # noqa: BLE001  (whoever started this process must hear of it)
+        return f"something failed that should not have ({type(error).__name__}); report it", True, None

@@ -113,11 +113,10 @@ def make_draft(
     guarantees, warnings = policy.guarantees_after(before.memory), method.warnings_after(before.memory)
     check_registry(method, given.registry is not None or given.extinct is not None)
     registry = read_registry(given.registry, given.extinct, policy.schema) if method.takes.registry else None
-    coded, library, other_events = _read(given, registry, policy.schema, history, progress)
+    read, library, other_events = read_after(given, registry, policy.schema, history, progress)
+    coded, rows, facts, delta = read.coded, read.rows, read.facts, read.delta
     snapshot = coded.snapshot
-    rows, facts = snapshot.frame(), None if snapshot.owner is None else snapshot.facts()
-    delta = _delta(rows, facts, policy.schema.sensitive, history)
-    look(TableRead(coded, rows, facts, delta))
+    look(read)
     check_changes(method, delta, history)
     snapshot = snapshot.for_form(policy.form)
     eligible, delta_of_eligible = without_barred(snapshot, delta, history.barred)
@@ -318,6 +317,20 @@ def _disclosed(recoded: Recoded, policy: Policy) -> Recoded:
     groups = np.flatnonzero(made)
     table = pl.DataFrame({"group": (groups + 1).astype(np.uint32), "count": made[groups]})
     return replace(recoded, tables={**recoded.tables, "counterfeits": table})
+
+
+def read_after(
+    given: Submission,
+    registry: Registry | None,
+    schema: Schema,
+    history: History,
+    progress: Progress = lambda stage: None,
+) -> tuple[TableRead, Library, int]:
+    """Read a table as the next of a series; its library, and how many of its rows are events that stand for nobody."""
+    coded, library, others = _read(given, registry, schema, history, progress)
+    snapshot = coded.snapshot
+    rows, facts = snapshot.frame(), None if snapshot.owner is None else snapshot.facts()
+    return TableRead(coded, rows, facts, _delta(rows, facts, schema.sensitive, history)), library, others
 
 
 def _read(

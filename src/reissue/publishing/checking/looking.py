@@ -37,10 +37,15 @@ class Looking:
 
     def before(self, read: TableRead) -> None:
         """Ask about ids, states and columns; raises ChecksFailed for what is not allowed."""
+        self.failed += self.asked(read)
+        refuse(self.failed, self.allowed, grouped=False)
+
+    def asked(self, read: TableRead) -> list[Failed]:
+        """What fails of all that can be asked before anybody is grouped."""
         checks, snapshot = self.policy.checks, read.coded.snapshot
         self._state = state_of(read.rows, read.facts, read.coded.extinct)
         alike, self._unchecked = ids_alike(read, self.history, checks, show_values=self.show_values)
-        self.failed += _found(
+        return _found(
             [
                 ids_return(read, self.history, checks),
                 alike,
@@ -50,7 +55,6 @@ class Looking:
                 unused_value(snapshot, self.policy, self.history, show_values=self.show_values),
             ]
         )
-        refuse(self.failed, self.allowed, grouped=False)
 
     def after(self, draft: Draft) -> Draft:
         """The draft, which then remembers what the checks said; raises ChecksFailed for costs that are not allowed."""

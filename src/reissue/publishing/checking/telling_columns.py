@@ -7,6 +7,7 @@ out at most a quarter of those it would leave out in the whole table, and when s
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from math import log
 
 import numpy as np
@@ -35,16 +36,7 @@ DENSE = 1 << 22
 def telling_column(snapshot: Snapshot, checks: Checks) -> Failed | None:
     """Whether a published column alone tells a sensitive value of many people nearly for certain."""
     people = snapshot.values.codes.size
-    told: dict[tuple[str, str], int] = {}
-    if people < max(LEAST, checks.few) or checks.telling_column >= 1:
-        return None
-    for column in (*snapshot.quasi, *snapshot.as_is):
-        cells = _cells(column)
-        cells = cells if snapshot.owner is None else cells[snapshot.owner]
-        for values in _sensitive(snapshot):
-            number = people_told(cells, values.codes.astype(np.int64))
-            if number >= checks.few and number > checks.telling_column * people:
-                told[column.name, values.name] = number
+    told = told_by((*snapshot.quasi, *snapshot.as_is), _sensitive(snapshot), checks, snapshot.owner)
     if not told:
         return None
     said = [
@@ -56,6 +48,25 @@ def telling_column(snapshot: Snapshot, checks: Checks) -> Failed | None:
         ", ".join(said),
         "drop the column, or make it sensitive too; a column that follows from a sensitive one is sensitive",
     )
+
+
+def told_by(
+    published: Iterable[Column], sensitive: Sequence[Column], checks: Checks, owner: Ints | None = None
+) -> dict[tuple[str, str], int]:
+    """The pairs of a published column and a sensitive one that it tells, with of how many people; `owner` is the row of
+    the published columns that each sensitive value belongs to."""
+    told: dict[tuple[str, str], int] = {}
+    people = sensitive[0].codes.size if sensitive else 0
+    if people < max(LEAST, checks.few) or checks.telling_column >= 1:
+        return told
+    for column in published:
+        cells = _cells(column)
+        cells = cells if owner is None else cells[owner]
+        for values in sensitive:
+            number = people_told(cells, values.codes.astype(np.int64))
+            if number >= checks.few and number > checks.telling_column * people:
+                told[column.name, values.name] = number
+    return told
 
 
 def people_told(cells: Ints, values: Ints) -> int:

@@ -20,10 +20,12 @@ from reissue.arrays.randomness import generator
 from reissue.errors import ReissueError
 from reissue.methods.alternatives.record_reference import RecordReference, noised_records
 from reissue.model.hierarchy import MISSING
+from reissue.model.record_design import RecordDesign
 from reissue.model.snapshot import Column, Labels, smallest_unsigned
 from reissue.reasoning.alternatives.record_designing import record_design_of
 from reissue.reasoning.alternatives.record_excess import excess
 from reissue.reasoning.alternatives.record_flight import public_words, walk_ends
+from reissue.reasoning.alternatives.record_scoring import RecordPairs
 
 USUAL_M = 4
 EPSILONS = (0.1, 1.0)
@@ -33,14 +35,19 @@ FEW_SCALES = 10
 """Values with fewer people than so many scales of the noise are published as one, as Alternatives does by default."""
 ROOM = 1.5
 """So many times as many people a value must have to count as frequent here."""
-NAMED = 0.5
-"""So large a share of people must have a value of its own name; else sets say `(other values)` of most."""
+NAMED = 2 / 3
+"""So large a share of the people of every table must have a value of its own name; else sets say `(other values)` of
+too many."""
+MOST_LIMIT = Fraction(3, 4)
+"""Above this a limit hides little; it is proposed only where nothing else is possible."""
 TOLD = 0.8
 """So large a share of people must have records that stand out from noise; 0.75 is what the method asks for."""
 MOST_COLUMNS = 6
 MOST_TRIES = 9
 MOST_RECORDS = 4_000
 """Of more records estimates are refused."""
+MOST_SOLVED = 600
+"""Of more records it is not tried whether shares can be estimated."""
 WALKS, SELDOM = 100, 0.03
 """So many walks are tried for each value, and so many of them may end beyond a limit; 0.05 is what the method bears."""
 SIZES = (4, 5, 6, 8)
@@ -66,15 +73,30 @@ def coded(values: pl.Series) -> Column:
     return Column(values.name, codes.astype(smallest_unsigned(labels.len())), Labels(tuple(labels.to_list())))
 
 
-def single_sets(values: pl.Series) -> Sets | None:
-    """Sets of the values of one column of labels; None where the table is too small, or one value too frequent."""
-    counts = sorted(values.alias("value").value_counts()["count"].to_list(), reverse=True)
+def single_sets(values: pl.Series, later: Sequence[pl.Series] = ()) -> Sets | None:
+    """Sets of the values of one column of labels; None where the table is too small, one value too frequent, or where
+    too many people have a rare value, here or in a `later` table."""
+    counts = values.alias("value").value_counts(sort=True)
     for epsilon in EPSILONS:
-        found = _sizes(counts, epsilon)
-        if found is not None:
+        found = _sizes(counts["count"].to_list(), epsilon)
+        few = ROOM * FEW_SCALES * 2 / epsilon
+        if found is not None and _named_later(counts.filter(pl.col("count") >= few)["value"], later) >= NAMED:
             m, slots = found
             return Sets((values.name,), m, {values.name: Fraction(slots, m)}, epsilon)
     return None
+
+
+def rare_share(values: pl.Series) -> float:
+    """The share of people whose value sets would publish as `(other values)`, with as little noise as is proposed."""
+    counts = values.alias("value").value_counts()["count"]
+    return float(counts.filter(counts < ROOM * FEW_SCALES * 2 / EPSILONS[-1]).sum()) / max(values.len(), 1)
+
+
+def _named_later(named: pl.Series, later: Sequence[pl.Series]) -> float:
+    """The least share of the people of later tables who have one of some values."""
+    known = named.cast(pl.String).fill_null(MISSING).implode()
+    shares = [one.cast(pl.String).fill_null(MISSING).is_in(known).mean() for one in later if one.len()]
+    return min((float(share or 0.0) for share in shares), default=1.0)  # type: ignore[arg-type]
 
 
 def _sizes(counts: Sequence[int], epsilon: float) -> tuple[int, int] | None:
@@ -100,35 +122,49 @@ def _slots(share: float, m: int, noise: float) -> int:
     return math.ceil(m * high + (1 - high) / 2)
 
 
-def several_sets(people: pl.DataFrame, ranked: Sequence[str]) -> Iterator[Sets]:
+def several_sets(
+    people: pl.DataFrame, ranked: Sequence[str], later: Sequence[pl.DataFrame] = (), most: Fraction = MOST_LIMIT
+) -> Iterator[Sets]:
     """Sets of records of as many of these columns as fit, what comes first rather; then with the last ones left out,
-    one after the other, should those not be wanted. Nothing where no two columns fit."""
-    usable = [name for name in ranked if _usable(people[name])][: MOST_TRIES + 1]
+    one after the other, should those not be wanted. Nothing where no two columns fit. No limit is above `most`, and in
+    no table, nor in `later` ones, has any column too many rare values."""
+    usable = [name for name in ranked if _usable(people[name], [one[name] for one in later], most)][: MOST_TRIES + 1]
     columns = {name: coded(people[name]) for name in usable}
     chosen, found = usable[:1], []
     for name in usable[1:]:
         if len(chosen) == MOST_COLUMNS:
             break
-        together = _together([columns[one] for one in (*chosen, name)])
+        together = _together([columns[one] for one in (*chosen, name)], later, most)
         if together is not None:
             chosen = [*chosen, name]
             found.append(together)
     for reference, sizes in reversed(found):
         for m, slots in sizes:
-            if _walks_end_well(reference, m, slots):
+            design = _design(reference, m, slots)
+            values = [len(labels) for labels in reference.labels]
+            if design is not None and _walks_end_well(design, values) and _good_for_analysts(design):
                 limits = {name: Fraction(own, m) for name, own in zip(reference.columns, slots, strict=True)}
                 yield Sets(reference.columns, m, limits, RECORDS_EPSILON)
                 break
 
 
-def _usable(values: pl.Series) -> bool:
-    """Whether some limit can hold the most frequent value of a column."""
-    counts = values.alias("value").value_counts()["count"]
-    share = float(counts.max() or 0) / values.len()  # type: ignore[arg-type]
-    return counts.len() >= 2 and _slots(share, SIZES[-1], 0.005) < SIZES[-1]
+def _usable(values: pl.Series, later: Sequence[pl.Series], most: Fraction) -> bool:
+    """Whether some limit can hold the most frequent value of a column, and values are not too rare beside another."""
+    counts = values.alias("value").value_counts()
+    share = float(counts["count"].max() or 0) / values.len()  # type: ignore[arg-type]
+    if counts.height < 2 or not any(_holds([_slots(share, m, 0.005)], m, most) for m in SIZES):
+        return False
+    few = FEW_SCALES * 8 * 2 / RECORDS_EPSILON / ROOM  # by chance somewhat fewer may do
+    return _named_later(counts.filter(pl.col("count") >= few)["value"], [values, *later]) >= NAMED
 
 
-def _together(columns: Sequence[Column]) -> tuple[RecordReference, list[tuple[int, list[int]]]] | None:
+def _holds(slots: Sequence[int], m: int, most: Fraction) -> bool:
+    return max(slots) < m and Fraction(max(slots), m) <= most
+
+
+def _together(
+    columns: Sequence[Column], later: Sequence[pl.DataFrame], most: Fraction
+) -> tuple[RecordReference, list[tuple[int, list[int]]]] | None:
     """Shares of records of exactly these columns, by one noise, which is thrown away; and with each m that limits can
     be had for, how many of m records the values of each column take."""
     people = columns[0].codes.size
@@ -141,23 +177,41 @@ def _together(columns: Sequence[Column]) -> tuple[RecordReference, list[tuple[in
         reference = noised_records(columns, Fraction(RECORDS_EPSILON), FEW_SCALES, generator(0))
     except ReissueError:
         return None
-    if reference.told < TOLD or _named(columns[0], reference.labels[0]) < NAMED:
+    if reference.told < TOLD:
         return None
+    for column, labels in zip(columns, reference.labels, strict=True):
+        named = pl.Series(labels, dtype=pl.String)
+        if min(_named(column, labels), _named_later(named, [one[column.name] for one in later])) < NAMED:
+            return None
     shares = [
         float(np.bincount(codes, weights=reference.shares).max()) for codes in reference.records.T
     ]  # `(other values)` among them, which can be the most frequent
     sizes = [(m, [_slots(share, m, few / 2 / people) for share in shares]) for m in SIZES]
-    sizes = [(m, slots) for m, slots in sizes if max(slots) < m]
+    sizes = [(m, slots) for m, slots in sizes if _holds(slots, m, most)]
     return (reference, sizes) if sizes else None
 
 
-def _walks_end_well(reference: RecordReference, m: int, slots: Sequence[int]) -> bool:
-    """Whether hardly a set of so many records goes beyond a limit, for people with any value; from a few walks each."""
-    values = [len(labels) for labels in reference.labels]
+def _good_for_analysts(design: RecordDesign) -> bool:
+    """Whether shares can be estimated from sets of so many records; of very many that takes long, and is likely."""
+    if design.values > MOST_SOLVED:
+        return True
     try:
-        design = record_design_of(reference.records, reference.shares, m, values, [{}] * len(values), slots)
+        RecordPairs(design)
     except ReissueError:
         return False
+    return True
+
+
+def _design(reference: RecordReference, m: int, slots: Sequence[int]) -> RecordDesign | None:
+    values = [len(labels) for labels in reference.labels]
+    try:
+        return record_design_of(reference.records, reference.shares, m, values, [{}] * len(values), slots)
+    except ReissueError:
+        return None
+
+
+def _walks_end_well(design: RecordDesign, values: Sequence[int]) -> bool:
+    """Whether hardly a set of so many records goes beyond a limit, for people with any value; from a few walks each."""
     if not design.yielding:
         return True
     true = []

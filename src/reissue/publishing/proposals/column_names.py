@@ -44,10 +44,12 @@ PLACE = """
 """
 KNOWN = """
     marital mar *familienstand* civil education *bildung* schl school *schul* grade collgrad degree race rac ethnic-
-    hispanic language sprache langue idioma occupation occ occp job profession beruf- *beruf* profesion workclass
-    worker cow industry ind employer employment household relationship relp relation veteran military mil nativity
-    native immigra- migration mig cit citizen msp esp esr anc ancestry hours wkhp tenure weeks cohort nev height
-    cvd_name
+    hispanic language sprache langue idioma household relationship relp relation veteran military mil nativity
+    native immigra- migration mig cit citizen msp esp anc ancestry cohort nev height cvd_name
+"""
+WORK = """
+    occupation occ occp job profession beruf- *beruf* profesion workclass worker cow industry ind employer employment
+    esr hours wkhp tenure weeks
 """
 DIAGNOSIS = """
     diag diagnos- *diagnos* dx icd icd9 icd10 disease illness condition- disorder *krankheit* *erkrankung* maladie
@@ -114,13 +116,14 @@ class Meaning:
 _VOCABULARY = {
     "person": PERSON, "id": ID, "event": EVENT, "row": ROW, "direct": DIRECT, "free text": FREE_TEXT,
     "postcode": POSTCODE, "birth": BIRTH, "age": AGE, "sex": SEX, "place": PLACE, "known": KNOWN,
+    "work": WORK,
     "diagnosis": DIAGNOSIS, "outcome": OUTCOME, "clinical": CLINICAL, "drug": DRUGS, "financial": FINANCIAL,
     "private": PRIVATE, "weak": WEAK, "when": WHEN, "weight": WEIGHT, "period": PERIOD,
 }  # fmt: skip
 SENSITIVE = ("diagnosis", "outcome", "clinical", "drug", "private", "financial")
 """What must not be tied to a person; what comes earlier is published rather."""
-QUASI = ("birth", "age", "sex", "postcode", "place", "known")
-"""What an outsider may know."""
+QUASI = ("birth", "age", "sex", "postcode", "place", "known", "work")
+"""What an outsider may know; of what people do for a living that is less sure than of the others."""
 
 
 @cache

@@ -95,6 +95,9 @@ def _judged(facts: Facts, every: Mapping[str, Facts], changes: float | None) -> 
     if "weight" in meaning and facts.sort == "number":
         return Guess(name, "drop", "", "looks like a weight of a survey, which tells people apart", "medium")
     named = next((sense for sense in QUASI if sense in meaning), None)
+    if named == "work":
+        why = f"colleagues and neighbours may know it, or it is what the table is about; {_values(facts)}"
+        return Guess(name, "quasi", kind, why, "low")
     if named is not None:
         return Guess(name, "quasi", kind, f"an outsider may know it; {_values(facts)}", "high")
     enough = 100 if facts.sort == "number" else 20
@@ -182,7 +185,7 @@ def _coded(facts: Facts) -> bool:
         return False
     if {*meaning.tokens} & {*_AMOUNTS, *_COUNTS}:
         return False
-    named = any(sense in meaning for sense in ("sex", "place", "known")) or {*meaning.tokens} & {
+    named = any(sense in meaning for sense in ("sex", "place", "known", "work")) or {*meaning.tokens} & {
         "cd",
         "code",
         "type",

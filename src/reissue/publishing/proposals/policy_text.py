@@ -42,6 +42,8 @@ class Draught:
     """For each column the file of its hierarchy."""
     method: Method
     notes: Sequence[str]
+    checks: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """For each threshold of a check that is not the usual one how TOML writes it, and why."""
 
     def of(self, role: str) -> list[Guess]:
         """The columns of a role."""
@@ -75,7 +77,7 @@ def policy_text(draught: Draught) -> str:
         lines += ["", f"[schema.quasi.{quoted(guess.column)}]  {_mark(guess)}", *_quasi_kind(guess, draught)]
     for guess in draught.of("sensitive"):
         lines += ["", f"[schema.sensitive.{quoted(guess.column)}]  {_mark(guess)}", *_sensitive_kind(guess, draught)]
-    return "\n".join([*lines, "", *_method(draught.method), ""])
+    return "\n".join([*lines, "", *_checks(draught.checks), *_method(draught.method), ""])
 
 
 def file_name(stem: str, column: str, taken: Collection[str]) -> str:
@@ -154,6 +156,13 @@ def _missing(has_missing: bool) -> str:
     if has_missing:
         return 'missing = "value"  # GUESS: the table has missing values here; "refuse" makes them an error'
     return 'missing = "refuse"  # or "value": missing counts as a value of its own'
+
+
+def _checks(checks: Mapping[str, tuple[str, str]]) -> list[str]:
+    if not checks:
+        return []
+    told = [f"{name} = {value}  # GUESS: {printable(why)}" for name, (value, why) in checks.items()]
+    return ["[checks]  # what may pass without a question; what is not named here is as usual", *told, ""]
 
 
 def _method(method: Method) -> list[str]:

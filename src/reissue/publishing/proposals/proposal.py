@@ -16,22 +16,30 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 
 import polars as pl
 
 from reissue.errors import Infeasible, ReissueError, TableError, count_of, listed
 from reissue.model.schema import RESERVED
+from reissue.model.toml_text import quoted
+from reissue.publishing.checking.looking_ahead import looking_ahead
+from reissue.publishing.checking.thresholds import Checks
 from reissue.publishing.policy import Policy
 from reissue.publishing.proposals import methods_in_words
-from reissue.publishing.proposals.choosing_method import Sets, largest_m, several_sets, single_sets
+from reissue.publishing.proposals.choosing_method import NAMED, Sets, largest_m, rare_share, several_sets, single_sets
 from reissue.publishing.proposals.column_facts import Facts, changing, see, together
+from reissue.publishing.proposals.column_names import SENSITIVE, meaning_of
 from reissue.publishing.proposals.drawn_hierarchies import Drawn, drawn_for
 from reissue.publishing.proposals.judging import Guess, Role, judge, kind_of
 from reissue.publishing.proposals.people_and_events import Who, find_people, one_row_each
 from reissue.publishing.proposals.policy_text import Draught, Method, file_name, policy_text
 from reissue.publishing.proposals.proposal_questions import Answer, Answered, Asking, Question, parts
+from reissue.publishing.proposals.returning import asked_to_return, least_returning
 from reissue.publishing.proposals.seen_changes import Changes, changes_in
+from reissue.publishing.proposals.told_columns import told_columns
 from reissue.publishing.series import draft
 from reissue.tables.coding import code_table
 from reissue.tables.frames import read_table
@@ -58,6 +66,8 @@ class Proposal:
     answered: tuple[Answered, ...]
     """Everything that was asked, or taken without asking."""
     notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    """What is wrong with it or with the tables, and must not be overlooked."""
     changes: Changes | None
     rows: int
     """How many rows the draft of the first table has."""
@@ -226,6 +236,8 @@ def _with_a_quasi(guesses: dict[str, Guess], facts: Mapping[str, Facts], who: Wh
     if who.events is None or any(guess.role == "quasi" for guess in guesses.values()):
         return guesses
     order = who.events.order
+    if any(sense in meaning_of(order) for sense in SENSITIVE):
+        return guesses
     why = "says when an event was; nothing else is left that an outsider may know"
     return {**guesses, order: Guess(order, "quasi", kind_of(facts[order]), why, "low")}
 
@@ -248,6 +260,8 @@ class _Attempt:
     method: Method
     labels: bool
     """Whether the columns are labels, as sets need them."""
+    note: str = ""
+    """What must be said beside it."""
 
 
 @dataclass(repr=False)
@@ -268,6 +282,7 @@ class _Search:
     def proposal(self) -> Proposal:
         """The first attempt that the table takes."""
         self._leave_out_doubles()
+        self._leave_out_told()
         ranked = self._ranked()
         self.progress("Choosing a method")
         why_not = "no sensitive column has labels that enough people share"
@@ -278,7 +293,11 @@ class _Search:
             self.progress(f"Trying {attempt.method.name}")
             made = self._tried(draught)
             if isinstance(made, int):
-                return self._proposal(draught, attempt, made)
+                ahead = self._ahead(draught)
+                if not isinstance(ahead, ReissueError):
+                    loud = [*([attempt.note] if attempt.note else []), *ahead]
+                    return self._proposal(replace(draught, notes=(*self._notes(), *loud)), attempt, made, loud)
+                made = ahead
             refused = made
         reasons = [] if refused is None else [refused.what, *refused.problems]
         raise Infeasible(
@@ -304,10 +323,33 @@ class _Search:
                     why = f"says the same as '{other}', which is published"
                     self.guesses[one] = Guess(one, "drop", "", why, "high", lost=True)
 
+    def _leave_out_told(self) -> None:
+        """What an outsider surely knows must not tell a sensitive column: that is left out. What they may or may not
+        know is left out itself, as it follows from what is sensitive."""
+        quasi = [guess for guess in self.guesses.values() if guess.role == "quasi"]
+        names = [name for name in self._ranked() if self.facts[name].labels]
+        told = told_columns(self.states, {one.column: one.kind == "numeric" for one in quasi}, names)
+        sure = {one.column for one in quasi if one.confidence == "high"}
+        unsafe = {name for column, name in told if column in sure}
+        if not set(self._ranked()) - unsafe:
+            # Something has to be sensitive: then rather without the columns that tell it.
+            unsafe.discard(next((name for name in self._ranked() if name in unsafe), ""))
+        left = len(quasi)
+        for (column, name), (number, people) in sorted(told.items(), key=lambda one: one[0][1] not in unsafe):
+            words = f"of {number:,} of {people:,} people nearly for certain"
+            if name in unsafe and self.guesses[name].role == "sensitive":
+                why = f"{self.guesses[name].why}. '{column}', which is published, tells it {words}"
+                self.guesses[name] = replace(self.guesses[name], role="drop", kind="", why=why, lost=True)
+            elif self.guesses[name].role == "sensitive" and self.guesses[column].role == "quasi" and left > 1:
+                left -= 1
+                why = f"tells '{name}', which is sensitive, {words}"
+                self.guesses[column] = replace(self.guesses[column], role="drop", kind="", why=why, confidence="medium")
+
     def _ranked(self) -> list[str]:
-        """The sensitive columns, what is published rather first."""
+        """The sensitive columns, what is published rather first; of equal ones those without a very frequent value."""
         found = [guess for guess in self.guesses.values() if guess.role == "sensitive"]
-        ordered = [guess.column for guess in sorted(found, key=lambda guess: guess.rank)]
+        often = {name: facts.most > 0.75 * facts.rows for name, facts in self.facts.items()}
+        ordered = [guess.column for guess in sorted(found, key=lambda guess: (guess.rank, often[guess.column]))]
         # diag_2 beside diag_1 adds less than something else does: of columns numbered through the first comes first.
         stems = [re.sub(r"[0-9]+", "", name.lower()) for name in ordered]
         again = [name for place, name in enumerate(ordered) if stems[place] in stems[:place]]
@@ -322,42 +364,74 @@ class _Search:
         return facts.labels and not fine
 
     def _attempts(self, ranked: list[str], why_not: str) -> Iterator[_Attempt]:
-        people = self.states[0]
+        people, later = self.states[0], self.states[1:]
         able = [name for name in ranked if self._for_sets(name)]
-        main = next((name for name in able if single_sets(people[name]) is not None), None)
-        for sets in self._choices(able, main):
-            yield self._sets(sets)
-            why_not = "the draft of it was refused"
-        if able and main is None:
-            why_not = (
-                "the table is too small to give reference shares of its values with noise, or one value is too frequent"
-            )
-        for name in ranked:
-            values = people[name]
-            if largest_m(values) >= 2:
-                changes = self._changes([name])
-                yield _Attempt((name,), methods_in_words.m_invariance(values, why_not, changes, bool(able)), False)
+        offered = [name for name, one in self.guesses.items() if one.role == "quasi" and one.confidence == "low"]
+        offered = [name for name in offered if "work" in meaning_of(name) and self._for_sets(name)]
+        tried = False
+        for names in (able, [*able, *offered] if offered else []):
+            main = next((name for name in names if self._alone(name) is not None), None)
+            for sets in self._choices(names, main):
+                yield self._sets(sets)
+                tried, why_not = True, "the draft of it was refused"
+            if tried:
                 break
+        if able and not tried:
+            why_not = (
+                "the table is too small to give reference shares of its values with noise, one value is too frequent, "
+                "or too many people have a rare one"
+            )
+        groups = list(self._groups(ranked, why_not, sets=bool(able)))
+        steady = [one for one in groups if not self._changing(one.columns)]
+        yield from steady
+        for sets in several_sets(people, able, later, Fraction(1)):
+            most = max(sets.limits.values())
+            yield replace(
+                self._sets(sets),
+                note=f"some limits are as high as {most}, since one value is that frequent: for whoever knows much of "
+                "the others it may be nearly certain. Nothing better was found; leave such a column out if you can.",
+            )
+        yield from (one for one in groups if one not in steady)
         for name in ranked[:3]:
             if people[name].n_unique() >= 2:
                 for k in {min(K, people.height // 2 or 1): None, 2: None}:
                     yield _Attempt((name,), methods_in_words.mondrian(people[name], k, why_not, bool(able)), False)
 
+    def _groups(self, ranked: Sequence[str], why_not: str, *, sets: bool) -> Iterator[_Attempt]:
+        """Groups that protect a series, of the first column that can have them."""
+        for name in ranked:
+            values = self.states[0][name]
+            if largest_m(values) >= 2:
+                method = methods_in_words.m_invariance(values, why_not, self._changes([name]), sets)
+                yield _Attempt((name,), method, False)
+                return
+
+    def _changing(self, columns: Sequence[str]) -> bool:
+        """Whether so many values change that methods for groups would withhold too many people."""
+        changes = self._changes(columns)
+        return changes is not None and changes.changed > Checks().withheld * changes.people
+
+    def _alone(self, name: str) -> Sets | None:
+        """Sets of one column, if they can be had."""
+        return single_sets(self.states[0][name], [state[name] for state in self.states[1:]])
+
     def _choices(self, able: list[str], main: str | None) -> Iterator[Sets]:
         """Sets of the columns that somebody wants, or else of those that fit best; then of fewer."""
-        people = self.states[0]
-        single = None if main is None else single_sets(people[main])
-        fitting = several_sets(people, able)
+        people, later = self.states[0], self.states[1:]
+        single = None if main is None else self._alone(main)
+        fitting = several_sets(people, able, later)
         best = next(fitting, None)
         if main is not None and able[0] != main:  # beside a column of many values more flags fit
-            others = several_sets(people, [main, *(name for name in able if name != main)])
+            others = several_sets(people, [main, *(name for name in able if name != main)], later)
             other = next(others, None)
             if other is not None and (best is None or len(other.columns) > len(best.columns)):
                 fitting, best = others, other
+        if main is not None and best is not None and self._matters_more(main, best.columns):
+            fitting, best = chain([best], fitting), single
         default = best or single
         wanted = None if default is None else self._wanted(default, able)
         if wanted is not None:
-            chosen = several_sets(people, wanted) if len(wanted) > 1 else iter([single_sets(people[wanted[0]])])
+            chosen = several_sets(people, wanted, later) if len(wanted) > 1 else iter([self._alone(wanted[0])])
             yield from (one for one in chosen if one is not None)
         if best is not None:
             yield best
@@ -365,9 +439,15 @@ class _Search:
         if single is not None:
             yield single
 
+    def _matters_more(self, name: str, others: Sequence[str]) -> bool:
+        """Whether a column alone is published rather than some others together: a diagnosis before flags."""
+        return name not in others and all(self.guesses[name].rank < self.guesses[one].rank for one in others)
+
     def _wanted(self, best: Sets, able: list[str]) -> list[str] | None:
         """The sensitive columns that somebody wants instead of those that fit best; None: these."""
         offered = [name for name in able if "," not in name and name == name.strip()]
+        if any(one.question.key == "sensitive columns" for one in self.asking.answered):
+            return None
         if len(able) < 2 or set(best.columns) - set(offered):
             return None
         default = ", ".join(best.columns)
@@ -429,6 +509,9 @@ class _Search:
                 continue
             reason = f"{guess.why}. {self._no_place(name, attempt)}"
             settled[name] = replace(guess, role="drop", kind="", why=reason, lost=True)
+        for name in set(attempt.columns) - set(ranked):
+            why = f"it may be what the table is about, and what looks more sensitive does not fit; {self._values(name)}"
+            settled[name] = replace(self.guesses[name], role="sensitive", kind="categorical", why=why)
         return settled
 
     def _plain_labels(self, name: str) -> bool:
@@ -445,7 +528,29 @@ class _Search:
             return f"{attempt.method.name} takes one sensitive column, and {beside} is it"
         if not self._for_sets(name):
             return "Too fine for sets: put it in bands, such as years or thousands, to publish it"
+        if any(rare_share(state[name]) > 1 - NAMED for state in self.states):
+            return self._coarser(name)
         return f"No room beside {beside}"
+
+    def _coarser(self, name: str) -> str:
+        """What to do about a column of which too many people have a rare value."""
+        told = "More than a third of people have a value too rare for sets"
+        facts = self.facts[name]
+        first, *later = (state[name].cast(pl.String) for state in self.states)
+        for length in (4, 3, 2, 1) if facts.pattern else ():
+            cut = first.str.slice(0, length)
+            if cut.n_unique() == first.str.slice(0, length - 1).n_unique():
+                continue  # the last one is a point
+            if single_sets(cut, [one.str.slice(0, length) for one in later]) is not None:
+                characters = f"first {length} characters" if length > 1 else "first character"
+                return (
+                    f"{told}; the {characters} of each code would do: pl.col({quoted(name)}).str.slice(0, {length}) in "
+                    f"polars, =LEFT(A2, {length}) in Excel"
+                )
+        return f"{told}: put values in groups of some hundred people each, such as chapters or bands, to publish it"
+
+    def _values(self, name: str) -> str:
+        return count_of(self.facts[name].distinct, "distinct value")
 
     def _draught(self, attempt: _Attempt, guesses: Mapping[str, Guess]) -> Draught:
         names = [table.name if isinstance(table, Path) else "a table" for table in self.tables]
@@ -458,7 +563,25 @@ class _Search:
             hierarchies=self.hierarchies,
             method=attempt.method,
             notes=self._notes(),
+            checks=self._checks(),
         )
+
+    def _checks(self) -> dict[str, tuple[str, str]]:
+        """Thresholds of checks that the tables given would not pass; said once."""
+        share = least_returning(self.states, self.who.person)
+        least = asked_to_return(share)
+        if share is None or least is None:
+            return {}
+        why = f"{share:.1%} of the people of a table are in the next one, of those given; usually 20% must be"
+        if not any(one.question.key == "ids return" for one in self.asking.answered):
+            taken = (
+                f"few people come back: {share:.1%} of a table are in the next one, so that `ids_return` is {least:g}. "
+                "If they should, ids are not the same in all files: put that right before anything is published"
+            )
+            self.asking.assume(
+                Question("ids return", "How many people come back?", ((f"{least:g}", why),), f"{least:g}", taken=taken)
+            )
+        return {"ids_return": (f"{least:g}", why)}
 
     def _notes(self) -> list[str]:
         if not self.who.stacked or self.who.events is None:
@@ -472,35 +595,64 @@ class _Search:
     def _tried(self, draught: Draught) -> int | ReissueError:
         """How many rows a draft of the first table has under the policy; or why there is none."""
         try:
-            policy = read_with(
-                policy_text(draught), {file: drawn.csv() for file, drawn in draught.hierarchies.values()}
-            )
+            policy = self._policy(draught)
             if policy.schema.several:
                 return self._read_under(policy)
-            return int(draft(self._first(policy), policy).tables["table"].height)
+            return int(draft(self._as_read(0, policy), policy).tables["table"].height)
         except ReissueError as error:
             return error
 
     def _read_under(self, policy: Policy) -> int:
         """How many rows the first table has under a policy for sets of records, whose noise and walks were tried
         already; to draw all sets and to check them takes a minute where there are many records."""
-        return len(code_table(one_event_each(self._first(policy), policy.schema)[0], policy.schema).snapshot)
+        return len(code_table(one_event_each(self._as_read(0, policy), policy.schema)[0], policy.schema).snapshot)
 
-    def _first(self, policy: Policy) -> pl.DataFrame:
-        """The first table as it is read under a policy: of a CSV file labels are text, whatever they look like."""
-        frame = self.frames[0]
-        if not _as_written(self.tables[0]):
+    def _ahead(self, draught: Draught) -> list[str] | ReissueError:
+        """What checks will refuse of the tables, one after the other, whatever columns are published; or the refusal,
+        where other columns may do."""
+        policy = self._policy(draught)
+        tables = [self._as_read(at, policy) for at in range(len(self.frames))]
+        notes = []
+        try:
+            for number, failed in looking_ahead(tables, policy):
+                if failed.name == "telling-column":
+                    return Infeasible(f"Table {number} would fail a check before the commit.", problems=[str(failed)])
+                notes.append(f"`publish` will refuse table {number} under this policy: {failed}.")
+        except TableError as error:
+            notes.append(f"`publish` will refuse a table under this policy: {' '.join([error.what, *error.problems])}")
+        return notes
+
+    def _policy(self, draught: Draught) -> Policy:
+        return read_with(policy_text(draught), {file: drawn.csv() for file, drawn in draught.hierarchies.values()})
+
+    def _as_read(self, at: int, policy: Policy) -> pl.DataFrame:
+        """A table as it is read under a policy: of a CSV file labels are text, whatever they look like."""
+        frame = self.frames[at]
+        if not _as_written(self.tables[at]):
             return frame
         return frame.with_columns(pl.col(name).cast(pl.String) for name in frame.columns if name in policy.schema.texts)
 
-    def _proposal(self, draught: Draught, attempt: _Attempt, rows: int) -> Proposal:
+    def _told_of(self, attempt: _Attempt) -> list[Answered]:
+        """What was asked or taken; what nobody answered, and came out otherwise, is said as it came out."""
+        told = []
+        for one in self.asking.answered:
+            column = one.question.key.removeprefix("role of ")
+            if self.asking.answer is None and one.answer == "quasi" and column in attempt.columns:
+                taken = f"'{column}' is taken for sensitive: it may be what the table is about, and little else fits"
+                told.append(Answered(replace(one.question, default="sensitive", taken=taken), "sensitive"))
+            else:
+                told.append(one)
+        return told
+
+    def _proposal(self, draught: Draught, attempt: _Attempt, rows: int, loud: Sequence[str]) -> Proposal:
         return Proposal(
             text=policy_text(draught),
             files={file: drawn.csv() for file, drawn in self.hierarchies.values()},
             guesses=tuple(draught.guesses),
             method=attempt.method,
-            answered=tuple(self.asking.answered),
-            notes=tuple(draught.notes),
+            answered=tuple(self._told_of(attempt)),
+            notes=tuple(self._notes()),
+            warnings=tuple(loud),
             changes=self._changes(attempt.columns),
             rows=rows,
         )

@@ -419,7 +419,8 @@ def test_types_in_a_sheet(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("header", "told"), [(["a", "", "c"], "without a name: number 2"), (["a", "b", "a"], "several columns have: 'a'")]
+    ("header", "told"),
+    [(["a", "", "c"], "without a name: number 2"), (["a", "b", "a"], "whose name another one has too: number 1, 3")],
 )
 def test_headers_of_sheets(header: list[str], told: str, tmp_path: Path) -> None:
     with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:

@@ -63,3 +63,7 @@ def test_retracting(run: Run, files: Path) -> None:
     ran = run("publish", "clinic", "february.csv")
     assert ran.code == 0
     assert run("show", "clinic", "2", "--json").data["retracted"] == [1]
+    ran = run("export", "clinic", "all-of-it", "--all")
+    assert ran.code == 0
+    assert "release 1 was retracted, and is not in the package: wrong extract" in ran.out
+    assert run("export", "clinic", "one", "1").code == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import reissue as ri
 from reissue.errors import ParameterError
+from reissue.publishing.checking.thresholds import NOTHING_ASKED
 from reissue.utility.analysing.conditions import Range
 
 
@@ -23,6 +25,8 @@ def table(count: int = 3000) -> pl.DataFrame:
     )  # fmt: skip
 
 
+policy_of = partial(ri.Policy, checks=NOTHING_ASKED)
+"""Tables here are invented for questions, and what checks would ask about them is meant."""
 SCHEMA = ri.Schema(
     "id", {"age": ri.Numeric(), "sex": ri.Categorical(), "site": ri.Categorical()}, {"illness": ri.Categorical()}
 )
@@ -39,7 +43,7 @@ QUESTIONS = [
 def measured(
     folder: Path, method: object, form: str, questions: list[object], rows: pl.DataFrame | None = None
 ) -> object:
-    with ri.open(folder / "series", ri.Policy(SCHEMA, method, form=form)) as series:  # type: ignore[arg-type]
+    with ri.open(folder / "series", policy_of(SCHEMA, method, form=form)) as series:  # type: ignore[arg-type]
         series.publish(table() if rows is None else rows, seed=5)
         return series.utility(1, questions=questions)  # type: ignore[arg-type]
 
@@ -87,7 +91,7 @@ def test_the_truth_stands_beside_answers(tmp_path: Path, method: object, form: s
 
 
 def test_answers_are_those_of_analyse(tmp_path: Path) -> None:
-    with ri.open(tmp_path / "s", ri.Policy(SCHEMA, ri.Alternatives(m=3, limit="2/3", epsilon=1))) as series:
+    with ri.open(tmp_path / "s", policy_of(SCHEMA, ri.Alternatives(m=3, limit="2/3", epsilon=1))) as series:
         release = series.publish(table())
         answers = series.utility(1, questions=[ri.Ask("share", ["flu", "gout"], by="site")]).answers
     assert answers is not None
@@ -110,7 +114,7 @@ def test_intervals_of_slopes_hold_the_truth(tmp_path: Path) -> None:
     """Over many draws of the same table, about 95 of 100 do; and slopes are right on average."""
     rows, held, off = table(800), 0, []
     truth = slope(rows)
-    draws, policy = 60, ri.Policy(SCHEMA, ri.Alternatives(m=3, limit="2/3", epsilon=1))
+    draws, policy = 60, policy_of(SCHEMA, ri.Alternatives(m=3, limit="2/3", epsilon=1))
     for seed in range(draws):
         draft = ri.preview(tmp_path / "s", rows, policy, seed=seed)
         found = ri.analyse(draft.tables).slope("flu", on="age")
@@ -174,7 +178,7 @@ def test_bias_and_coverage_of_made_questions(tmp_path: Path, form: str) -> None:
     )
     schema = ri.Schema("id", SCHEMA.quasi, {"illness": ri.Numeric()})
     method = ri.Alternatives(m=3, limit="2/3", epsilon=1) if form == "alternatives" else ri.MInvariance(m=2)
-    with ri.open(tmp_path / "s", ri.Policy(schema, method, form=form)) as series:  # type: ignore[arg-type]
+    with ri.open(tmp_path / "s", policy_of(schema, method, form=form)) as series:  # type: ignore[arg-type]
         series.publish(numbers, seed=2)
         found = series.utility(1, workload=ri.Workload(2, 0.1, 50, seed=4))
     for answers in (found.shares, found.means):
@@ -194,7 +198,7 @@ def test_what_gradients_leave_out_is_said(tmp_path: Path) -> None:
     quasi = {f"q{at}": rng.integers(0, 3, 900) for at in range(14)}
     rows = pl.DataFrame({"id": range(900), **quasi, "v": [f"v{one}" for one in rng.integers(0, 9, 900)]})
     schema = ri.Schema("id", dict.fromkeys(quasi, ri.Numeric()), "v")
-    with ri.open(tmp_path / "s", ri.Policy(schema, ri.Mondrian(k=5))) as series:
+    with ri.open(tmp_path / "s", policy_of(schema, ri.Mondrian(k=5))) as series:
         series.publish(rows)
         found = series.utility(1, questions=["slope of v8 on q13"])
     assert found.gradients is not None and found.gradients.columns_left_out == ("q12", "q13")
@@ -215,7 +219,7 @@ def test_columns_that_look_like_ends_of_an_interval(tmp_path: Path) -> None:
     )
     schema = ri.Schema("id", {name: ri.Numeric() for name in ("bp_low", "bp_high")}, "illness")
     for method in (ri.Alternatives(m=3, limit="2/3", epsilon=1), ri.Mondrian(k=10)):
-        with ri.open(tmp_path / method.name, ri.Policy(schema, method)) as series:
+        with ri.open(tmp_path / method.name, policy_of(schema, method)) as series:
             series.publish(rows.drop("age", "sex", "site"), seed=1)
             found = series.utility(1, questions=["count of flu where bp_low >= 75 and bp_high >= 120"]).answers
         assert found is not None and found.each["unanswered"][0] is None
@@ -226,7 +230,7 @@ def test_columns_that_look_like_ends_of_an_interval(tmp_path: Path) -> None:
 def test_columns_with_a_hierarchy(tmp_path: Path) -> None:
     tree = ri.Hierarchy.from_nested({"*": {"north": ["a", "b"], "south": ["c", "d"]}})
     schema = ri.Schema("id", {"age": ri.Numeric(), "site": tree}, "illness")
-    with ri.open(tmp_path / "s", ri.Policy(schema, ri.Mondrian(k=100))) as series:
+    with ri.open(tmp_path / "s", policy_of(schema, ri.Mondrian(k=100))) as series:
         series.publish(table().drop("sex"))
         asked = series.utility(1, questions=["share of flu by site"], workload=ri.Workload(2, 0.2, 20, seed=1))
     assert asked.answers is not None and asked.shares is not None and asked.shares.answered > 50

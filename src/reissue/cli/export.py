@@ -53,14 +53,18 @@ def export(
     """
     from reissue.cli.selecting import note_unless_continued
     from reissue.errors import ParameterError
+    from reissue.ledger import Ledger
     from reissue.ledger.layout import Layout
     from reissue.publishing.handing_out import export as write_export
 
     if every and numbers:
         raise ParameterError("--all and numbers of releases do not go together.", hint="give one of the two.")
     with steps("Exporting") as progress:
+        left_out: dict[int, str] = {}
         if Layout.of(source).catalog.is_file():
             note_unless_continued(source)
+            with Ledger.open(source, check=False) as ledger:
+                left_out = ledger.retracted() if every else {}
         made = write_export(
             source,
             target,
@@ -76,7 +80,10 @@ def export(
     if as_json:
         number = made.releases[0] if len(made.releases) == 1 else None
         files = list(map(str, made.files))
-        print_json({"number": number, "releases": list(made.releases), "files": files, "chain": made.chain})
+        told = {"number": number, "releases": list(made.releases), "files": files, "chain": made.chain}
+        print_json({**told, **({"retracted": left_out} if left_out else {})})
         return
     for path in made.files:
         say(f"wrote {path}")
+    for one, why in left_out.items():
+        say(f"release {one} was retracted, and is not in the package: {why}", heading="note ", style="yellow")

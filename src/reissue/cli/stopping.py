@@ -162,6 +162,8 @@ WATCHED: dict[str, Callable[[Given], AbstractContextManager[None]]] = {
     "backup": lambda given: writing(given["file"]),
     "audit": lambda given: writing(given["html"]),
     "estimate": lambda given: writing(given["scores"], given["out"]),
+    "compare": lambda given: writing(given["chart"], given["out"], given["write"]),
+    "retract": lambda given: changing(given["series"], "The release is marked as retracted."),
     "moves": lambda given: writing(given["out"], given["shares"]),
     "init": lambda given: writing(given["out"]),
     "key": lambda given: writing(given["file"]),

@@ -489,11 +489,16 @@ class _Search:
                 taken=f"quasi-identifiers are published as regions of at least {K} people, since days and postcodes "
                 "are as good as names"
                 if fine
-                else "quasi-identifiers are published exactly: whoever knows somebody's finds their row, and their "
-                "value among m",
+                else f"quasi-identifiers are published exactly, and {self._standing_alone():.0%} of people are the only one with "
+                f"theirs: whoever knows somebody's finds their row, and their value among m; k = {K} makes regions",
             )
         )  # fmt: skip
         return K if answer == "regions" else None
+
+    def _standing_alone(self) -> float:
+        """The share of people who are the only one with their quasi-identifiers."""
+        known = [name for name, guess in self.guesses.items() if guess.role == "quasi"]
+        return float(self.states[0].select(pl.struct(known).is_unique().mean()).item()) if known else 0.0
 
     def _changes(self, columns: Sequence[str]) -> Changes | None:
         return changes_in(self.states, self.who.person, columns) if len(self.states) > 1 else None

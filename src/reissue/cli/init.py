@@ -140,7 +140,7 @@ def _tell(found: Proposal, tables: list[Path], out: Path, command: str) -> None:
     beside = f" and {count_of(len(found.files), 'hierarchy', 'hierarchies')} beside it" if found.files else ""
     say(
         f"wrote {out}{beside}. These are guesses: read it and confirm or correct every line marked GUESS, then",
-        f"  reissue publish <series folder> {tables[0]} --policy {out} --dry-run",
+        f"  reissue publish <series folder> {shlex.quote(str(tables[0]))} --policy {shlex.quote(str(out))} --dry-run",
     )
     changes = found.changes
     if changes is not None:

@@ -489,8 +489,9 @@ class _Search:
                 taken=f"quasi-identifiers are published as regions of at least {K} people, since days and postcodes "
                 "are as good as names"
                 if fine
-                else f"quasi-identifiers are published exactly, and {self._standing_alone():.0%} of people are the only "
-                f"one with theirs: whoever knows somebody's finds their row, and their value among m; k = {K} makes regions",
+                else f"quasi-identifiers are published exactly, and {self._standing_alone():.0%} of people are the "
+                "only one with theirs: whoever knows somebody's finds their row, and their value among m; "
+                f"k = {K} makes regions",
             )
         )  # fmt: skip
         return K if answer == "regions" else None

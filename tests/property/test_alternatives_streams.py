@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,6 +15,10 @@ from profiles import examples
 
 import reissue as ri
 from reissue.errors import Refused
+from reissue.publishing.checking.thresholds import NOTHING_ASKED
+
+policy_of = partial(ri.Policy, checks=NOTHING_ASKED)
+"""What checks would ask about random tables is not the matter here."""
 
 VALUES = [f"value {number}" for number in range(8)]
 SHARES = dict(zip(VALUES, [0.2, 0.17, 0.15, 0.13, 0.12, 0.1, 0.08, 0.05], strict=True))
@@ -69,7 +74,7 @@ def test_everybody_is_published_with_their_value_among_others(
         permanent = ()
     stream = Stream(seed, rate, permanent)
     method = ri.Alternatives(m=m, reference=SHARES, change=rate or None, k=k)
-    policy = ri.Policy(schema(list(permanent)), method)
+    policy = policy_of(schema(list(permanent)), method)
     last: dict[str, tuple[str, list[str]]] = {}
     with TemporaryDirectory(dir=memory) as folder, ri.open(Path(folder) / "s", policy) as series:
         for number in range(1, 5):
@@ -101,7 +106,7 @@ def test_everybody_is_published_with_their_value_among_others(
 def test_the_order_of_rows_does_not_show(tmp_path: Path) -> None:
     """Rows are sorted by what they publish, so that neither their order nor that of values in a set tells anything."""
     table = Stream(1, 0.0).table()
-    with ri.open(tmp_path / "s", ri.Policy(schema(), ri.Alternatives(m=3, reference=SHARES))) as series:
+    with ri.open(tmp_path / "s", policy_of(schema(), ri.Alternatives(m=3, reference=SHARES))) as series:
         release = series.publish(table.reverse())
         published = release.tables["table"]
         assert published.rows() == sorted(published.rows(), key=lambda row: (row[0], row[1], row[2]))
@@ -112,7 +117,7 @@ def test_a_seed_gives_the_same_bytes(tmp_path: Path, seed: int) -> None:
     found = []
     for name in ("one", "other"):
         stream = Stream(seed, 0.3)
-        policy = ri.Policy(schema(), ri.Alternatives(m=3, reference=SHARES, change=0.3))
+        policy = policy_of(schema(), ri.Alternatives(m=3, reference=SHARES, change=0.3))
         with ri.open(tmp_path / name, policy) as series:
             releases = [series.publish(stream.table(), seed=7 + at) for at in range(3)]
             found.append([path.read_bytes() for one in releases for path in sorted(one.folder.glob("*.parquet"))])
@@ -127,14 +132,14 @@ def test_a_changed_value_is_refused_or_withheld_where_values_are_static(tmp_path
         .then(pl.lit("value 7" if first["illness"][0] != "value 7" else "value 6"))
         .otherwise("illness")
     )
-    with ri.open(tmp_path / "refuses", ri.Policy(schema(), ri.Alternatives(m=3, reference=SHARES))) as series:
+    with ri.open(tmp_path / "refuses", policy_of(schema(), ri.Alternatives(m=3, reference=SHARES))) as series:
         series.publish(first)
         with pytest.raises(Refused, match=r"1 person changed.*static") as refused:
             series.publish(other)
         assert "value" not in str(refused.value).replace("value of", "").replace("values", "")
         assert len(series.releases) == 1
     method = ri.Alternatives(m=3, reference=SHARES, changed="withhold")
-    with ri.open(tmp_path / "withholds", ri.Policy(schema(), method)) as series:
+    with ri.open(tmp_path / "withholds", policy_of(schema(), method)) as series:
         series.publish(first)
         release = series.publish(other)
         assert release.manifest["rows"] == first.height - 1
@@ -150,7 +155,7 @@ def test_a_changed_value_is_refused_or_withheld_where_values_are_static(tmp_path
 def published_once(folder: Path, method: ri.Alternatives, values: list[str], **more: object) -> ri.Release:
     table = pl.DataFrame({"person": range(len(values)), "age": [20] * len(values), "illness": values})
     sensitive = {"illness": ri.Categorical(new="accept")}
-    policy = ri.Policy(ri.Schema("person", {"age": ri.Numeric()}, sensitive, **more), method)  # type: ignore[arg-type]
+    policy = policy_of(ri.Schema("person", {"age": ri.Numeric()}, sensitive, **more), method)  # type: ignore[arg-type]
     with ri.open(folder, policy) as series:
         return series.publish(table)
 
@@ -192,10 +197,10 @@ def test_what_cannot_be_hidden_is_refused(
 def amended(folder: Path, first: ri.Alternatives, second: ri.Alternatives, releases: int = 2) -> ri.Release:
     """A series that goes on under another method of the same name."""
     stream = Stream(11, 0.0)
-    with ri.open(folder, ri.Policy(schema(), first)) as series:
+    with ri.open(folder, policy_of(schema(), first)) as series:
         for _ in range(releases - 1):
             series.publish(stream.table())
-        series.amend(ri.Policy(schema(), second), "it is time")
+        series.amend(policy_of(schema(), second), "it is time")
         return series.publish(stream.table())
 
 
@@ -261,7 +266,7 @@ def test_moves_that_the_table_of_change_does_not_have(tmp_path: Path) -> None:
     moved = first.with_columns(illness=pl.when(pl.col("person") == 0).then(pl.lit(VALUES[5])).otherwise("illness"))
     for changed, rows in {"refuse": 0, "withhold": 79}.items():
         method = ri.Alternatives(m=2, reference=dict.fromkeys(VALUES, 1.0), change=here, changed=changed)  # type: ignore[arg-type]
-        with ri.open(tmp_path / changed, ri.Policy(schema(), method)) as series:
+        with ri.open(tmp_path / changed, policy_of(schema(), method)) as series:
             series.publish(first)
             if not rows:
                 with pytest.raises(Refused, match="moved as the table"):
@@ -275,7 +280,7 @@ def test_regions_of_columns_that_share_labels(tmp_path: Path) -> None:
     table = pl.DataFrame({"person": range(400), "sex": ["f", "m"] * 200, "town": ["f", "f", "m", "n"] * 100})
     table = table.with_columns(illness=pl.Series(VALUES * 50))
     columns = {"sex": ri.Categorical(), "town": ri.Categorical()}
-    policy = ri.Policy(
+    policy = policy_of(
         ri.Schema("person", columns, {"illness": ri.Categorical(values=VALUES)}),
         ri.Alternatives(m=3, reference=dict.fromkeys(VALUES, 1.0), k=5),
     )

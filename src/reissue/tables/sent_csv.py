@@ -11,6 +11,7 @@ from pathlib import Path
 
 import polars as pl
 
+from reissue.errors import TableError
 from reissue.model.csv_files import CsvFile, read_csv
 from reissue.model.csv_files import csv_bytes as bytes_of
 from reissue.tables.frames import check_file, understood
@@ -28,7 +29,10 @@ def read_sent_csv(path: Path, types: Mapping[str, str]) -> pl.DataFrame:
     def read() -> pl.DataFrame:
         # Nothing is found out about the file: its data package says what it is.
         sent = CsvFile(path, path.name, ",", tuple(types))
-        return from_texts(read_csv(sent, text=sent.names), types)
+        try:
+            return from_texts(read_csv(sent, text=sent.names), types)
+        except TableError:  # how a file of somebody's own would be put right is no help here
+            raise ValueError("another table") from None
 
     check_file(path)
     hint = "take the file as it was sent; `reissue verify` says which files are not."

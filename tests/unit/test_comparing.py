@@ -433,3 +433,14 @@ def test_patients_of_130_hospitals() -> None:
     assert found.recommendation.method == "Alternatives, m = 4"
     assert row(found, "EEquivalence")["withheld"] > 0.05  # type: ignore[operator]
     assert row(found, "Alternatives, m = 4")["withheld"] == 0
+
+
+def test_who_asks_for_regions_is_offered_nothing_with_exact_quasi_identifiers(months: list[pl.DataFrame]) -> None:
+    tables = read_series(months, SCHEMA, None, 1)
+    sets = ri.Policy(SCHEMA, ri.Alternatives(m=4, limit="2/4", epsilon=1.0, k=10))
+    offered = suggested(tables, sets)
+    assert all(setting.form != "anatomised" for one in offered for setting in one.settings)
+    refused = {one.name for one in offered if one.why_not and "k = 10" in one.why_not}
+    assert {"MInvariance, anatomised", "EEquivalence"} <= refused
+    exact = suggested(tables, ri.Policy(SCHEMA, ri.Alternatives(m=4, limit="2/4", epsilon=1.0)))
+    assert any(setting.form == "anatomised" for one in exact for setting in one.settings)

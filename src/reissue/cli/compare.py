@@ -31,7 +31,7 @@ LEGEND = (
 
 def compare(
     tables: Annotated[
-        list[Path], typer.Argument(metavar="FILE...", help="The tables, in the order of time: CSV or Parquet files.")
+        list[Path], typer.Argument(metavar="FILE...", help="The tables, in the order of time: CSV, Parquet or Excel.")
     ],
     policy: Annotated[
         Path | None,

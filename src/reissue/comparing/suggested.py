@@ -158,6 +158,10 @@ def _incremental(m: int) -> Method:
 
 def _groups(policy: Policy, name: str, form: Form, method: Callable[[], Method], changed: str) -> Candidate:
     kind = name.partition(",")[0]
+    if form == "anatomised" and isinstance(policy.method, Alternatives) and policy.method.k:
+        k = policy.method.k
+        why = f"the policy asks for regions of quasi-identifiers (k = {k}), and this form publishes them exactly"
+        return Candidate(name, kind, why_not=why, changed=changed)
     try:
         made = _policy(policy, method(), form)
     except UserError as error:

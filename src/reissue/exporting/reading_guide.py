@@ -327,6 +327,8 @@ def _untrue(sent: Sent) -> list[str]:
         if method == ADOPTED:
             return ["Whether rows are counterfeits or values were replaced is not known: it was made elsewhere."]
         if release.record["form"] == FORM:
+            if not release.record["design"].get("linked") and release.record["method"].get("changed") != "withhold":
+                withheld = "Nobody who is in the table was withheld."
             return [
                 "Every row is a person. **Of the values of a set one is true and all others are not**: never count a "
                 "set's values as if all were.",

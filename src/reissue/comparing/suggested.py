@@ -100,7 +100,13 @@ def suggested(tables: SeriesTables, policy: Policy) -> list[Candidate]:
     of_groups = [
         _groups(policy, "MInvariance, anatomised", "anatomised", lambda: MInvariance(m_groups), WITHHELD),
         _groups(policy, "MInvariance, generalised", "generalised", lambda: MInvariance(m_groups), WITHHELD),
-        _groups(policy, "EEquivalence", "anatomised", lambda: EEquivalence(m_groups, half(m_groups)), WITHHELD),
+        _groups(
+            policy,
+            "EEquivalence",
+            "generalised" if _asks_for_regions(policy) else "anatomised",
+            lambda: EEquivalence(m_groups, half(m_groups)),
+            WITHHELD,
+        ),
         _groups(
             policy,
             "CorSplit",
@@ -156,11 +162,15 @@ def _incremental(m: int) -> Method:
     return Incremental(m, diversity="share", strict=True)
 
 
+def _asks_for_regions(policy: Policy) -> bool:
+    """Whether quasi-identifiers must not be published exactly."""
+    return isinstance(policy.method, Alternatives) and bool(policy.method.k)
+
+
 def _groups(policy: Policy, name: str, form: Form, method: Callable[[], Method], changed: str) -> Candidate:
     kind = name.partition(",")[0]
-    if form == "anatomised" and isinstance(policy.method, Alternatives) and policy.method.k:
-        k = policy.method.k
-        why = f"the policy asks for regions of quasi-identifiers (k = {k}), and this form publishes them exactly"
+    if form == "anatomised" and _asks_for_regions(policy):
+        why = "the policy asks for regions of quasi-identifiers (k), and this form publishes them exactly"
         return Candidate(name, kind, why_not=why, changed=changed)
     try:
         made = _policy(policy, method(), form)

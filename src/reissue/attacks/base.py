@@ -17,6 +17,7 @@ import polars as pl
 
 from reissue.attacks.sentences import Cell, Part, Value, Witness
 from reissue.errors import ParameterError
+from reissue.model.assumptions import AssumptionName
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published
 
@@ -87,6 +88,8 @@ class Finding:
     among: tuple[int, ...] = ()
     """The positions of the values that the people are said to have one of, in the view or, where `column` names one,
     in that column; empty where that is `value` alone, or where it is about no values."""
+    rests_on: tuple[AssumptionName, ...] = ()
+    """The assumptions that it needs, beside that the files are what was published."""
 
     @classmethod
     def of_few(
@@ -225,6 +228,8 @@ class Attack(ABC):
     """Limits that it does not judge by, and beside which what it finds is worth telling."""
     takes: ClassVar[Mapping[str, str]] = {}
     """Parameters that follow from a limit where the user says nothing: `{"e": "equivalence"}`."""
+    rests_on: ClassVar[tuple[AssumptionName, ...]] = ()
+    """The assumptions without which nothing that it concludes from several releases holds."""
     static: ClassVar[bool] = False
     """Whether it takes everybody's value to be the same in all releases."""
     argues: ClassVar[bool] = False

@@ -37,6 +37,7 @@ from reissue.auditing.words import (
     of_sets,
 )
 from reissue.errors import StorageError, check_text, count_of, printable
+from reissue.model.assumptions import Assumption
 from reissue.model.knowledge import Knowledge
 from reissue.model.libraries import Library, to_library
 from reissue.model.promise import Promise
@@ -104,6 +105,8 @@ class AuditReport:
     """What passes although nothing is proven: `undecided`, `sampled`."""
     promises: tuple[Promise, ...] = ()
     """What the method promised, in words."""
+    assumptions: tuple[Assumption, ...] = ()
+    """What conclusions over several releases rest on, and what the releases say about it."""
     remarks: tuple[str, ...] = ()
     """What else is to be noted, such as how files were understood."""
     time: datetime = field(default_factory=lambda: datetime.now(UTC))

@@ -18,6 +18,7 @@ import reissue as ri
 from reissue.errors import ChecksFailed, ParameterError, PolicyError, SeriesDamaged
 from reissue.model.domain import PERSON
 from reissue.publishing.checking.known_states import state_of
+from reissue.publishing.checking.outgrown_shares import far_above
 from reissue.publishing.checking.telling_columns import people_told
 from reissue.publishing.rehearsal import Rehearsal
 from reissue.publishing.series import draft
@@ -744,3 +745,54 @@ def test_sets_from_which_nothing_can_be_estimated() -> None:
     assert failing(draft, table, policy(tight, schema)).keys() == {"unanswerable"}
     draft(table, policy(tight, schema, checks=ri.Checks(unanswerable="accept")))
     draft(table, policy(ri.Alternatives(m=4, limit="3/4", reference=shares), schema))
+
+
+def test_values_that_outgrew_their_shares(tmp_path: Path) -> None:
+    """A value three times as frequent as at first: by hand what whoever knows it gives everybody's set."""
+    rng = np.random.default_rng(9)
+    labels = list("abcdefgh")
+    shares = dict.fromkeys(labels, 0.125)
+
+    def table(often: float, first: int) -> pl.DataFrame:
+        chances = [often, *[(1 - often) / 7] * 7]
+        return pl.DataFrame(
+            {
+                "id": range(first, first + 2_000),
+                "age": rng.integers(20, 80, 2_000),
+                "ill": rng.choice(labels, 2_000, p=chances),
+            }
+        )
+
+    schema = ri.Schema(person="id", quasi={"age": ri.Numeric()}, sensitive="ill")
+    rules = ri.Policy(schema, ri.Alternatives(m=4, reference=shares), checks=ri.Checks(ids_return=0))
+    with ri.open(tmp_path / "s", rules) as series:
+        series.publish(table(0.125, 0))
+        later = table(0.45, 5_000)
+        said = failing(series.draft, later)
+        assert said.keys() == {"outgrown-shares"}
+        counts = dict(later["ill"].value_counts().iter_rows())
+        made = series.draft(later, allow=["outgrown-shares"], reason=WHY)
+        beyond, highest = 0, 0.0
+        for shown in made.tables["table"]["ill"].to_list():
+            weights = {value: counts[value] / (2_000 * shares[value]) for value in shown}
+            top = max(weights.values()) / sum(weights.values())
+            beyond += top > 1.5 / 4
+            highest = max(highest, top if top > 1.5 / 4 else 0.0)
+        assert far_above(made.grouping.sets) == (beyond, pytest.approx(highest))
+        series.publish(table(0.14, 9_000))  # as chance has it
+
+
+@needs("covid_linelists/toronto_releases.parquet", stand_in="test_values_that_outgrew_their_shares")
+def test_a_source_of_infection_that_outgrew_its_share(tmp_path: Path) -> None:
+    table = pl.read_parquet(FOLDER / "covid_linelists/toronto_releases.parquet")
+    table = table.select(
+        "release", "Assigned_ID", *(pl.col(name).cast(pl.String) for name in ("Age Group", "Source of Infection"))
+    )
+    columns = {"Age Group": ri.Categorical(missing="value", new="accept")}
+    schema = ri.Schema("Assigned_ID", columns, {"Source of Infection": ri.Categorical(new="accept")})
+    rules = ri.Policy(schema, ri.Alternatives(m=4, limit="2/4", change=0.01, epsilon=1.0))
+    with ri.open(tmp_path / "s", rules) as series:
+        states = [one.drop("release") for _, one in sorted(table.group_by("release"), key=lambda one: str(one[0][0]))]
+        series.publish(states[0])
+        series.publish(states[1])
+        assert "outgrown-shares" in failing(series.publish, states[2])

@@ -6,6 +6,7 @@ from reissue.errors import count_of
 from reissue.model.sets import PublishedSets
 from reissue.publishing.checking.allowing import Failed
 from reissue.publishing.checking.answerable import unanswerable
+from reissue.publishing.checking.outgrown_shares import outgrown_shares
 from reissue.publishing.checking.thresholds import Checks
 from reissue.publishing.draft import Draft
 
@@ -34,7 +35,8 @@ def costs(draft: Draft) -> list[Failed]:
     if _too_many(replaced, values, checks.replaced, checks):
         what = f"{replaced:,} of {count_of(values, 'value')} ({replaced / values:.0%}) are replaced by another"
         found.append(Failed("replaced", what, f"try {levers}, or another method"))
-    return [*found, *(one for one in (_few_groups(draft, checks), unanswerable(draft, checks)) if one is not None)]
+    rest = (_few_groups(draft, checks), outgrown_shares(draft, checks), unanswerable(draft, checks))
+    return [*found, *(one for one in rest if one is not None)]
 
 
 def _too_many(number: int, of: int, share: float, checks: Checks) -> bool:

@@ -26,12 +26,13 @@ CHECKS = {
     "counterfeit": "many rows are counterfeits",
     "replaced": "many values are replaced",
     "few-groups": "there are too few groups to be worth anything",
+    "outgrown-shares": "values are no longer as frequent as the shares that sets are drawn by",
     "unanswerable": "nothing can be estimated from the sets of a release",
     "public-files": "public files of earlier releases are missing or changed",
 }
 """The names of all checks, with what each asks about."""
 
-AFTERWARDS = ("withheld", "counterfeit", "replaced", "few-groups", "unanswerable")
+AFTERWARDS = ("withheld", "counterfeit", "replaced", "few-groups", "outgrown-shares", "unanswerable")
 """Those about what a release costs: only once people are grouped can they be answered."""
 
 
@@ -61,6 +62,8 @@ class Checks:
     """The least number of groups, where there are 20 people or more for each of so many; 1: one will do."""
     gap: Literal["refuse", "accept"] = "refuse"
     """Whether days may lie between a period and the one before it, as between states that are taken now and then."""
+    outgrown_shares: float = 0.05
+    """The largest share of people with a value far likelier than its limit, by how frequent values are; 1: all."""
     unanswerable: Literal["refuse", "accept"] = "refuse"
     """Whether sets of values may be published from which nothing can be estimated."""
     few: int = 5
@@ -68,7 +71,15 @@ class Checks:
 
     def __post_init__(self) -> None:
         validation = Validation(self)
-        for name in ("ids_return", "newcomers_leavers", "telling_column", "withheld", "counterfeit", "replaced"):
+        for name in (
+            "ids_return",
+            "newcomers_leavers",
+            "telling_column",
+            "withheld",
+            "counterfeit",
+            "replaced",
+            "outgrown_shares",
+        ):
             validation.real(name, least=0, most=1)
         for name in ("ids_alike", "unused_value"):
             validation.whole(name, least=0)
@@ -95,6 +106,7 @@ NOTHING_ASKED = Checks(
     replaced=1,
     few_groups=1,
     gap="accept",
+    outgrown_shares=1,
     unanswerable="accept",
 )
 """For studies and measurements, which look at what methods do to invented or public tables."""

@@ -105,7 +105,9 @@ def answers(an: ri.Analysis, schema: ri.Schema, states: Sequence[pl.DataFrame]) 
                 yield "trend", row, shares[row["release"] - 1]
             else:
                 yield "trend", row, float(np.polyfit(range(len(shares)), shares, 1)[0])
-        if group is not None and any(one["interval"] == "95 %" for one in last.share(asked).iter_rows(named=True)):
+        if group is not None and any(
+            one["interval"].startswith("95 %") for one in last.share(asked).iter_rows(named=True)
+        ):
             yield slope(last, asked, group, truth[-1], has)
     if len(names) > 1:
         for row in last.table(columns=names[:2]).iter_rows(named=True):

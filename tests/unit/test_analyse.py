@@ -572,12 +572,20 @@ def test_regions_of_sets_say_that_they_are_spread() -> None:
         person="patient", quasi={"age": ri.Numeric(), "sex": ri.Categorical()}, sensitive={"illness": ri.Categorical()}
     )
     rule = ri.Policy(schema, ri.Alternatives(m=3, reference=SHARES, limit="2/3", k=20))
-    an = ri.analyse(draft(people(300, 2), rule, seed=1).tables)
+    tables = draft(people(300, 2), rule, seed=1).tables
+    an = ri.analyse(tables)
     assert any("spread evenly" in note for note in an.notes)
     people_found = an.count(by={"age": [33]})
     assert people_found["estimate"].sum() == pytest.approx(300)
     assert (people_found["low"] <= people_found["estimate"]).all()
     found = an.count("flu", by={"age": [33]})
+    assert {*found["interval"]} == {"95 % if even"}
+    assert an.count("flu")["interval"][0] == "95 %"
+    assert an.contrast("flu", between={"age": ((20, 30), (31, 59))})["interval"][0] == "95 % if even"
+    assert an.slope("flu", on="age")["interval"][0] == "95 % if even"
+    whole = an.contrast("flu", between={"sex": ("female", "male")})
+    cut = tables["table"]["sex"].cast(pl.String).str.contains(",").any()
+    assert whole["interval"][0] == ("95 % if even" if cut else "95 %")
     assert found["estimate"].sum() == pytest.approx(an.count("flu")["estimate"][0])
     assert (found["error"] > 0).all()
 

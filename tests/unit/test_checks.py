@@ -779,7 +779,12 @@ def test_values_that_outgrew_their_shares(tmp_path: Path) -> None:
             beyond += top > 1.5 / 4
             highest = max(highest, top if top > 1.5 / 4 else 0.0)
         assert far_above(made.grouping.sets) == (beyond, pytest.approx(highest))
+        told = series.audit(draft=made).notes[0]
+        assert told.startswith("Release 2 was allowed although values are no longer as frequent")
         series.publish(table(0.14, 9_000))  # as chance has it
+        assert not any("allowed although" in note for note in series.audit().notes)
+        series.publish(later.with_columns(pl.col("id") + 20_000), allow=["outgrown-shares"], reason=WHY)
+        assert "Release 3 was allowed although" in series.audit().text()
 
 
 @needs("covid_linelists/toronto_releases.parquet", stand_in="test_values_that_outgrew_their_shares")

@@ -15,6 +15,7 @@ import reissue as ri
 from reissue.model.grouping import HELD_BACK, Changed, Grouping
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.snapshot import Column, Labels, Leaves, Numbers
+from reissue.publishing.checking.thresholds import NOTHING_ASKED
 from reissue.utility import Gradients, QueryError, SetUtility, Utility, Workload, measure
 from reissue.utility.in_words import in_words
 from reissue.utility.queries import Form
@@ -292,7 +293,7 @@ def test_mondrian_keeps_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("k", [None, 30])
 def test_sets_give_what_analyse_gives(tmp_path: Path, k: int | None) -> None:
     rule = ri.Alternatives(m=3, reference=SHARES, limit="2/3", k=k)
-    found = published(tmp_path / "clinic", ri.Policy(SCHEMA, rule))
+    found = published(tmp_path / "clinic", ri.Policy(SCHEMA, rule, checks=NOTHING_ASKED))
     assert isinstance(found, SetUtility)
     assert found.gradients is not None
     assert found.sentence.startswith("Gradients survive")
@@ -316,7 +317,8 @@ def test_intervals_of_slopes_hold_the_truth_about_as_often_as_they_say(tmp_path:
     held = []
     for seed in range(30):
         with ri.open(
-            tmp_path / str(seed), ri.Policy(SCHEMA, ri.Alternatives(m=3, reference=SHARES, limit="2/3"))
+            tmp_path / str(seed),
+            ri.Policy(SCHEMA, ri.Alternatives(m=3, reference=SHARES, limit="2/3"), checks=NOTHING_ASKED),
         ) as series:
             series.publish(steep(1_000), seed=seed)
             found = series.utility(1).gradients

@@ -321,7 +321,7 @@ def _show(answer: pl.DataFrame, analysis: Analysis, where: str | None, *, slopin
     title = f"'{analysis.sensitive}' in {which}" + (f", where {where}" if where else "")
     kinds = answer["interval"].unique().to_list()
     if len(kinds) == 1:
-        title += {"95 %": "; low and high: 95 %", "certain": "; low and high: certain", "none": "; no bounds"}[kinds[0]]
+        title += "; no bounds" if kinds == ["none"] else f"; low and high: {kinds[0]}"
         answer = answer.drop("interval", *(["low", "high"] if kinds == ["none"] else []))
     # A slope may be far below the shares that it is of.
     rounded = answer.with_columns(pl.col(pl.Float64).round_sig_figs(4) if sloping else pl.col(pl.Float64).round(4))

@@ -160,8 +160,9 @@ def _show_answers(answers: Answers) -> None:
         shown = part.select("group", pl.col("people").round(1), *figures, "inside").rename({"no_link": "no link"})
         if part["interval"].unique().to_list() == ["none"]:
             shown = shown.drop("low", "high", "inside")
-        kinds = {"95 %": "low and high: 95 %", "certain": "low and high: certain", "none": "no interval"}
-        print_table(f"{question}; {kinds[part['interval'][0]]}", shown.columns, shown.rows(), left=(0,))
+        kinds = part["interval"].unique(maintain_order=True).to_list()
+        told = "no interval" if kinds == ["none"] else f"low and high: {' or '.join(kinds)}"
+        print_table(f"{question}; {told}", shown.columns, shown.rows(), left=(0,))
         for reason in part["unanswered"].drop_nulls().unique(maintain_order=True):
             note(f"not answered: {reason}")
     ranks = answers.questions.filter(pl.col("rank").is_not_null())

@@ -23,6 +23,7 @@ from reissue.model.published import Published, PublishedGroups
 from reissue.model.release import Release
 from reissue.publishing import archive
 from reissue.publishing.checking.allowing import Allowed, Looked, another_draft_looked_at, never_looked
+from reissue.publishing.checking.outgrown_shares import OUTGROWN
 from reissue.publishing.gate import Gate, Passage, another_draft, closed, never_shown, unchecked_tables, written_reason
 from reissue.publishing.made_up import Recognition, check_recognition, known_of, values_given
 from reissue.publishing.seal import seal_of
@@ -102,6 +103,19 @@ class PastReleases:
     def untrue(self) -> list[int]:
         """The releases whose method may publish somebody with another value than his own."""
         return [number for number in self.own() if not self.policy_of(number).method.truthful]
+
+    def outgrown(self, draft: Draft | None) -> list[str]:
+        """What a reader must know of releases, and of a draft, whose values are not as frequent as their sets say."""
+        summaries = {release.number: release.summary for release in self.releases}
+        if draft is not None:
+            summaries[draft.number] = draft.summary
+        allowed = {number: one.get("checks", {}).get("allowed", {}) for number, one in summaries.items()}
+        return [
+            f"Release {number:,} was allowed although {one[OUTGROWN]}. The figures here are for somebody who expects "
+            "values by the shares that were recorded."
+            for number, one in allowed.items()
+            if OUTGROWN in one
+        ]
 
     def cohorts(self) -> int | None:
         """How many cohorts the method keeps that made all releases as one series; None where it keeps none."""

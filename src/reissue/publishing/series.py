@@ -481,6 +481,7 @@ class Series:
             progress=progress,
         )
         report = replace(with_truth(report, past, schema, draft), library=self._frames)
+        report = replace(report, remarks=(*past.outgrown(draft), *report.remarks))
         if counterfeits is None or (given is not None and given.counterfeits):
             return report
         return replace(report, remarks=(*report.remarks, NOTHING_KNOWN))

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.dense import numbered
-from reissue.arrays.types import Floats, Ints
+from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError
 from reissue.utility.analysing.conditions import QuasiColumns, Range, is_number, leaves_of, share_of
 
@@ -89,6 +89,11 @@ class Cells:
     def whole(self) -> bool:
         """Whether every row is in its group for certain."""
         return bool((self.weight == 1).all())
+
+    @cached_property
+    def cut(self) -> Bools:
+        """Which groups cut through regions, so that nobody knows who of some of their rows is in them."""
+        return np.bincount(self.group[self.weight < 1], minlength=self.count) > 0
 
 
 def breakdown(table: pl.DataFrame, cuts: Cuts, weights: Floats, published: QuasiColumns) -> Cells:

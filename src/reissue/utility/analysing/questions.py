@@ -17,7 +17,8 @@ from reissue.utility.analysing.conditions import Condition, Conditions, Excluded
 
 Target = Literal["table", "population"]
 Kind = Literal["count", "share", "mean"]
-Interval = Literal["95 %", "certain", "none"]
+Interval = Literal["95 %", "95 % if even", "certain", "none"]
+"""`95 % if even`: where people are spread evenly over published regions, which nothing says that they are."""
 
 Z = 1.959963984540054
 """The normal quantile of 95 %."""

@@ -26,7 +26,7 @@ from reissue.utility.analysing.asking import PublicRows
 from reissue.utility.analysing.breakdown import Cells, in_both
 from reissue.utility.analysing.matched_rows import Matched, row_words
 from reissue.utility.analysing.public_files import PublicRelease
-from reissue.utility.analysing.questions import Combined, Figures, Question, Target, Term, Z
+from reissue.utility.analysing.questions import Combined, Figures, Interval, Question, Target, Term, Z
 from reissue.utility.analysing.score_intervals import share_interval
 from reissue.utility.analysing.scored_rows import RowFactors, Scored
 from reissue.utility.analysing.slopes import Outcomes
@@ -284,9 +284,10 @@ class SetsAsked(PublicRows):
             variance = self._matched(views).variance(scores, parts, target)
         variance = max(variance + spreading, 0.0) * (1 + self._scores.unsure) + (self._scores.off * estimate) ** 2
         error = float(np.sqrt(variance))
+        kind: Interval = "95 % if even" if any(term.cells.cut[term.group] for term in terms) else "95 %"
         if len(views) == 1 and terms[0].question.kind == "share" and _of_different_people(terms):
-            return Combined(estimate, error, *self._apart(terms, target), "95 %")
-        return Combined(estimate, error, estimate - Z * error, estimate + Z * error, "95 %")
+            return Combined(estimate, error, *self._apart(terms, target), kind)
+        return Combined(estimate, error, estimate - Z * error, estimate + Z * error, kind)
 
     def _apart(self, terms: Sequence[Term], target: Target) -> tuple[float, float]:
         """The ends of the interval of a sum of estimates of different people, from those of each.

@@ -19,7 +19,7 @@ from reissue.arrays.types import Floats
 from reissue.errors import ParameterError
 from reissue.utility.analysing.breakdown import Cells
 from reissue.utility.analysing.conditions import Conditions, QuasiColumns, is_number
-from reissue.utility.analysing.questions import Figures, Target, Z
+from reissue.utility.analysing.questions import Figures, Interval, Target, Z
 
 DAY = 86_400_000_000
 """In microseconds: dates and times count in days."""
@@ -102,4 +102,5 @@ def slopes(outcomes: Outcomes, cells: Cells, place: Positions, target: Target) -
         placed = total((w * within + w * (1 - w) * d**2) * own)
         variance = np.maximum(drawn + placed, 0.0) / spread**2
         error = np.sqrt(variance + (outcomes.off * slope) ** 2)
-    return Figures(people, slope, error, slope - Z * error, slope + Z * error, "95 %")
+    kind: Interval = "95 % if even" if within.any() else "95 %"
+    return Figures(people, slope, error, slope - Z * error, slope + Z * error, kind)

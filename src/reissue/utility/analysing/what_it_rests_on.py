@@ -36,8 +36,9 @@ def _of_sets(release: PublicRelease) -> list[str]:
     ]
     if release.has_regions:
         notes.append(
-            "Quasi-identifiers are regions, over which people are taken to be spread evenly: groups that cut through "
-            "regions are as right as that is."
+            "Quasi-identifiers are regions, over which people are taken to be spread evenly. Groups that cut through "
+            "regions are as right as that is, and so are their intervals ('95 % if even'): of a label that few have, "
+            "and that stands in large regions, far too many people can be estimated."
         )
     if release.record is None:
         notes.append("Without its record a release is taken to have sets that are all drawn by the design.")

@@ -84,7 +84,7 @@ def compare(
     found = _all(tried, series, bound, effort, processes, ends, seconds, progress)
     return Comparison(
         rows=(*(one.row for one in found), beside.row),
-        situation=_situation(series, bound),
+        situation=_situation(series, policy, bound),
         releases=len(series.frames),
         seed=seed,
         given=policy,
@@ -188,7 +188,7 @@ def _chosen(tried: list[Candidate], methods: Sequence[str] | None) -> list[Candi
     return [one for one in tried if one.kind in wanted]
 
 
-def _situation(series: SeriesTables, bound: float) -> Situation:
+def _situation(series: SeriesTables, policy: Policy, bound: float) -> Situation:
     return Situation(
         asked=bound,
         people=series.people[-1],
@@ -196,6 +196,7 @@ def _situation(series: SeriesTables, bound: float) -> Situation:
         largest_share=series.largest_share,
         changed=series.changed / series.stayed if series.states and series.stayed else 0.0,
         several_rows=series.several_rows is not None,
+        several_columns=len(policy.schema.sensitive_columns) > 1,
     )
 
 

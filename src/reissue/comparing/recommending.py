@@ -50,6 +50,11 @@ Row = Mapping[str, Any]
 
 PROTECTS, COSTS, CHECKS, WITHSTANDS, WORTH = "protects", "costs", "checks", "withstands", "worth"
 """The rules; that of costs is also that no check of them would refuse a release."""
+TWO_TABLES = (
+    "two tables without a link (one without the sensitive column, its rows in random order; the other says how often "
+    "each value is)"
+)
+"""What ties nobody to anything; no method is needed for it."""
 FORMS = {
     "alternatives": "recipients get m values for everybody, one of them true, and estimate with errors",
     "generalised": "recipients get ranges in place of exact columns",
@@ -72,6 +77,8 @@ class Situation:
     changed: float
     """The share of values that differ from one table to the next."""
     several_rows: bool = False
+    several_columns: bool = False
+    """Whether values are records of several sensitive columns."""
 
 
 @dataclass(frozen=True)
@@ -270,10 +277,7 @@ def _none_fit(
             reasons.append("No slope of the last table is beyond chance: values hardly depend on what is published.")
         else:
             reasons += [*_steep(safe), *_more_people(safe, beside, situation)]
-        told = (
-            "Publish two tables without a link, the quasi-identifiers and how often each value is: nothing here is "
-            "worth more to analysts."
-        )
+        told = f"Publish {TWO_TABLES}: nothing here is worth more to analysts."
         return told, tuple(reasons)
     ways = [row for row in asked if PROTECTS not in failed[row["method"]]] or asked
     nearest = min(ways, key=lambda row: (len(failed[row["method"]]), row.get("counts") or 1.0))
@@ -338,7 +342,7 @@ def _what_to_do(situation: Situation, *, astray: bool = False) -> Iterator[str]:
             f"One value has {percent(situation.largest_share)} of the people, more than {_share(situation.asked)}: "
             "tell it apart into finer values, ask for less, or name what may be known under 'harmless' of Alternatives."
         )
-    if astray:
+    if astray and not situation.several_columns:
         yield (
             f"{percent(situation.changed)} of values change from one table to the next, and not at one rate for all: "
             "count how with `reissue moves`, and give Alternatives that table as 'change'."
@@ -348,7 +352,7 @@ def _what_to_do(situation: Situation, *, astray: bool = False) -> Iterator[str]:
             f"{percent(situation.changed)} of values change from one table to the next, and methods for groups "
             "withhold those people: Alternatives with 'change' does not."
         )
-    yield "Publish quasi-identifiers and values as two tables without a link, which ties nobody to anything."
+    yield f"Publish {TWO_TABLES}, which ties nobody to anything."
 
 
 def percent(share: float) -> str:

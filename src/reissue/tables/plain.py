@@ -54,7 +54,10 @@ def plain_numbers(series: pl.Series, known: str | None) -> pl.Series | str:
         return series.cast(pl.Datetime("us")) if known == "times" else series
     if isinstance(dtype, pl.Datetime):
         return _plain_times(series, dtype, known)
-    return f"holds {type_of(dtype)}; Numeric needs numbers, dates or times"
+    return (
+        f"holds {type_of(dtype)}; Numeric needs numbers, dates or times: turn the column into these, or declare it as "
+        'Categorical (`kind = "categorical"` in a policy file)'
+    )
 
 
 def _plain_times(series: pl.Series, dtype: pl.Datetime, known: str | None) -> pl.Series | str:

@@ -49,7 +49,8 @@ class PublicRows(ABC):
         if lacking:
             raise ParameterError(
                 f"{listed(lacking)} was generalised along a hierarchy, which is needed to count.",
-                hint="pass hierarchies={...}; series.policy.schema.quasi holds it for those who may see it.",
+                hint="pass hierarchies={...}, on the command line --hierarchy column=file; series.policy.schema.quasi "
+                "holds it for those who may see it.",
             )
         if not names:
             return breakdown(

@@ -12,6 +12,7 @@ import pytest
 from changing_sets import permanent_table, product, renewal_table
 
 import reissue as ri
+from reissue.publishing.checking.thresholds import NOTHING_ASKED
 from reissue.reasoning.alternatives.change_check import ERROR, Comers, fit_of_rate, fit_of_table
 
 VALUES = list("abcdefgh")
@@ -30,7 +31,7 @@ def table_of(has: Any, here: Any = None) -> pl.DataFrame:
 def policy(change: Any, **more: Any) -> ri.Policy:
     schema = ri.Schema("id", {"age": ri.Numeric()}, {"illness": ri.Categorical(values=VALUES)}, **more)
     reference = dict(zip(VALUES, SHARES, strict=True))
-    return ri.Policy(schema, ri.Alternatives(m=3, change=change, reference=reference))
+    return ri.Policy(schema, ri.Alternatives(m=3, change=change, reference=reference), checks=NOTHING_ASKED)
 
 
 def about_change(notes: Any) -> list[str]:

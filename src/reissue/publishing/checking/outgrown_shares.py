@@ -1,7 +1,8 @@
 """The check whether values have outgrown the shares that sets are drawn by.
 
-A value that is three times as frequent as its share says is likelier than the others of a set for whoever knows that:
-by how much it is more frequent, each. Chance alone, and the noise of shares, make no value so.
+A value that is three times as frequent as its share says, among those whose sets are drawn now, is likelier than the
+others of a set for whoever knows that: by how much it is more frequent, each. Chance alone, and the noise of shares,
+make no value so.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import numpy as np
 
 from reissue.arrays.types import Floats, Ints
 from reissue.errors import count_of
-from reissue.model.sets import SetDesigns, Sets
+from reissue.model.sets import OTHERS, SetDesigns, Sets
 from reissue.publishing.checking.allowing import Failed
 from reissue.publishing.checking.thresholds import Checks
 from reissue.publishing.draft import Draft
@@ -27,20 +28,21 @@ def outgrown_shares(draft: Draft, checks: Checks) -> Failed | None:
     sets = draft.grouping.sets
     if sets is None or checks.outgrown_shares >= 1 or sets.designs.cells is not None:
         return None
-    shown = np.flatnonzero(draft.grouping.group >= 0)
-    if sets.designs.linked:  # lives that have moved on are where the chain took them, whatever the shares
-        shown = shown[sets.drawn[shown]]
-    if not shown.size:
+    # Sets that are kept were drawn for a table in which values were as frequent as they were then.
+    shown = draft.grouping.group >= 0
+    drawn = np.flatnonzero(shown & sets.drawn)
+    if not drawn.size:
         return None
-    people, chance = far_above(sets.rows(shown))
-    if people < checks.few or people <= checks.outgrown_shares * shown.size:
+    people, chance = far_above(sets.rows(drawn))
+    everybody = int(np.count_nonzero(shown))
+    if people < checks.few or people <= checks.outgrown_shares * everybody:
         return None
-    whose = f"{people:,} of {count_of(shown.size, 'person', 'people')}"
+    whose = f"{people:,} of {count_of(everybody, 'person', 'people')}"
     return Failed(
         OUTGROWN,
         "values are no longer as frequent as the shares that sets are drawn by: whoever knows that gives "
         f"{whose} a value with more than {FAR:g} times its limit, up to {chance:.2f}",
-        "record shares that fit with `reissue amend` (reference), or make values coarser",
+        "record shares that fit those who come, or whose values change, with `reissue amend` (reference)",
     )
 
 
@@ -69,14 +71,16 @@ def far_above(sets: Sets) -> tuple[int, float]:
 def _more_frequent(sets: Sets) -> Floats:
     """For each design and label how many times as frequent it is as its share; 1 where that may be chance."""
     designs = sets.designs
-    counts = np.bincount(sets.own, minlength=len(designs.labels)).astype(np.float64)
-    times = np.ones((len(designs.designs), counts.size))
+    times = np.ones((len(designs.designs), len(designs.labels)))
     for at, (design, places) in enumerate(zip(designs.designs, designs.places, strict=True)):
+        counts = np.bincount(sets.own[sets.design == at], minlength=len(designs.labels)).astype(np.float64)
         expected = design.shares * counts.sum()
         chance = 5 * np.sqrt(expected) + 5
-        off = np.abs(counts[places] - expected) > np.maximum(chance, 0.2 * expected)
+        off = np.abs(counts[places] - expected) > np.maximum(chance, 0.35 * expected)
         with np.errstate(divide="ignore", invalid="ignore"):
             times[at, places] = np.where(off & (expected > 0), counts[places] / expected, 1.0)
+    # Of what is kept for values that nobody has had yet, nobody knows that nobody has them now.
+    times[:, [at for at, label in enumerate(designs.labels) if label == OTHERS]] = 1.0
     return np.maximum(times, 1e-9)  # what nobody has now somebody may have had
 
 

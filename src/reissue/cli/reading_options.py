@@ -127,8 +127,10 @@ class ReadingOptions:
         if self.save is not None:
             _save(context, self.save, decisions)
             return [f"all options and decisions are in '{self.save}': --options {self.save} uses them"]
+        if (used := context.params.get("options")) is not None:
+            return [f"options that were not given are those of '{used}'"]
         beside = [path / "audit.toml" for path in target if (path / "audit.toml").is_file()]
-        if beside and context.params.get("options") is None:
+        if beside:
             return [f"'{beside[0]}' lies there and was not used; --options {beside[0]} uses it"]
         return []
 
@@ -148,7 +150,7 @@ class ReadingOptions:
 
 def _missing(texts: list[str]) -> dict[str, list[str]]:
     from reissue.foreign.option_texts import names_of, pair_of
-    from reissue.foreign.told_columns import EVERY_COLUMN
+    from reissue.foreign.spoken_columns import EVERY_COLUMN
 
     found: dict[str, list[str]] = {}
     for text in texts:
@@ -208,7 +210,7 @@ def _key(option: Any) -> str:
 def _as_given(key: str, value: object, option: Any, folder: Path) -> object:
     """A value of a file as the command line would have it; None where that cannot be."""
     from reissue.foreign.option_texts import names_text, pair_text
-    from reissue.foreign.told_columns import EVERY_COLUMN
+    from reissue.foreign.spoken_columns import EVERY_COLUMN
 
     several = bool(getattr(option, "multiple", True))
     if isinstance(value, Mapping):

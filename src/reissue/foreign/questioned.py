@@ -74,31 +74,35 @@ def refuse_counts(files: Sequence[ReleaseFiles], columns: Sequence[str]) -> None
 
 
 def questioned(
-    files: Sequence[ReleaseFiles], columns: Sequence[str], registered: Collection[str] = ()
+    files: Sequence[ReleaseFiles], columns: Sequence[str], keep: Collection[str] = (), *, registry: bool = False
 ) -> Mapping[str, str]:
     """The columns, of those that have no role, to leave out of the quasi-identifiers: each with the reason.
 
-    What is `registered` stays: somebody who has it of people can use it.
+    Beside a registry, what tells nothing in the files stays: people may differ in it, and whoever has it of them can
+    use it.
     """
     tables = [one.tables["table"] for one in files if one.form == "generalised"]
     if len(tables) < len(files):
         return {}
-    asked = [name for name in columns if name not in registered]
+    asked = [name for name in columns if name not in keep]
     found: dict[str, str] = {}
     for name in asked:
         having = [table for table in tables if name in table.columns]
+        if not having:
+            continue  # a pair of ends is no column by itself
         if is_count_name(name) and all(_whole_numbers(table[name]) for table in having):
             found[name] = f"counts something; {as_option('counts', name)} if a row stands for so many people"
         elif _tells_rows_apart(name, having):
             found[name] = f"tells every row apart, or nearly; {as_option('person', name)} if it says who a row is about"
-        elif (same := _same_in_all(name, having)) is not None:
+        elif (same := _same_in_all(name, having)) is not None and not (registry and same == _CONSTANT):
             found[name] = same
     left = [name for name in columns if name not in found]
     # What is the same in all rows tells nothing, and does no harm where there is nothing else.
     for name in [name for name in found if not left and name in asked and found[name] == _CONSTANT]:
         del found[name]
         left.append(name)
-    found.update(_determined(tables, [name for name in left if name in asked], left))
+    if not registry:
+        found |= _determined(tables, [name for name in left if name in asked], left)
     return {
         name: f"{why}{',' if ';' in why else ';'} {as_option('keep', name)} if an outsider may know it"
         for name, why in found.items()

@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from reissue.errors import ParameterError, TableError, count_of, listed
-from reissue.foreign.column_names import called_alike, check_named
+from reissue.foreign.called_columns import called_alike, check_named
 from reissue.foreign.files import ReleaseFiles, read_cells, read_files
 from reissue.foreign.foreign_cells import SUPPRESSED, SourceColumn, read_column
 from reissue.foreign.foreign_registry import ForeignRegistry
@@ -36,7 +36,7 @@ from reissue.foreign.foreign_tables import (
 from reissue.foreign.foreign_views import UNMATCHED, by_name, by_region, by_registry, value_notes
 from reissue.foreign.headers import folded
 from reissue.foreign.questioned import left_out, questioned, refuse_counts
-from reissue.foreign.told_columns import ToldColumns
+from reissue.foreign.spoken_columns import ToldColumns
 from reissue.foreign.where import of_releases
 from reissue.model.attributes import Attribute
 from reissue.model.hierarchy import MISSING, Hierarchy
@@ -198,8 +198,8 @@ def _chosen(
         refuse_counts(files, [name for name in free if name not in told.keep])
     if told.quasi is not None:
         return files, told
-    found = questioned(files, free, {*told.keep, *registered})
-    if len(found) == len(free) and group_column(tables[0], roles) is None:
+    found = questioned(files, free, {*told.keep, *registered}, registry=bool(registered))
+    if found and len(found) == len(free) and group_column(tables[0], roles) is None:
         raise TableError(
             "No column is left that an outsider may know of people.",
             problems=left_out(found),

@@ -10,7 +10,7 @@ from reissue.errors import ParameterError, TableError, listed
 from reissue.foreign.files import ReleaseFiles
 from reissue.foreign.foreign_tables import shown_names
 from reissue.foreign.headers import Proposal, matched, proposals, renamed, without
-from reissue.foreign.told_columns import ROLES, ToldColumns
+from reissue.foreign.spoken_columns import ROLES, ToldColumns
 from reissue.foreign.where import of_releases
 
 

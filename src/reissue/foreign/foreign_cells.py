@@ -272,9 +272,12 @@ def _with_dates(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
     dates = [{text: in_iso(text, order) for text in some & strange} for some, order in zip(meant, orders, strict=True)]
     ordered = {text for text in strange if is_ordered(text)}
     dated = ordered | {text for some in dates for text, written in some.items() if written}
-    count, _, _ = _counted(coded, lambda text: text in strange - dated)
+    undated = strange - dated
+    if not dated:
+        return list(coded)
+    count, _, _ = _counted(coded, lambda text: text in undated)
     total, _, _ = _counted(coded, lambda text: text not in told)
-    if not dated or count > total / 10:
+    if count > total / 10:
         return list(coded)
     undecided = [
         one for one, some in zip(coded, dates, strict=True) if any(some.get(text, "") is None for text in ordered)

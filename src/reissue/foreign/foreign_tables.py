@@ -212,7 +212,7 @@ def _column_problems(files: ReleaseFiles, roles: ColumnRoles) -> list[str]:
     if not anatomised:
         wanted["counts"] = [roles.counts] if roles.counts is not None and roles.counts not in quasi.columns else []
     if lacking := [name for names in wanted.values() for name in names]:
-        problems.append(f"has no column {listed(lacking)}, only {listed(shown_names(values.columns))}")
+        problems.append(f"has no column {listed(lacking)}{only(values.columns)}")
     if anatomised and not all({GROUP} <= set(table.columns) for table in (quasi, values)):
         problems.append(f"has two tables, but not a column '{GROUP}' in both")
     if anatomised and "count" not in values.columns:
@@ -222,11 +222,11 @@ def _column_problems(files: ReleaseFiles, roles: ColumnRoles) -> list[str]:
     return problems
 
 
-def shown_names(names: Sequence[str]) -> list[str]:
-    """Names of columns as they may be told; where a file has no header, its first line is somebody's record."""
+def only(names: Sequence[str]) -> str:
+    """Which columns there are; not where a file seems to have no header, as its first line is somebody's record."""
     if any(is_plain(name.strip()) or is_plain(name.strip(), "dates") for name in names):
-        return ["numbers or dates: its first line is no header"]
-    return list(names)
+        return "; its first line has numbers or dates, and seems to be no header"
+    return f", only {listed(names)}"
 
 
 def _people_problems(roles: ColumnRoles, people: pl.Series | None, weights: Ints | None) -> list[str]:

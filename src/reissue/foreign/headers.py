@@ -101,15 +101,19 @@ def renamed(files: Sequence[ReleaseFiles], rename: Mapping[str, str]) -> list[Re
     return made
 
 
-def without(files: Sequence[ReleaseFiles], drop: Iterable[str]) -> list[ReleaseFiles]:
-    """The files without columns that are to be left out, where they would be mistaken for others beside them."""
+def without(files: Sequence[ReleaseFiles], drop: Iterable[str]) -> tuple[list[ReleaseFiles], set[str]]:
+    """The files without columns to leave out that would be mistaken for others beside them; and which these are."""
     wanted = set(drop)
-
-    def left(table: pl.DataFrame) -> pl.DataFrame:
+    mistaken: set[str] = set()
+    for table in (table for one in files for table in one.tables.values()):
         alike = Counter(map(folded, table.columns))
-        return table.drop([name for name in table.columns if name in wanted and alike[folded(name)] > 1])
-
-    return [replace(one, tables={part: left(table) for part, table in one.tables.items()}) for one in files]
+        mistaken |= {name for name in table.columns if name in wanted and alike[folded(name)] > 1}
+    if not mistaken:
+        return list(files), mistaken
+    return [
+        replace(one, tables={part: table.drop(mistaken, strict=False) for part, table in one.tables.items()})
+        for one in files
+    ], mistaken
 
 
 def matched(files: Sequence[ReleaseFiles], spoken: Iterable[str] = ()) -> Matched:

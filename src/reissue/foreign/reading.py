@@ -269,6 +269,7 @@ def _regions(
     notes: list[str] = []
     guessed: dict[str, tuple[str, ...]] = {}
     hows: dict[str, list[str]] = {}
+    partly: dict[str, list[str]] = {}
     for name in names:
         having = [at for at, table in enumerate(tables) if name in table.cells.columns]
         sources = [
@@ -299,16 +300,17 @@ def _regions(
         notes += column.doubts
         guessed[name] = column.missing
         if len(having) < len(tables):
-            notes.append(
-                f"'{name}' is in {len(having):,} of {len(tables):,} releases, and may be anything in the others"
-            )
+            partly.setdefault(f"in {len(having):,} of {len(tables):,} releases", []).append(name)
     if problems:
         raise TableError(
             "Some columns cannot be understood.",
             problems=problems,
             hint="give a hierarchy for a column whose labels stand for others, or leave the column out with drop=.",
         )
-    notes = [f"{listed(some)} {'is' if len(some) == 1 else 'are'} read as {how}" for how, some in hows.items()] + notes
+    verb = {True: "is", False: "are"}
+    notes = [f"{listed(some)} {verb[len(some) == 1]} read as {how}" for how, some in hows.items()] + notes
+    for where, some in partly.items():
+        notes.append(f"{listed(some)} {verb[len(some) == 1]} {where}, and may be anything in the others")
     regions = [Regions(table.count, part, table.owner) for table, part in zip(tables, parts, strict=True)]
     return regions, None if people is None else Regions(people.table.height, known), notes, guessed
 

@@ -32,6 +32,8 @@ class ToldColumns:
     counts: str | None
     left: tuple[str, ...] = ()
     """What was left out because it was questioned."""
+    mistakable: tuple[str, ...] = ()
+    """What was left out at once, as it would be mistaken for a column beside it."""
 
     @classmethod
     def of(
@@ -164,7 +166,7 @@ class ToldColumns:
         found = {
             "sensitive": list(self.sensitive),
             "quasi": list(names),
-            "drop": list(self.drop),
+            "drop": [*self.drop, *self.mistakable],
             "labels": list(self.labels),
             "missing": missing,
             "rename": dict(rename),

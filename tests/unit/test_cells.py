@@ -271,7 +271,7 @@ def test_cells_that_cannot_be_understood_may_be_anything() -> None:
     found = read(["[21-25]", canary, canary, "*"], ["[30-35]", "{a,b}"])
     (doubt,) = found.doubts
     assert doubt.startswith(
-        "'x': 3 cells of 6, in release 1 and 1 more, cannot be read as numbers or an interval of them, and may be anything"
+        "'x': 3 cells of 6, in release 1 and 1 more, cannot be read as numbers or an interval of them, and may be any"
     )
     assert "--missing 'x=...'" in doubt
     first, second = found.parts
@@ -296,7 +296,7 @@ def test_cells_that_are_not_of_their_hierarchy_are_refused() -> None:
 
 
 def test_columns_that_are_not_the_same_thing_in_all_releases() -> None:
-    first, second = read(["[21-25]"], ["young"]).parts
+    _, second = read(["[21-25]"], ["young"]).parts
     assert isinstance(second, Intervals)
     assert second.low.tolist() == [-INFINITE]
     found = read(["1", "2"], ["*"], ["low", "high"])

@@ -42,5 +42,5 @@ def tables_in(path: Path, into: Path) -> list[tuple[str, Path]]:
 def _is_table(name: str) -> bool:
     """Whether it is a file that is read, and not one that systems put beside others."""
     parts = PurePosixPath(name).parts
-    hidden = any(part.startswith(".") or part == "__MACOSX" for part in parts)
+    hidden = any((part.startswith(".") and part != "..") or part == "__MACOSX" for part in parts)
     return name.lower().endswith(READABLE) and not name.endswith("/") and not hidden

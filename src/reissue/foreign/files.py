@@ -81,6 +81,12 @@ def _found(
         found = [(_name(one, number), _parts(one, file)) for number, one in enumerate(releases or (), start=1)]
     if not found:
         raise TableError("There are no releases to read.", hint="name at least one file.")
+    if bare := [name for name, parts in found if not parts]:
+        raise TableError(
+            "The releases cannot be read.",
+            problems=of_releases((name, "is a folder without a table, or with several") for name in bare),
+            hint="say which file of it is the release: --file NAME",
+        )
     opened: Found = []
     for at, (name, parts) in enumerate(found):
         table = parts.get("table")
@@ -190,16 +196,28 @@ def _in_folder(folder: Path, file: str | None, notes: list[str]) -> Found:
     if "quasi" in alone:
         return [(folder.name, alone)]
     inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
-    files = [path for path in inside if path.is_file() and path.name.lower().endswith((*KINDS, ZIP))]
+    files = _readable(folder)
     if (folder / "export.json").is_file():
         files = [path for path in files if path.name not in DESCRIBING]
     if file is not None:
         files = [path for path in files if path.name == file]
-    named = [one for path in inside if path.is_dir() for one in _in_dated(path, path.name, file, DEEPEST)]
-    if files and named:
+    several: list[str] = []
+    folders = [path for path in inside if path.is_dir()]
+    named = [one for path in folders for one in _in_dated(path, path.name, file, DEEPEST, several)]
+    if files and any(map(_made_here, folders)):
         raise TableError(
             f"'{folder}' holds releases as files and as folders, and their order cannot be told.",
             hint="name the files in their order.",
+        )
+    if files and (named or several):
+        passed = count_of(len(named) + len(several), "folder")
+        notes.append(f"{passed} with tables beside the files of '{folder.name}' were not read")
+        named = []
+    elif several:
+        which = several[0] if len(several) == 1 else f"{several[0]}' to '{several[-1]}"
+        raise TableError(
+            f"{count_of(len(several), 'folder')} in '{folder}' with more than one table: '{which}'.",
+            hint="say which file is the release: --file NAME",
         )
     found = named or [(path.name, {"table": path}) for path in files]
     if not found:
@@ -212,14 +230,29 @@ def _in_folder(folder: Path, file: str | None, notes: list[str]) -> Found:
     return [found[at] for at in order]
 
 
-def _in_dated(folder: Path, name: str, file: str | None, deep: int) -> Found:
-    """The release in a folder, or those in the folders below it; nothing where there is none."""
+def _in_dated(folder: Path, name: str, file: str | None, deep: int, several: list[str]) -> Found:
+    """The release in a folder, or those in the folders below it; those with more than one table go to `several`."""
     if parts := _parts(folder, file):
         return [(name, parts)]
+    if file is None and len(_readable(folder)) > 1:
+        several.append(name)
+        return []
     if not deep:
         return []
     below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
-    return [one for path in below for one in _in_dated(path, f"{name}/{path.name}", file, deep - 1)]
+    return [one for path in below for one in _in_dated(path, f"{name}/{path.name}", file, deep - 1, several)]
+
+
+def _readable(folder: Path) -> list[Path]:
+    """The files of a folder that can be read."""
+    found = [path for path in folder.iterdir() if path.is_file() and path.name.lower().endswith((*KINDS, ZIP))]
+    return [path for path in found if not path.name.startswith(".")]
+
+
+def _made_here(folder: Path) -> bool:
+    """Whether a folder has tables that are called as ours."""
+    names = {path.name.partition(".")[0] for path in _readable(folder)}
+    return "table" in names or {"quasi", "sensitive"} <= names
 
 
 def _parts(one: object, file: str | None = None) -> dict[str, Any]:
@@ -232,11 +265,8 @@ def _parts(one: object, file: str | None = None) -> dict[str, Any]:
     parts = {part: path for part in PARTS for kind in KINDS if (path := folder / f"{part}{kind}").is_file()}
     if "table" in parts or {"quasi", "sensitive"} <= parts.keys():
         return parts
-    readable = [path for path in folder.iterdir() if path.is_file() and path.name.lower().endswith((*KINDS, ZIP))]
-    readable = [path for path in readable if not path.name.startswith(".")]
-    if len(readable) == 1:
-        return {"table": readable[0]}
-    return {}
+    readable = _readable(folder)
+    return {"table": readable[0]} if len(readable) == 1 else {}
 
 
 def _name(one: object, number: int) -> str:

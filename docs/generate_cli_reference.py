@@ -12,6 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from reissue_studies.command import study
+from typer import Context
 from typer.models import ArgumentInfo, OptionInfo, ParameterInfo
 
 from reissue.cli import app
@@ -87,6 +88,8 @@ def _parameters(command: Callable[..., Any]) -> Iterator[Entry]:
     """Name, description, type, whether it is required, and default of each parameter."""
     hints = get_type_hints(command, include_extras=True)
     for name, parameter in inspect.signature(command).parameters.items():
+        if hints[name] is Context:
+            continue  # what Typer hands over of itself
         kind, *extras = get_args(hints[name])
         (info,) = (extra for extra in extras if isinstance(extra, ParameterInfo))
         required = parameter.default is inspect.Parameter.empty

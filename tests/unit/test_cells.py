@@ -114,9 +114,13 @@ def test_sets_with_spaces_and_broken_ones() -> None:
 
 
 @pytest.mark.parametrize("text", ['{a,b"c}', '{"a","b}', '{a"b",c}', '{"a"b,c}', "{a,{b}}", "{a,b},{c}", "{a,b"])
-def test_a_set_that_cannot_be_read_to_its_end_is_broken(text: str) -> None:
+def test_a_set_that_cannot_be_read_to_its_end_may_be_anything(text: str) -> None:
     assert labels_of(text) is None
-    assert wrong(["a", text, text]) == ["'x' in release 1: 2 cells of 3 cannot be read as a set of labels or *"]
+    found = read(["a", text, text])
+    (doubt,) = found.doubts
+    assert doubt.startswith("'x': 2 cells of 3, in release 1, cannot be read as a set of labels, and may be anything")
+    assert isinstance(found.parts[0], Sets)
+    assert [held(found.parts[0], box) for box in range(3)] == [{"a"}, None, None]
 
 
 def source(where: str, cells: list[str | None]) -> SourceColumn:
@@ -190,18 +194,33 @@ def test_codes_with_dashes_are_labels() -> None:
     assert isinstance(found.parts[0], Sets)
     assert found.parts[0].labels == ("03-2024", "555-0199", "555-1234")
     # A mistake in an interval does not make labels of the others, and neither do numbers beside codes.
-    assert wrong(["20-30", "30-20"])[0].endswith("numbers or an interval of them or *")
-    assert wrong(["555-1234", "555-0199", "7"])[0].endswith("numbers or an interval of them or *")
+    for cells in (["20-30", "30-20"], ["555-1234", "555-0199", "7"]):
+        found = read(cells)
+        assert "cannot be read as numbers or an interval of them" in found.doubts[0]
+        assert isinstance(found.parts[0], Intervals)
+        assert found.parts[0].low[1] == -INFINITE
+
+
+def test_codes_of_which_few_look_like_intervals_are_labels() -> None:
+    found = read(["250-259", "V01", "E800", "E810"])
+    assert isinstance(found.parts[0], Sets)
+    assert "taken for codes" in found.doubts[0]
 
 
 @pytest.mark.parametrize(
     "cells", [["1,5", "*"], ["10,500", "7"], ["[1,5; 2,5]", "[3; 4,5]"], ["<1,5", "[10, 20]"], ["1,5-2,5", "3-4"]]
 )
-def test_numbers_with_a_comma_are_refused(cells: list[str | None]) -> None:
-    (problem,) = wrong(cells)
-    assert "numbers with a decimal comma are not understood" in problem
-    assert "write 1.5" in problem
-    assert "7" not in problem
+def test_numbers_with_a_comma_are_doubted(cells: list[str | None]) -> None:
+    """Labels where there are no intervals; beside intervals they may be anything."""
+    found = read(cells)
+    (doubt,) = found.doubts
+    if isinstance(found.parts[0], Sets):
+        assert "which may stand before decimals or between thousands" in doubt
+        assert "write 1.5" in doubt
+    else:
+        assert "cannot be read as numbers or an interval of them, and may be anything" in doubt
+        assert found.parts[0].low.min() == -INFINITE
+    assert "7" not in doubt
 
 
 def test_labels_may_have_commas() -> None:
@@ -247,25 +266,39 @@ def test_hierarchies_in_which_labels_have_several_parents() -> None:
     assert [held(part, box) for box in range(4)] == [{"1", "2"}, {"2", "3"}, {"1", "2", "3"}, {"2"}]
 
 
-def test_cells_that_cannot_be_understood() -> None:
+def test_cells_that_cannot_be_understood_may_be_anything() -> None:
     canary = "canary-5f1c"
-    problems = wrong(["[21-25]", canary, canary, "*"], ["[30-35]", "{a,b}"])
-    assert problems == [
-        "'x' in release 1: 2 cells of 4 cannot be read as numbers or an interval of them or *",
-        "'x' in release 2: 1 cell of 2 cannot be read as numbers or an interval of them or *",
-    ]
-    assert canary in wrong(["[21-25]", canary], show_values=True)[0]
+    found = read(["[21-25]", canary, canary, "*"], ["[30-35]", "{a,b}"])
+    (doubt,) = found.doubts
+    assert doubt.startswith(
+        "'x': 3 cells of 6, in release 1 and 1 more, cannot be read as numbers or an interval of them, and may be any"
+    )
+    assert "--missing 'x=...'" in doubt
+    first, second = found.parts
+    assert isinstance(first, Intervals)
+    assert isinstance(second, Intervals)
+    assert first.low.tolist() == [21, -INFINITE, -INFINITE, -INFINITE]
+    assert second.high.tolist() == [35, INFINITE]
+    shown = read_column("x", [source("release 1", ["[21-25]", canary])], show_values=True)
+    assert isinstance(shown, ForeignColumn)
+    assert canary in shown.doubts[0]
+    assert canary not in doubt
+    assert "a masked text" in read(["537**", "{a,b}"]).doubts[0]
+    assert "a set of labels" in read(["a", "{a,}"]).doubts[0]
+    assert "dates or an interval of them" in read(["[2024-01-01, 2024-02-01]", "5"]).doubts[0]
+
+
+def test_cells_that_are_not_of_their_hierarchy_are_refused() -> None:
     tree = Hierarchy.from_rows([["a", "*"], ["b", "*"]])
-    assert wrong(["a", canary, "{a,z}"], hierarchy=tree) == [
-        "'x' in release 1: 2 cells of 3 cannot be read as a label of its hierarchy or *"
+    assert wrong(["a", "canary-5f1c", "{a,z}"], ["z"], ["b"], hierarchy=tree) == [
+        "'x' in release 1 and 1 more: 3 cells of 4 cannot be read as a label of its hierarchy or *"
     ]
-    assert wrong(["537**", "{a,b}"]) == ["'x' in release 1: 1 cell of 2 cannot be read as a masked text or *"]
-    assert wrong(["a", "{a,}"]) == ["'x' in release 1: 1 cell of 2 cannot be read as a set of labels or *"]
-    assert wrong(["[2024-01-01, 2024-02-01]", "5"])[0].endswith("dates or an interval of them or *")
 
 
 def test_columns_that_are_not_the_same_thing_in_all_releases() -> None:
-    assert wrong(["[21-25]"], ["young"]) == ["'x' holds intervals of numbers in release 1, text in release 2"]
-    assert wrong(["1", "2"], ["*"], ["low", "high"]) == [
-        "'x' holds numbers or dates alone in release 1, and none in release 3"
-    ]
+    _, second = read(["[21-25]"], ["young"]).parts
+    assert isinstance(second, Intervals)
+    assert second.low.tolist() == [-INFINITE]
+    found = read(["1", "2"], ["*"], ["low", "high"])
+    assert found.doubts[0].startswith("'x' holds numbers or dates alone in release 1, and none in release 3: it may be")
+    assert all(isinstance(part, Sets) and set(part.which.tolist()) == {EVERYTHING} for part in found.parts)

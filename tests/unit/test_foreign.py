@@ -436,13 +436,11 @@ WRONG: list[tuple[dict[str, str], dict[str, object], str]] = [
     ({"1.csv": ""}, {}, "is empty"),
     ({"1.csv": "age,sex,d\n"}, {}, "release '1.csv' has no rows"),
     ({**ONE, "2.csv": f"age,sex\n1,{CANARY}\n"}, {}, "release '2.csv' has no column 'd', only 'age', 'sex'"),
-    (ONE, {"quasi": ["age", "zip"]}, "release '1.csv' has no column 'zip'"),
+    (ONE, {"quasi": ["age", "zip"]}, "None of the releases has a column 'zip' of quasi-identifiers"),
     (ONE, {"drop": ["sxe"]}, "None of the releases has a column 'sxe' to leave out"),
     (ONE, {"group": "class"}, "release '1.csv' has no column 'class'"),
     (ONE, {"drop": ["age", "sex"]}, "release '1.csv' has no quasi-identifiers"),
-    ({**ONE, "2.csv": f"age,sex,d\n{CANARY},m,flu\n"}, {}, "'age' holds intervals of numbers in release '1.csv', text"),
-    ({"1.csv": f"{GOOD}{CANARY},m,flu\n"}, {}, "'age' in release '1.csv': 1 cell of 2 cannot be read as numbers"),
-    ({"1.csv": f"{GOOD}1-5,{CANARY},*\n1-5,m,\n"}, {}, "'d' in release '1.csv': 2 cells of 3 without a value"),
+    (ONE, {"sensitive": []}, "must name at least one column"),
     (ONE, KNOWN, "None of the releases has a column 'id'"),
     ({"1.csv": f"id,age,d\n{CANARY},1,flu\n{CANARY},2,hiv\n"}, KNOWN, "1 row of people who have one already"),
     ({"1.csv": "id,age,d\nx,1,flu\n", "2.csv": "age,d\n1,flu\n"}, KNOWN, "1 of 2 releases have a column 'id'"),
@@ -450,7 +448,6 @@ WRONG: list[tuple[dict[str, str], dict[str, object], str]] = [
     (ONE, {"registry": f"id,age\n{CANARY},1\n", "person": "name"}, "it has no column 'name', only 'id', 'age'"),
     (ONE, {**KNOWN, "registry": f"id,age\n{CANARY},1\n{CANARY},2\n"}, "1 row of 2 of people who have one already"),
     (ONE, {**KNOWN, "registry": f"id,zip\n{CANARY},1\n"}, "it has none of the quasi-identifiers"),
-    (ONE, {**KNOWN, "registry": f"id,age\nx,{CANARY}\n"}, "text in the registry"),
     (ONE, {"present": "all"}, "'present' parameter of read_releases needs a registry"),
     (ONE, {"quasi": "age"}, "'quasi' parameter of read_releases must be a list"),
     (ONE, {"quasi": ["age", "d"]}, "'d' cannot be two of"),
@@ -469,7 +466,7 @@ def test_wrong_input_gives_one_clear_error(
         (tmp_path / "registry.csv").write_text(str(more["registry"]))
         more = {**more, "registry": tmp_path / "registry.csv"}
     with pytest.raises((TableError, ParameterError)) as caught:
-        read_releases(folder, sensitive="d", **more)  # type: ignore[arg-type]
+        read_releases(folder, **{"sensitive": "d", **more})  # type: ignore[arg-type]
     assert message in str(caught.value)
     assert CANARY not in str(caught.value)
     assert caught.value.__cause__ is None or CANARY not in str(caught.value.__cause__)
@@ -501,8 +498,8 @@ def test_several_problems_are_told_together(tmp_path: Path) -> None:
 
 def test_values_are_shown_when_asked(tmp_path: Path) -> None:
     (tmp_path / "1.csv").write_text(f"{GOOD}{CANARY},m,flu\n")
-    with pytest.raises(TableError, match=CANARY):
-        read_releases(tmp_path, sensitive="d", show_values=True)
+    assert any(CANARY in note for note in read_releases(tmp_path, sensitive="d", show_values=True).notes)
+    assert not any(CANARY in note for note in read_releases(tmp_path, sensitive="d").notes)
 
 
 def test_nothing_of_the_people_is_shown(byun: Path) -> None:

@@ -10,6 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reissue.cli.output import AsJson, print_json, print_table, say, settle, stages
+from reissue.cli.reading_options import (
+    Counts,
+    File,
+    Git,
+    Keep,
+    Labels,
+    Missing,
+    Options,
+    ReadingOptions,
+    Rename,
+    Save,
+    Yes,
+)
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -67,12 +80,13 @@ class ForeignOptions:
 
 
 def audit(
+    context: typer.Context,
     target: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
             metavar="TARGET...", help="The folder of a series, or releases made elsewhere: a folder or files."
         ),
-    ],
+    ] = None,
     limit: Annotated[
         str | None,
         typer.Option(
@@ -141,7 +155,10 @@ def audit(
         bool, typer.Option("--show-values", help="Private: name sensitive values instead of lettering them.")
     ] = False,
     sensitive: Annotated[
-        str | None, typer.Option(help="Releases made elsewhere: the sensitive column. Needed for them.")
+        str | None,
+        typer.Option(
+            help="Releases made elsewhere: the sensitive column, or several, separated by commas. Needed for them."
+        ),
     ] = None,
     quasi: Annotated[
         str | None, typer.Option(help="The quasi-identifiers, separated by commas; all other columns by default.")
@@ -180,6 +197,16 @@ def audit(
     hierarchy: Annotated[
         list[str] | None, typer.Option(help="column=file, the hierarchy behind a column's labels; may be repeated.")
     ] = None,
+    keep: Keep = None,
+    labels: Labels = None,
+    missing: Missing = None,
+    rename: Rename = None,
+    yes: Yes = False,
+    counts: Counts = None,
+    git: Git = None,
+    file: File = None,
+    options: Options = None,
+    save: Save = None,
     as_json: AsJson = False,
 ) -> None:
     """Attack a series of releases as an outsider would, and say what the releases reveal together.
@@ -193,6 +220,10 @@ def audit(
       reissue audit clinic --html report.html
 
       reissue audit releases/ --sensitive diagnosis --registry people.csv --person name --limit 1/2
+
+      reissue audit releases/ --sensitive outcome --limit 1/2 --yes --save audit.toml
+
+      reissue audit --git repository --file cases.csv --sensitive outcome --limit 1/2
 
       reissue audit table.csv --sensitive diagnosis --registry people.csv --person name --present all --limit 1/2
       --minimal l=2 --protect HIV,hepatitis
@@ -221,16 +252,18 @@ def audit(
         minimal=minimal,
         protect=protect or [],
     )
+    reading = ReadingOptions.of(keep, labels, missing, rename, yes, counts, git, file, save)
+    where = reading.check(target or [], force=force)
     lasting = [value for some in permanent or [] for value in _names(some) or []]
     known = Adversary(compromised, lasting, participation, waiting, _recognition(counterfeits, asked), seed)
     called: Called | None = None
     budget = Budget(monotonic() + seconds)
     with stages(_stages(asked), seconds) as progress, budget.spending():
         if sensitive is None:
-            _refuse_options_of(elsewhere)
-            report, called = _series(target, asked, known, show_people, progress)
+            _refuse_options_of(elsewhere, reading)
+            report, called = _series(where, asked, known, show_people, progress)
         else:
-            report = _foreign(target, sensitive, elsewhere, asked, known, show_values, progress)
+            report = _foreign(where, sensitive, elsewhere, reading, asked, known, show_values, progress, context)
         progress("Reporting")
         data = report.to_dict(show_people=show_people, show_values=show_values, called=called) if as_json else {}
         if html is not None:
@@ -329,15 +362,18 @@ def _foreign(
     target: list[Path],
     sensitive: str,
     given: ForeignOptions,
+    reading: ReadingOptions,
     asked: Questions,
     known: Adversary,
     show_values: bool,
     progress: Callable[[str], None],
+    context: typer.Context,
 ) -> AuditReport:
     from reissue.auditing.running import audit as run_audit
     from reissue.auditing.subject import Subject
     from reissue.cli.minimal import minimal_of
     from reissue.errors import ParameterError
+    from reissue.foreign.option_texts import names_of
     from reissue.foreign.reading import read_releases
     from reissue.guarantees import AlphaKAnonymous
     from reissue.model.knowledge import Knowledge
@@ -363,8 +399,8 @@ def _foreign(
     told: list[str] = []
     progress("Reading the releases")
     read = read_releases(
-        target[0] if len(target) == 1 and target[0].is_dir() else target,
-        sensitive=sensitive,
+        None if reading.git else target[0] if len(target) == 1 and target[0].is_dir() else target,
+        sensitive=names_of(sensitive),
         quasi=given.quasi,
         hierarchies=given.hierarchy,
         registry=given.registry,
@@ -373,11 +409,13 @@ def _foreign(
         drop=given.drop,
         group=given.group,
         show_values=show_values,
+        **reading.parameters(),
     )
+    told += reading.saved(context, read.decisions, target)
     limit: Fraction | None = asked.limit
     promises: list[AlphaKAnonymous] = []
     if minimal is not None and minimal.protect:
-        told = _check_protected(minimal, read.published)
+        told += _check_protected(minimal, read.published)
         # What is protected is what the limit is about, where that can be judged: in one release.
         if len(read.published.releases) == 1:
             promises = [AlphaKAnonymous(asked.limit, protect=tuple(map(tuple, minimal.protect)))]
@@ -406,7 +444,7 @@ def _foreign(
         report,
         promises=(),
         remarks=(*read.notes, *unmatched, *told),
-        subject=Subject(_called(target), read.quasi, (sensitive,), dict(enumerate(read.names, 1))),
+        subject=Subject(reading.called or _called(target), read.quasi, read.sensitive, dict(enumerate(read.names, 1))),
     )
 
 
@@ -542,8 +580,8 @@ def _hierarchies(texts: list[str]) -> dict[str, Hierarchy]:
     return {column: Hierarchy.read(file) for column, _, file in pairs}
 
 
-def _refuse_options_of(given: ForeignOptions) -> None:
-    options = [f"--{option.name}" for option in fields(given) if getattr(given, option.name)]
+def _refuse_options_of(*given: ForeignOptions | ReadingOptions) -> None:
+    options = [f"--{option.name}" for one in given for option in fields(one) if getattr(one, option.name)]
     if options:
         raise _elsewhere(f"{', '.join(options)} can be used for releases made elsewhere only")
 

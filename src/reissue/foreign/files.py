@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
 
-from reissue.errors import MissingExtra, TableError, UserError
+from reissue.errors import MissingExtra, TableError, UserError, count_of
+from reissue.foreign.archives import ZIP, tables_in
+from reissue.foreign.git_history import history_of
+from reissue.foreign.release_order import in_order
+from reissue.foreign.release_order import natural as natural
+from reissue.foreign.where import of_releases
 from reissue.model.telling import told as each
 from reissue.tables.excel_files import sheet_of
 from reissue.tables.frames import READABLE as KINDS
 from reissue.tables.frames import read_table, understood
+from reissue.tables.recode import set_text
 
 PARTS = ("table", "quasi", "sensitive", "counterfeits")
 """The tables of a release that Reissue wrote."""
 DESCRIBING = ("codebook.csv", "labels.csv")
 """Tables of a package that Reissue wrote, which describe the others."""
+DEEPEST = 4
+"""So many folders deep releases are looked for."""
+MOST_PROBLEMS = 10
+"""So many files that cannot be read are told of one by one."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,14 +45,74 @@ class ReleaseFiles:
         return "anatomised" if "quasi" in self.tables else "generalised"
 
 
-def read_files(releases: str | Path | Sequence[object]) -> list[ReleaseFiles]:
-    """Read a folder with a file or a folder for each release, or files and tables in the order given."""
+Found = list[tuple[str, dict[str, Any]]]
+"""Releases by name, each with its tables or where they are."""
+
+
+def read_files(
+    releases: str | Path | Sequence[object] | None,
+    *,
+    git: str | Path | None = None,
+    file: str | None = None,
+    notes: list[str] | None = None,
+) -> list[ReleaseFiles]:
+    """Read a folder with a file or a folder for each release, or files and tables in the order given.
+
+    `git` is a repository instead, and `file` what is read of each of its states; else `file` is what is read of the
+    folder of each release. What is to be noted goes to `notes`.
+    """
+    told: list[str] = [] if notes is None else notes
+    with TemporaryDirectory(prefix="reissue-") as scratch:
+        return _read(_found(releases, git, file, Path(scratch), told))
+
+
+def _found(
+    releases: str | Path | Sequence[object] | None,
+    git: str | Path | None,
+    file: str | None,
+    scratch: Path,
+    notes: list[str],
+) -> Found:
+    if git is not None:
+        return _in_repository(Path(git), file, scratch, notes)
     if isinstance(releases, str | Path):
-        found = _in_folder(Path(releases))
+        found = _in_folder(Path(releases), file, notes)
     else:
-        found = [(_name(one, number), _parts(one)) for number, one in enumerate(releases, start=1)]
-        if not found:
-            raise TableError("There are no releases to read.", hint="name at least one file.")
+        found = [(_name(one, number), _parts(one, file)) for number, one in enumerate(releases or (), start=1)]
+    if not found:
+        raise TableError("There are no releases to read.", hint="name at least one file.")
+    if bare := [name for name, parts in found if not parts]:
+        raise TableError(
+            "The releases cannot be read.",
+            problems=of_releases((name, "is a folder without a table, or with several") for name in bare),
+            hint="say which file of it is the release: --file NAME",
+        )
+    opened: Found = []
+    for at, (name, parts) in enumerate(found):
+        table = parts.get("table")
+        if isinstance(table, str | Path) and Path(table).name.lower().endswith(ZIP) and Path(table).is_file():
+            (scratch / f"zip{at}").mkdir()
+            opened += [(inner, {"table": path}) for inner, path in tables_in(Path(table), scratch / f"zip{at}")]
+        else:
+            opened.append((name, parts))
+    return opened
+
+
+def _in_repository(folder: Path, file: str | None, scratch: Path, notes: list[str]) -> Found:
+    if file is None:
+        raise TableError("Which file of the repository?", hint="name it from its folder on: --file data/cases.csv")
+    states = history_of(folder, file)
+    found: Found = []
+    for at, state in enumerate(states):
+        target = scratch / str(at) / Path(file).name
+        target.parent.mkdir()
+        target.write_bytes(state.content)
+        found.append((state.name, {"table": target}))
+    notes.append(f"the releases are {count_of(len(found), 'state')} of '{file}', one for each commit that changed it")
+    return found
+
+
+def _read(found: Found) -> list[ReleaseFiles]:
     read, problems, hints, missing = [], [], [], None
     for name, parts in each(found):
         try:
@@ -51,16 +121,20 @@ def read_files(releases: str | Path | Sequence[object]) -> list[ReleaseFiles]:
             missing = error
         except UserError as error:
             problems.append(f"release '{name}': {error.what}")
+            problems += [f"release '{name}': {problem}" for problem in error.problems]
             hints.append(error.hint)
     if missing is not None:
         raise missing
-    empty = [
-        f"release '{one.name}' has no rows"
+    empty = of_releases(
+        (one.name, "has no rows")
         for one in read
         if any(table.is_empty() for part, table in one.tables.items() if part != "counterfeits")
-    ]
+    )
     if problems or empty:
         told = dict.fromkeys([*(hint for hint in hints if hint), *(["leave out what has no rows."] if empty else [])])
+        if len(problems) > MOST_PROBLEMS:
+            left = len(problems) - MOST_PROBLEMS
+            problems = [*problems[:MOST_PROBLEMS], f"and {left:,} more of such problems"]
         raise TableError("The releases cannot be read.", problems=[*problems, *empty], hint=" ".join(told) or None)
     return read
 
@@ -68,6 +142,7 @@ def read_files(releases: str | Path | Sequence[object]) -> list[ReleaseFiles]:
 def read_cells(table: object) -> pl.DataFrame:
     """A table with every cell as text, as it is written."""
     frame = read_table(table, text=_EveryColumn())[0]
+    frame = frame.with_columns(_one_cell(column) for column in frame if column.dtype == pl.List(pl.String))
     problems = [f"'{name}' holds nested values" for name, dtype in frame.schema.items() if dtype.is_nested()]
     if problems:
         raise TableError(
@@ -78,6 +153,13 @@ def read_cells(table: object) -> pl.DataFrame:
         "A table has cells that cannot be written as text.",
         "check that the file is whole.",
     )
+
+
+def _one_cell(column: pl.Series) -> pl.Series:
+    """Lists of texts, as anonypy has them in tables, as texts: `17-36`, `{a,b}`."""
+    lists = column.to_list()
+    texts = [None if not one else set_text([str(part) for part in one if part is not None] or [""]) for one in lists]
+    return pl.Series(column.name, texts, dtype=pl.String)
 
 
 def _text(column: pl.Series) -> pl.Series:
@@ -102,13 +184,7 @@ class _EveryColumn(Collection[str]):
         return 0
 
 
-def natural(name: str) -> list[tuple[int, int, str]]:
-    """The key by which `release2` comes before `release10`."""
-    parts = re.findall(r"\d+|\D+", name.lower())
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
-
-
-def _in_folder(folder: Path) -> list[tuple[str, dict[str, Any]]]:
+def _in_folder(folder: Path, file: str | None, notes: list[str]) -> Found:
     if sheet_of(folder)[0].is_file():
         return [(folder.name, {"table": folder})]
     if not folder.is_dir():
@@ -119,33 +195,78 @@ def _in_folder(folder: Path) -> list[tuple[str, dict[str, Any]]]:
     alone = _parts(folder)
     if "quasi" in alone:
         return [(folder.name, alone)]
-    inside = sorted(folder.iterdir(), key=lambda path: (natural(path.name), path.name))
-    files = [path for path in inside if path.is_file() and path.name.lower().endswith(KINDS)]
+    inside = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    files = _readable(folder)
     if (folder / "export.json").is_file():
         files = [path for path in files if path.name not in DESCRIBING]
-    folders = [(path, _parts(path)) for path in inside if path.is_dir()]
-    named = [(path.name, parts) for path, parts in folders if parts]
-    if files and named:
+    if file is not None:
+        files = [path for path in files if path.name == file]
+    several: list[str] = []
+    folders = [path for path in inside if path.is_dir()]
+    named = [one for path in folders for one in _in_dated(path, path.name, file, DEEPEST, several)]
+    if files and any(map(_made_here, folders)):
         raise TableError(
             f"'{folder}' holds releases as files and as folders, and their order cannot be told.",
             hint="name the files in their order.",
         )
+    if files and (named or several):
+        passed = count_of(len(named) + len(several), "folder")
+        notes.append(f"{passed} with tables beside the files of '{folder.name}' were not read")
+        named = []
+    elif several:
+        which = several[0] if len(several) == 1 else f"{several[0]}' to '{several[-1]}"
+        raise TableError(
+            f"{count_of(len(several), 'folder')} in '{folder}' with more than one table: '{which}'.",
+            hint="say which file is the release: --file NAME",
+        )
     found = named or [(path.name, {"table": path}) for path in files]
     if not found:
         raise TableError(
-            f"There are no releases in '{folder}'.", hint=f"put one file for each release there: {', '.join(KINDS)}."
+            f"There are no releases in '{folder}'.",
+            hint=f"put one file for each release there: {', '.join((*KINDS, ZIP))}.",
         )
-    return found
+    order, note = in_order([name for name, _ in found])
+    notes += [note] if note else []
+    return [found[at] for at in order]
 
 
-def _parts(one: object) -> dict[str, Any]:
+def _in_dated(folder: Path, name: str, file: str | None, deep: int, several: list[str]) -> Found:
+    """The release in a folder, or those in the folders below it; those with more than one table go to `several`."""
+    if parts := _parts(folder, file):
+        return [(name, parts)]
+    if file is None and len(_readable(folder)) > 1:
+        several.append(name)
+        return []
+    if not deep:
+        return []
+    below = sorted(path for path in folder.iterdir() if path.is_dir() and not path.name.startswith("."))
+    return [one for path in below for one in _in_dated(path, f"{name}/{path.name}", file, deep - 1, several)]
+
+
+def _readable(folder: Path) -> list[Path]:
+    """The files of a folder that can be read."""
+    found = [path for path in folder.iterdir() if path.is_file() and path.name.lower().endswith((*KINDS, ZIP))]
+    return [path for path in found if not path.name.startswith(".")]
+
+
+def _made_here(folder: Path) -> bool:
+    """Whether a folder has tables that are called as ours."""
+    names = {path.name.partition(".")[0] for path in _readable(folder)}
+    return "table" in names or {"quasi", "sensitive"} <= names
+
+
+def _parts(one: object, file: str | None = None) -> dict[str, Any]:
     """The tables of a release: those of its folder, or the file or table itself."""
     if not (isinstance(one, str | Path) and Path(one).is_dir()):
         return {"table": one}
-    parts = {part: path for part in PARTS for kind in KINDS if (path := Path(one) / f"{part}{kind}").is_file()}
+    folder = Path(one)
+    if file is not None:
+        return {"table": folder / file} if (folder / file).is_file() else {}
+    parts = {part: path for part in PARTS for kind in KINDS if (path := folder / f"{part}{kind}").is_file()}
     if "table" in parts or {"quasi", "sensitive"} <= parts.keys():
         return parts
-    return {}
+    readable = _readable(folder)
+    return {"table": readable[0]} if len(readable) == 1 else {}
 
 
 def _name(one: object, number: int) -> str:

@@ -12,23 +12,28 @@
 | a label of a hierarchy                                   | the leaves below it                                     |
 | anything else                                            | itself                                                  |
 
+and what `wordings` and `date_orders` add: `20s`, `19 and younger`, `31.12.2020`.
+
 A column is one thing in all releases and in the registry: numbers, dates, masked texts or labels. Numbers that begin
 with 0, as codes do, are texts unless there are intervals of them. A column of bare `21-25` alone is read as intervals:
 should they be codes, more groups seem to have something in common than do, and nothing is missed. Beside codes such
 as `02139-4307`, where nothing else speaks for numbers, they are labels.
+
+Cells that do not fit into their column are never an error. They may be anything, which can hide something and never
+says anything false, and a doubt tells how many they are; or all of the column are labels, where intervals are few.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import count_of
+from reissue.foreign.date_orders import in_iso, is_ordered, orders_of
 from reissue.foreign.intervals import (
     Interval,
     has_comma,
@@ -38,6 +43,7 @@ from reissue.foreign.intervals import (
     is_dashed_code,
     is_plain,
 )
+from reissue.foreign.wordings import in_signs, says_missing, unwrapped
 from reissue.model.attributes import EVERYTHING, Attribute, Intervals, Patterns, Sets
 from reissue.model.hierarchy import Hierarchy
 from reissue.tables.recode import set_labels
@@ -46,6 +52,8 @@ SUPPRESSED = frozenset({"*", "", "NULL", "null", "NA", "NaN", "nan"})
 """What tools write where they leave a cell out."""
 NUMBERS = {"number", "code", "interval", "bare"}
 """The sorts of cells that can all be intervals of numbers."""
+SPREAD = {"interval", "bare"}
+DATES = {"date", "dates"}
 APART = "that exclude one another; give a hierarchy if some of them stand for others"
 
 
@@ -78,37 +86,113 @@ class ForeignColumn:
     parts: tuple[Attribute, ...]
     how: str
     """How it was read, for people."""
+    doubts: tuple[str, ...] = ()
+    """What was not understood, or guessed, with the option that says better."""
+    missing: tuple[str, ...] = ()
+    """Words that were taken for a missing value, in small letters."""
 
 
 def read_column(
-    name: str, sources: Sequence[SourceColumn], hierarchy: Hierarchy | None = None, *, show_values: bool = False
+    name: str,
+    sources: Sequence[SourceColumn],
+    hierarchy: Hierarchy | None = None,
+    *,
+    labels: bool = False,
+    missing: Collection[str] = (),
+    show_values: bool = False,
 ) -> ForeignColumn | list[str]:
-    """Read a column of all files together; if that cannot be done, what is wrong."""
-    coded = [_Coded.of(source) for source in sources]
+    """Read a column of all files together; where cells are not of its hierarchy, what is wrong.
+
+    `labels`: cells are labels whatever they look like. `missing` are texts, in small letters, that mean
+    a missing value.
+    """
+    unknown = frozenset(missing)
+    coded = [_Coded.of(source, unknown) for source in sources]
     if hierarchy is not None:
         return _in_hierarchy(name, coded, hierarchy, show_values)
-    sorts = {text: _sort(text) for one in coded for text in one.texts if text not in SUPPRESSED}
-    seen = set(sorts.values())
-    if wrong := _commas(name, coded, sorts, seen):
-        return wrong
-    if {"bare", "dashed code"} <= seen <= {"bare", "code", "dashed code"}:
-        return ForeignColumn(_labels(coded, sorts), f"codes with dashes, not intervals: labels {APART}")
-    if seen <= NUMBERS - {"code"} or (seen & {"interval", "bare"} and seen <= NUMBERS):
-        how = "intervals of numbers, all with a bare dash; give a hierarchy if they are codes"
-        return ForeignColumn(
-            tuple(_intervals(one, "numbers") for one in coded),
-            how if seen == {"bare"} else "numbers and intervals of them",
+    if labels:
+        sorts = {text: "label" for one in coded for text in one.means.values() if text not in SUPPRESSED}
+        return ForeignColumn(_labels(coded, sorts), f"labels, as was said, {APART}")
+    reading = _Reading(name, show_values)
+    coded = [one.in_signs() for one in coded]
+    coded = _with_dates(coded, reading)
+    coded = _without_words(coded, reading)
+    parts, how = reading.read(coded)
+    return ForeignColumn(parts, how, tuple(reading.doubts), tuple(reading.missing))
+
+
+class _Reading:
+    """What a column is, and what is not understood of it."""
+
+    def __init__(self, name: str, show_values: bool) -> None:
+        self.name, self.show_values = name, show_values
+        self.doubts: list[str] = []
+        self.missing: list[str] = []
+
+    def read(self, coded: Sequence[_Coded]) -> tuple[tuple[Attribute, ...], str]:
+        sorts = {one.means[text]: _sort(one.means[text]) for one in coded for text in one.texts}
+        sorts = {text: sort for text, sort in sorts.items() if text not in SUPPRESSED}
+        seen = set(sorts.values())
+        if {"bare", "dashed code"} <= seen <= {"bare", "code", "dashed code"}:
+            return _labels(coded, sorts), f"codes with dashes, not intervals: labels {APART}"
+        if seen <= NUMBERS - {"code"} or (seen & SPREAD and seen <= NUMBERS):
+            how = f"intervals of numbers, all with a bare dash; --labels '{self.name}' if they are codes"
+            return (
+                tuple(_intervals(one, "numbers") for one in coded),
+                how if seen == {"bare"} else "numbers and intervals of them",
+            )
+        if seen <= DATES:
+            return tuple(_intervals(one, "dates") for one in coded), "dates and intervals of them"
+        if seen & (SPREAD | {"dates"}):
+            return self._mixed(coded, sorts)
+        if "mask" in seen:
+            self._doubt(coded, lambda text: sorts[text] in ("set", "broken"), "a masked text")
+            known = {text: sort for text, sort in sorts.items() if sort not in ("set", "broken")}
+            return tuple(_patterns(one, known) for one in coded), "texts in which * is any one character"
+        if where := _apart(coded, sorts):
+            self.doubts.append(
+                f"'{self.name}' holds numbers or dates alone in {where[0]}, and none in {where[1]}: it may be anything "
+                f"in both, as these cannot be compared; --labels '{self.name}' if they are labels all the same"
+            )
+            return _sets(coded, {}, ()), "something else in one file than in another, and is not compared"
+        if "comma" in seen and seen <= NUMBERS | {"comma"}:
+            count, total, _ = _counted(coded, lambda text: sorts[text] == "comma")
+            self.doubts.append(
+                f"'{self.name}': {count:,} of {total:,} cells with a comma in a number, which may stand "
+                "before decimals or between thousands: labels, and what is written differently is "
+                "different; write 1.5 and 10500"
+            )
+            return _labels(coded, sorts), f"labels {APART}"
+        self._doubt(coded, lambda text: sorts[text] == "broken", "a set of labels")
+        return _labels(coded, {text: sort for text, sort in sorts.items() if sort != "broken"}), f"labels {APART}"
+
+    def _mixed(self, coded: Sequence[_Coded], sorts: Mapping[str, str]) -> tuple[tuple[Attribute, ...], str]:
+        """A column in which some cells are intervals and others cannot be."""
+        seen = set(sorts.values())
+        others = sum(sort in ("label", "mask") for sort in sorts.values())
+        if not seen & {"interval", "dates", "set", "broken"} and others > len(sorts) / 2:
+            self.doubts.append(
+                f"'{self.name}' has more labels than numbers with a dash between them, which are taken for codes"
+            )
+            return _labels(coded, sorts), f"labels {APART}"
+        plain, what = (NUMBERS, "numbers") if seen & SPREAD else (DATES, "dates")
+        self._doubt(coded, lambda text: sorts[text] not in plain, f"{what} or an interval of them")
+        kept = [one.only({text for text, sort in sorts.items() if sort in plain}) for one in coded]
+        return tuple(_intervals(one, what) for one in kept), f"{what} and intervals of them"
+
+    def _doubt(self, coded: Sequence[_Coded], wanted: Callable[[str], bool], as_what: str) -> None:
+        """Tell how many cells are not what the others of the column are."""
+        count, total, texts = _counted(coded, wanted)
+        if not count:
+            return
+        having = [one.source.where for one in coded if one.count(wanted)[0]]
+        where = having[0] if len(having) == 1 else f"{having[0]} and {len(having) - 1:,} more"
+        shown = f" ({', '.join(map(repr, texts[:5]))})" if self.show_values else ""
+        self.doubts.append(
+            f"'{self.name}': {count_of(count, 'cell')} of {total:,}{shown}, in {where}, cannot be read as {as_what}, "
+            f"and may be anything; --missing '{self.name}=...' if they say that nothing is known, --labels "
+            f"'{self.name}' if all cells are labels, or a hierarchy"
         )
-    if seen <= {"date", "dates"}:
-        return ForeignColumn(tuple(_intervals(one, "dates") for one in coded), "dates and intervals of them")
-    if seen & {"interval", "bare", "dates"}:
-        return _mixed(name, coded, sorts, NUMBERS if seen & {"interval", "bare"} else {"date", "dates"}, show_values)
-    if "mask" in seen:
-        wrong = _unreadable(name, coded, lambda text: sorts[text] in ("set", "broken"), "a masked text", show_values)
-        return wrong or ForeignColumn(tuple(_patterns(one) for one in coded), "texts in which * is any one character")
-    wrong = _unreadable(name, coded, lambda text: sorts[text] == "broken", "a set of labels", show_values)
-    wrong += _numbers_and_labels(name, coded, sorts)
-    return wrong or ForeignColumn(_labels(coded, sorts), f"labels {APART}")
 
 
 def _sort(text: str) -> str:
@@ -129,22 +213,6 @@ def _sort(text: str) -> str:
     return "mask" if "*" in text else "label"
 
 
-def _commas(name: str, coded: Sequence[_Coded], sorts: Mapping[str, str], seen: set[str]) -> list[str]:
-    """A column of numbers some of which have a comma: it may stand before decimals or between thousands."""
-    if "comma" not in seen or not seen <= NUMBERS | {"comma"}:
-        return []
-    problems = []
-    for one in coded:
-        count, _ = one.count(lambda text: sorts[text] == "comma")
-        if count:
-            problems.append(
-                f"'{name}' in {one.source.where}: {count_of(count, 'cell')} of {one.codes.size:,} with a comma in a "
-                "number; numbers with a decimal comma are not understood, nor with one between thousands; write 1.5 "
-                "and 10500"
-            )
-    return problems
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class _Coded:
     """A source with its distinct texts numbered."""
@@ -153,23 +221,102 @@ class _Coded:
     texts: list[str]
     codes: Ints
     """The text of each row."""
+    means: dict[str, str]
+    """What each text is read as: itself, the same in signs, or * where it may be anything."""
 
     @classmethod
-    def of(cls, source: SourceColumn) -> _Coded:
+    def of(cls, source: SourceColumn, missing: frozenset[str]) -> _Coded:
         cells = source.cells.cast(pl.String).str.strip_chars().fill_null("*")
         texts = cells.unique().sort()
         codes = cells.cast(pl.Enum(texts)).to_physical().to_numpy().astype(np.int64)
-        return cls(source, texts.to_list(), codes)
+        found = texts.to_list()
+        means = {text: "*" if text.lower() in missing else unwrapped(text) for text in found}
+        return cls(source, found, codes, means)
+
+    def meaning(self, means: Callable[[str], str]) -> _Coded:
+        """The same source, its texts read anew."""
+        return replace(self, means={text: means(meant) for text, meant in self.means.items()})
+
+    def in_signs(self) -> _Coded:
+        """Words for intervals as signs."""
+        return self.meaning(in_signs)
+
+    def only(self, known: Collection[str]) -> _Coded:
+        """All but these may be anything."""
+        return self.meaning(lambda text: text if text in known else "*")
 
     def count(self, wanted: Callable[[str], bool]) -> tuple[int, list[str]]:
         """How many cells are of that sort, and which texts."""
-        chosen = np.array([text not in SUPPRESSED and wanted(text) for text in self.texts], dtype=np.bool_)
+        meant = [self.means[text] for text in self.texts]
+        chosen = np.array([text not in SUPPRESSED and wanted(text) for text in meant], dtype=np.bool_)
         texts = [text for text, one in zip(self.texts, chosen.tolist(), strict=True) if one]
         return int(np.count_nonzero(chosen[self.codes])) if texts else 0, texts
 
 
+def _counted(coded: Sequence[_Coded], wanted: Callable[[str], bool]) -> tuple[int, int, list[str]]:
+    """How many cells of all sources are of that sort, of how many, and which texts."""
+    found = [one.count(wanted) for one in coded]
+    texts = list(dict.fromkeys(text for _, some in found for text in some))
+    return sum(count for count, _ in found), sum(one.codes.size for one in coded), texts
+
+
+def _with_dates(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
+    """Dates as ISO 8601 writes them, where nearly all cells are dates."""
+    meant = [set(one.means.values()) - SUPPRESSED for one in coded]
+    everything = set().union(*meant)
+    told = {text for text in everything if says_missing(text)}
+    strange = {text for text in everything - told if not interval_of(text, "dates")}
+    if not strange:
+        return list(coded)
+    orders = orders_of(meant)
+    dates = [{text: in_iso(text, order) for text in some & strange} for some, order in zip(meant, orders, strict=True)]
+    ordered = {text for text in strange if is_ordered(text)}
+    dated = ordered | {text for some in dates for text, written in some.items() if written}
+    undated = strange - dated
+    if not dated:
+        return list(coded)
+    count, _, _ = _counted(coded, lambda text: text in undated)
+    total, _, _ = _counted(coded, lambda text: text not in told)
+    if count > total / 10:
+        return list(coded)
+    undecided = [
+        one for one, some in zip(coded, dates, strict=True) if any(some.get(text, "") is None for text in ordered)
+    ]
+    if undecided:
+        reading.doubts.append(
+            f"'{reading.name}': whether day or month comes first cannot be told in {undecided[0].source.where}: "
+            "labels, and what is written differently is different; write 2020-12-31"
+        )
+        return list(coded)
+    if ordered:
+        used = sorted({order for order, some in zip(orders, meant, strict=True) if order and some & ordered})
+        reading.doubts.append(f"'{reading.name}' has dates with the {' and the '.join(used)}, as its cells show")
+    return [
+        one.meaning(lambda text, some=some: some.get(text) or text)  # type: ignore[misc]
+        for one, some in zip(coded, dates, strict=True)
+    ]
+
+
+def _without_words(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
+    """Words for what is not known stand for anything, in a column of numbers or dates."""
+    meant = {text for one in coded for text in one.means.values()} - SUPPRESSED
+    told = {text for text in meant if says_missing(text)}
+    sorts = {_sort(text) for text in meant - told}
+    if not told or not sorts or not (sorts <= NUMBERS or sorts <= DATES):
+        return list(coded)
+    count, total, _ = _counted(coded, lambda text: text in told)
+    reading.missing += sorted({text.lower() for text in told})
+    words = ",".join(reading.missing)
+    reading.doubts.append(
+        f"'{reading.name}': {count_of(count, 'cell')} of {total:,} with a word for what is not known may be anything, "
+        f"as with --missing '{reading.name}={words}'; --labels '{reading.name}' if it is a value of its own"
+    )
+    return [one.meaning(lambda text: "*" if text in told else text) for one in coded]
+
+
 def _intervals(coded: _Coded, kind: str) -> Intervals:
-    found = [None if text in SUPPRESSED else interval_of(text, kind) for text in coded.texts]
+    meant = [coded.means[text] for text in coded.texts]
+    found = [None if text in SUPPRESSED else interval_of(text, kind) for text in meant]
     told = [one or Interval(-np.inf, np.inf, True, True) for one in found]
     take = coded.codes[coded.source.take]
     low = np.array([one.low for one in told], dtype=np.float64)[take]
@@ -185,19 +332,19 @@ def _intervals(coded: _Coded, kind: str) -> Intervals:
     return Intervals(low, high, low_open, high_open, missing)
 
 
-def _patterns(coded: _Coded) -> Patterns:
-    texts = tuple(text for text in coded.texts if text not in SUPPRESSED)
+def _patterns(coded: _Coded, known: Collection[str]) -> Patterns:
+    texts = tuple(text for text in dict.fromkeys(coded.means.values()) if text in known)
     place = {text: at for at, text in enumerate(texts)}
-    which = np.array([place.get(text, EVERYTHING) for text in coded.texts], dtype=np.int64)
+    which = np.array([place.get(coded.means[text], EVERYTHING) for text in coded.texts], dtype=np.int64)
     return Patterns(texts, which[coded.codes[coded.source.take]])
 
 
 def _sets(coded: Sequence[_Coded], held: Mapping[str, Sequence[str]], labels: Sequence[str]) -> tuple[Sets, ...]:
     parts = []
     for one in coded:
-        texts = [text for text in one.texts if text in held]
+        texts = [text for text in dict.fromkeys(one.means.values()) if text in held]
         place = {text: at for at, text in enumerate(texts)}
-        which = np.array([place.get(text, EVERYTHING) for text in one.texts], dtype=np.int64)
+        which = np.array([place.get(one.means[text], EVERYTHING) for text in one.texts], dtype=np.int64)
         parts.append(Sets.of(labels, [held[text] for text in texts], which[one.codes[one.source.take]]))
     return tuple(parts)
 
@@ -212,7 +359,7 @@ def _in_hierarchy(
 ) -> ForeignColumn | list[str]:
     known = set(hierarchy.labels)
     held: dict[str, list[str]] = {}
-    for text in {text for one in coded for text in one.texts} - {"*"}:
+    for text in {text for one in coded for text in one.means.values()} - {"*"}:
         labels = [text] if text in known else labels_of(text)
         if labels and known.issuperset(labels):
             held[text] = [leaf for label in labels for leaf in hierarchy.covers(label)]
@@ -223,42 +370,25 @@ def _in_hierarchy(
 def _unreadable(
     name: str, coded: Sequence[_Coded], wanted: Callable[[str], bool], as_what: str, show_values: bool
 ) -> list[str]:
-    problems = []
-    for one in coded:
-        count, texts = one.count(wanted)
-        if count:
-            shown = f": {', '.join(map(repr, texts[:5]))}" if show_values else ""
-            cells = f"{count_of(count, 'cell')} of {one.codes.size:,}"
-            problems.append(f"'{name}' in {one.source.where}: {cells} cannot be read as {as_what} or *{shown}")
-    return problems
+    """What is wrong, in one line for all sources."""
+    count, _, texts = _counted(coded, wanted)
+    if not count:
+        return []
+    having = [one for one in coded if one.count(wanted)[0]]
+    more = f" and {len(having) - 1:,} more" if len(having) > 1 else ""
+    shown = f": {', '.join(map(repr, texts[:5]))}" if show_values else ""
+    cells = f"{count_of(count, 'cell')} of {sum(one.codes.size for one in having):,}"
+    return [f"'{name}' in {having[0].source.where}{more}: {cells} cannot be read as {as_what} or *{shown}"]
 
 
-def _mixed(
-    name: str, coded: Sequence[_Coded], sorts: Mapping[str, str], plain: set[str], show_values: bool
-) -> list[str]:
-    """A column in which some cells are intervals and others cannot be."""
-    what = "numbers" if "number" in plain else "dates"
-    spread = plain & {"interval", "bare", "dates"}
-    ranged = [one for one in coded if one.count(lambda text: sorts[text] in spread)[0]]
-    problems = _unreadable(
-        name, ranged, lambda text: sorts[text] not in plain, f"{what} or an interval of them", show_values
-    )
-    others = [one for one in coded if one not in ranged and one.count(lambda text: sorts[text] not in plain)[0]]
-    for one in others:
-        problems.append(f"'{name}' holds intervals of {what} in {ranged[0].source.where}, text in {one.source.where}")
-    return problems
-
-
-def _numbers_and_labels(name: str, coded: Sequence[_Coded], sorts: Mapping[str, str]) -> list[str]:
+def _apart(coded: Sequence[_Coded], sorts: Mapping[str, str]) -> tuple[str, str] | None:
     """Numbers alone in one file and none in another: the column is not the same thing in both."""
     numbers: list[str] = []
     labels: list[str] = []
     for one in coded:
-        held = Counter(sorts[text] for text in one.texts if text in sorts)
-        if held and set(held) <= {"number", "code", "date"}:
+        held = {sorts[text] for text in one.means.values() if text in sorts}
+        if held and held <= {"number", "code", "date"}:
             numbers.append(one.source.where)
-        elif held and set(held) <= {"label", "dashed code", "comma"}:
+        elif held and held <= {"label", "dashed code", "comma"}:
             labels.append(one.source.where)
-    if not (numbers and labels):
-        return []
-    return [f"'{name}' holds numbers or dates alone in {numbers[0]}, and none in {labels[0]}"]
+    return (numbers[0], labels[0]) if numbers and labels else None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -12,20 +12,36 @@ from reissue.arrays.types import Bools, Ints
 from reissue.errors import count_of, listed
 from reissue.foreign.files import ReleaseFiles
 from reissue.foreign.foreign_cells import SUPPRESSED
+from reissue.foreign.intervals import is_plain
+from reissue.model.hierarchy import MISSING
+from reissue.model.records import record_text
 
 GROUP = "group"
+FIRST_LINE = 2
+"""The line of the first row: the header is line 1."""
 
 
 @dataclass(frozen=True)
 class ColumnRoles:
     """What the columns of the files are."""
 
-    sensitive: str
+    sensitive: tuple[str, ...]
+    """The sensitive column, or several, whose values are records then."""
     quasi: tuple[str, ...] | None
     """None: every column that has no other role."""
     person: str | None
     group: str | None
     drop: frozenset[str]
+    counts: str | None = None
+    """The column that says how many people a row stands for."""
+    missing: frozenset[str] = frozenset()
+    """Texts, in small letters, that mean a missing value wherever they stand."""
+    missing_in: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The same for single columns."""
+
+    def unknown(self, name: str) -> frozenset[str]:
+        """What means a missing value in a column, in small letters."""
+        return self.missing | self.missing_in.get(name, frozenset())
 
 
 @dataclass(frozen=True, repr=False)
@@ -57,6 +73,12 @@ class Grouped:
     """How many rows of each group are declared to be counterfeits."""
     of_row: Ints
     """The group of each row of `cells`."""
+    weights: Ints | None = None
+    """How many people each row of `cells` stands for; None: one."""
+    hidden: int = 0
+    """How many cells without a value there are in the sensitive columns."""
+    lines: Ints | None = None
+    """The line of each row of `cells` in its file; None: one after the other from line 2."""
 
     @property
     def rows(self) -> Ints:
@@ -68,7 +90,7 @@ class Grouped:
 def attribute_names(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
     """The quasi-identifiers in a file, in the order of its columns; a pair of `_low` and `_high` is one."""
     columns = set(frame.columns)
-    taken = {roles.sensitive, roles.person, _group_column(frame, roles), *roles.drop}
+    taken = {*roles.sensitive, roles.person, roles.counts, group_column(frame, roles), *roles.drop}
     found: dict[str, None] = {}
     for name in frame.columns:
         whole = _pair_of(name, columns) or name
@@ -78,14 +100,23 @@ def attribute_names(frame: pl.DataFrame, roles: ColumnRoles) -> list[str]:
 
 
 def grouped(files: ReleaseFiles, roles: ColumnRoles) -> Grouped | list[str]:
-    """Sort the rows of a release into groups; if that cannot be done, what is wrong."""
+    """Sort the rows of a release into groups; if that cannot be done, what is wrong with the release."""
     problems = _column_problems(files, roles)
     if problems:
         return problems
     frame = files.tables.get("quasi", files.tables.get("table", pl.DataFrame()))
+    weights = lines = None
+    if roles.counts is not None and files.form == "generalised":
+        found = _weights(frame[roles.counts])
+        if isinstance(found, str):
+            return [found]
+        lines = np.flatnonzero(found) + FIRST_LINE
+        frame, weights = frame.filter(found > 0), found[found > 0]
+        if frame.is_empty():
+            return [f"stands for nobody: '{roles.counts}' is 0 everywhere"]
     names = attribute_names(frame, roles)
     cells, missing = _cells(frame, names)
-    label = GROUP if files.form == "anatomised" else _group_column(frame, roles)
+    label = GROUP if files.form == "anatomised" else group_column(frame, roles)
     group = _numbered(cells if label is None else frame.select(label), frame.height)
     region = _numbered(pl.DataFrame([pl.Series(" group", group), *cells, *_flags(missing)]), frame.height)
     _, take = np.unique(region, return_index=True)
@@ -97,7 +128,8 @@ def grouped(files: ReleaseFiles, roles: ColumnRoles) -> Grouped | list[str]:
         published = [name for name in frame.columns if (_pair_of(name, set(frame.columns)) or name) in names]
         shown = frame.select(published)[take.astype(np.uint32)]
     if files.form == "generalised":
-        values, of, often = frame[roles.sensitive], group, np.ones(frame.height, dtype=np.int64)
+        values, of = frame.select(roles.sensitive), group
+        often = np.ones(frame.height, dtype=np.int64) if weights is None else weights
         people = frame[roles.person] if roles.person in frame.columns else None
     else:
         counted = _counted(files, roles, frame, group)
@@ -106,78 +138,130 @@ def grouped(files: ReleaseFiles, roles: ColumnRoles) -> Grouped | list[str]:
         values, of, often = counted
         people = None
     made_up = _made_up(files, frame, label, group, count)
-    problems = _value_problems(files.name, roles, values, people)
+    problems = _people_problems(roles, people, weights)
     if isinstance(made_up, list):
         problems += made_up
     if problems or isinstance(made_up, list):
         return problems
-    made = Grouped(files.name, cells, missing, shown, take, owner, count, of, values, often, people, made_up, group)
+    shown_values, hidden = _records(values, roles)
+    made = Grouped(
+        name=files.name,
+        cells=cells,
+        missing=missing,
+        shown=shown,
+        take=take,
+        owner=owner,
+        count=count,
+        group=of,
+        values=shown_values,
+        often=often,
+        people=people,
+        made_up=made_up,
+        of_row=group,
+        weights=weights,
+        hidden=hidden,
+        lines=lines,
+    )
     too_many = int(np.count_nonzero(made.made_up > made.rows))
     if too_many:
-        return [f"release '{files.name}': {count_of(too_many, 'group')} with more counterfeits than rows"]
+        return [f"has {count_of(too_many, 'group')} with more counterfeits than rows"]
     return made
 
 
+def _weights(cells: pl.Series) -> Ints | str:
+    """How many people each row stands for; or what is wrong."""
+    often = cells.str.strip_chars().str.replace(r"\.0+$", "").cast(pl.Int64, strict=False)
+    wrong = int((often.is_null() | (often < 0)).sum())
+    if wrong:
+        return f"has {count_of(wrong, 'cell')} of {cells.len():,} in '{cells.name}' without a whole number"
+    return often.to_numpy().astype(np.int64)
+
+
+def _records(values: pl.DataFrame, roles: ColumnRoles) -> tuple[pl.Series, int]:
+    """The values of the sensitive columns, several as one record; and how many cells have none."""
+    hidden = 0
+    columns = []
+    for name in roles.sensitive:
+        cells = values[name].str.strip_chars()
+        nothing = cells.is_null() | cells.is_in(sorted(SUPPRESSED))
+        if unknown := roles.unknown(name):
+            nothing = nothing | cells.str.to_lowercase().is_in(sorted(unknown)).fill_null(value=False)
+        hidden += int(nothing.sum())
+        columns.append(
+            pl.DataFrame({name: cells, "hidden": nothing})
+            .select(pl.when("hidden").then(pl.lit(MISSING)).otherwise(name).alias(name))
+            .to_series()
+        )
+    if len(columns) == 1:
+        return columns[0], hidden
+    every = pl.DataFrame(columns)
+    distinct = every.unique(maintain_order=True)
+    texts = pl.Series("record", [record_text(row) for row in distinct.iter_rows()], dtype=pl.String)
+    numbered = distinct.select(pl.struct(pl.all()).alias("cells")).with_columns(texts)
+    rows = every.select(pl.struct(pl.all()).alias("cells"))
+    return rows.join(numbered, on="cells", how="left", maintain_order="left")["record"], hidden
+
+
 def _column_problems(files: ReleaseFiles, roles: ColumnRoles) -> list[str]:
-    where = f"release '{files.name}'"
     anatomised = files.form == "anatomised"
     quasi = files.tables.get("quasi", files.tables.get("table", pl.DataFrame()))
     values = files.tables["sensitive"] if anatomised else quasi
     problems = []
-    if roles.sensitive not in values.columns:
-        problems.append(f"{where} has no column '{roles.sensitive}', only {listed(values.columns)}")
-    names = attribute_names(quasi, roles)
-    lacking = [name for name in roles.quasi or () if name not in names]
-    if lacking:
-        problems.append(f"{where} has no column {listed(lacking)}, only {listed(quasi.columns)}")
-    if roles.group is not None and roles.group not in quasi.columns:
-        problems.append(f"{where} has no column '{roles.group}', only {listed(quasi.columns)}")
+    wanted = {"sensitive": [name for name in roles.sensitive if name not in values.columns]}
+    wanted["group"] = [roles.group] if roles.group is not None and roles.group not in quasi.columns else []
+    if not anatomised:
+        wanted["counts"] = [roles.counts] if roles.counts is not None and roles.counts not in quasi.columns else []
+    if lacking := [name for names in wanted.values() for name in names]:
+        problems.append(f"has no column {listed(lacking)}{only(values.columns)}")
     if anatomised and not all({GROUP} <= set(table.columns) for table in (quasi, values)):
-        problems.append(f"{where} has two tables, but not a column '{GROUP}' in both")
+        problems.append(f"has two tables, but not a column '{GROUP}' in both")
     if anatomised and "count" not in values.columns:
-        problems.append(f"{where} has no column 'count' in its table of values")
-    if not names and _group_column(quasi, roles) is None:
-        problems.append(f"{where} has no quasi-identifiers")
+        problems.append("has no column 'count' in its table of values")
+    if not attribute_names(quasi, roles) and group_column(quasi, roles) is None:
+        problems.append("has no quasi-identifiers")
     return problems
 
 
-def _value_problems(name: str, roles: ColumnRoles, values: pl.Series, people: pl.Series | None) -> list[str]:
-    problems = []
-    hidden = values.null_count() + values.filter(values.is_in(sorted(SUPPRESSED))).len()
-    if hidden:
-        cells = f"{count_of(hidden, 'cell')} of {values.len():,}"
-        problems.append(f"'{roles.sensitive}' in release '{name}': {cells} without a value")
+def only(names: Sequence[str]) -> str:
+    """Which columns there are; not where a file seems to have no header, as its first line is somebody's record."""
+    if any(is_plain(name.strip()) or is_plain(name.strip(), "dates") for name in names):
+        return "; its first line has numbers or dates, and seems to be no header"
+    return f", only {listed(names)}"
+
+
+def _people_problems(roles: ColumnRoles, people: pl.Series | None, weights: Ints | None) -> list[str]:
     if people is None:
-        return problems
+        return []
+    problems = []
     nobody = people.null_count()
     twice = people.len() - nobody - people.drop_nulls().n_unique()
     if nobody:
-        problems.append(f"'{roles.person}' in release '{name}': {count_of(nobody, 'row')} without a person")
+        problems.append(f"has {count_of(nobody, 'row')} without a person in '{roles.person}'")
     if twice:
-        problems.append(
-            f"'{roles.person}' in release '{name}': {count_of(twice, 'row')} of people who have one already"
-        )
+        problems.append(f"has {count_of(twice, 'row')} of people who have one already, by '{roles.person}'")
+    if weights is not None and (weights > 1).any():
+        problems.append(f"has rows of one person ('{roles.person}') that stand for several ('{roles.counts}')")
     return problems
 
 
 def _counted(
     files: ReleaseFiles, roles: ColumnRoles, quasi: pl.DataFrame, group: Ints
-) -> tuple[pl.Series, Ints, Ints] | list[str]:
+) -> tuple[pl.DataFrame, Ints, Ints] | list[str]:
     """The values of an anatomised release, their groups, and how often each was published."""
     sensitive = files.tables["sensitive"]
     often = sensitive["count"].cast(pl.Int64, strict=False)
     wrong = int((often.is_null() | (often < 1)).sum())
     if wrong:
-        return [f"'count' in release '{files.name}': {count_of(wrong, 'cell')} without a whole number of at least 1"]
+        return [f"has {count_of(wrong, 'cell')} in 'count' without a whole number of at least 1"]
     place = pl.DataFrame({GROUP: quasi[GROUP], "place": group}).unique(GROUP)
     found = sensitive.select(GROUP).join(place, on=GROUP, how="left", maintain_order="left")["place"]
     strange, bare = found.null_count(), place.height - found.drop_nulls().n_unique()
     if strange or bare:
         return [
-            f"release '{files.name}': {count_of(strange, 'row')} of values for groups that have no people, "
+            f"has {count_of(strange, 'row')} of values for groups that have no people, "
             f"{count_of(bare, 'group')} of people without values"
         ]
-    return sensitive[roles.sensitive], found.to_numpy().astype(np.int64), often.to_numpy().astype(np.int64)
+    return sensitive.select(roles.sensitive), found.to_numpy().astype(np.int64), often.to_numpy().astype(np.int64)
 
 
 def _made_up(files: ReleaseFiles, frame: pl.DataFrame, label: str | None, group: Ints, count: int) -> Ints | list[str]:
@@ -187,12 +271,12 @@ def _made_up(files: ReleaseFiles, frame: pl.DataFrame, label: str | None, group:
     if table is None:
         return made_up
     if label is None or not {label, "count"} <= set(table.columns):
-        return [f"release '{files.name}' has counterfeits, but no columns '{GROUP}' and 'count' for them"]
+        return [f"has counterfeits, but no columns '{GROUP}' and 'count' for them"]
     place = pl.DataFrame({label: frame[label], "place": group}).unique(label)
     found = table.select(label, pl.col("count").cast(pl.Int64, strict=False)).join(place, on=label, how="left")
     wrong = found.filter(pl.any_horizontal(pl.col("count", "place").is_null())).height
     if wrong:
-        return [f"release '{files.name}': {count_of(wrong, 'row')} of counterfeits that cannot be understood"]
+        return [f"has {count_of(wrong, 'row')} of counterfeits that cannot be understood"]
     np.add.at(made_up, found["place"].to_numpy(), found["count"].to_numpy())
     return made_up
 
@@ -225,11 +309,11 @@ def _numbered(keys: pl.DataFrame, rows: int) -> Ints:
     return number
 
 
-def _group_column(frame: pl.DataFrame, roles: ColumnRoles) -> str | None:
+def group_column(frame: pl.DataFrame, roles: ColumnRoles) -> str | None:
     """The column that says which group a row is in: the one named, or one that is called so."""
     if roles.group is not None:
         return roles.group
-    free = roles.sensitive != GROUP and GROUP not in roles.drop and GROUP not in (roles.quasi or ())
+    free = GROUP not in roles.sensitive and GROUP not in roles.drop and GROUP not in (roles.quasi or ())
     return GROUP if free and GROUP in frame.columns else None
 
 

@@ -13,7 +13,7 @@ from reissue.arrays.runs import owners, starts_of
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import TableError, count_of
 from reissue.foreign.foreign_registry import ForeignRegistry
-from reissue.foreign.foreign_tables import Grouped
+from reissue.foreign.foreign_tables import FIRST_LINE, Grouped
 from reissue.foreign.matching import GroupCandidates, candidates, match
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.regions import Regions
@@ -171,6 +171,7 @@ class _Values:
         width = max(len(self.names), 1)
         keys, back = np.unique(table.group * width + self._codes[at], return_inverse=True)
         counts = np.bincount(back, weights=table.often, minlength=keys.size).astype(np.int64)
+        order = np.argsort(table.of_row, kind="stable")
         return PublishedGroups(
             number=at + 1,
             members=members,
@@ -183,6 +184,8 @@ class _Values:
             present=present,
             classes=classes,
             space=space,
+            lines=order + FIRST_LINE if table.lines is None else table.lines[order],
+            line_starts=starts_of(np.bincount(table.of_row, minlength=table.count)),
         )
 
 

@@ -5,29 +5,48 @@
 
 Three ways, from the most knowledge to the least: the files name the people themselves; a registry has everybody's
 exact quasi-identifiers, and who may be in which group is computed; or nobody is known, and groups are compared by
-their regions. A registry that turns out to lack people leaves only the third. Cells are understood as `cells` says,
-files as `files` says.
+their regions. A registry that turns out to lack people leaves only the third.
+
+Nothing is guessed in silence: every decision is among the notes, with the option that changes it, and all of them are
+in `decisions`, by which the same is read again without guessing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from reissue.errors import ParameterError, TableError, count_of, listed
-from reissue.foreign.files import ReleaseFiles, read_files
+from reissue.foreign.called_columns import called_alike, check_named
+from reissue.foreign.files import ReleaseFiles, read_cells, read_files
 from reissue.foreign.foreign_cells import SUPPRESSED, SourceColumn, read_column
 from reissue.foreign.foreign_registry import ForeignRegistry
-from reissue.foreign.foreign_tables import ColumnRoles, Grouped, attribute_names, grouped
+from reissue.foreign.foreign_tables import (
+    ColumnRoles,
+    Grouped,
+    attribute_names,
+    group_column,
+    grouped,
+)
 from reissue.foreign.foreign_views import UNMATCHED, by_name, by_region, by_registry, value_notes
+from reissue.foreign.headers import folded
+from reissue.foreign.questioned import left_out, questioned, refuse_counts
+from reissue.foreign.spoken_columns import ToldColumns
+from reissue.foreign.where import of_releases
 from reissue.model.attributes import Attribute
-from reissue.model.hierarchy import Hierarchy
+from reissue.model.hierarchy import MISSING, Hierarchy
 from reissue.model.published import Published
+from reissue.model.records import value_columns
 from reissue.model.regions import Regions
+
+COUNT = "count"
+FEW = 3
+"""So many releases are told of one by one."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -46,6 +65,10 @@ class Foreign:
     """The columns that an outsider may know of people."""
     form: str
     """`generalised`, or `anatomised` where exact quasi-identifiers are published beside the values."""
+    sensitive: tuple[str, ...] = ()
+    """The sensitive columns; where there are several, values are records of them."""
+    decisions: Mapping[str, Any] = field(default_factory=dict)
+    """What was said and decided about columns, as parameters of `read_releases`."""
 
     def __repr__(self) -> str:
         unmatched = int(self.unmatched["count"].sum())
@@ -53,9 +76,9 @@ class Foreign:
 
 
 def read_releases(
-    releases: str | Path | Sequence[object],
+    releases: str | Path | Sequence[object] | None = None,
     *,
-    sensitive: str,
+    sensitive: str | Sequence[str],
     quasi: Collection[str] | None = None,
     hierarchies: Mapping[str, Hierarchy] | None = None,
     registry: object | None = None,
@@ -63,115 +86,168 @@ def read_releases(
     present: object | None = None,
     drop: Collection[str] = (),
     group: str | None = None,
+    keep: Collection[str] = (),
+    labels: Collection[str] = (),
+    missing: Collection[str] | Mapping[str, Collection[str]] = (),
+    rename: Mapping[str, str] | None = None,
+    accept_proposals: bool = False,
+    counts: str | None = None,
+    git: str | Path | None = None,
+    file: str | None = None,
     show_values: bool = False,
 ) -> Foreign:
     """Read releases that were made elsewhere.
 
-    `releases` is a folder with one file (or one folder of two tables) for each release, in the order of their
-    names, or files and tables in their order. `quasi` are the columns an outsider may know of people; by default all
-    that have no other role. `group` names a column that says which rows belong together; by default a column that
-    is called so, else rows with equal quasi-identifiers do. `registry` is a table of people with exact
-    quasi-identifiers; `person` is its column of names, or that of the releases where they have one. `present` says
-    who is known to be in the releases: "all" of the registry in every release, a table of `person` and `release`
-    (its number or its file), or nobody (None).
+    `releases` is a folder with one file (or one folder) for each release, in the order of the dates or numbers in
+    their names, a zip archive of such files, or files and tables in their order. With `git`, a folder of a repository,
+    they are the states of its `file`; else `file` is what is read in the folder of each release.
+
+    `sensitive` is the sensitive column, or several: then values are records of them. `quasi` are the columns an
+    outsider may know of people; by default all that have no other role, but for those that tell every row apart, are
+    the same everywhere, count or follow from others, unless `keep` names them. `group` names a column that says which
+    rows belong together; by default a column that is called so, else rows with equal quasi-identifiers do. With
+    `counts`, a column, each row stands for so many people.
+
+    `registry` is a table of people with exact quasi-identifiers; `person` is its column of names, or that of the
+    releases where they have one. `present` says who is known to be in the releases: "all" of the registry in every
+    release, a table of `person` and `release` (its number or its file), or nobody (None).
+
+    `labels` are columns whose cells are labels, whatever they look like. `missing` are texts that mean a missing value,
+    in all columns or, by column, in one. `rename` gives columns another name; names that differ in case and signs alone
+    are one column anyway, and with `accept_proposals` so are those that only seem to be.
     """
+    told = ToldColumns.of(sensitive, quasi, drop, keep, labels, missing, group, person, counts)
+    told.check(registry, present, git, releases)
     hierarchies = dict(hierarchies or {})
-    _check_parameters(sensitive, quasi, registry, person, present, drop, group)
-    roles = ColumnRoles(sensitive, None if quasi is None else tuple(quasi), person, group, frozenset(drop))
-    files = read_files(releases)
-    _check_drop(drop, files)
+    notes: list[str] = []
+    files = read_files(releases, git=git, file=file, notes=notes)
+    files, told, rename = called_alike(files, told, dict(rename or {}), accept_proposals, notes)
+    check_named(files, told)
+    asked = {folded(name): folder for name, folder in hierarchies.items()}
+    known = None if registry is None or person is None else read_cells(registry)
+    if known is not None:
+        known = _as_the_files(known, files, told)
+    files, told = _chosen(files, told, [] if known is None else known.columns, notes)
+    roles = told.roles()
     tables = _grouped(files, roles)
     names = list(dict.fromkeys(name for table in tables for name in table.cells.columns))
-    _check_hierarchies(hierarchies, names)
+    hierarchies = {name: asked.pop(folded(name)) for name in names if folded(name) in asked}
+    _check_hierarchies(list(asked), names)
     named = [table for table in tables if table.people is not None]
     people = None
-    if registry is not None and person is not None:
-        people = ForeignRegistry.read(registry, person, names)
-    elif person is not None and not named:
+    if known is not None and told.person is not None:
+        people = ForeignRegistry.read(known, told.person, names)
+    elif told.person is not None and not named:
         raise TableError(f"None of the releases has a column '{person}'.", hint="name a registry that has it.")
     if named and len(named) != len(tables):
         raise TableError(
             f"{len(named):,} of {len(tables):,} releases have a column '{person}'.",
             hint=f"let all of them have it, or none (drop=['{person}']).",
         )
-    regions, known, notes = _regions(tables, people, names, hierarchies, show_values)
-    notes = [*_role_notes(files, roles, names), *notes, *value_notes(tables, sensitive), *_suppressed_notes(tables)]
+    regions, of_people, read, guessed = _regions(tables, people, names, hierarchies, told, show_values)
+    told = told.with_missing(guessed)
+    notes += [*_role_notes(files, roles, names), *read, *value_notes(tables, " and ".join(told.sensitive))]
+    notes += [*_hidden_notes(tables, told.sensitive), *_suppressed_notes(tables)]
     if named:
         published, unmatched = by_name(tables, people)
         notes.append("the files say who is in which group")
-    elif people is not None and known is not None:
-        published, unmatched, more = by_registry(tables, regions, people, known, people.present(present, files))
+    elif people is not None and of_people is not None:
+        published, unmatched, more = by_registry(tables, regions, people, of_people, people.present(present, files))
         notes += more
     else:
         published, unmatched = by_region(tables, regions)
         notes.append("nobody is known by name: groups are compared by what their quasi-identifiers have in common")
+    if len(told.sensitive) > 1:
+        records = [str(value) for value in published.values]
+        published = replace(published, columns=value_columns(told.sensitive, records))
     unmatched += _row_mismatches(tables)
     form = "anatomised" if any(one.form == "anatomised" for one in files) else "generalised"
     frame = pl.DataFrame(sorted(unmatched, key=lambda row: row[0]), schema=UNMATCHED, orient="row")
-    return Foreign(published, tuple(notes), frame, tuple(one.name for one in files), tuple(names), form)
+    return Foreign(
+        published,
+        tuple(notes),
+        frame,
+        tuple(one.name for one in files),
+        tuple(names),
+        form,
+        told.sensitive,
+        told.decisions(names, rename, git, file),
+    )
 
 
-def _check_drop(drop: Collection[str], files: Sequence[ReleaseFiles]) -> None:
-    """A column to leave out that is nowhere is misspelt, and the one that was meant would stay in."""
-    columns = list(dict.fromkeys(name for one in files for table in one.tables.values() for name in table.columns))
-    lacking = [name for name in drop if name not in columns]
-    if lacking:
+def _as_the_files(registry: pl.DataFrame, files: Sequence[ReleaseFiles], told: ToldColumns) -> pl.DataFrame:
+    """A registry whose columns are called as those of the files are, where they differ in case and signs alone."""
+    names = {folded(name): name for one in files for table in one.tables.values() for name in table.columns}
+    names |= {folded(name): name for name in told.columns}
+    new = [names.get(folded(name), name) for name in registry.columns]
+    return registry if len(set(new)) < len(new) else registry.rename(dict(zip(registry.columns, new, strict=True)))
+
+
+def _chosen(
+    files: list[ReleaseFiles], told: ToldColumns, registered: Sequence[str], notes: list[str]
+) -> tuple[list[ReleaseFiles], ToldColumns]:
+    """What becomes of columns of which nothing was said."""
+    roles = told.roles()
+    tables = [one.tables.get("quasi", one.tables.get("table", pl.DataFrame())) for one in files]
+    free = list(dict.fromkeys(name for table in tables for name in attribute_names(table, replace(roles, quasi=None))))
+    told = _with_anonypys_count(files, told, free, notes)
+    if told.counts is not None:
+        notes.append(f"each row stands for as many people as '{told.counts}' says")
+        free = [name for name in free if name != told.counts]
+    elif told.quasi is None:
+        refuse_counts(files, [name for name in free if name not in told.keep])
+    if told.quasi is not None:
+        return files, told
+    found = questioned(files, free, {*told.keep, *registered}, registry=bool(registered))
+    if found and len(found) == len(free) and group_column(tables[0], roles) is None:
         raise TableError(
-            f"None of the releases has a column {listed(lacking)} to leave out.", hint=f"they have {listed(columns)}."
+            "No column is left that an outsider may know of people.",
+            problems=left_out(found),
+            hint="say which are quasi-identifiers: --quasi, or --keep.",
         )
+    notes += left_out(found)
+    return files, replace(told, left=tuple(found))
 
 
-def _check_parameters(
-    sensitive: str,
-    quasi: Collection[str] | None,
-    registry: object | None,
-    person: str | None,
-    present: object | None,
-    drop: Collection[str],
-    group: str | None,
-) -> None:
-    problems = []
-    for name, value in (("quasi", quasi), ("drop", drop)):
-        if isinstance(value, str):
-            problems.append(f"The '{name}' parameter of read_releases must be a list of columns. Got text instead.")
-    if problems:
-        raise ParameterError("The releases cannot be read like this.", problems=problems)
-    roles = [("sensitive", sensitive), ("person", person), ("group", group)]
-    columns = [column for _, column in roles if column is not None] + list(quasi or ()) + list(drop)
-    twice = sorted({column for column in columns if columns.count(column) > 1})
-    if twice:
-        problems.append(f"{listed(twice)} cannot be two of sensitive, quasi, person, group and drop.")
-    if registry is not None and person is None:
-        problems.append("A registry needs the 'person' parameter: the column with the names of people.")
-    if present is not None and registry is None:
-        problems.append("The 'present' parameter of read_releases needs a registry.")
-    if isinstance(present, str) and present != "all" and not Path(present).exists():
-        problems.append("The 'present' parameter of read_releases must be 'all', a table or a file that exists.")
-    if problems:
-        raise ParameterError("The releases cannot be read like this.", problems=problems)
+def _with_anonypys_count(
+    files: Sequence[ReleaseFiles], told: ToldColumns, free: Sequence[str], notes: list[str]
+) -> ToldColumns:
+    """anonypy writes cells as lists, and how many rows each one stands for as `count`."""
+    if told.counts is not None or COUNT not in free or COUNT in (*told.keep, *(told.quasi or ())):
+        return told
+    tables = [one.tables.get("table", pl.DataFrame()) for one in files]
+    listing = all(
+        COUNT in table.columns
+        and any(table[name].str.starts_with("['").any() for name in table.columns if name != COUNT)
+        for table in tables
+    )
+    if not listing:
+        return told
+    notes.append(f"the files look like anonypy's, of which each row stands for '{COUNT}' rows; --keep {COUNT} if not")
+    return replace(told, counts=COUNT)
 
 
-def _check_hierarchies(hierarchies: Mapping[str, Hierarchy], names: Sequence[str]) -> None:
-    unused = sorted(set(hierarchies) - set(names))
+def _check_hierarchies(unused: Sequence[str], names: Sequence[str]) -> None:
     if unused:
         raise ParameterError(
-            f"There are hierarchies for {listed(unused)}, which the releases do not have as quasi-identifiers.",
+            f"There are hierarchies for {listed(sorted(unused))}, which the releases do not have as quasi-identifiers.",
             hint=f"quasi-identifiers are {listed(list(names))}.",
         )
 
 
 def _grouped(files: Sequence[ReleaseFiles], roles: ColumnRoles) -> list[Grouped]:
-    tables, problems = [], []
+    tables: list[Grouped] = []
+    problems: list[tuple[str, str]] = []
     for one in files:
         made = grouped(one, roles)
         if isinstance(made, list):
-            problems += made
+            problems += [(one.name, problem) for problem in made]
         else:
             tables.append(made)
     if problems:
         raise TableError(
             "The releases do not fit what was said about them.",
-            problems=problems,
+            problems=of_releases(problems),
             hint="name the columns as the files do (sensitive, quasi, person, group), or correct the files.",
         )
     return tables
@@ -182,13 +258,18 @@ def _regions(
     people: ForeignRegistry | None,
     names: Sequence[str],
     hierarchies: Mapping[str, Hierarchy],
+    told: ToldColumns,
     show_values: bool,
-) -> tuple[list[Regions], Regions | None, list[str]]:
-    """The regions of the groups of each release, what is known of people, and how columns were read."""
+) -> tuple[list[Regions], Regions | None, list[str], dict[str, tuple[str, ...]]]:
+    """The regions of the groups of each release, what is known of people, how columns were read, and what was guessed
+    to mean that nothing is known."""
     parts: list[dict[str, Attribute]] = [{} for _ in tables]
     known: dict[str, Attribute] = {}
     problems: list[str] = []
-    notes = []
+    notes: list[str] = []
+    guessed: dict[str, tuple[str, ...]] = {}
+    hows: dict[str, list[str]] = {}
+    partly: dict[str, list[str]] = {}
     for name in names:
         having = [at for at, table in enumerate(tables) if name in table.cells.columns]
         sources = [
@@ -200,7 +281,14 @@ def _regions(
         if people is not None and name in people.table.columns:
             cells = people.table[name]
             sources.append(SourceColumn("the registry", cells, np.arange(cells.len())))
-        column = read_column(name, sources, hierarchies.get(name), show_values=show_values)
+        column = read_column(
+            name,
+            sources,
+            hierarchies.get(name),
+            labels=name in told.labels,
+            missing=told.unknown(name),
+            show_values=show_values,
+        )
         if isinstance(column, list):
             problems += column
             continue
@@ -208,19 +296,23 @@ def _regions(
             parts[at][name] = part
         if len(column.parts) > len(having):
             known[name] = column.parts[-1]
-        notes.append(f"'{name}' is read as {column.how}")
+        hows.setdefault(column.how, []).append(name)
+        notes += column.doubts
+        guessed[name] = column.missing
         if len(having) < len(tables):
-            notes.append(
-                f"'{name}' is in {len(having):,} of {len(tables):,} releases, and may be anything in the others"
-            )
+            partly.setdefault(f"in {len(having):,} of {len(tables):,} releases", []).append(name)
     if problems:
         raise TableError(
             "Some columns cannot be understood.",
             problems=problems,
             hint="give a hierarchy for a column whose labels stand for others, or leave the column out with drop=.",
         )
+    verb = {True: "is", False: "are"}
+    notes = [f"{listed(some)} {verb[len(some) == 1]} read as {how}" for how, some in hows.items()] + notes
+    for where, some in partly.items():
+        notes.append(f"{listed(some)} {verb[len(some) == 1]} {where}, and may be anything in the others")
     regions = [Regions(table.count, part, table.owner) for table, part in zip(tables, parts, strict=True)]
-    return regions, None if people is None else Regions(people.table.height, known), notes
+    return regions, None if people is None else Regions(people.table.height, known), notes, guessed
 
 
 def _role_notes(files: Sequence[ReleaseFiles], roles: ColumnRoles, names: Sequence[str]) -> list[str]:
@@ -233,22 +325,38 @@ def _role_notes(files: Sequence[ReleaseFiles], roles: ColumnRoles, names: Sequen
     return notes
 
 
+def _hidden_notes(tables: Sequence[Grouped], sensitive: Sequence[str]) -> list[str]:
+    hidden = sum(table.hidden for table in tables)
+    if not hidden:
+        return []
+    having = sum(table.hidden > 0 for table in tables)
+    return [
+        f"{count_of(hidden, 'cell')} of {listed(sensitive)}, in {having:,} of {len(tables):,} releases, without a "
+        f"value: '{MISSING}' is a value of its own, which stays like others where values do"
+    ]
+
+
 def _suppressed_notes(tables: Sequence[Grouped]) -> list[str]:
-    notes = []
+    found = []
     for table in tables:
         if not table.cells.width:
             continue
         hidden = pl.all().is_null() | pl.all().str.strip_chars().is_in(sorted(SUPPRESSED))
         rows = int(table.cells.select(pl.all_horizontal(hidden)).to_series().sum())
         if rows:
-            notes.append(f"release '{table.name}' has {count_of(rows, 'row')} that may be anybody's")
-    return notes
+            found.append((table.name, rows))
+    if len(found) > FEW:
+        rows = sum(count for _, count in found)
+        return [f"{len(found):,} releases have {count_of(rows, 'row')} together that may be anybody's"]
+    return [f"release '{name}' has {count_of(rows, 'row')} that may be anybody's" for name, rows in found]
 
 
 def _row_mismatches(tables: Sequence[Grouped]) -> list[tuple[int, str, int]]:
     """Groups of anatomised releases that do not publish as many values as they list people."""
     found = []
     for number, table in enumerate(tables, start=1):
+        if table.weights is not None:
+            continue
         people = np.bincount(table.of_row, minlength=table.count)
         wrong = int(np.count_nonzero(people != table.rows))
         if wrong:

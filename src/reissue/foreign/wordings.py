@@ -1,0 +1,96 @@
+"""Cells in words and in other tools' brackets, written as `intervals` reads them.
+
+| Cell                                                    | is written as       |
+|---------------------------------------------------------|---------------------|
+| `20s`, `1990s`                                          | `[20, 30)`          |
+| `50 to 59 Years`, `50 - 59 yrs`, `between 50 and 59`    | `[50, 59]`          |
+| `19 and younger`, `19 or less`, `up to 19`, `0 to 19`   | `<=19`              |
+| `under 20`, `less than 20`, `younger than 20`           | `<20`               |
+| `90 and older`, `65 or more`, `65 plus`, `90+ years`    | `>=90`              |
+| `over 64`, `more than 64`, `older than 64`              | `>64`               |
+| `['17-36']` (anonypy)                                   | `17-36`             |
+| `['a,b']`, `['a', 'b']` (anonypy)                       | `{a,b}`             |
+
+Only years may be named: months beside years would be numbers of different things. What is none of these stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from reissue.tables.recode import set_text
+
+MISSING_WORDS = frozenset(
+    {
+        "unknown", "not reported", "not stated", "not available", "not specified", "unspecified", "missing", "n/a",
+        "n.a.", "#n/a", "none", "undisclosed", "not disclosed", "refused", "declined", "no data", "not known",
+        "unknown/missing", "not recorded", "pending", "information pending", "under investigation", "?", "-", "--",
+        "–", ".", "..",
+    }
+)  # fmt: skip
+"""What people write beside numbers and dates where they do not know one; in small letters."""
+
+_YEARS = re.compile(
+    r"(?i)\s*(?:\(\s*years?\s*\)|(?:years?|yrs?)\b\.?(?:\s+(?:old|of\s+age))?|y/o|jahre?\b|ans\b|años\b)\s*"
+)
+_AGED = re.compile(r"(?i)^\s*(?:aged?|ages)\b\s*:?\s*(?=\d|[<>≤≥])")
+_N = r"([+-]?\d+(?:\.\d+)?)"
+_DECADE = re.compile(r"(\d{1,3}0|0)'?s", re.I)
+_AT_MOST = r"(?:and|or|&)\s+(?:younger|under|less|below|fewer|lower|earlier)"
+_AT_LEAST = r"(?:(?:and|or|&)\s+(?:older|over|more|above|up|upwards?|higher|greater|later)|plus)"
+
+
+def _written(pattern: str, form: str) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
+    return re.compile(pattern, re.I), lambda found: form.format(*found.groups())
+
+
+_WORDS = (
+    _written(rf"{_N}\s*(?:to|through|until|bis|à)\s*{_N}", "[{0}, {1}]"),
+    _written(rf"(?:between|from)\s+{_N}\s+(?:and|to)\s+{_N}", "[{0}, {1}]"),
+    _written(rf"{_N}\s*{_AT_MOST}", "<={0}"),
+    _written(rf"(?:up\s+to|at\s+most|no\s+more\s+than)\s+{_N}", "<={0}"),
+    _written(rf"(?:under|less\s+than|younger\s+than|below|fewer\s+than)\s+{_N}", "<{0}"),
+    _written(rf"{_N}\s*{_AT_LEAST}", ">={0}"),
+    _written(rf"at\s+least\s+{_N}", ">={0}"),
+    _written(rf"(?:over|more\s+than|older\s+than|above|greater\s+than)\s+{_N}", ">{0}"),
+)
+_LIST = re.compile(
+    r"\[\s*('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(?:\s*,\s*('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"))*\s*\]"
+)
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
+
+
+def unwrapped(text: str) -> str:
+    """A cell out of the list that some tools put around it: `['17-36']` is `17-36`, `['a', 'b']` is `{a,b}`."""
+    if not text.startswith("[") or not _LIST.fullmatch(text):
+        return text
+    parts = [re.sub(r"\\(.)", r"\1", one or two).strip() for one, two in _QUOTED.findall(text)]
+    if len(parts) == 1:
+        inner = [part.strip() for part in parts[0].split(",")]
+        if len(inner) == 1 or not all(inner) or inner[0].startswith(("[", "(", "]", "{")):
+            return parts[0]
+        parts = inner
+    return set_text(list(dict.fromkeys(parts))) if all(parts) else text
+
+
+def in_signs(text: str) -> str:
+    """A cell in words as an interval in signs; anything else as it is."""
+    if not text or not any(map(str.isdecimal, text)):
+        return text
+    plain = _AGED.sub("", _YEARS.sub(" ", text)).strip()
+    if plain == text.strip() and not any(map(str.isalpha, text)):
+        return text
+    # 1900s may be ten years or a hundred.
+    if (found := _DECADE.fullmatch(plain)) and not (len(found[1]) > 3 and found[1].endswith("00")):
+        return f"[{int(found[1])}, {int(found[1]) + 10})"
+    for pattern, form in _WORDS:
+        if found := pattern.fullmatch(plain):
+            return form(found)
+    # Without its unit a cell is what it would be without it: `20-29 years`, `90+ years`, `<20 years`.
+    return plain if plain != text.strip() and not any(map(str.isalpha, plain)) else text
+
+
+def says_missing(text: str) -> bool:
+    """Whether a cell says in words that something is not known."""
+    return text.strip().casefold() in MISSING_WORDS

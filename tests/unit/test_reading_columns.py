@@ -1,0 +1,355 @@
+"""Columns of releases made elsewhere: names over time, what becomes of columns nobody spoke of, values, lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from real_data import FOLDER, needs
+
+import reissue as ri
+from reissue.errors import ParameterError, ReissueError, TableError
+from reissue.foreign import Foreign, read_releases
+from reissue.foreign.headers import folded
+
+Tables = list[pl.DataFrame]
+
+
+def line_list(rows: int, *, seed: int = 1, **names: str) -> pl.DataFrame:
+    """A daily line list of cases with what such files have: a row number, an office and where it is, ages in words."""
+    draw = np.random.default_rng(seed)
+    office = draw.integers(0, 5, rows)
+    ages = np.array(["<20", "20s", "30s", "80s", "Unknown"])
+    table = pl.DataFrame(
+        {
+            "Row_ID": np.arange(1, rows + 1),
+            "Episode_Date": [f"2020-03-{day:02}" for day in draw.integers(1, 29, rows)],
+            "Age_Group": ages[draw.integers(0, 5, rows)],
+            "Outcome1": np.array(["Resolved", "Fatal", "Not Resolved"])[draw.integers(0, 3, rows)],
+            "Office": [f"Office {at}" for at in office],
+            "Office_City": [f"City {at % 4}" for at in office],
+            "Office_Latitude": [f"4{at}.5" for at in office],
+        }
+    )
+    return table.rename(names)
+
+
+def days() -> Tables:
+    """The same over time: another name for the outcome, other case, a column that is lacking on one day."""
+    first = line_list(120, seed=1, Outcome1="RESOLVED").drop("Row_ID")
+    second = line_list(150, seed=2).rename(str.upper)
+    third = line_list(180, seed=3).drop("Office_City")
+    return [first, second, third]
+
+
+def notes_of(foreign: Foreign) -> str:
+    return "\n".join(foreign.notes)
+
+
+def test_a_line_list_is_refused_with_what_is_meant() -> None:
+    with pytest.raises(TableError) as caught:
+        read_releases(days(), sensitive="Outcome1")
+    told = str(caught.value)
+    assert "release 'table 1' has no column 'Outcome1', only" in told
+    assert "'RESOLVED' may be 'Outcome1': it stands at the same place" in told
+    assert "add --rename RESOLVED=Outcome1, or accept everything that is proposed with --yes" in told
+
+
+@pytest.mark.parametrize("how", [{"accept_proposals": True}, {"rename": {"RESOLVED": "Outcome1"}}])
+def test_a_line_list_is_read_with_what_was_proposed(how: dict[str, object]) -> None:
+    foreign = read_releases(days(), sensitive="Outcome1", **how)  # type: ignore[arg-type]
+    assert foreign.quasi == ("Episode_Date", "Age_Group", "Office")
+    assert foreign.published.values == ("Fatal", "Not Resolved", "Resolved")
+    told = notes_of(foreign)
+    assert "'Row_ID' is no quasi-identifier: it tells every row apart, or nearly; --person Row_ID" in told
+    assert "'OFFICE_CITY', 'Office_Latitude' are no quasi-identifiers: each follows from 'Office'" in told
+    assert "names that differ in case or signs alone are one column: 'Episode_Date' (also 'EPISODE_DATE')" in told
+    assert "--missing 'Age_Group=unknown'" in told
+    # All that is kept, and by it the same is read again, without a guess.
+    assert foreign.decisions == {
+        "sensitive": ["Outcome1"],
+        "quasi": ["Episode_Date", "Age_Group", "Office"],
+        "missing": {"Age_Group": ["unknown"]},
+        "rename": {"RESOLVED": "Outcome1"},
+    }
+    again = read_releases(days(), **foreign.decisions)
+    assert again.decisions == foreign.decisions
+    for one, two in zip(foreign.published.releases, again.published.releases, strict=True):
+        for name in ("values", "counts", "value_starts", "lines", "line_starts"):
+            assert getattr(one, name).tolist() == getattr(two, name).tolist()
+    # Next month the old name may be gone.
+    assert read_releases(days()[1:], **foreign.decisions).quasi == foreign.quasi
+
+
+def test_columns_that_were_questioned_stay_if_somebody_says_so() -> None:
+    kept = read_releases(days()[1:], sensitive="Outcome1", keep=["row id", "Office_City"])
+    assert {folded(name) for name in kept.quasi} == {"rowid", "episodedate", "agegroup", "office", "officecity"}
+    named = read_releases(days()[1:], sensitive="Outcome1", quasi=["Office_Latitude"])
+    assert [folded(name) for name in named.quasi] == ["officelatitude"]
+    # A column that one release lacks may be anything there.
+    partly = read_releases(days()[1:], sensitive="Outcome1", quasi=["Office", "Office_City"])
+    assert "is in 1 of 2 releases, and may be anything in the others" in notes_of(partly)
+
+
+def test_nothing_is_left_of_row_numbers_alone() -> None:
+    with pytest.raises(TableError, match="No column is left that an outsider may know") as caught:
+        read_releases([line_list(60).select("Row_ID", "Outcome1")], sensitive="Outcome1")
+    assert "--keep" in str(caught.value)
+
+
+def test_what_says_which_release_it_is_is_no_quasi_identifier() -> None:
+    tables = [
+        pl.DataFrame({"period": [period] * 3, "age": ["1", "1", "2"], "d": ["x", "y", "x"]})
+        for period in ("2020-01", "2020-02")
+    ]
+    foreign = read_releases(tables, sensitive="d")
+    assert foreign.quasi == ("age",)
+    assert "as a period does" in notes_of(foreign)
+    # One interval in each release is how everything was made coarse, and tells something.
+    coarse = [pl.DataFrame({"age": [age] * 2, "d": ["x", "y"]}) for age in ("20-29", "20-39")]
+    assert read_releases(coarse, sensitive="d").quasi == ("age",)
+
+
+def test_what_is_the_same_everywhere_stays_beside_a_registry_and_where_nothing_else_is() -> None:
+    table = pl.DataFrame({"age": ["20-29", "30-39"], "zip": ["*", "*"], "d": ["x", "y"]})
+    assert read_releases([table], sensitive="d").quasi == ("age",)
+    people = pl.DataFrame({"name": ["a", "b"], "age": [21, 33]})
+    assert read_releases([table], sensitive="d", registry=people, person="name").quasi == ("age", "zip")
+    assert read_releases([table.drop("age")], sensitive="d").quasi == ("zip",)
+
+
+def test_columns_follow_from_others_only_where_that_shows() -> None:
+    """In a small table nearly everything follows from everything."""
+    few = pl.DataFrame({"office": ["a", "b", "a"], "city": ["c", "d", "c"], "d": ["x", "y", "x"]})
+    assert read_releases([few], sensitive="d").quasi == ("office", "city")
+    many = pl.concat([few] * 40)
+    assert read_releases([many], sensitive="d").quasi == ("office",)
+    assert read_releases([many.with_columns(city=pl.Series(["c", "d"] * 60))], sensitive="d").quasi == (
+        "office",
+        "city",
+    )
+
+
+@pytest.mark.parametrize("name", ["count", "n", "Total", "cases", "case_count", "n_people"])
+def test_a_table_of_counts_is_refused_with_that_reason(name: str) -> None:
+    table = pl.DataFrame({"region": ["A", "A", "B"], "d": ["x", "y", "x"], name: [5, 7, 2]})
+    with pytest.raises(TableError, match="looks like a table of counts") as caught:
+        read_releases([table], sensitive="d")
+    assert f"--counts {name}" in str(caught.value)
+    foreign = read_releases([table], sensitive="d", counts=name)
+    (release,) = foreign.published.releases
+    assert release.counts.tolist() == [5, 7, 2]
+    assert release.rows.tolist() == [12, 2]
+    assert read_releases([table], sensitive="d", keep=[name]).quasi == ("region", name)
+    assert read_releases([table], sensitive="d", drop=[name]).published.releases[0].rows.tolist() == [2, 1]
+
+
+def test_rows_that_stand_for_nobody_and_counts_that_are_none() -> None:
+    table = pl.DataFrame({"region": ["A", "A", "B"], "d": ["x", "y", "x"], "n": ["5", "0", "2"]})
+    (release,) = read_releases([table], sensitive="d", counts="n").published.releases
+    assert release.rows.tolist() == [5, 2]
+    assert release.lines is not None
+    assert release.lines.tolist() == [2, 4]
+    with pytest.raises(TableError, match="1 cell of 3 in 'n' without a whole number"):
+        read_releases([table.with_columns(n=pl.Series(["5", "<5", "2"]))], sensitive="d", counts="n")
+    with pytest.raises(TableError, match="stands for nobody"):
+        read_releases([table.with_columns(n=pl.lit("0"))], sensitive="d", counts="n")
+
+
+def test_anonypys_files(tmp_path: Path) -> None:
+    (tmp_path / "anonymised.csv").write_text(
+        "age,job,d,count\n['17-36'],\"['a,b']\",x,3\n['17-36'],\"['a,b']\",y,1\n['37-50'],['c'],x,2\n"
+    )
+    foreign = read_releases(tmp_path, sensitive="d")
+    (release,) = foreign.published.releases
+    assert release.rows.tolist() == [4, 2]
+    assert "the files look like anonypy's" in notes_of(foreign)
+    assert foreign.decisions["counts"] == "count"
+
+
+def test_files_of_arx_and_sdcmicro(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text('age;zip;d\n"[20, 30[";537**;a\n*;*;b\n"[20, 30[";537**;c\n')
+    (tmp_path / "2.csv").write_text('age,zip,d\n"[20,30)",53711,NA\nNA,NA,x\n"[20,30)",53711,y\n')
+    foreign = read_releases(tmp_path, sensitive="d")
+    assert [one.rows.tolist() for one in foreign.published.releases] == [[2, 1], [2, 1]]
+    assert "(missing)" in foreign.published.values
+    assert "1 cell of 'd', in 1 of 2 releases, without a value" in notes_of(foreign)
+
+
+def test_texts_that_mean_missing_in_all_columns_or_in_one() -> None:
+    table = pl.DataFrame({"age": ["1-5", "Not Reported"], "sex": ["unknown", "f"], "d": ["Not reported", "unknown"]})
+    everywhere = read_releases([table], sensitive="d", missing=["Not Reported"])
+    assert everywhere.published.values == ("(missing)", "unknown")
+    one = read_releases([table], sensitive="d", missing={"d": ["unknown"]})
+    assert one.published.values == ("(missing)", "Not reported")
+    with pytest.raises(TableError, match="None of the releases has a column 'e' of missing texts"):
+        read_releases([table], sensitive="d", missing={"e": ["unknown"]})
+
+
+def test_several_sensitive_columns_are_records() -> None:
+    table = pl.DataFrame(
+        {"age": ["1", "1", "2", "2"], "d": ["flu", "hiv", "flu", None], "e": ["x; y", 'q"r', "*", "x; y"]}
+    )
+    foreign = read_releases([table], sensitive=["d", "e"])
+    view = foreign.published
+    assert foreign.sensitive == ("d", "e")
+    diagnosis, other = view.columns
+    assert (diagnosis.name, diagnosis.values) == ("d", ("(missing)", "flu", "hiv"))
+    assert other.values == ("(missing)", 'q"r', "x; y")
+    (release,) = view.releases
+    found = [
+        sorted((diagnosis.values[diagnosis.of[at]], other.values[other.of[at]]) for at in release.values_of(group)[0])
+        for group in range(2)
+    ]
+    assert found == [[("flu", "x; y"), ("hiv", 'q"r')], [("(missing)", "x; y"), ("flu", "(missing)")]]
+    assert "2 cells of 'd', 'e'" in notes_of(foreign)
+
+
+def test_several_sensitive_columns_are_judged_together_and_one_by_one() -> None:
+    """Everybody's record is one of two, and of the first column both have the same value."""
+    table = pl.DataFrame({"age": ["1", "1"], "d": ["flu", "flu"], "e": ["x", "y"]})
+    people = pl.DataFrame({"name": ["a", "b"], "age": ["1", "1"]})
+    foreign = read_releases([table], sensitive=["d", "e"], registry=people, person="name", present="all")
+    report = ri.audit(foreign.published, limit=1 / 2)
+    assert "Of 'd' alone 2 of 2 people can be tied to a value" in report.judgements["Worlds"].words
+    alone = read_releases([table], sensitive="e", registry=people, person="name", present="all")
+    assert ri.audit(alone.published, limit=1 / 2).judgements["Worlds"].status == "within"
+
+
+def test_thousands_of_combinations() -> None:
+    table = pl.DataFrame({"x": [str(at % 300) for at in range(6000)], "d": [str(at) for at in range(6000)]})
+    table = table.with_columns(e=pl.Series([str(at % 77) for at in range(6000)]))
+    view = read_releases([table], sensitive=["d", "e"]).published
+    assert len(view.values) == 6000
+    assert [len(column.values) for column in view.columns] == [6000, 77]
+
+
+def test_groups_know_their_lines(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("age,d\n2,a\n1,b\n2,c\n1,d\n3,e\n")
+    (release,) = read_releases(tmp_path, sensitive="d").published.releases
+    lines = [release.lines_of(group) for group in range(release.group_count)]
+    assert [None if one is None else one.tolist() for one in lines] == [[2, 4], [3, 5], [6]]
+    text = (tmp_path / "1.csv").read_text().splitlines()
+    assert release.region is not None
+    for group, age in enumerate(release.region["age"].to_list()):
+        found = release.lines_of(group)
+        assert found is not None
+        assert all(text[line - 1].startswith(f"{age},") for line in found.tolist())
+
+
+def test_two_columns_that_fold_alike_are_refused() -> None:
+    table = pl.DataFrame({"Age": ["1"], "age": ["2"], "d": ["x"]})
+    with pytest.raises(TableError, match="has the columns 'Age', 'age', which differ in case or signs alone"):
+        read_releases([table], sensitive="d")
+    dropped = read_releases([table], sensitive="d", drop=["Age"])
+    assert dropped.quasi == ("age",)
+    assert read_releases([table], **dropped.decisions).quasi == ("age",)
+    assert read_releases([table], sensitive="d", rename={"Age": "years"}).quasi == ("years", "age")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"rename": {"zip": "code"}}, "None of the releases has a column 'zip' to rename"),
+        ({"rename": {"age": "d"}}, "has 'd' already"),
+        ({"labels": ["aeg"]}, "None of the releases has a column 'aeg' of labels"),
+        ({"labels": "age"}, "'labels' parameter of read_releases must be a list"),
+        ({"missing": "x"}, "'missing' parameter of read_releases must be a list of texts"),
+        ({"missing": {"age": "x"}}, "must have a list of texts for each column"),
+        ({"keep": ["d"]}, "'d' cannot be kept"),
+        ({"sensitive": ["d", "D"]}, "None"),
+        ({"drop": ["d"]}, "'d' cannot be two of"),
+        ({"counts": "d"}, "'d' cannot be two of"),
+        ({"counts": "many"}, "None of the releases has a column 'many' that counts"),
+        ({"git": "."}, "one of them, not both"),
+    ],
+)
+def test_wrong_options_give_one_clear_error(more: dict[str, object], message: str) -> None:
+    table = pl.DataFrame({"age": ["1"], "d": ["x"]})
+    if message == "None":
+        assert read_releases([table], **more).sensitive == ("d",)  # type: ignore[arg-type]
+        return
+    with pytest.raises((TableError, ParameterError)) as caught:
+        read_releases([table], **{"sensitive": "d", **more})  # type: ignore[arg-type]
+    assert message in str(caught.value)
+
+
+def test_the_same_problem_of_many_releases_is_one_line() -> None:
+    tables = [pl.DataFrame({"age": ["1"], f"x{at}" if at > 3 else "d": ["x"]}) for at in range(40)]
+    with pytest.raises(TableError) as caught:
+        read_releases(tables, sensitive="d")
+    assert len(str(caught.value).splitlines()) < 6
+    assert "each of 36 releases ('table 5' to 'table 40') has no column 'd'" in str(caught.value)
+
+
+NASTY = {
+    "one row": "age,d\n3,flu\n",
+    "all null": "age,d\n,\n,\n",
+    "huge numbers": "n1,d\n99999999999999999999999999,a\n12345678901234567890,b\n",
+    "signs": "âge,naïve 🙂,d\n1–4,é,flu\n5–9,è,Grippe “x”\n",
+    "everything at once": 'x,d\n1,a\n[2-3],b\n2020-01-01,c\n"{a,b}",d\nfoo,e\n5**,f\n,g\n"{a,",h\n',
+    "dates that are none": "t,d\n31/02/2020,a\n99/99/2020,b\n",
+    "20,000 categories": "c,x,d\n" + "".join(f"k{at % 15000},{at % 3},v{at}\n" for at in range(20000)),
+}
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_nasty_tables_are_read_and_audited(name: str, tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text(NASTY[name])
+    (tmp_path / "2.csv").write_text(NASTY[name])
+    foreign = read_releases(tmp_path, sensitive="d")
+    rows = NASTY[name].count("\n") - 1
+    for release in foreign.published.releases:
+        assert int(release.rows.sum()) == rows
+        assert release.lines is not None
+        assert sorted(release.lines.tolist()) == list(range(2, rows + 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty"),
+        ("age,d\n", "has no rows"),
+        ("age,age,d\n1,2,flu\n", "name another one has too"),
+        ("23,m,flu\n24,f,hiv\n", "seems to be no header"),
+    ],
+)
+def test_what_is_no_table_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text(text)
+    with pytest.raises(ReissueError) as caught:
+        read_releases(tmp_path, sensitive="d")
+    assert message in str(caught.value)
+    assert "23" not in str(caught.value)
+
+
+@needs("covid_linelists/ontario_raw", stand_in="test_a_line_list_is_read_with_what_was_proposed")
+def test_ontarios_files() -> None:
+    foreign = read_releases(FOLDER / "covid_linelists" / "ontario_raw", sensitive="OUTCOME1", accept_proposals=True)
+    assert len(foreign.names) == 41
+    assert foreign.decisions["rename"] == {"RESOLVED": "OUTCOME1"}
+    expected = ("Accurate_Episode_Date", "Age_Group", "Client_Gender", "Case_AcquisitionInfo", "Reporting_PHU")
+    assert foreign.quasi == expected
+    assert sum(int(release.rows.sum()) for release in foreign.published.releases) == 541_360
+    assert foreign.decisions["missing"] == {"Age_Group": ["unknown"]}
+
+
+@needs("covid_linelists/toronto_releases.parquet", stand_in="test_ages_of_toronto_in_small")
+def test_torontos_files(tmp_path: Path) -> None:
+    table = pl.read_parquet(FOLDER / "covid_linelists" / "toronto_releases.parquet")
+    for (name,), part in table.group_by("release"):
+        part.drop("release").write_csv(tmp_path / f"{name}.csv")
+    foreign = read_releases(tmp_path, sensitive=["Outcome", "Ever Hospitalized"])
+    assert foreign.names == ("2020-08-01.csv", "2020-08-30.csv", "2020-10-09.csv")
+    assert "Assigned_ID" not in foreign.quasi
+    assert any("'Age Group' is read as numbers and intervals of them" in note for note in foreign.notes)
+    assert [len(column.values) for column in foreign.published.columns] == [3, 2]
+
+
+def test_ages_of_toronto_in_small() -> None:
+    table = pl.DataFrame(
+        {"Age Group": ["19 and younger", "50 to 59 Years", "90 and older", None], "Outcome": ["a", "b", "a", "b"]}
+    )
+    foreign = read_releases([table], sensitive="Outcome")
+    assert "'Age Group' is read as numbers and intervals of them" in notes_of(foreign)

@@ -1,0 +1,180 @@
+"""The files of releases made elsewhere: archives, folders by date, the history of a repository, encodings."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from reissue.errors import MissingExtra, ReissueError, TableError
+from reissue.foreign import read_releases
+from reissue.foreign.release_order import in_order
+
+TABLE = "age,d\n1-5,flu\n1-5,hiv\n"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["2020-04-02.csv", "2020-04-10.csv", "2020-11-01.csv"],
+        ["cases_20200402.csv", "cases_20200410.csv"],
+        ["31-12-2019.csv", "01-02-2020.csv"],
+        ["cases December 2019.csv", "cases March 2020.csv", "cases April 2020.csv"],
+        ["2019-dec", "2020-jan", "2020-feb"],
+        ["1 March 2020", "2 March 2020", "10 March 2020", "1 April 2020"],
+        ["Mar 1, 2020", "Apr 1, 2020", "Jan 1, 2021"],
+        ["2019Q4.csv", "2020Q1.csv"],
+        ["2019-12/x", "2020-01/a"],
+        ["release2.csv", "release10.csv"],
+        ["marching.csv", "mayor.csv"],
+    ],
+)
+def test_releases_are_in_the_order_of_dates_and_numbers(names: list[str]) -> None:
+    backwards = names[::-1]
+    order, _ = in_order(backwards)
+    assert [backwards[at] for at in order] == names
+
+
+def test_dates_whose_order_cannot_be_told_do_not_decide() -> None:
+    names = ["01-02-2020", "02-01-2020"]
+    assert in_order(names) == ([0, 1], None)
+    assert in_order(["April 2020", "March 2020"]) == ([1, 0], "releases are in the order of the dates in their names")
+
+
+def archive(path: Path, members: dict[str, str]) -> Path:
+    with zipfile.ZipFile(path, "w") as packed:
+        for name, text in members.items():
+            packed.writestr(name, text)
+    return path
+
+
+def test_an_archive_is_one_release_or_several(tmp_path: Path) -> None:
+    one = archive(tmp_path / "one.zip", {"cases.csv": TABLE, "readme.txt": "nothing", "__MACOSX/._cases.csv": "x"})
+    assert read_releases([one], sensitive="d").names == ("one.zip",)
+    several = archive(tmp_path / "several.zip", {f"r{at}.csv": TABLE for at in (10, 2, 1)})
+    names = ("several.zip/r1.csv", "several.zip/r2.csv", "several.zip/r10.csv")
+    assert read_releases(several, sensitive="d").names == names
+    assert read_releases([one, several], sensitive="d").names == ("one.zip", *names)
+
+
+def test_an_archive_writes_nowhere_else(tmp_path: Path) -> None:
+    folder = tmp_path / "inner" / "folder"
+    folder.mkdir(parents=True)
+    path = archive(folder / "evil.zip", {"../../evil.csv": TABLE, "/evil.csv": TABLE})
+    assert len(read_releases(path, sensitive="d").names) == 2
+    assert sorted(one.name for one in tmp_path.rglob("*")) == ["evil.zip", "folder", "inner"]
+
+
+@pytest.mark.parametrize("content", [b"no archive", b"PK\x03\x04", b""])
+def test_what_is_no_archive(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(content)
+    with pytest.raises(TableError, match="cannot be read as an archive"):
+        read_releases(tmp_path / "a.zip", sensitive="d")
+
+
+def test_an_archive_without_a_table(tmp_path: Path) -> None:
+    with pytest.raises(TableError, match="has no table in it"):
+        read_releases(archive(tmp_path / "a.zip", {"readme.txt": "x"}), sensitive="d")
+
+
+def test_compressed_files_parquet_and_encodings(tmp_path: Path) -> None:
+    (tmp_path / "1.csv.gz").write_bytes(gzip.compress(TABLE.encode()))
+    pl.DataFrame({"age": ["1-5"], "d": ["flu"]}).write_parquet(tmp_path / "2.parquet")
+    (tmp_path / "3.csv").write_bytes(TABLE.encode("utf-16"))
+    (tmp_path / "4.csv").write_bytes(TABLE.encode("utf-8-sig"))
+    foreign = read_releases(tmp_path, sensitive="d")
+    assert [int(one.rows.sum()) for one in foreign.published.releases] == [2, 1, 2, 2]
+    (tmp_path / "5.csv").write_bytes("age,d\n1,é\n".encode("latin-1"))
+    with pytest.raises(TableError, match="is not UTF-8"):
+        read_releases(tmp_path, sensitive="d")
+
+
+def test_folders_by_date(tmp_path: Path) -> None:
+    for day in ("2020/04/10", "2020/04/9", "2020/12/1"):
+        (tmp_path / day).mkdir(parents=True)
+        (tmp_path / day / "cases.csv").write_text(TABLE)
+    (tmp_path / "empty").mkdir()
+    assert read_releases(tmp_path, sensitive="d").names == ("2020/04/9", "2020/04/10", "2020/12/1")
+    (tmp_path / "2020/04/9/notes.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(TableError, match=r"1 folder in .* with more than one table: '2020/04/9'") as caught:
+        read_releases(tmp_path, sensitive="d")
+    assert "--file NAME" in str(caught.value)
+    assert len(read_releases(tmp_path, sensitive="d", file="cases.csv").names) == 3
+    with pytest.raises(TableError, match="is a folder without a table, or with several"):
+        read_releases([tmp_path / "2020/04/9"], sensitive="d")
+
+
+def test_files_go_before_folders_beside_them(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text(TABLE)
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "0.csv").write_text(TABLE)
+    foreign = read_releases(tmp_path, sensitive="d")
+    assert foreign.names == ("1.csv",)
+    assert any("1 folder with tables beside the files" in note for note in foreign.notes)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """A repository in which a file changes three times, and is away once."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not here")
+    folder = tmp_path / "repository"
+    (folder / "data").mkdir(parents=True)
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+
+    def git(*arguments: str, day: int = 1) -> None:
+        date = f"2020-01-{day:02}T12:00:00Z"
+        settings = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(
+            ["git", *settings, *arguments],
+            cwd=folder,
+            check=True,
+            capture_output=True,
+            env={**environment, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date},
+        )
+
+    git("init", "-q")
+    file = folder / "data" / "cases.csv"
+    for day, values in enumerate((["flu", "hiv"], ["flu"], None, ["gout"]), start=1):
+        if values is None:
+            file.unlink()
+        else:
+            file.write_text("age,d\n" + "".join(f"1-5,{value}\n" for value in values))
+        git("add", "-A")
+        git("commit", "-q", "-m", "cases", day=day)
+        (folder / "other").write_text(str(day))
+        git("add", "-A")
+        git("commit", "-q", "-m", "other", day=day)
+    return folder
+
+
+def test_the_history_of_a_file(repository: Path) -> None:
+    foreign = read_releases(git=repository, file="data/cases.csv", sensitive="d")
+    assert [name[:10] for name in foreign.names] == ["2020-01-01", "2020-01-02", "2020-01-04"]
+    assert [int(one.rows.sum()) for one in foreign.published.releases] == [2, 1, 1]
+    assert any("the releases are 3 states of 'data/cases.csv'" in note for note in foreign.notes)
+    assert foreign.decisions["file"] == "data/cases.csv"
+    within = read_releases(git=repository / "data", file="cases.csv", sensitive="d")
+    assert within.names == foreign.names
+
+
+@pytest.mark.parametrize("file", ["nothing.csv", "--output=x", "*.csv", "../data/cases.csv", "data"])
+def test_files_that_the_repository_does_not_have(file: str, repository: Path) -> None:
+    with pytest.raises(ReissueError, match=r"No commit of|cannot be read"):
+        read_releases(git=repository, file=file, sensitive="d")
+
+
+def test_no_repository_and_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(TableError, match="There is no folder"):
+        read_releases(git=tmp_path / "nowhere", file="x.csv", sensitive="d")
+    with pytest.raises(TableError, match="Which file of the repository"):
+        read_releases(git=tmp_path, sensitive="d")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MissingExtra, match="needs the program 'git'"):
+        read_releases(git=tmp_path, file="x.csv", sensitive="d")

@@ -1,0 +1,182 @@
+"""Cells in words, in other tools' brackets, and dates in other orders."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from reissue.foreign.date_orders import in_iso, orders_of
+from reissue.foreign.foreign_cells import ForeignColumn, SourceColumn, read_column
+from reissue.foreign.intervals import interval_of
+from reissue.foreign.wordings import in_signs, says_missing, unwrapped
+from reissue.model.attributes import EVERYTHING, Intervals, Sets
+
+INFINITE = float("inf")
+
+WORDS = {
+    "20s": (20, 30, False, True),
+    "90s": (90, 100, False, True),
+    "1990s": (1990, 2000, False, True),
+    "50 to 59 Years": (50, 59, False, False),
+    "50 - 59 yrs": (50, 59, False, False),
+    "50-59 years old": (50, 59, False, False),
+    "between 50 and 59": (50, 59, False, False),
+    "from 50 to 59": (50, 59, False, False),
+    "19 and younger": (-INFINITE, 19, True, False),
+    "19 or less": (-INFINITE, 19, True, False),
+    "19 years and under": (-INFINITE, 19, True, False),
+    "up to 19": (-INFINITE, 19, True, False),
+    "under 20": (-INFINITE, 20, True, True),
+    "Less than 20 years": (-INFINITE, 20, True, True),
+    "≤ 17": (-INFINITE, 17, True, False),
+    "<20 years": (-INFINITE, 20, True, True),
+    "90 and older": (90, INFINITE, False, True),
+    "90+": (90, INFINITE, False, True),
+    "90+ years": (90, INFINITE, False, True),
+    "65 or more": (65, INFINITE, False, True),
+    "65 & over": (65, INFINITE, False, True),
+    "65 plus": (65, INFINITE, False, True),
+    ">=65": (65, INFINITE, False, True),
+    "over 64": (64, INFINITE, True, True),
+    "older than 64": (64, INFINITE, True, True),
+    "aged 30-39": (30, 39, False, False),
+    "5 years": (5, 5, False, False),
+    "1–4": (1, 4, False, False),
+    "[20, 30)": (20, 30, False, True),
+    "[20, 30[": (20, 30, False, True),
+}
+
+
+@pytest.mark.parametrize("text", WORDS)
+def test_intervals_in_words(text: str) -> None:
+    assert interval_of(in_signs(text)) == WORDS[text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["M5B 1W2", "6 months", "1900s", "Ward 5", "5th", "young", "2 to go", "Vitamin B12", "", "3rd year", "20s and 30s"],
+)
+def test_what_is_no_interval_in_words_stays(text: str) -> None:
+    assert in_signs(text) == text or interval_of(in_signs(text)) is None
+
+
+def test_cells_in_the_brackets_of_anonypy() -> None:
+    assert unwrapped("['17-36']") == "17-36"
+    assert unwrapped('["17-36"]') == "17-36"
+    assert unwrapped("['a,b']") == "{a,b}"
+    assert unwrapped("['a', 'b']") == "{a,b}"
+    assert unwrapped("['[1, 2]']") == "[1, 2]"
+    assert unwrapped(r"['it\'s']") == "it's"
+    for other in ("[17-36]", "[20, 30)", "['a'", "[]", "a"):
+        assert unwrapped(other) == other
+
+
+def test_the_order_of_days_and_months_is_that_of_the_whole_column() -> None:
+    assert orders_of([["01/02/2020", "31/12/2020"]]) == ["day first"]
+    assert orders_of([["01/02/2020", "12/31/2020"]]) == ["month first"]
+    assert orders_of([["01/02/2020"], ["31/12/2020"]]) == ["day first", "day first"]
+    assert orders_of([["01/02/2020"]]) == [None]
+    # A file that says both says nothing, and neither do files that contradict each other about a third one.
+    assert orders_of([["31/12/2020", "12/31/2020"], ["01/02/2020"]]) == [None, None]
+    assert orders_of([["31/12/2020"], ["12/31/2020"], ["01/02/2020"]]) == ["day first", "month first", None]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("31/12/2020", "2020-12-31"),
+        ("1.2.2020", "2020-02-01"),
+        ("2020/12/31", "2020-12-31"),
+        ("2020-1-5", "2020-01-05"),
+        ("2020-12-31T00:00:00Z", "2020-12-31T00:00:00"),
+        ("31/12/2020 1:05 PM", "2020-12-31T13:05:00"),
+        ("31 Dec 2020", "2020-12-31"),
+        ("31-Dec-2020", "2020-12-31"),
+        ("December 31, 2020", "2020-12-31"),
+        ("31. Dezember 2020", "2020-12-31"),
+        ("2020-02", "[2020-02-01, 2020-03-01)"),
+        ("Dec 2020", "[2020-12-01, 2021-01-01)"),
+        ("31/02/2020", None),
+        ("2020-13", None),
+        ("Ward 2020", None),
+    ],
+)
+def test_dates_in_other_orders(text: str, written: str | None) -> None:
+    assert in_iso(text, "day first") == written
+
+
+def read(*columns: list[str | None], labels: bool = False, missing: tuple[str, ...] = ()) -> ForeignColumn:
+    sources = [
+        SourceColumn(f"release {n}", pl.Series("x", cells, dtype=pl.String), np.arange(len(cells)))
+        for n, cells in enumerate(columns, 1)
+    ]
+    found = read_column("x", sources, labels=labels, missing=missing)
+    assert isinstance(found, ForeignColumn)
+    return found
+
+
+def lows(found: ForeignColumn, at: int = 0) -> list[float]:
+    part = found.parts[at]
+    assert isinstance(part, Intervals)
+    low: list[float] = part.low.tolist()
+    return low
+
+
+def test_ages_as_ontario_and_toronto_write_them() -> None:
+    found = read(["<20", "20s", "90s", "Unknown"], ["19 and younger", "20 to 29 Years", "90 and older", None])
+    assert lows(found) == [-INFINITE, 20, 90, -INFINITE]
+    assert lows(found, 1) == [-INFINITE, 20, 90, -INFINITE]
+    assert found.missing == ("unknown",)
+    assert "--missing 'x=unknown'" in found.doubts[0]
+    assert says_missing("  Not Reported ")
+
+
+def test_a_word_for_what_is_not_known_is_a_label_among_labels() -> None:
+    found = read(["male", "female", "Unknown"])
+    assert isinstance(found.parts[0], Sets)
+    assert "Unknown" in found.parts[0].labels
+    assert not found.doubts
+
+
+def test_texts_that_mean_missing_may_be_anything() -> None:
+    (part,) = read(["male", "UNKNOWN", "Not Reported"], missing=("unknown", "not reported")).parts
+    assert isinstance(part, Sets)
+    assert [which == EVERYTHING for which in part.which] == [False, True, True]
+
+
+def test_labels_whatever_they_look_like() -> None:
+    (part,) = read(["250-259", "7", "*", "20s"], labels=True).parts
+    assert isinstance(part, Sets)
+    assert part.labels == ("20s", "250-259", "7")
+    assert part.which[2] == EVERYTHING
+
+
+def test_dates_of_files_with_orders_of_their_own() -> None:
+    first, second = read(["31/12/2020", "01/02/2020"], ["12/31/2020", "2020-02-01"]).parts
+    assert isinstance(first, Intervals)
+    assert isinstance(second, Intervals)
+    assert first.low.tolist() == second.low.tolist()
+
+
+def test_dates_whose_order_cannot_be_told_are_labels() -> None:
+    found = read(["01/02/2020", "03/04/2020"])
+    assert isinstance(found.parts[0], Sets)
+    assert "whether day or month comes first cannot be told in release 1" in found.doubts[0]
+    # Beside dates that are clear they are not compared: as labels they would exclude what they may be.
+    found = read(["01/02/2020"], ["2020-02-01"])
+    assert all(isinstance(part, Sets) and set(part.which.tolist()) == {EVERYTHING} for part in found.parts)
+
+
+def test_school_years_are_no_months() -> None:
+    found = read(["2010-11", "2011-12", "2012-13", "2013-14"])
+    assert isinstance(found.parts[0], Sets)
+
+
+def test_lists_around_cells() -> None:
+    first, _ = read(["['17-36']", "[20, 30)"], ["['37-50']"]).parts
+    assert isinstance(first, Intervals)
+    assert first.high.tolist() == [36, 30]
+    (part,) = read(["['a,b']", "a"]).parts
+    assert isinstance(part, Sets)
+    assert part.labels == ("a", "b")

@@ -17,7 +17,7 @@ from reissue.arrays.types import Ints
 from reissue.attacks.tied import UNSEEN
 from reissue.auditing import whereabouts
 from reissue.auditing.naming import Naming
-from reissue.errors import ParameterError, StorageError, check_text
+from reissue.errors import ParameterError, StorageError, check_text, is_text, printable
 from reissue.model.csv_files import write_csv
 from reissue.model.published import Published
 
@@ -109,7 +109,7 @@ def _of_claims(report: AuditReport, naming: Naming, claims: pl.DataFrame, told: 
     resting: list[str | None] = [None] * claims.height
     for row, finding in enumerate(findings):
         if finding is not None:
-            witnesses[row] = naming.witness(finding)
+            witnesses[row] = _text(naming.witness(finding))
             resting[row] = ", ".join(finding.rests_on) or None
     first = claims["attack"].str.split(", ").list.first().replace_strict(rests, default=None, return_dtype=pl.String)
     several = claims["positions"].list.len() > 1
@@ -149,7 +149,13 @@ def _keys(claims: pl.DataFrame) -> list[object]:
 
 def _people(naming: Naming, people: Ints) -> pl.Series:
     numbers, place = np.unique(people, return_inverse=True)
-    return pl.Series([naming.person(number) for number in numbers.tolist()], dtype=pl.String).gather(place)
+    return pl.Series([_text(naming.person(number)) for number in numbers.tolist()], dtype=pl.String).gather(place)
+
+
+def _text(thing: object) -> str:
+    """As it is; what no file can hold is escaped."""
+    text = str(thing)
+    return text if is_text(text) else printable(text)
 
 
 def _column(report: AuditReport) -> str | None:
@@ -169,7 +175,7 @@ def _values(published: Published, naming: Naming, claims: pl.DataFrame) -> pl.Se
     own: dict[str | None, Sequence[object]] = {None: published.values}
     own |= {column.name: column.values for column in published.columns}
     texts = [
-        " or ".join("a value that no release shows" if at == UNSEEN else str(own[column][at]) for at in positions)
+        " or ".join("a value that no release shows" if at == UNSEEN else _text(own[column][at]) for at in positions)
         for column, positions in claims.select("column", "positions").iter_rows()
     ]
     return pl.Series(texts, dtype=pl.String)
@@ -229,11 +235,11 @@ def _of_findings(report: AuditReport, naming: Naming, findings: list[Finding]) -
         lines = [whereabouts.lines_of(plain[one.release], one.group, LINES) for one in here[:1]]
         values = finding.among or (() if finding.value is None else (finding.value,))
         own = next((one.values for one in report.published.columns if one.name == finding.column), None)
-        shown = [str((own or report.published.values)[at]) for at in values] if naming.show_values else []
+        shown = [_text((own or report.published.values)[at]) for at in values] if naming.show_values else []
         exact = finding.kind == "exact" and finding.probability is not None
         rows.append(
             {
-                "person": ", ".join(map(naming.person, finding.people)) or None,
+                "person": ", ".join(_text(naming.person(one)) for one in finding.people) or None,
                 "release": number,
                 "file": None if number is None else whereabouts.file_of(report.subject, number),
                 "group": here[0].group if here else None,
@@ -247,7 +253,7 @@ def _of_findings(report: AuditReport, naming: Naming, findings: list[Finding]) -
                 "what": finding.what,
                 "attack": finding.attack,
                 "rests_on": ", ".join(finding.rests_on) or None,
-                "witness": naming.witness(finding),
+                "witness": _text(naming.witness(finding)),
             }
         )
     return pl.DataFrame(rows, schema=COLUMNS, orient="row")

@@ -90,6 +90,8 @@ def test_rows_where_nobody_is_known(tmp_path: Path) -> None:
     report = replace(ri.audit(read.published, limit=1 / 2), subject=SUBJECT)
     assert report.headline.sentence == "The diagnosis of whoever is in 3 of 5 rows can be read off."
     assert not report.passed
+    page = report.to_html(tmp_path / "page.html").read_text()
+    assert "No attack found anything" not in page, "not beside rows that tell"
     noised = replace(report, assumptions=(Assumption("unperturbed", "dropped"),))
     assert noised.headline.sentence == "3 of 5 rows stand among rows that all show the same diagnosis."
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from reissue.auditing.report import AuditReport
 
 BLUE, RED, GREY, SAND = "#35618f", "#b4432f", "#8a8f98", "#d9a441"
-KIND_COLOURS = {"exact": BLUE, "bounded": GREY, "sampled": SAND, "undecided": RED}
+KIND_COLOURS = {"exact": BLUE, "bounded": GREY, "sampled": SAND, "undecided": RED, "conditional": RED}
 DASHED = "(dashed: the limit)"
 BINS = 20
 WIDTH = 600

@@ -251,6 +251,8 @@ class Sight:
     """How many cohorts the method keeps for each, where it made all releases."""
     elsewhere: bool = False
     """Whether values are shown in other groups than their people's."""
+    adopted: bool = False
+    """Whether some releases were made elsewhere."""
 
     @classmethod
     def of_series(cls, past: PastReleases, schema: Schema, *, quasi: bool = False) -> Sight:
@@ -269,6 +271,7 @@ class Sight:
             permanent=schema.permanent,
             cohorts=past.cohorts(),
             elsewhere=past.elsewhere(),
+            adopted=len(past.own()) < len(past.releases),
         )
 
     @classmethod
@@ -313,6 +316,7 @@ class Sight:
             permanent=schema.permanent,
             cohorts=cohorts if past.cohorts() == cohorts and draft.protected else None,
             elsewhere=away or past.elsewhere(),
+            adopted=len(past.own()) < len(past.releases),
         )
 
     def audit(
@@ -328,9 +332,12 @@ class Sight:
         progress: Progress | None = None,
     ) -> AuditReport:
         """Let the attacks loose on it."""
-        from reissue.auditing.running import audit
+        from reissue.auditing.running import attacked
 
         given = knowledge or Knowledge()
+        if not self.untrue and not self.adopted and "unperturbed" not in given.dropped:
+            # Who made the releases knows that nothing in them was perturbed.
+            knowledge = given = replace(given, said={*given.said, "unperturbed"})
         if self.minimal:
             knowledge = given = replace(given, minimal={**self.minimal, **given.minimal})
         if self.permanent:
@@ -345,7 +352,7 @@ class Sight:
                 f"{count_of(len(unknown), 'permanent value')} of Knowledge that no release shows.",
                 hint="spell values as they are published.",
             )
-        report = audit(
+        report = attacked(
             self.view,
             knowledge,
             attacks=attacks,
@@ -357,6 +364,7 @@ class Sight:
             promises=self.promises,
             accept=accept,
             progress=progress,
+            marked=True,
         )
         if not self.untrue:
             return report

@@ -63,9 +63,7 @@ def _said(one: Assumption, knowledge: Knowledge) -> Assumption:
     return replace(one, status="said") if one.name in knowledge.said and one.status != "refuted" else one
 
 
-def _over_time(
-    published: Published, knowledge: Knowledge, deadline: float | None
-) -> dict[AssumptionName, Assumption]:
+def _over_time(published: Published, knowledge: Knowledge, deadline: float | None) -> dict[AssumptionName, Assumption]:
     """That values stay, and that nobody leaves where that is said."""
     changing = _changing(knowledge)
     values = Assumption("values-stay", "dropped", evidence=changing) if changing else None

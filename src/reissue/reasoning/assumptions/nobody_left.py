@@ -21,6 +21,7 @@ from reissue.reasoning.history.overlaps import overlaps_between
 
 MOST = 20_000_000
 """Two releases with more pairs of rows and cells that may take them are not compared value by value."""
+NONE = Shortage()
 PAIR, LINK = 1_000, 1.0
 """How many steps two releases take, and each two cells that may hold the same people."""
 
@@ -31,9 +32,9 @@ class Stayed:
 
     people: int = 0
     """Known people who are missing from a later release."""
-    cells: Shortage = Shortage()
+    cells: Shortage = NONE
     """Cells whose rows have no place in a later release."""
-    values: Shortage = Shortage()
+    values: Shortage = NONE
     """Rows of one value in cells, though the cells have places enough, without a place among rows of that value."""
     compared: int = 0
     """How many pairs of releases were compared."""
@@ -89,8 +90,8 @@ def _more(
 ) -> Stayed:
     return Stayed(
         found.people,
-        found.cells + (cells or Shortage()),
-        found.values + (values or Shortage()),
+        found.cells + (cells or NONE),
+        found.values + (values or NONE),
         found.compared + int(complete),
         found.complete and complete,
     )
@@ -114,14 +115,17 @@ def value_pairs(
         return None
     offered = two.value_groups * width + two.values
     order = np.argsort(offered, kind="stable")
+    # A last entry that fits nothing, so that whoever is not found has a place.
+    sorted_keys, order = np.append(offered[order], np.iinfo(np.int64).max), np.append(order, -1)
     mine, theirs = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
     for begin, end in _chunks(lengths[first]):
-        entry = runs(one.value_starts[first[begin:end]], lengths[first[begin:end]])
-        wanted = np.repeat(second[begin:end], lengths[first[begin:end]]) * width + one.values[entry]
-        at = order[np.minimum(np.searchsorted(offered[order], wanted), max(order.size - 1, 0))] if order.size else wanted
-        same = offered[at] == wanted if order.size else np.zeros(wanted.size, dtype=np.bool_)
+        often = lengths[first[begin:end]]
+        entry = runs(one.value_starts[first[begin:end]], often)
+        wanted = np.repeat(second[begin:end], often) * width + one.values[entry]
+        at = np.searchsorted(sorted_keys, wanted)
+        same = sorted_keys[at] == wanted
         mine.append(entry[same])
-        theirs.append(at[same])
+        theirs.append(order[at[same]])
     return np.concatenate(mine), np.concatenate(theirs)
 
 

@@ -65,12 +65,13 @@ def marked(assumptions: Sequence[Assumption], changed: int | None) -> str:
     )
 
 
-def contradicted(assumptions: Sequence[Assumption], *, several: bool, doubted: bool) -> str:
+def contradicted(assumptions: Sequence[Assumption], *, several: bool, doubted: bool, growing: bool = True) -> str:
     """What does not hold, with how many contradictions, and which conclusions are left; empty where all holds.
 
-    `doubted`: cells may have been perturbed, as nobody said why values contradict each other.
+    `doubted`: cells may have been perturbed, as nobody said why values contradict each other. `growing`: somebody said
+    that nobody leaves.
     """
-    fallen = [one for one in assumptions if not one.carries]
+    fallen = [one for one in assumptions if not one.carries and (growing or one.name != "nobody-leaves")]
     if not fallen:
         return ""
     told = [

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 
 from reissue.attacks.base import Attack, Findings, Judgement
 from reissue.attacks.conditional import ConditionalFindings
-from reissue.model.assumptions import IN_WORDS, Assumption, AssumptionName
+from reissue.auditing.contradicted import SHORT
+from reissue.model.assumptions import Assumption, AssumptionName
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published
 
@@ -60,7 +61,7 @@ class Leaning:
 
     @property
     def doubted(self) -> bool:
-        """Whether it is in doubt that cells are published as they were recorded: values disagree, and nobody said why."""
+        """Whether cells may have been perturbed: values disagree, and nobody said why."""
         status = {one.name: one.status for one in self.assumptions}
         unexplained = status.get("values-stay") == "refuted" and status.get("unperturbed") == "untested"
         return unexplained and not self.marked
@@ -79,8 +80,8 @@ class Leaning:
         names = [one for one in self.assumptions if one.name in fallen and one.name not in without]
         if not names:
             return ""
-        told = " ".join(f"{one.words} {CONTRADICTED[one.status]}" for one in names)
-        return f"Withdrawn. It rests on this: {told}"
+        told = " ".join(f"It takes for granted that {SHORT[one.name]}, {_why_not(one)}." for one in names)
+        return f"Withdrawn. {told}"
 
     def apart(self, attack: Attack, knowledge: Knowledge | None) -> bool:
         """Whether an attack looks at each release alone; not where it is said how values change."""
@@ -102,14 +103,7 @@ class Leaning:
         return replace(judgement, findings=findings)
 
 
-CONTRADICTED = {
-    "refuted": "The releases contradict that.",
-    "dropped": "Somebody said that it is not so.",
-}
-"""Why an assumption does not carry, in words."""
-
-
-def in_short(name: AssumptionName) -> str:
-    """An assumption as part of a sentence."""
-    words = IN_WORDS[name].rstrip(".")
-    return f"{words[0].lower()}{words[1:]}"
+def _why_not(one: Assumption) -> str:
+    """Why an assumption does not carry, in words."""
+    told = {"refuted": "which the releases contradict", "dropped": "which is said not to be so"}
+    return told.get(one.status, "which cells that were perturbed do not show")

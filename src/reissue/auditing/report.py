@@ -185,7 +185,8 @@ class AuditReport:
             return contradicted(shown, several=self.leaning.several, doubted=False)
         if self.marked and (told := marked_by_ledger(shown, self._changed)):
             return told
-        return contradicted(self.assumptions, several=self.leaning.several, doubted=self.leaning.doubted)
+        growing = self.knowledge is not None and self.knowledge.growing is not None
+        return contradicted(shown, several=self.leaning.several, doubted=self.leaning.doubted, growing=growing)
 
     @property
     def rests_on(self) -> str:
@@ -242,8 +243,7 @@ class AuditReport:
             sure = any(run.by.proves for run in self.runs if run.judgement.status == "beyond")
             told = "found" if sure or any(one.kind != "sampled" for one in self.findings) else "estimated"
             what = "the releases together tell" if self.together else "single releases tell"
-            doubt = ", if nothing was perturbed" if self.leaning.doubted else ""
-            return f"Not passed: {what} more than the limits allow, as {joined(beyond)} {told}{doubt}."
+            return f"Not passed: {what} more than the limits allow, as {joined(beyond)} {told}."
         missing = what_is_open(self._lacking, permanent=self._permanent, sets=self._sets)
         if self.above is not None:
             number, rows, of = self.above

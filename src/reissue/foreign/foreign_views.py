@@ -131,8 +131,8 @@ def _lacking(fitting: Sequence[GroupCandidates]) -> tuple[Assumption, ...]:
     groups = sum(found.short for found in fitting)
     rows = count_of(sum(found.lacking for found in fitting), "row is", "rows are")
     why = (
-        f"{count_of(groups, 'group has', 'groups have')} fewer candidates in the registry than rows, alone or together; "
-        f"{rows} nobody's in it. It lacks people, or their quasi-identifiers changed."
+        f"{count_of(groups, 'group has', 'groups have')} fewer candidates in the registry than rows, alone or "
+        f"together; {rows} nobody's in it. It lacks people, or their quasi-identifiers changed."
     )
     return (Assumption("registry-complete", "refuted", groups, why),)
 

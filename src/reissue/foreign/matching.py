@@ -56,7 +56,8 @@ class Matched:
     report: Report
     """What did not fit, and how often."""
     misplaced: int
-    """How many are said to be in the release, and have no place there."""
+    """How many are said to be in the release, and have no place there, however people are placed; or if everybody has
+    one, how many of them leave groups without the people that they need."""
 
 
 def candidates(regions: Regions, rows: Ints, people: Regions, known: Bools, *, most: int) -> GroupCandidates | None:
@@ -86,6 +87,7 @@ def match(found: GroupCandidates, known: Bools) -> Matched:
     fits = np.bincount(person, minlength=found.people) > 0
     report = list(found.report)
     said = int(np.count_nonzero(known))
+    crowded_out = int(np.count_nonzero(known & ~fits)) + _crowded_out(group, person, rows, known & fits)
     known = known & fits
     alive, sure, crowded = _settled(group, person, rows, known)
     while crowded.any():
@@ -106,9 +108,7 @@ def match(found: GroupCandidates, known: Bools) -> Matched:
     group, person, sure = group[alive], person[alive], sure[alive]
     settled = np.zeros(found.people, dtype=np.bool_)
     settled[person[sure]] = True
-    misplaced = said - int(np.count_nonzero(known & placed))
-    if not misplaced:
-        misplaced = _crowded_out(group, person, rows, known)
+    misplaced = crowded_out or said - int(np.count_nonzero(known & placed))
     return Matched(group, person, sure, np.flatnonzero(known & placed & ~settled), _summed(report), misplaced)
 
 
@@ -138,7 +138,8 @@ def _crowded_out(group: Ints, person: Ints, rows: Ints, known: Bools) -> int:
     )
     capacity = np.concatenate([many, np.minimum(many[other], rows[groups][one]), rows[groups]])
     flow = igraph.Graph(sink + 1, edges, directed=True).maxflow(source, sink, capacity.tolist())
-    return int(many.sum()) - int(round(flow.value))
+    lacking: int = int(many.sum()) - round(flow.value)
+    return lacking
 
 
 def _summed(report: list[tuple[str, int]]) -> Report:

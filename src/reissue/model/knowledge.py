@@ -2,9 +2,9 @@
 
 knowledge = ri.Knowledge(compromised={"Bob": "flu"})
 
-Values are taken to be static: who is in several releases has the same value in all of them, as in the papers
-of He, Riboni and Byun, unless the releases contradict it or `dropped` says otherwise. Where they are told which values are `permanent`, as in the paper of Bu, only those stay, and
-all others may change from release to release.
+Values are taken to be static: who is in several releases has the same value in all of them, as in the papers of He,
+Riboni and Byun, unless the releases contradict it or `dropped` says otherwise. Where they are told which values are
+`permanent`, as in the paper of Bu, only those stay, and all others may change from release to release.
 """
 
 from __future__ import annotations

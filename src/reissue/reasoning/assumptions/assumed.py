@@ -69,9 +69,12 @@ def _over_time(published: Published, knowledge: Knowledge, deadline: float | Non
     values = Assumption("values-stay", "dropped", evidence=changing) if changing else None
     leaving: Assumption | None = None
     if "nobody-leaves" in knowledge.said and not published.sets:
-        found = stayed(published, deadline)
-        leaving, both = _of_people(found)
+        leaving, both = _of_people(stayed(published, deadline))
         values = values or both
+    elif knowledge.growing is None and all(release.space is not None for release in published.plain):
+        # What would follow if nobody left is told where nobody is known, so long as nothing contradicts it.
+        supposed, both = _of_people(stayed(published, deadline))
+        leaving = supposed if supposed.status == "refuted" and both is None else None
     values = values or _said(_of_values(published, deadline), knowledge)
     told: dict[AssumptionName, Assumption] = {"values-stay": values}
     return told if leaving is None else {**told, "nobody-leaves": leaving}

@@ -92,7 +92,8 @@ def contradicted(assumptions: Sequence[Assumption], *, several: bool, doubted: b
 
 def rests_on(assumptions: Sequence[Assumption]) -> str:
     """What conclusions rest on, and how sure that is; empty where that is nothing but the files themselves."""
-    carrying = [one for one in assumptions if one.carries]
+    # Who vouches that nothing is perturbed says no more than that the files are what was published.
+    carrying = [one for one in assumptions if one.carries and (one.name, one.status) != ("unperturbed", "said")]
     if all(one.name == "unperturbed" for one in carrying):
         return ""
     told = [f"{SHORT[one.name]} ({STANDING[one.status]})" for one in carrying]

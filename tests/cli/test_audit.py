@@ -377,3 +377,18 @@ def test_releases_made_elsewhere_have_no_ledger(run: Run, elsewhere: Path) -> No
     assert "ledger" not in ran.out and "exposed" not in ran.out
     data = run("audit", "releases", *OPTIONS, "--limit", "1/2", "--attacks", "Worlds", "--json").data
     assert data["truth"] is None and {one["truth"] for one in data["findings"]} == {None}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--assume", "values-stays"), "--assume does not know 'values-stays'"),
+        (("--assume", "values-stay", "--assume", "no-values-stay"), "that it does not"),
+        (("--assume", "unperturbed", "--perturbed", "pram=0.02"), "contradict each other"),
+        (("--perturbed", " "), "--perturbed says how"),
+    ],
+)
+def test_assumptions_that_cannot_be_understood(run: Run, tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+    (tmp_path / "one.csv").write_text("age,illness\n20,flu\n30,gout\n")
+    done = run("audit", tmp_path / "one.csv", "--sensitive", "illness", "--limit", "1/2", *options)
+    assert (done.code, said in " ".join(done.err.split())) == (2, True)

@@ -9,20 +9,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import ClassVar, Literal
 
 import polars as pl
 
 from reissue.attacks.sentences import Cell, Part, Value, Witness
-from reissue.errors import ParameterError
+from reissue.errors import InternalError, ParameterError
 from reissue.model.assumptions import AssumptionName
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published
 
-Kind = Literal["exact", "bounded", "sampled", "undecided"]
-"""How sure a number is: computed exactly, a proven bound, an estimate with a standard error, or not known."""
+Kind = Literal["exact", "bounded", "sampled", "undecided", "conditional"]
+"""How sure a number is: computed exactly, a proven bound, an estimate with a standard error, not known, or so only if
+what it rests on holds, which is in doubt."""
 
 OfSets = Literal["tracks", "bridge", "none"]
 """What an attack does with releases of sets; see `Attack.sets`."""
@@ -88,7 +89,7 @@ class Finding:
     among: tuple[int, ...] = ()
     """The positions of the values that the people are said to have one of, in the view or, where `column` names one,
     in that column; empty where that is `value` alone, or where it is about no values."""
-    rests_on: tuple[AssumptionName, ...] = ()
+    rests_on: tuple[AssumptionName, ...] = field(default=(), compare=False)
     """The assumptions that it needs, beside that the files are what was published."""
 
     @classmethod
@@ -170,6 +171,8 @@ class Findings(ABC):
     """What was searched completely, in plain words."""
     undecided: tuple[str, ...]
     """What was not, and why."""
+    dated: bool = False
+    """Whether each thing is said of one release only, whatever the attack takes to be static."""
 
     @property
     def posteriors(self) -> pl.DataFrame:
@@ -234,6 +237,8 @@ class Attack(ABC):
     """Parameters that follow from a limit where the user says nothing: `{"e": "equivalence"}`."""
     rests_on: ClassVar[tuple[AssumptionName, ...]] = ()
     """The assumptions without which nothing that it concludes from several releases holds."""
+    alone: ClassVar[tuple[AssumptionName, ...]] = ()
+    """Those of them without which it still looks at each release alone; where another falls it is not run."""
     static: ClassVar[bool] = False
     """Whether it takes everybody's value to be the same in all releases."""
     argues: ClassVar[bool] = False
@@ -250,6 +255,10 @@ class Attack(ABC):
     @abstractmethod
     def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
         """Attack a series."""
+
+    def run_alone(self, published: Published, knowledge: Knowledge | None = None) -> Findings:
+        """Attack each release by itself, where values do not stay and releases must not be put together."""
+        raise InternalError(f"{self.name} does not look at releases alone")
 
 
 def can_prove(attack: Attack | type[Attack], *, permanent: bool = False, sets: bool = False) -> bool:

@@ -39,7 +39,7 @@ CLAIMS = pl.Schema(_COLUMNS)
 column; `release` is the time that it is said of, null where that is always; `attack` names all that come to it;
 `shown` is how often the releases show these values in all: what is rare comes first."""
 
-SURENESS = ("exact", "bounded", "sampled", "undecided")
+SURENESS = ("exact", "bounded", "sampled", "conditional", "undecided")
 
 
 def claims_of(report: AuditReport) -> pl.DataFrame:

@@ -61,12 +61,17 @@ def criteria_of(
     anatomised: bool,
     permanent: bool = False,
     sets: bool = False,
+    above: tuple[int, int, int] | None = None,
 ) -> tuple[Criterion, ...]:
-    """Answer the three questions; `judged` is what the attacks found."""
+    """Answer the three questions; `judged` is what the attacks found.
+
+    `above` are a release, how many of its rows stand in groups that show one value with more than the limit, and of
+    how many rows.
+    """
     return (
         _singling_out(risks, threshold, anatomised, sets),
         _linkability(risks, anatomised, sets),
-        _inference(judged, limits, permanent, sets),
+        _inference(judged, limits, permanent, sets, above),
     )
 
 
@@ -112,10 +117,10 @@ def _linkability(risks: Risks, anatomised: bool, sets: bool) -> Criterion:
         return Criterion("linkability", question, "not met", ANATOMISED)
     if risks.table.height == 1:
         evidence = (
-            "There is one release only, so that there is nothing to link within the series. Other tables were not "
-            "looked at."
+            "There is one release only, so that there is nothing to link within the series. Other tables, and releases "
+            "to come, were not looked at."
         )
-        return Criterion("linkability", question, "met", evidence)
+        return Criterion("linkability", question, "undecided", evidence)
     if risks.followed is None:
         evidence = "It is not known who is in which group, so that people cannot be followed through the releases."
         return Criterion("linkability", question, "undecided", evidence)
@@ -137,7 +142,9 @@ def _linkability(risks: Risks, anatomised: bool, sets: bool) -> Criterion:
     return Criterion("linkability", question, "met", evidence)
 
 
-def _inference(judged: Sequence[Judged], limits: Limits, permanent: bool, sets: bool) -> Criterion:
+def _inference(
+    judged: Sequence[Judged], limits: Limits, permanent: bool, sets: bool, above: tuple[int, int, int] | None
+) -> Criterion:
     question = "Can more be inferred about a person than the limits allow?"
     asked = [one for one in judged if one.judgement.status != "not asked"]
 
@@ -146,6 +153,13 @@ def _inference(judged: Sequence[Judged], limits: Limits, permanent: bool, sets: 
 
     if any(one.judgement.status == "beyond" for one in asked):
         return Criterion("inference", question, "not met", told("beyond"))
+    if above is not None:
+        number, rows, of = above
+        evidence = (
+            f"In release {number:,} {rows:,} of {count_of(of, 'row')} stand in groups that show one value with a share "
+            f"of more than {limits.probability}: whoever is in them is tied to it."
+        )
+        return Criterion("inference", question, "not met", " ".join([evidence, told("undecided", "sampled")]).strip())
     if any(one.judgement.status != "within" for one in asked):
         return Criterion("inference", question, "undecided", told("undecided", "sampled"))
     missing = lacking([one.by for one in asked], limits, permanent=permanent, sets=sets)

@@ -53,6 +53,8 @@ class Disclosure:
     """How many can have one value only."""
     kinds: Mapping[str, int]
     """How many people's figure is of each kind."""
+    together: bool = True
+    """Whether the figures are of all releases together; else each is of the release in which it is largest."""
 
 
 def worst_of(findings: Findings, known: Ints) -> pl.DataFrame:
@@ -119,7 +121,7 @@ def exposed_groups(
     frames = []
     for at, release in enumerate(published.releases):
         rated = None if chances is None else chances[published.index.entries(at)]
-        frame = _alone(release) if rated is None else _of_members(release, rated, limit)
+        frame = _alone(release, limit) if rated is None else _of_members(release, rated, limit)
         worst = frame.filter(pl.col("people") > 0).top_k(most, by=RANKED, reverse=TIES)
         frames.append(worst.with_columns(pl.lit(release.number, pl.Int64).alias("release")).select(*GROUPS))
     ranked = pl.concat([pl.DataFrame(schema=GROUPS), *frames])
@@ -171,15 +173,16 @@ def _of_members(release: PublishedGroups, chance: Floats, limit: Fraction | None
     )
 
 
-def _alone(release: PublishedGroups) -> pl.DataFrame:
-    held = release.rows
-    share = diversity.largest(release) / np.maximum(held, 1)
+def _alone(release: PublishedGroups, limit: Fraction | None) -> pl.DataFrame:
+    held, top = release.rows, diversity.largest(release)
+    share = top / np.maximum(held, 1)
+    beyond = np.zeros(held.size, dtype=np.bool_) if limit is None else top * limit.denominator > held * limit.numerator
     return pl.DataFrame(
         {
             "group": np.arange(1, release.group_count + 1),
             "people": held,
             "highest": share,
             "mean": share,
-            "above": np.zeros(release.group_count, dtype=np.int64),
+            "above": np.where(beyond, held, 0),
         }
     )

@@ -29,7 +29,7 @@ class Headline:
     outcome: str
     """`Passed`, `Passed by acceptance` or `Not passed`."""
     sentence: str
-    """What can be learnt about people."""
+    """What is contradicted, if anything, and what can be learnt about people."""
     beside: str
     """What stands beside it and must not be overlooked; empty where nothing does."""
     tone: Tone
@@ -50,15 +50,13 @@ def headline_of(report: AuditReport) -> Headline:
         beside.append("The limits that were asked about are kept; none of them forbids this.")
     if unmet and report.passed:
         beside.append(f"The limits are kept, and of the European criteria {joined(unmet)} {_is(unmet)} not met.")
-    if contradicted := [one for one in report.assumptions if one.status == "refuted"]:
-        many = sum(one.contradictions for one in contradicted)
-        names = joined(one.name for one in contradicted)
-        seen = f": {count_of(many, 'contradiction')}" if many else ""
-        beside.append(f"The releases contradict what was assumed ({names}{seen}): what rested on it is not claimed.")
     tone: Tone = "bad" if learnt.beyond else "open"
     if report.passed:
-        tone = "open" if beside or not outcome.endswith("Passed") else "good"
-    return Headline(outcome, learnt.sentence, " ".join(beside), tone)
+        tone = "open" if beside or report.contradicted or not outcome.endswith("Passed") else "good"
+    sentence = learnt.sentence
+    if told := report.contradicted:
+        sentence = f"{told[:1].upper()}{told[1:]}. {sentence}"
+    return Headline(outcome, sentence, " ".join(beside), tone)
 
 
 @dataclass(frozen=True)
@@ -111,6 +109,7 @@ def _of_people(report: AuditReport) -> str:
         rest = claims.filter(~pl.col("person").is_in(sure["person"].implode()))
         highest = rest["probability"].max()
         most = f", up to {highest:.3g}" if isinstance(highest, float) else ""
+        most += ", if nothing was perturbed" if (rest["kind"] == "conditional").any() else ""
         most += ", by estimate" if (rest["kind"] == "sampled").all() and rest.height else ""
         over = "what the limits allow" if report.limits.probability is None else limit_told(report.limits.probability)
         who = f"{more:,} more" if parts else f"{more:,} of {count_of(everybody, 'person', 'people')}"
@@ -145,10 +144,12 @@ def sensitive_of(report: AuditReport) -> str:
 
 
 def _together(report: AuditReport) -> str:
-    """`release 1 alone`, `releases 1 to 4 together`."""
+    """`release 1 alone`, `releases 1 to 4 together`; where these are not taken together, `single releases`."""
     numbers = [one.number for one in report.published.plain] + [one.number for one in report.published.sets]
     if len(numbers) == 1:
         return f"release {numbers[0]} alone"
+    if not report.together:
+        return "single releases"
     between = "and" if len(numbers) == 2 else "to"
     return f"releases {min(numbers):,} {between} {max(numbers):,} together"
 

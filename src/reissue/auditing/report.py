@@ -19,10 +19,13 @@ from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgemen
 from reissue.attacks.sentences import Witness
 from reissue.auditing.claims import SURENESS, claims_of, frequencies
 from reissue.auditing.compared import MISTAKEN, Knowing, Mark, Truth
+from reissue.auditing.contradicted import contradicted, in_lines, rests_on
+from reissue.auditing.contradicted import marked as marked_by_ledger
 from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of
 from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed_groups, worst_of
 from reissue.auditing.finding_table import check_file, finding_table, write_findings
 from reissue.auditing.headline import Headline, headline_of
+from reissue.auditing.leaning import Leaning
 from reissue.auditing.limits import lacking, what_is_open
 from reissue.auditing.naming import Called, Naming
 from reissue.auditing.risks import Risks, risks_of
@@ -109,6 +112,8 @@ class AuditReport:
     """What the method promised, in words."""
     assumptions: tuple[Assumption, ...] = ()
     """What conclusions over several releases rest on, and what the releases say about it."""
+    marked: bool = False
+    """Whether it is of one's own series, whose ledger knows which conclusions are wrong."""
     remarks: tuple[str, ...] = ()
     """What else is to be noted, such as how files were understood."""
     time: datetime = field(default_factory=lambda: datetime.now(UTC))
@@ -145,7 +150,59 @@ class AuditReport:
         """
         asked = [run for run in self.runs if run.judgement.status != "not asked"]
         proven = (bool(asked) and not self._lacking) or "undecided" in self.accept
-        return proven and all(run.judgement.status in ("within", *self.accept) for run in asked)
+        return proven and all(run.judgement.status in ("within", *self.accept) for run in asked) and not self.above
+
+    @cached_property
+    def above(self) -> tuple[int, int, int] | None:
+        """A release in which rows stand in groups that show one value with more than the limit, how many rows, and of
+        how many; the one with most. None: there is none, or it is proven that nobody is beyond the limit for all that.
+        """
+        proven = any(
+            run.judgement.status == "within" and "probability" in run.by.proves and run.findings is not None
+            for run in self.runs
+        )
+        if self.limits.probability is None or proven or self._permanent or self._sets:
+            return None
+        table = self.measured.table.filter(pl.col("attribute_above") > 0)
+        if not table.height:
+            return None
+        worst = table.sort("attribute_above", "release", descending=[True, False]).row(0, named=True)
+        return worst["release"], worst["attribute_above"], worst["rows"]
+
+    @cached_property
+    def leaning(self) -> Leaning:
+        """What attacks may lean on."""
+        return Leaning.of(self.assumptions, self.published, marked=self.marked)
+
+    @property
+    def together(self) -> bool:
+        """Whether conclusions are drawn from several releases together."""
+        return not self.leaning.several or "values-stay" not in self.leaning.fallen or self._permanent
+
+    @property
+    def contradicted(self) -> str:
+        """What the releases contradict or somebody said not to hold, and which conclusions are left; empty: nothing."""
+        shown = [one for one in self.assumptions if one.name != "values-stay" or not self._permanent]
+        if self._permanent:
+            return contradicted(shown, several=self.leaning.several, doubted=False)
+        if self.marked and (told := marked_by_ledger(shown, self._changed)):
+            return told
+        growing = self.knowledge is not None and self.knowledge.growing is not None
+        return contradicted(shown, several=self.leaning.several, doubted=self.leaning.doubted, growing=growing)
+
+    @property
+    def rests_on(self) -> str:
+        """What the conclusions rest on, in a sentence; empty where that is the files themselves and nothing else."""
+        told = [one for one in self.assumptions if one.name in self.leaning.on]
+        if self.marked and self._changed:
+            told = [one for one in told if one.name != "values-stay"]
+        return rests_on(told)
+
+    @property
+    def _changed(self) -> int:
+        """How many people had values that changed, as a ledger knows that has something to say about this."""
+        static = self.truth is not None and self.truth.static and self.leaning.several
+        return self.truth.changed if static and self.truth is not None else 0
 
     @property
     def _lacking(self) -> tuple[str, ...]:
@@ -165,7 +222,19 @@ class AuditReport:
 
     @property
     def verdict(self) -> str:
-        """The outcome in one sentence."""
+        """The outcome in one sentence, what is contradicted first; and what it rests on in another."""
+        told = self._outcome
+        # What nothing was concluded from is nothing that it rests on.
+        concluded = any(run.findings is not None and run.judgement.status in ("within", "beyond") for run in self.runs)
+        resting = self.rests_on if concluded else ""
+        if self.contradicted:
+            outcome, _, why = told.partition(": ")
+            told = f"{outcome}: {self.contradicted}. {why[0].upper()}{why[1:]}"
+        return f"{told} {resting}" if resting else told
+
+    @property
+    def _outcome(self) -> str:
+        """How the attacks came out."""
         by_status: dict[str, list[str]] = {}
         for run in self.runs:
             by_status.setdefault(run.judgement.status, []).append(run.attack)
@@ -175,11 +244,19 @@ class AuditReport:
             # An attack that never proves anything has estimated it.
             sure = any(run.by.proves for run in self.runs if run.judgement.status == "beyond")
             told = "found" if sure or any(one.kind != "sampled" for one in self.findings) else "estimated"
-            return f"Not passed: the releases together tell more than the limits allow, as {joined(beyond)} {told}."
+            what = "the releases together tell" if self.together else "single releases tell"
+            return f"Not passed: {what} more than the limits allow, as {joined(beyond)} {told}."
+        missing = what_is_open(self._lacking, permanent=self._permanent, sets=self._sets)
+        if self.above is not None:
+            number, rows, of = self.above
+            beside = f"; and {missing}" if missing else ""
+            return (
+                f"Not passed: in release {number:,} {rows:,} of {count_of(of, 'row')} stand in groups that show one "
+                f"value with a share of more than {self.limits.probability}, whoever they are about{beside}."
+            )
         if not within and not doubtful:
             return "Not passed: none of the attacks that were run was asked for anything, so nothing is judged."
         nothing = "nothing beyond the limits was found"
-        missing = what_is_open(self._lacking, permanent=self._permanent, sets=self._sets)
         if not self.passed and not doubtful:
             return f"Not passed: {nothing}, but {missing}."
         if not self.passed:
@@ -366,6 +443,7 @@ class AuditReport:
             limit=self.limits.probability,
             anatomised=self.form == "anatomised",
             knowing=self.knowing,
+            together=self.together,
         )
 
     @property
@@ -387,6 +465,7 @@ class AuditReport:
         known = set(self.knowledge.compromised) if self.knowledge else set()
         certain = {who for run in self.runs if run.findings is not None for who in run.findings.certain}
         found = disclosure_of(self.in_polars.people, self.limits.probability, len(certain - known))
+        found = replace(found, together=self.together)
         # Values of sets have limits of their own, by which the attack on sets has counted.
         own = [run.judgement.count for run in self.runs if run.by.sets == "tracks" and run.judgement.status == "beyond"]
         return replace(found, above=max([found.above or 0, *own])) if own else found
@@ -398,6 +477,9 @@ class AuditReport:
         Of one's own series people about whom all conclusions are wrong do not count.
         """
         people = self.in_polars.people
+        if not self.together:
+            # What somebody had in one release says nothing about their group in another.
+            people = people.clear()
         if self.truth is not None:
             people = people.filter(
                 ~pl.col("person").is_in(pl.Series(self.truth.misled_people, dtype=pl.Int64).implode())
@@ -415,6 +497,7 @@ class AuditReport:
             anatomised=self.form == "anatomised",
             permanent=self._permanent,
             sets=self._sets,
+            above=self.above,
         )
         if self.truth is not None and self.truth.misled:
             inference = replace(inference, evidence=f"{inference.evidence} {self.truth.conclusion}")
@@ -442,6 +525,8 @@ class AuditReport:
         if self.measured.contradictory:
             who = count_of(self.measured.contradictory, "person has", "people have")
             notes.append(f"{who} no value that all their groups show: their value changed, or the releases disagree.")
+        if not self.together:
+            notes.append("Risks of values over several releases are left out: values are not known to stay.")
         notes += [f"{run.attack} was not run: {run.judgement.words}" for run in self.runs if run.findings is None]
         run_at_all = lacking((run.by for run in self.runs), self.limits, permanent=self._permanent, sets=self._sets)
         if missing := what_is_open(run_at_all, permanent=self._permanent, sets=self._sets):
@@ -459,6 +544,12 @@ class AuditReport:
             "passed": self.passed,
             "verdict": self.verdict,
             "headline": asdict(self.headline),
+            "assumptions": [
+                {**asdict(one), "words": one.words, "relied_on": one.carries and one.name in self.leaning.on}
+                for one in self.assumptions
+            ],
+            "contradicted": self.contradicted,
+            "rests_on": self.rests_on,
             "subject": None if self.subject is None else self.subject.to_dict(),
             "truth": None if self.truth is None else self.truth.to_dict(),
             "time": self.time.isoformat(timespec="seconds"),
@@ -558,6 +649,7 @@ class AuditReport:
         lines = [headline.words, *(() if self.truth is None else self.truth.words), self.verdict]
         lines += [*([headline.beside] if headline.beside else []), *about, ""]
         lines += [f"Limit: {told}." for told in limits_in_words(self.limits)]
+        lines += ["", *(f"Assumption {told}" for told in in_lines(self.assumptions))] if self.assumptions else []
         lines += ["", *(f"{run.attack}: {STATUSES[run.judgement.status]}. {run.judgement.words}" for run in self.runs)]
         shown = self.leading[:most]
         if shown:
@@ -629,6 +721,7 @@ def _told(finding: Finding, naming: Naming, mark: Mark | None) -> dict[str, Any]
         "probability": finding.probability,
         "kind": finding.kind,
         "witness": naming.witness(finding),
+        "rests_on": list(finding.rests_on),
         "truth": mark,
     }
 

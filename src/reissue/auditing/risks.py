@@ -84,13 +84,14 @@ def risks_of(
     limit: Fraction | None,
     anatomised: bool = False,
     knowing: Knowing | None = None,
+    together: bool = True,
 ) -> Risks:
     """Measure a series.
 
     `threshold` is the re-identification risk above which a row is at risk, `limit` the probability above which a
     value is disclosed, None where no limit says that. Anatomised releases show the quasi-identifiers of every row
     exactly, so that everybody is found. Who is left with one value that they never had, as `knowing` knows, is not
-    exposed.
+    exposed. Without `together` values are not taken to stay: who is left with one over the releases is not told.
     """
     if published.sets:
         return risks_of_sets(published, threshold, limit, anatomised)
@@ -110,7 +111,7 @@ def risks_of(
             row["cumulative_presence"] = int(np.count_nonzero(ever))
         if placed:
             row |= _together(so_far[at], threshold, anatomised)
-        if left is not None:
+        if left is not None and together:
             row["cumulative_exposed"] = int(left.exposed_after[at]) - _mistaken(left, at, knowing)
         rows.append(row)
     return Risks(

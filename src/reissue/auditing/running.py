@@ -18,6 +18,7 @@ from reissue import attacks as family
 from reissue.arrays.budget import Budget, OutOfTime, steps_in
 from reissue.attacks.base import Attack, Judgement, Limits, is_asked
 from reissue.auditing.claims import with_the_rarest
+from reissue.auditing.leaning import Leaning
 from reissue.auditing.limits import ACCEPTABLE, limits_of, with_columns
 from reissue.auditing.report import AuditReport, Run, runs_of
 from reissue.auditing.sharing import Sharing, listener_of
@@ -28,6 +29,7 @@ from reissue.model.promise import Promise, Promising, promise_of
 from reissue.model.published import Published
 from reissue.model.telling import listening
 from reissue.reasoning.alternatives.set_histories import any_renewed
+from reissue.reasoning.assumptions.assumed import assumptions_of
 from reissue.reasoning.worlds.residual import without_recognised
 
 MOST = 100
@@ -71,6 +73,40 @@ def audit(
     `progress` is called with each stage as it begins, and its `part`, if it has one, with the share that is done.
     `frames` is the library that the report's tables come back in.
     """
+    return attacked(
+        published,
+        knowledge,
+        attacks=attacks,
+        limit=limit,
+        form=form,
+        seconds=seconds,
+        steps=steps,
+        threshold=threshold,
+        promises=promises,
+        accept=accept,
+        progress=progress,
+        frames=frames,
+    )
+
+
+def attacked(
+    published: Published,
+    knowledge: Knowledge | None = None,
+    *,
+    attacks: Iterable[Attack | str] | None = None,
+    limit: float | Fraction | str | None = None,
+    form: str | None = None,
+    seconds: float = 60.0,
+    steps: int | None = None,
+    threshold: float = 0.09,
+    promises: Iterable[Promise | Promising] = (),
+    accept: Iterable[str] = (),
+    progress: Callable[[str], None] | None = None,
+    frames: Library = "polars",
+    marked: bool = False,
+) -> AuditReport:
+    """The same; `marked`: a ledger knows which conclusions are wrong, so that what an outsider would conclude from what
+    the releases contradict is told all the same, and marked."""
     check_library(frames, "audit")
     accepted = _check(published, knowledge, form, seconds, steps, threshold, accept)
     sharing = Sharing(float(seconds), steps_in(seconds) if steps is None else steps)
@@ -88,13 +124,19 @@ def audit(
         _check_knowledge(published, knowledge)
     # Counterfeits that are known with their values are nobody to any attack.
     seen, beside = without_recognised(published, knowledge)
+    if progress is not None:
+        progress("Testing assumptions")
+    with sharing.testing() as deadline:
+        assumed = assumptions_of(seen, beside, deadline)
+    leaning = Leaning.of(assumed, seen, marked=marked)
+    beside = leaning.knowledge(beside)
     runs: dict[int, Run] = {}
     for at in sharing.in_order(chosen, limits):
         if progress is not None:
             progress(f"Attacking with {chosen[at].name}")
         attack = _built(named[at], limits, sharing.next_seconds, knowledge)
         with listening(listener_of(progress)), sharing.spending() as budget:
-            runs[at] = _run(attack, seen, beside, limits, budget)
+            runs[at] = _run(attack, seen, beside, limits, budget, leaning)
     told = AuditReport(
         seen,
         knowledge,
@@ -104,11 +146,20 @@ def audit(
         form,
         accept=accepted,
         promises=tuple(promised),
+        assumptions=assumed,
+        marked=marked,
     )
     return replace(told, library=frames)
 
 
-def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limits: Limits, budget: Budget) -> Run:
+def _run(
+    attack: Attack,
+    published: Published,
+    knowledge: Knowledge | None,
+    limits: Limits,
+    budget: Budget,
+    leaning: Leaning,
+) -> Run:
     began = perf_counter()
     if aside := _steps_aside(attack, published):
         return Run(attack.name, attack, Judgement("not asked", aside), None, 0.0)
@@ -117,10 +168,13 @@ def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limi
         words = f"It takes values to be static, and here all but the permanent ones may change; {other} is for that."
         return Run(attack.name, attack, Judgement("not asked", words), None, 0.0)
     open_now: Literal["undecided", "not asked"] = "undecided" if is_asked(attack, limits) else "not asked"
+    if withdrawn := leaning.withdrawn(attack):
+        return Run(attack.name, attack, Judgement(open_now, withdrawn), None, 0.0)
     if budget.over and open_now == "not asked":
         return Run(attack.name, attack, Judgement(open_now, NOT_BEGUN), None, 0.0, budget)
     try:
-        findings = attack.run(published, knowledge)
+        run = attack.run_alone if leaning.apart(attack, knowledge) else attack.run
+        findings = run(published, knowledge)
     except ParameterError as cannot:
         # The view does not tell this attack enough; what it was to judge stays open.
         reason = " ".join([cannot.what, *cannot.problems, *([f"Next step: {cannot.hint}"] if cannot.hint else [])])
@@ -130,7 +184,8 @@ def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limi
         # Before it had anything to tell.
         judgement = Judgement(open_now, "It came to no result.")
         return Run(attack.name, attack, _stopped(judgement, budget), None, perf_counter() - began, budget)
-    judgement = with_the_rarest(attack, findings, findings.judge(limits, most=MOST), limits)
+    findings = leaning.conditional(findings)
+    judgement = with_the_rarest(attack, findings, leaning.resting(attack, findings.judge(limits, most=MOST)), limits)
     if knowledge is not None and knowledge.counterfeits and not attack.argues:
         judgement = _without_the_argument(attack, judgement, limits)
     return Run(attack.name, attack, _stopped(judgement, budget), findings, perf_counter() - began, budget)

@@ -21,6 +21,8 @@ HALF = 0.5
 """One that is asked may take this part of the steps that are left: many need none."""
 REPORTED = 0.1
 """This part of the time is left for what comes after the attacks."""
+TESTED = 0.25
+"""This part of the time and of the steps, at most, goes into testing assumptions."""
 LONGEST = 0.75
 """No attack takes more than this part of the time that is left on the clock, unless it is the last."""
 
@@ -47,6 +49,14 @@ class Sharing:
         for turn, at in enumerate(order):
             self._waiting = [shares[other] for other in order[turn:]]
             yield at
+
+    @contextmanager
+    def testing(self) -> Iterator[float]:
+        """Test assumptions before anything leans on them; what yields is the deadline for it."""
+        now = time.monotonic()
+        budget = Budget(now + TESTED * max(self._until - now, 0.0), round(TESTED * self.steps))
+        with budget.spending():
+            yield TESTED * self.steps / A_SECOND
 
     @property
     def next_seconds(self) -> float:

@@ -15,6 +15,7 @@ KINDS = {
     "bounded": "a proven bound",
     "sampled": "an estimate",
     "undecided": "not known",
+    "conditional": "only if nothing was perturbed",
 }
 STATUSES = {
     "within": "within the limits, proven",
@@ -116,7 +117,7 @@ def limits_in_short(limits: Limits) -> str:
 def disclosed(found: Disclosure) -> str:
     """What can be learnt about values from all releases together."""
     if found.highest is None:
-        return "All releases together: no probabilities were computed."
+        return f"{_of_what(found)}: no probabilities were computed."
     kinds = ", ".join(f"{count:,} {KINDS[kind]}" for kind, count in found.kinds.items() if kind in KINDS)
     sure = KINDS.get(found.kind or "", "not known")
     people = count_of(found.people, "person", "people")
@@ -128,9 +129,13 @@ def disclosed(found: Disclosure) -> str:
             f"only; for {found.open:,} more it is open whether they are above."
         )
     return (
-        f"All releases together: the highest probability with which somebody is tied to a value is {found.highest:.4g} "
+        f"{_of_what(found)}: the highest probability with which somebody is tied to a value is {found.highest:.4g} "
         f"({sure}). {told} The figures of people: {kinds}."
     )
+
+
+def _of_what(found: Disclosure) -> str:
+    return "All releases together" if found.together else "Each release taken alone"
 
 
 def adversary(published: Published, knowledge: Knowledge | None) -> list[str]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reissue.attacks.sentences import Witness
     from reissue.auditing.naming import Called
     from reissue.auditing.report import AuditReport
+    from reissue.model.assumptions import AssumptionName
     from reissue.model.hierarchy import Hierarchy
     from reissue.model.knowledge import Knowledge, Minimal
     from reissue.model.published import Published
@@ -49,6 +50,18 @@ class Questions:
 
 
 @dataclass(frozen=True)
+class Assumed:
+    """What is said about assumptions."""
+
+    said: frozenset[AssumptionName]
+    dropped: frozenset[AssumptionName]
+    perturbed: str | None
+
+    def __bool__(self) -> bool:
+        return bool(self.said or self.dropped or self.perturbed)
+
+
+@dataclass(frozen=True)
 class Adversary:
     """What the adversary knows beside the releases."""
 
@@ -58,6 +71,7 @@ class Adversary:
     waiting: bool
     counterfeits: Recognition | None
     seed: int | None
+    assumed: Assumed
 
 
 @dataclass(frozen=True)
@@ -186,6 +200,23 @@ def audit(
     growing: Annotated[
         bool, typer.Option("--growing", help="Nobody who is in a release is missing from a later one.")
     ] = False,
+    assume: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME|no-NAME",
+            help="What is known to hold, or with no- not to hold: values-stay, cells-stay, nobody-leaves, presence, "
+            "registry-complete, unperturbed, suppressed-class. It is tested on the releases all the same. May be "
+            "repeated.",
+        ),
+    ] = None,
+    perturbed: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="Cells were perturbed before they were published, and how: pram=0.02, noise, swapping. Then nothing "
+            "is certain.",
+        ),
+    ] = None,
     minimal: Annotated[
         str | None,
         typer.Option(
@@ -233,6 +264,10 @@ def audit(
 
       reissue audit table.csv --sensitive diagnosis --registry people.csv --person name --present all --limit 1/2
       --minimal l=2 --protect HIV,hepatitis
+
+      reissue audit releases/ --sensitive outcome --person id --limit 1/2 --assume no-values-stay
+
+      reissue audit releases/ --sensitive outcome --limit 1/2 --perturbed pram=0.02
     """
     from time import monotonic
 
@@ -245,10 +280,10 @@ def audit(
         from reissue.auditing.finding_table import check_file
 
         check_file(findings)
-    written = [file for file in (html, findings) if file is not None]
-    for file in written:
-        if file.exists() and not force:
-            raise ParameterError(f"There is a file '{file}' already.", hint="name another file, or pass --force.")
+    written = [one for one in (html, findings) if one is not None]
+    for one in written:
+        if one.exists() and not force:
+            raise ParameterError(f"There is a file '{one}' already.", hint="name another file, or pass --force.")
     asked = Questions(_names(attacks), _limit(limit), seconds, steps, threshold, _names(accept) or [])
     if waiting and asked.attacks is not None and "Channels" not in asked.attacks:
         raise ParameterError(
@@ -269,7 +304,15 @@ def audit(
     reading = ReadingOptions.of(keep, labels, missing, rename, yes, counts, git, file, save)
     where = reading.check(target or [], force=force)
     lasting = [value for some in permanent or [] for value in _names(some) or []]
-    known = Adversary(compromised, lasting, participation, waiting, _recognition(counterfeits, asked), seed)
+    known = Adversary(
+        compromised,
+        lasting,
+        participation,
+        waiting,
+        _recognition(counterfeits, asked),
+        seed,
+        _assumed(assume or [], perturbed),
+    )
     called: Called | None = None
     budget = Budget(monotonic() + seconds)
     with stages(_stages(asked), seconds) as progress, budget.spending():
@@ -297,10 +340,10 @@ def audit(
 
 
 def _stages(asked: Questions) -> int:
-    """Reading, each attack, and the report."""
+    """Reading, testing assumptions, each attack, and the report."""
     from reissue.attacks import default_attacks
 
-    return len(default_attacks() if asked.attacks is None else asked.attacks) + 2
+    return len(default_attacks() if asked.attacks is None else asked.attacks) + 3
 
 
 def _series(
@@ -323,7 +366,7 @@ def _series(
         if not opened.releases:
             raise ParameterError("The series has no release yet.", hint="reissue publish <series> <table>")
         report = opened.audit(
-            _permanent(known.permanent),
+            _beside(known),
             attacks=asked.attacks,
             limit=asked.limit,
             seconds=asked.seconds,
@@ -348,11 +391,38 @@ def _series(
     return report, lambda number: names.get(number, f"person {number}")
 
 
-def _permanent(values: list[str]) -> Knowledge | None:
-    """What the adversary of a series is told of permanent values, beside those of its policy."""
+def _beside(known: Adversary) -> Knowledge | None:
+    """What the adversary of a series is told of permanent values, beside those of its policy, and of assumptions."""
     from reissue.model.knowledge import Knowledge
 
-    return Knowledge(permanent=values) if values else None
+    if not known.permanent and not known.assumed:
+        return None
+    one = known.assumed
+    return Knowledge(permanent=known.permanent, said=one.said, dropped=one.dropped, perturbed=one.perturbed)
+
+
+def _assumed(names: list[str], perturbed: str | None) -> Assumed:
+    """What `--assume` and `--perturbed` say."""
+    from reissue.errors import ParameterError, listed
+    from reissue.model.assumptions import ASSUMPTIONS
+
+    held: dict[str, AssumptionName] = {name: name for name in ASSUMPTIONS}
+    given = [name.strip() for some in names for name in some.split(",") if name.strip()]
+    unknown = [name for name in given if name.removeprefix("no-") not in held]
+    if unknown:
+        raise ParameterError(
+            f"--assume does not know {listed(unknown)}.",
+            hint=f"it takes {listed(ASSUMPTIONS)}, or one of them with no- before it.",
+        )
+    said = frozenset(held[name] for name in given if name in held)
+    dropped = frozenset(held[name.removeprefix("no-")] for name in given if name not in held)
+    if perturbed is not None and not perturbed.strip():
+        raise ParameterError("--perturbed says how: pram=0.02, noise, swapping, or unknown.")
+    if perturbed is not None and "unperturbed" in said:
+        raise ParameterError("--perturbed and --assume unperturbed contradict each other.")
+    if both := sorted(said & dropped):
+        raise ParameterError(f"--assume says that {listed(both)} holds, and that it does not.")
+    return Assumed(said, dropped, perturbed)
 
 
 def _shown_values(values: list[str], published: Published) -> list[object]:
@@ -422,7 +492,7 @@ def _foreign(
         hierarchies=given.hierarchy,
         registry=given.registry,
         person=given.person,
-        present=given.present,
+        present=None if "presence" in known.assumed.dropped else given.present,
         drop=given.drop,
         group=given.group,
         show_values=show_values,
@@ -442,6 +512,9 @@ def _foreign(
         growing=given.growing or None,
         minimal={} if minimal is None else {release.number: minimal for release in read.published.releases},
         permanent=_shown_values(known.permanent, read.published),
+        said=known.assumed.said,
+        dropped=known.assumed.dropped,
+        perturbed=known.assumed.perturbed,
     )
     report = run_audit(
         read.published,

@@ -12,7 +12,20 @@ import typer
 
 FILES = {"registry", "git", "hierarchy", "present", "compromised"}
 """Options that name files or folders."""
-NOT_KEPT = {"target", "html", "force", "show_people", "show_values", "as_json", "options", "save", "yes", "help"}
+NOT_KEPT = {
+    "target",
+    "html",
+    "findings",
+    "long",
+    "force",
+    "show_people",
+    "show_values",
+    "as_json",
+    "options",
+    "save",
+    "yes",
+    "help",
+}
 """What is not a decision about the releases, or is kept as what followed from it."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -14,7 +15,8 @@ from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import TableError, count_of
 from reissue.foreign.foreign_registry import ForeignRegistry
 from reissue.foreign.foreign_tables import FIRST_LINE, Grouped
-from reissue.foreign.matching import GroupCandidates, candidates, match
+from reissue.foreign.matching import GroupCandidates, Matched, candidates, match
+from reissue.model.assumptions import Assumption
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.regions import Regions
 
@@ -25,6 +27,7 @@ UNMATCHED = pl.Schema({"release": pl.Int64, "what": pl.String, "count": pl.Int64
 MOST_CANDIDATES = 20_000_000
 """So many pairs of a group and somebody who may be in it are kept, in all releases together."""
 COMPLETE = "everybody in the releases is taken to be in the registry"
+ABSENT = "people are said to be in releases that have no place for them; nobody's presence is taken for certain"
 LACKING = "the registry lacks people; groups are compared by their regions, and nobody's place is concluded"
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*[1-9])?")
@@ -85,14 +88,20 @@ def by_registry(
     if any(found.lacking for found in fitting):
         published, _ = by_region(tables, regions)
         told = [(at, what, count) for at, found in enumerate(fitting, start=1) for what, count in found.report]
-        return published, told, [LACKING]
+        return replace(published, tested=_lacking(fitting)), told, [LACKING]
     values, classes = _Values(tables), people.classes
     counterfeits = 0
     releases = []
     unmatched: Unmatched = []
+    every = [match(found, there) for found, there in zip(fitting, present, strict=True)]
+    tested = _tested(every, present)
+    reports = [one.report for one in every]
+    if not all(one.carries for one in tested):
+        # Who else is not where they were said to be cannot be told: nobody's presence is taken for certain.
+        every = [match(found, np.zeros_like(there)) for found, there in zip(fitting, present, strict=True)]
     for at, table in enumerate(tables):
-        matched = match(fitting[at], present[at])
-        unmatched += [(at + 1, what, count) for what, count in matched.report]
+        matched = every[at]
+        unmatched += [(at + 1, what, count) for what, count in reports[at]]
         made_up = owners(table.made_up)
         member = np.concatenate([matched.person, -(counterfeits + 1 + np.arange(made_up.size))])
         group = np.concatenate([matched.group, made_up])
@@ -113,7 +122,36 @@ def by_registry(
             )
         )
     names = tuple(people.people.to_list())
-    return Published(tuple(releases), values.names, values.magnitudes, True, names), unmatched, [COMPLETE]
+    published = Published(tuple(releases), values.names, values.magnitudes, True, names, tested=tested)
+    return published, unmatched, [COMPLETE, *([] if all(one.carries for one in tested) else [ABSENT])]
+
+
+def _lacking(fitting: Sequence[GroupCandidates]) -> tuple[Assumption, ...]:
+    """That the registry has everybody, where it has not."""
+    groups = sum(found.short for found in fitting)
+    rows = count_of(sum(found.lacking for found in fitting), "row is", "rows are")
+    why = (
+        f"{count_of(groups, 'group has', 'groups have')} fewer candidates in the registry than rows, alone or "
+        f"together; {rows} nobody's in it. It lacks people, or their quasi-identifiers changed."
+    )
+    return (Assumption("registry-complete", "refuted", groups, why),)
+
+
+def _tested(matched: Sequence[Matched], present: Sequence[Bools]) -> tuple[Assumption, ...]:
+    """What putting people into groups says about the registry, and about who is said to be there."""
+    fits = "Every row can be somebody's in the registry."
+    tested = [Assumption("registry-complete", "holds", evidence=fits)]
+    if len(matched) > 1:
+        tested.append(Assumption("cells-stay", "holds", evidence=f"{fits} It is taken for all releases alike."))
+    if any(there.any() for there in present):
+        wrong = sum(one.misplaced for one in matched)
+        who = count_of(wrong, "person is", "people are")
+        why = f"{who} said to be in a release that has no place for them. Nobody's presence is used."
+        good = "Everybody who is said to be in a release has a place there."
+        tested.append(
+            Assumption("presence", "refuted", wrong, why) if wrong else Assumption("presence", "said", evidence=good)
+        )
+    return tuple(tested)
 
 
 def _fitting(

@@ -36,6 +36,8 @@ class GroupCandidates:
     """How many people are registered."""
     lacking: int
     """How many rows stay without anybody, however people are placed: then the registry is not complete."""
+    short: int
+    """How many groups have too few candidates for their rows, alone or together with others."""
     report: Report
     """What did not fit, and how often."""
 
@@ -53,6 +55,9 @@ class Matched:
     """Who else is certainly in the release, ascending."""
     report: Report
     """What did not fit, and how often."""
+    misplaced: int
+    """How many are said to be in the release, and have no place there, however people are placed; or if everybody has
+    one, how many of them leave groups without the people that they need."""
 
 
 def candidates(regions: Regions, rows: Ints, people: Regions, known: Bools, *, most: int) -> GroupCandidates | None:
@@ -72,7 +77,8 @@ def candidates(regions: Regions, rows: Ints, people: Regions, known: Bools, *, m
         ("groups with fewer candidates than rows, alone or together", int(np.count_nonzero(short))),
         ("rows that nobody in the registry accounts for", lacking),
     ]
-    return GroupCandidates(group, person, rows, people.count, lacking, tuple(one for one in report if one[1]))
+    told, few = tuple(one for one in report if one[1]), int(np.count_nonzero(short))
+    return GroupCandidates(group, person, rows, people.count, lacking, few, told)
 
 
 def match(found: GroupCandidates, known: Bools) -> Matched:
@@ -80,6 +86,8 @@ def match(found: GroupCandidates, known: Bools) -> Matched:
     group, person, rows = found.group, found.person, found.rows
     fits = np.bincount(person, minlength=found.people) > 0
     report = list(found.report)
+    said = int(np.count_nonzero(known))
+    crowded_out = int(np.count_nonzero(known & ~fits)) + _crowded_out(group, person, rows, known & fits)
     known = known & fits
     alive, sure, crowded = _settled(group, person, rows, known)
     while crowded.any():
@@ -100,7 +108,38 @@ def match(found: GroupCandidates, known: Bools) -> Matched:
     group, person, sure = group[alive], person[alive], sure[alive]
     settled = np.zeros(found.people, dtype=np.bool_)
     settled[person[sure]] = True
-    return Matched(group, person, sure, np.flatnonzero(known & placed & ~settled), _summed(report))
+    misplaced = crowded_out or said - int(np.count_nonzero(known & placed))
+    return Matched(group, person, sure, np.flatnonzero(known & placed & ~settled), _summed(report), misplaced)
+
+
+def _crowded_out(group: Ints, person: Ints, rows: Ints, known: Bools) -> int:
+    """How many who are said to be in the release find no place, however they are placed: by a maximum flow."""
+    mine = known[person]
+    group, person = group[mine], person[mine]
+    wanted = np.bincount(group, minlength=rows.size)
+    # Whoever may be in a group that has room for all who may be in it has a place.
+    easy = np.zeros(known.size, dtype=np.bool_)
+    easy[person[(wanted <= rows)[group]]] = True
+    left = ~easy[person]
+    group, person = group[left], person[left]
+    if not group.size:
+        return 0
+    import igraph
+
+    one, other, many = _kinds(group, person)
+    groups, one = np.unique(one, return_inverse=True)
+    source, sink = groups.size + many.size, groups.size + many.size + 1
+    edges = np.concatenate(
+        [
+            np.column_stack([np.full(many.size, source), groups.size + np.arange(many.size)]),
+            np.column_stack([groups.size + other, one]),
+            np.column_stack([np.arange(groups.size), np.full(groups.size, sink)]),
+        ]
+    )
+    capacity = np.concatenate([many, np.minimum(many[other], rows[groups][one]), rows[groups]])
+    flow = igraph.Graph(sink + 1, edges, directed=True).maxflow(source, sink, capacity.tolist())
+    lacking: int = int(many.sum()) - round(flow.value)
+    return lacking
 
 
 def _summed(report: list[tuple[str, int]]) -> Report:

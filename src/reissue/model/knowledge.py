@@ -2,21 +2,22 @@
 
 knowledge = ri.Knowledge(compromised={"Bob": "flu"})
 
-Values are taken to be static: who is in several releases has the same value in all of them, as in the papers
-of He, Riboni and Byun. Where they are told which values are `permanent`, as in the paper of Bu, only those stay, and
-all others may change from release to release.
+Values are taken to be static: who is in several releases has the same value in all of them, as in the papers of He,
+Riboni and Byun, unless the releases contradict it or `dropped` says otherwise. Where they are told which values are
+`permanent`, as in the paper of Bu, only those stay, and all others may change from release to release.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from reissue.arrays.types import Ints
 from reissue.errors import ParameterError, count_of, listed
+from reissue.model.assumptions import ASSUMPTIONS, AssumptionName
 from reissue.model.promise import Promise, Promising, promise_of, rules_of
 from reissue.model.published import Published
 from reissue.model.rules import Rule
@@ -95,9 +96,16 @@ class Knowledge:
     elsewhere: bool = False
     """Whether somebody with a permanent value may be shown with it in a group where they are not, or with another
     value, as HD-composition does. What anybody's participation tells is then not worked out."""
+    said: Collection[AssumptionName] = frozenset()
+    """Assumptions that somebody vouches for. They are tested all the same, where the releases can contradict them."""
+    dropped: Collection[AssumptionName] = frozenset()
+    """Assumptions that are known not to hold: nothing may rest on them."""
+    perturbed: str | None = None
+    """How cells were perturbed before they were published, in a few words, such as "pram=0.02"; then nothing that the
+    releases show is certain."""
 
     def __post_init__(self) -> None:
-        problems = []
+        problems = self._assumed()
         if not isinstance(self.compromised, Mapping):
             problems.append('The \'compromised\' parameter of Knowledge must be a mapping, such as {"Bob": "flu"}.')
         if not isinstance(self.waiting, Mapping):
@@ -139,7 +147,36 @@ class Knowledge:
         parts += [f"participation of {len(self.present):,} known"] if self.present else []
         parts += [f"{count_of(len(self.counterfeits), 'counterfeit')} recognised"] if self.counterfeits else []
         parts += [f"{self.cohorts} cohorts"] if self.cohorts else []
+        parts += [f"without {listed(sorted(self.dropped), 9)}"] if self.dropped else []
         return f"Knowledge({', '.join(parts)})"
+
+    def _assumed(self) -> list[str]:
+        """Bring what is said of assumptions into one form; what is wrong with it."""
+        problems = []
+        for name in ("said", "dropped"):
+            given = getattr(self, name)
+            known = isinstance(given, Collection) and not isinstance(given, str) and {*given} <= {*ASSUMPTIONS}
+            if not known:
+                problems.append(f"The '{name}' parameter of Knowledge must be a list of {listed(ASSUMPTIONS, 9)}.")
+            object.__setattr__(self, name, frozenset(given) if known else frozenset())
+        if self.perturbed is not None and (not isinstance(self.perturbed, str) or not self.perturbed.strip()):
+            problems.append("The 'perturbed' parameter of Knowledge must say how, in a few words, or be None.")
+        said, dropped = frozenset(self.said), frozenset(self.dropped)
+        said |= {"nobody-leaves"} if self.growing is True else frozenset()
+        dropped |= {"unperturbed"} if self.perturbed is not None else frozenset()
+        if both := sorted(said & dropped):
+            problems.append(f"{listed(both)} cannot be said and dropped at once.")
+        if self.growing is None and "nobody-leaves" in said | dropped:
+            object.__setattr__(self, "growing", "nobody-leaves" in said)
+        object.__setattr__(self, "said", said)
+        object.__setattr__(self, "dropped", dropped)
+        return problems
+
+    def without(self, names: Collection[AssumptionName]) -> Knowledge:
+        """The same without some assumptions: nothing may rest on them."""
+        growing = False if "nobody-leaves" in names else self.growing
+        said = frozenset(self.said) - {*names}
+        return replace(self, said=said, dropped=frozenset(self.dropped) | {*names}, growing=growing)
 
     def known_values(self, published: Published) -> tuple[Ints, Ints]:
         """The compromised people by number, ascending, and the positions of their values in the view."""

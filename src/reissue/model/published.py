@@ -18,6 +18,7 @@ import polars as pl
 from reissue.arrays.runs import owners, totals
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError
+from reissue.model.assumptions import Assumption
 
 if TYPE_CHECKING:
     from reissue.model.memberships import Memberships
@@ -129,6 +130,8 @@ class Published:
     """The releases that publish a set of values for everybody, one of them true."""
     columns: tuple[ValueColumn, ...] = ()
     """Where several columns are sensitive, and values are records of them: which value of each column a record has."""
+    tested: tuple[Assumption, ...] = ()
+    """What was tested when the view was put together, such as whether everybody is in the registry."""
 
     def __post_init__(self) -> None:
         if not self.single or self.sets:

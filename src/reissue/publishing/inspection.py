@@ -266,6 +266,8 @@ class Sight:
     """How many cohorts the method keeps for each, where it made all releases."""
     elsewhere: bool = False
     """Whether values are shown in other groups than their people's."""
+    adopted: bool = False
+    """Whether some releases were made elsewhere."""
 
     @classmethod
     def of_series(cls, past: PastReleases, schema: Schema, *, quasi: bool = False) -> Sight:
@@ -284,6 +286,7 @@ class Sight:
             permanent=schema.permanent,
             cohorts=past.cohorts(),
             elsewhere=past.elsewhere(),
+            adopted=len(past.own()) < len(past.releases),
         )
 
     @classmethod
@@ -328,6 +331,7 @@ class Sight:
             permanent=schema.permanent,
             cohorts=cohorts if past.cohorts() == cohorts and draft.protected else None,
             elsewhere=away or past.elsewhere(),
+            adopted=len(past.own()) < len(past.releases),
         )
 
     def audit(
@@ -343,9 +347,12 @@ class Sight:
         progress: Progress | None = None,
     ) -> AuditReport:
         """Let the attacks loose on it."""
-        from reissue.auditing.running import audit
+        from reissue.auditing.running import attacked
 
         given = knowledge or Knowledge()
+        if not self.untrue and not self.adopted and "unperturbed" not in given.dropped:
+            # Who made the releases knows that nothing in them was perturbed.
+            knowledge = given = replace(given, said={*given.said, "unperturbed"})
         if self.minimal:
             knowledge = given = replace(given, minimal={**self.minimal, **given.minimal})
         if self.permanent:
@@ -360,7 +367,7 @@ class Sight:
                 f"{count_of(len(unknown), 'permanent value')} of Knowledge that no release shows.",
                 hint="spell values as they are published.",
             )
-        report = audit(
+        report = attacked(
             self.view,
             knowledge,
             attacks=attacks,
@@ -372,6 +379,7 @@ class Sight:
             promises=self.promises,
             accept=accept,
             progress=progress,
+            marked=True,
         )
         if not self.untrue:
             return report

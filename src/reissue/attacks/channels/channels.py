@@ -30,6 +30,7 @@ from reissue.attacks.channels.channels_witness import of_channel, of_person
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tied import ruled_out_by
 from reissue.errors import ParameterError, count_of
+from reissue.model.assumptions import AssumptionName
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
 from reissue.model.published import Published
@@ -71,6 +72,13 @@ class Channels(Attack):
     judges: ClassVar[tuple[str, ...]] = ("diversity",)
     proves: ClassVar[tuple[str, ...]] = ("diversity",)
     takes: ClassVar[Mapping[str, str]] = {"l": "diversity"}
+    rests_on: ClassVar[tuple[AssumptionName, ...]] = (
+        "values-stay",
+        "presence",
+        "registry-complete",
+        "cells-stay",
+        "unperturbed",
+    )
     static: ClassVar[bool] = True
     sets: ClassVar[OfSets] = "none"
     by_default: ClassVar[bool] = True

@@ -26,6 +26,7 @@ from reissue.attacks.correlation.correlation_witness import Derivations, correla
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tied import ruled_out_by
 from reissue.errors import InternalError, ParameterError, count_of
+from reissue.model.assumptions import AssumptionName
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
 from reissue.model.published import Published
@@ -52,6 +53,13 @@ class Correlation(Attack):
         "are known (Riboni & Bettini 2009)."
     )
     judges: ClassVar[tuple[str, ...]] = ("probability", "equivalence", "correlation")
+    rests_on: ClassVar[tuple[AssumptionName, ...]] = (
+        "values-stay",
+        "presence",
+        "registry-complete",
+        "cells-stay",
+        "unperturbed",
+    )
     static: ClassVar[bool] = True
     sets: ClassVar[OfSets] = "bridge"
     by_default: ClassVar[bool] = True

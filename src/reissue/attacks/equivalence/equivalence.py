@@ -25,6 +25,7 @@ from reissue.attacks.base import Attack, Finding, Findings, Judgement, Limits, O
 from reissue.attacks.equivalence.equivalence_witness import Witnesses
 from reissue.attacks.sentences import Witness
 from reissue.errors import ParameterError, count_of
+from reissue.model.assumptions import AssumptionName
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
 from reissue.model.published import Published
@@ -54,6 +55,13 @@ class Equivalence(Attack):
     )
     judges: ClassVar[tuple[str, ...]] = ("equivalence",)
     takes: ClassVar[Mapping[str, str]] = {"e": "equivalence"}
+    rests_on: ClassVar[tuple[AssumptionName, ...]] = (
+        "values-stay",
+        "presence",
+        "registry-complete",
+        "cells-stay",
+        "unperturbed",
+    )
     static: ClassVar[bool] = True
     sets: ClassVar[OfSets] = "none"
     by_default: ClassVar[bool] = True

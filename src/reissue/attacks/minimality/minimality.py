@@ -29,6 +29,7 @@ from reissue.attacks.base import Attack, OfSets
 from reissue.attacks.minimality.minimality_findings import Attacked, MinimalityFindings
 from reissue.attacks.minimality.minimality_group import group_credibilities
 from reissue.errors import ParameterError, count_of
+from reissue.model.assumptions import AssumptionName
 from reissue.model.knowledge import RECODINGS, Knowledge, Recoding
 from reissue.model.parameters import Validation
 from reissue.model.promise import Promise, Promising, promise_of, rules_of
@@ -60,6 +61,8 @@ class Minimality(Attack):
     )
     judges: ClassVar[tuple[str, ...]] = ("credibility", "probability")
     proves: ClassVar[tuple[str, ...]] = ("credibility",)
+    rests_on: ClassVar[tuple[AssumptionName, ...]] = ("presence", "registry-complete", "cells-stay", "unperturbed")
+    alone: ClassVar[tuple[AssumptionName, ...]] = ("unperturbed",)
     sets: ClassVar[OfSets] = "none"
     by_default: ClassVar[bool] = True
 

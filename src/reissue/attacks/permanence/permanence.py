@@ -30,6 +30,7 @@ import numpy as np
 from reissue.arrays.budget import budgeted
 from reissue.attacks.base import Attack, OfSets
 from reissue.attacks.permanence.permanence_findings import PermanenceFindings
+from reissue.model.assumptions import AssumptionName
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
 from reissue.model.published import Published
@@ -48,6 +49,7 @@ class Permanence(Attack):
     )
     judges: ClassVar[tuple[str, ...]] = ("probability",)
     proves: ClassVar[tuple[str, ...]] = ("probability",)
+    rests_on: ClassVar[tuple[AssumptionName, ...]] = ("presence", "registry-complete", "cells-stay", "unperturbed")
     sets: ClassVar[OfSets] = "none"
     by_default: ClassVar[bool] = True
 

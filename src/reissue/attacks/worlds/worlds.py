@@ -30,6 +30,7 @@ from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Lim
 from reissue.attacks.figures import KINDS, Figures, called, limit_told
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tied import shown_values, tied_to, tied_together
+from reissue.attacks.worlds.worlds_alone import WorldsAlone, alone
 from reissue.attacks.worlds.worlds_columns import ColumnWorlds
 from reissue.attacks.worlds.worlds_diversity import (
     PossibleValues,
@@ -39,6 +40,7 @@ from reissue.attacks.worlds.worlds_diversity import (
 )
 from reissue.attacks.worlds.worlds_witness import Explainer
 from reissue.errors import ParameterError, count_of
+from reissue.model.assumptions import AssumptionName
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
 from reissue.model.published import Published
@@ -59,6 +61,14 @@ class Worlds(Attack):
     judges: ClassVar[tuple[str, ...]] = ("probability", "history_diversity", "columns")
     proves: ClassVar[tuple[str, ...]] = ("probability", "history_diversity", "columns")
     tells: ClassVar[tuple[str, ...]] = ("diversity",)
+    rests_on: ClassVar[tuple[AssumptionName, ...]] = (
+        "values-stay",
+        "presence",
+        "registry-complete",
+        "cells-stay",
+        "unperturbed",
+    )
+    alone: ClassVar[tuple[AssumptionName, ...]] = ("values-stay", "unperturbed")
     static: ClassVar[bool] = True
     sets: ClassVar[OfSets] = "bridge"
     argues: ClassVar[bool] = True
@@ -96,6 +106,11 @@ class Worlds(Attack):
             )
         effort = Effort(self.seconds, self.entries, self.draws, self.seed)
         knowledge = knowledge or Knowledge()
+        if "values-stay" in knowledge.dropped and len(published.releases) > 1:
+            raise ParameterError(
+                "Worlds takes values to stay, and the knowledge says that they do not.",
+                hint="run_alone looks at each release by itself.",
+            )
         people, values = knowledge.known_values(published)
         made, given, allowed = knowledge.recognised(published)
         people, values = np.concatenate([made, people]), np.concatenate([given, values])  # ascending: made are below 0
@@ -111,6 +126,11 @@ class Worlds(Attack):
         need_one_place_each(published)
         found = posteriors(published, people, values, allowed=allowed, effort=effort, progress=progress)
         return WorldsFindings(published, found, people, values, allowed)
+
+    @budgeted
+    def run_alone(self, published: Published, knowledge: Knowledge | None = None) -> WorldsAlone:
+        """Attack each release of a series by itself, where values may change from one to the next."""
+        return alone(published, knowledge or Knowledge(), self.run)
 
 
 class WorldsFindings(Findings):

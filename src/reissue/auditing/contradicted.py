@@ -1,0 +1,110 @@
+"""What an audit rests on, and what its releases contradict, in a sentence each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from reissue.errors import count_of
+from reissue.model.assumptions import Assumption, AssumptionName, AssumptionStatus
+
+SHORT: dict[AssumptionName, str] = {
+    "values-stay": "values stay",
+    "cells-stay": "quasi-identifiers stay",
+    "nobody-leaves": "nobody leaves",
+    "presence": "people are where they were said to be",
+    "registry-complete": "the registry has everybody",
+    "unperturbed": "nothing is perturbed",
+    "suppressed-class": "suppressed rows belong to no published class",
+}
+"""What is assumed, in a few words."""
+STANDING: dict[AssumptionStatus, str] = {
+    "holds": "tested",
+    "said": "as was said",
+    "untested": "not tested",
+    "refuted": "refuted",
+    "dropped": "not assumed",
+}
+"""How an assumption stands, in a word or two."""
+REFUTED: dict[AssumptionName, str] = {
+    "values-stay": "values did not stay the same",
+    "cells-stay": "quasi-identifiers did not stay the same",
+    "nobody-leaves": "people left, though nobody was said to",
+    "presence": "people are not where they were said to be",
+    "registry-complete": "the registry lacks people",
+    "unperturbed": "cells were perturbed",
+    "suppressed-class": "suppressed rows belong to published classes",
+}
+DROPPED: dict[AssumptionName, str] = {
+    **REFUTED,
+    "values-stay": "values may change",
+    "cells-stay": "quasi-identifiers may change",
+    "nobody-leaves": "people may leave",
+    "presence": "it is not known who is in the releases",
+    "registry-complete": "the registry may lack people",
+    "suppressed-class": "suppressed rows may belong to any class",
+}
+TOGETHER = "conclusions over several releases are withdrawn, and what each release shows alone is left"
+WITHOUT: dict[AssumptionName, str] = {
+    "nobody-leaves": "nothing is concluded from who would have stayed",
+    "presence": "nobody's presence is used",
+    "registry-complete": "nobody is looked for in the registry",
+    "cells-stay": "nobody is looked for over several releases",
+}
+
+
+def marked(assumptions: Sequence[Assumption], changed: int | None) -> str:
+    """The same of one's own series, whose ledger marks conclusions; `changed` people had values that changed."""
+    seen = sum(one.contradictions for one in assumptions if one.status == "refuted")
+    if not seen and not changed:
+        return ""
+    told = [count_of(seen, "contradiction")] if seen else []
+    told += [f"the ledger knows of {count_of(changed, 'person', 'people')}"] if changed else []
+    return (
+        f"{REFUTED['values-stay']} ({'; '.join(told)}): what is concluded over several releases is what an outsider "
+        "would conclude who takes them to stay"
+    )
+
+
+def contradicted(assumptions: Sequence[Assumption], *, several: bool, doubted: bool, growing: bool = True) -> str:
+    """What does not hold, with how many contradictions, and which conclusions are left; empty where all holds.
+
+    `doubted`: cells may have been perturbed, as nobody said why values contradict each other. `growing`: somebody said
+    that nobody leaves.
+    """
+    fallen = [one for one in assumptions if not one.carries and (growing or one.name != "nobody-leaves")]
+    if not fallen:
+        return ""
+    told = [
+        f"{REFUTED[one.name]} ({count_of(one.contradictions, 'contradiction')})"
+        if one.status == "refuted"
+        else DROPPED[one.name]
+        for one in fallen
+    ]
+    names = [one.name for one in fallen]
+    left = []
+    if several and {"values-stay", "unperturbed"} & {*names}:
+        left.append(f"{TOGETHER}{', if nothing was perturbed' if doubted else ''}")
+    elif "unperturbed" in names:
+        left.append("nothing that is shown is certain")
+    left += [WITHOUT[name] for name in names if name in WITHOUT]
+    return f"{_and(told)}: {'; '.join(left)}" if left else _and(told)
+
+
+def rests_on(assumptions: Sequence[Assumption]) -> str:
+    """What conclusions rest on, and how sure that is; empty where that is nothing but the files themselves."""
+    # Who vouches that nothing is perturbed says no more than that the files are what was published.
+    carrying = [one for one in assumptions if one.carries and (one.name, one.status) != ("unperturbed", "said")]
+    if all(one.name == "unperturbed" for one in carrying):
+        return ""
+    told = [f"{SHORT[one.name]} ({STANDING[one.status]})" for one in carrying]
+    return f"It rests on this: {_and(told)}."
+
+
+def in_lines(assumptions: Sequence[Assumption]) -> list[str]:
+    """Each assumption in a line: how it stands, and why."""
+    return [f"{one.name}: {STANDING[one.status]}. {one.words} {one.evidence}".rstrip() for one in assumptions]
+
+
+def _and(parts: Sequence[str]) -> str:
+    *most, last = parts
+    return f"{', '.join(most)} and {last}" if most else last

@@ -232,6 +232,8 @@ class Attack(ABC):
     """The assumptions without which nothing that it concludes from several releases holds."""
     static: ClassVar[bool] = False
     """Whether it takes everybody's value to be the same in all releases."""
+    changes: ClassVar[bool] = False
+    """Whether it does not where `Knowledge.change` says how values change."""
     argues: ClassVar[bool] = False
     """Whether it argues from the values that counterfeits cannot have; see `Knowledge.counterfeits`."""
     sets: ClassVar[OfSets] = "bridge"

@@ -7,15 +7,15 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-
 from courses import by_force, changed, changing_series, least_changes
 from profiles import seeds
+from worlds import view, worlds
+
 from reissue import Knowledge, ValueChange
 from reissue.attacks.worlds.worlds import Worlds, WorldsFindings
 from reissue.attacks.worlds.worlds_changing import ChangingFindings
 from reissue.reasoning.worlds import changing_worlds as searching
 from reissue.reasoning.worlds.change_program import IMPOSSIBLE, POSSIBLE
-from worlds import view, worlds
 
 FOLLOWS: dict[str, list[str]] = {"a": ["b"], "c": []}
 
@@ -128,6 +128,27 @@ def test_the_least_number_of_changes(seed: int) -> None:
     if found.least.low:
         refuted = attacked(series, ValueChange(people=found.least.low - 1))
         assert refuted.refuted and refuted.certain == {} and refuted.undecided[0].startswith("The model is refuted")
+
+
+@pytest.mark.parametrize("counted", [0, 60])
+def test_somebody_who_was_away_may_have_had_another_value_between(
+    counted: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "COUNTED_PEOPLE", counted)
+    # Person 0 is in releases 1 and 3, person 1 in all: a, then b, then c is two steps; a, then c is not one.
+    series = [[([0], ["a"]), ([1], ["b"])], [([1], ["b"])], [([0, 1], ["b", "c"])]]
+    follows = {"a": ["b"], "b": ["c"], "c": []}
+    expected = by_force(series, follows=follows)
+    found = attacked(series, ValueChange(follows=follows))
+    assert expected[0, 2].keys() == {"b", "c"} and expected[1, 2].keys() == {"b", "c"}
+    assert claims(found) == sure(expected) == {(0, 0, "a"), (1, 0, "b"), (1, 1, "b")}
+    near = [series[0], series[2]]
+    assert claims(attacked(near, ValueChange(follows=follows))) == sure(by_force(near, follows=follows))
+    assert sure(by_force(near, follows=follows)) == {(0, 0, "a"), (0, 1, "b"), (1, 0, "b"), (1, 1, "c")}
+    # What lies between may be a value that no release shows.
+    hidden = {"a": ["x"], "x": ["c"], "b": ["b", "c"], "c": []}
+    found = attacked([[([0], ["a"])], [([1], ["b"])], [([0, 1], ["b", "c"])]], ValueChange(rate=0.1, follows=hidden))
+    assert not found.refuted and (0, 2, "c") in claims(found)
 
 
 @pytest.mark.parametrize("seed", seeds(10, 100))

@@ -1,9 +1,9 @@
 """ValueChange: how values are known to change between releases of groups, in place of "they never do".
 
-    ValueChange()                                       freely: each release speaks for itself
-    ValueChange(people=5)                               at most five people ever have another value than before
-    ValueChange(rate=0.02)                              somebody's value changes with chance 0.02 from release to release
-    ValueChange(follows={"active": ["resolved"]})       who was active is active or resolved in the next release
+    ValueChange()                                    freely: each release speaks for itself
+    ValueChange(people=5)                            at most five people ever have another value than before
+    ValueChange(rate=0.02)                           somebody's value changes with chance 0.02 between two releases
+    ValueChange(follows={"active": ["resolved"]})    who was active is active or resolved in the next release
 
 What is said together holds together. `people` and `follows` are hard: what contradicts them is impossible. `rate` rules
 nothing out; it says which of the possible courses are likely.

@@ -8,8 +8,8 @@ each person; it is exact where it can be counted or follows from symmetry, a pro
 the groups, and otherwise an estimate with its standard error (`reasoning.worlds.posteriors` says how). Deciding whether
 somebody can have a value is NP-hard in general, so there is a time limit and an honest `undecided`.
 
-Values are taken to stay, unless `Knowledge.change` says how they may change: then worlds are courses of values, and what
-is found is about somebody in a release (`worlds_changing`).
+Values are taken to stay, unless `Knowledge.change` says how they may change: then worlds are courses of values, and
+what is found is about somebody in a release (`worlds_changing`).
 
 What it does not cover: somebody who knows how the method chose the groups (that is `Mechanism`), and prior beliefs
 other than that all worlds are equally likely.
@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, overload
 
 import numpy as np
 import polars as pl
@@ -87,6 +87,16 @@ class Worlds(Attack):
         for name, least in (("entries", 1), ("draws", 0), ("seed", 0)):
             validation.whole(name, least=least)
         validation.finish()
+
+    @overload
+    def run(
+        self, published: Published, knowledge: None = None, *, progress: Callable[[str], None] = ...
+    ) -> WorldsFindings: ...
+
+    @overload
+    def run(
+        self, published: Published, knowledge: Knowledge | None = None, *, progress: Callable[[str], None] = ...
+    ) -> WorldsFindings | ChangingFindings: ...
 
     @budgeted
     def run(

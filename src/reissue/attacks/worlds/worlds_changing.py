@@ -150,9 +150,7 @@ class ChangingFindings(Findings):
         zero = np.array([*(fraction == 0 for fraction in figures.fractions), False])
         impossible = (figures.kind == EXACT) & zero[figures.most]
         possible = np.where(impossible, IMPOSSIBLE, np.where(figures.kind == EXACT, POSSIBLE, OPEN)).astype(np.int8)
-        return cls(
-            published, change, courses, figures, possible, known_people, least=least, refuted=refuted, told=told
-        )
+        return cls(published, change, courses, figures, possible, known_people, least=least, refuted=refuted, told=told)
 
     def __repr__(self) -> str:
         refuted = ", refuted" if self.refuted else ""
@@ -243,11 +241,18 @@ class ChangingFindings(Findings):
         for row in rows.tolist():
             one = int(courses.of_slot[courses.slot[row]])
             by_class[one] = np.append(by_class[one], row)
-        found = [(int(courses.people[at]), row) for at in self._people for row in by_class[courses.of_class[at]].tolist()]
+        found = [
+            (int(courses.people[at]), row) for at in self._people for row in by_class[courses.of_class[at]].tolist()
+        ]
         who = [person for person, _ in found]
         where = np.array([row for _, row in found], dtype=np.int64)
         release = self._numbers[courses.position[courses.slot[where]]]
         return pl.DataFrame({"person": who, "release": release, "value": courses.value[where]}, schema=CERTAIN)
+
+    @property
+    def certain_people(self) -> Ints:
+        """Those who certainly had one value in some release, known people left out."""
+        return np.unique(self.certain_values["person"].to_numpy())
 
     @property
     def certain(self) -> dict[str | int, object]:
@@ -259,12 +264,18 @@ class ChangingFindings(Findings):
 
     def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
         """Whether it is proven that nobody is tied to a value, in any release, with more than the limit."""
-        asked = [] if limits.probability is None else [(self._runs, limits.probability)]
-        asked += [(self._column(name), limit) for name, limit in limits.columns or ()]
+        asked = self._asked(limits)
         if self.refuted:
             return Judgement("undecided" if asked else "not asked", self._refutation)
         judged = [self._judged(runs, limit, most) for runs, limit in asked]
         return together(judged, most) if judged else Judgement("not asked", "No limit for probabilities was given.")
+
+    def _asked(self, limits: Limits) -> list[tuple[Runs, Fraction | None]]:
+        """What limits ask about, each with its limit."""
+        asked: list[tuple[Runs, Fraction | None]] = []
+        if limits.probability is not None:
+            asked.append((self._runs, limits.probability))
+        return asked + [(self._column(name), limit) for name, limit in limits.columns or ()]
 
     @property
     def _refutation(self) -> str:
@@ -310,8 +321,7 @@ class ChangingFindings(Findings):
 
     def tied(self, limits: Limits) -> pl.DataFrame:
         """Everybody beyond the limits, each with the value and the release that are likeliest."""
-        asked = [] if limits.probability is None else [(self._runs, limits.probability)]
-        asked += [(self._column(name), limit) for name, limit in limits.columns or ()]
+        asked = self._asked(limits)
         frames = []
         for runs, limit in asked if not self.refuted else ():
             one = self.courses.of_class[self._people]
@@ -341,7 +351,8 @@ class ChangingFindings(Findings):
         return {"Values that change": pl.DataFrame(told)}
 
     def _classes_in(self, at: int) -> Ints:
-        return self.courses.of_slot[self.courses.position == at]
+        classes: Ints = self.courses.of_slot[self.courses.position == at]
+        return classes
 
     # Witnesses
 
@@ -491,7 +502,11 @@ def _figures(found: Changing) -> Figures:
 
 def _surely(figures: Figures, starts: Ints) -> Figures:
     """Sums of bounds: where a row has all of its slot, it is certain though its parts are not known."""
-    left = np.repeat(np.add.reduceat((figures.high > 0).astype(np.int64), starts[:-1]), np.diff(starts)) if starts.size > 1 else 0
+    left = (
+        np.repeat(np.add.reduceat((figures.high > 0).astype(np.int64), starts[:-1]), np.diff(starts))
+        if starts.size > 1
+        else 0
+    )
     whole = (figures.high > 0) & (left == 1)
     fractions = [*figures.fractions, Fraction(1)]
     one = len(fractions) - 1

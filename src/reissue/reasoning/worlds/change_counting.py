@@ -1,8 +1,8 @@
 """How likely courses are: every world of a small part counted, weighed and told apart by how many people changed.
 
 People are added one after the other; what is kept is only how much of every counter is left and how many people have
-changed, with the weight of all ways to come there. From there and from the end the weight of all worlds follows in which
-somebody of a class has an entry. Weights are whole numbers, so that nothing is rounded.
+changed, with the weight of all ways to come there. From there and from the end follows the weight of all worlds in
+which somebody of a class has an entry. Weights are whole numbers, so that nothing is rounded.
 """
 
 from __future__ import annotations
@@ -107,7 +107,9 @@ class Counting:
         self._place = {counter: at for at, counter in enumerate(counters)}
         self._targets = tuple(int(courses.targets[counter]) for counter in counters)
         # Classes with much in common come after each other, so that counters are used up early.
-        self._classes = sorted(classes.tolist(), key=lambda one: courses.group[courses.slots_of(np.array([one]))].tolist())
+        self._classes = sorted(
+            classes.tolist(), key=lambda one: courses.group[courses.slots_of(np.array([one]))].tolist()
+        )
 
     def __repr__(self) -> str:
         return f"Counting({len(self._classes):,} classes, {len(self._targets):,} counters)"
@@ -259,7 +261,6 @@ def shares_of(found: Counted, least: int, most: int) -> dict[int, tuple[Fraction
                 seen.append(Fraction(running, totals[at]))
         shares[entry] = (min(seen), max(seen)) if seen else (Fraction(0), Fraction(0))
     return shares
-
 
 
 def multiplied(one: list[int], other: list[int], size: int) -> list[int]:

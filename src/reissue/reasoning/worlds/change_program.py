@@ -13,6 +13,7 @@ program, whose worlds are believed once they are checked, and whose silence is n
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -167,7 +168,7 @@ class ChangeProgram:
         self._deadline = deadline
 
     def least(self) -> tuple[Least, Bools]:
-        """How many people must have changed, and the entries of a world in which so few have, as far as one is found."""
+        """How many people must have changed, and the entries of a world in which so few have, if one is found."""
         nowhere = np.zeros(self.entries.size, dtype=np.bool_)
         answer = self._ask(-self._cost, None)
         if answer is None:
@@ -186,10 +187,8 @@ class ChangeProgram:
         `already`: where somebody is in a world that is known.
         """
         found = np.where(already, POSSIBLE, OPEN).astype(np.int8)
-        try:
+        with suppress(OutOfTime):
             self._search(budget, found)
-        except OutOfTime:
-            pass
         return found
 
     def _search(self, budget: int | None, found: Bytes) -> None:
@@ -338,4 +337,3 @@ def _added(owner: Ints, amounts: Ints, count: int) -> Ints:
     """What amounts add up to for each owner, in whole numbers; owners ascend."""
     total = np.concatenate([[0], np.cumsum(amounts, dtype=np.int64)])
     return np.diff(total[np.searchsorted(owner, np.arange(count + 1))])
-

@@ -121,7 +121,7 @@ class _Search:
             found.possible[plain[group]] = POSSIBLE
         if self.change.free:
             rows = totals(courses.targets, courses.counter_starts)
-            share = {}
+            share: dict[tuple[int, int], Fraction] = {}
             for at in np.flatnonzero(plain[group]).tolist():
                 pair = int(courses.targets[courses.counter[at]]), int(rows[group[at]])
                 found.low[at] = found.high[at] = share.setdefault(pair, Fraction(*pair))
@@ -256,9 +256,7 @@ class _Search:
         if len(every) * (spare + 1) ** 2 > TOGETHER or spare < 0:
             return
         size = spare + 1
-        lists = [
-            [part.total.get(fewest + more, 0) for more in range(size)] for part, fewest, _ in every.values()
-        ]
+        lists = [[part.total.get(fewest + more, 0) for more in range(size)] for part, fewest, _ in every.values()]
         before, after = [[1]], [[1]]
         for one in lists[:-1]:
             before.append(multiplied(before[-1], one, size))
@@ -288,6 +286,5 @@ def _by_sizes(courses: Courses) -> tuple[list[Fraction], list[Fraction]]:
     seen, which = np.unique(pairs, axis=0, return_inverse=True)
     lows = [Fraction(int(a), int(s)) for a, _, s in seen]
     highs = [Fraction(int(b), int(s)) for _, b, s in seen]
-    which = which.ravel().tolist()
-    return [lows[at] for at in which], [highs[at] for at in which]
-
+    rank = which.ravel().tolist()
+    return [lows[at] for at in rank], [highs[at] for at in rank]

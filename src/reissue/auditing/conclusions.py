@@ -22,7 +22,7 @@ CERTAIN = 1 - 1e-12
 def certain(attack: Attack, findings: Findings) -> pl.DataFrame:
     """Who is said to have one value for certain; see `TIED`."""
     found = _listed(findings, {person: [value] for person, value in findings.certain.items()})
-    if attack.static or "release" not in (told := findings.posteriors).columns:
+    if (attack.static and not attack.changes) or "release" not in (told := findings.posteriors).columns:
         return found
     # Where values may change, it is said of a release: of the last in which it is certain.
     sure = told.filter(pl.col("kind") == "exact", pl.col("probability") >= CERTAIN)
@@ -34,7 +34,7 @@ def excluded(attack: Attack, findings: Findings) -> pl.DataFrame:
     found = findings.ruled_out
     if found is None:
         found = _listed(findings, findings.excluded)
-    if attack.static or "release" not in (told := findings.posteriors).columns:
+    if (attack.static and not attack.changes) or "release" not in (told := findings.posteriors).columns:
         return found
     return _dated(findings, found, told.filter(pl.col("kind") == "exact", pl.col("probability") <= 0))
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reissue.model.hierarchy import Hierarchy
     from reissue.model.knowledge import Knowledge, Minimal
     from reissue.model.published import Published
+    from reissue.model.value_change import ValueChange
     from reissue.publishing.made_up import Recognition
 
 MOST = 10
@@ -44,6 +45,7 @@ class Adversary:
 
     compromised: str | None
     permanent: list[str]
+    change: ValueChange | None
     participation: float
     waiting: bool
     counterfeits: Recognition | None
@@ -113,6 +115,22 @@ def audit(
         list[str] | None,
         typer.Option(
             help="Values that nobody ever loses, separated by commas; all others may then change. May be repeated."
+        ),
+    ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOW",
+            help="Values may change: people=5 (of five people at most), rate=0.02 (between two releases), or free. May "
+            "be repeated.",
+        ),
+    ] = None,
+    follows: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VALUE=VALUES",
+            help='What a value may have become by the next release: "Active=Resolved,Fatal"; "Fatal=" is never left. '
+            "Or a table with the columns value and follows. May be repeated.",
         ),
     ] = None,
     waiting: Annotated[
@@ -196,10 +214,14 @@ def audit(
 
       reissue audit table.csv --sensitive diagnosis --registry people.csv --person name --present all --limit 1/2
       --minimal l=2 --protect HIV,hepatitis
+
+      reissue audit releases/ --sensitive outcome --registry people.csv --person id --present all --limit 1/2
+      --follows "Active=Resolved,Fatal" --follows "Fatal="
     """
     from time import monotonic
 
     from reissue.arrays.budget import Budget
+    from reissue.cli.changing_values import value_change_of
     from reissue.errors import ParameterError
 
     if html is not None and html.exists() and not force:
@@ -222,7 +244,13 @@ def audit(
         protect=protect or [],
     )
     lasting = [value for some in permanent or [] for value in _names(some) or []]
-    known = Adversary(compromised, lasting, participation, waiting, _recognition(counterfeits, asked), seed)
+    changing = value_change_of(change or [], follows or [])
+    if changing is not None and lasting:
+        raise ParameterError(
+            "--permanent cannot be used with --change or --follows.",
+            hint='say of permanent values that they are never left: --follows "HIV="',
+        )
+    known = Adversary(compromised, lasting, changing, participation, waiting, _recognition(counterfeits, asked), seed)
     called: Called | None = None
     budget = Budget(monotonic() + seconds)
     with stages(_stages(asked), seconds) as progress, budget.spending():
@@ -273,7 +301,7 @@ def _series(
         if not opened.releases:
             raise ParameterError("The series has no release yet.", hint="reissue publish <series> <table>")
         report = opened.audit(
-            _permanent(known.permanent),
+            _told_of_series(known),
             attacks=asked.attacks,
             limit=asked.limit,
             seconds=asked.seconds,
@@ -298,11 +326,13 @@ def _series(
     return report, lambda number: names.get(number, f"person {number}")
 
 
-def _permanent(values: list[str]) -> Knowledge | None:
-    """What the adversary of a series is told of permanent values, beside those of its policy."""
+def _told_of_series(known: Adversary) -> Knowledge | None:
+    """What the adversary of a series is told of permanent values, beside those of its policy, and of change."""
     from reissue.model.knowledge import Knowledge
 
-    return Knowledge(permanent=values) if values else None
+    if not known.permanent and known.change is None:
+        return None
+    return Knowledge(permanent=known.permanent, change=known.change)
 
 
 def _shown_values(values: list[str], published: Published) -> list[object]:
@@ -336,6 +366,7 @@ def _foreign(
 ) -> AuditReport:
     from reissue.auditing.running import audit as run_audit
     from reissue.auditing.subject import Subject
+    from reissue.cli.changing_values import as_shown
     from reissue.cli.minimal import minimal_of
     from reissue.errors import ParameterError
     from reissue.foreign.reading import read_releases
@@ -387,6 +418,7 @@ def _foreign(
         growing=given.growing or None,
         minimal={} if minimal is None else {release.number: minimal for release in read.published.releases},
         permanent=_shown_values(known.permanent, read.published),
+        change=as_shown(known.change, read.published.values),
     )
     report = run_audit(
         read.published,

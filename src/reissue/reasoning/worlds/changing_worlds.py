@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from reissue.arrays.budget import OutOfTime, ends_after, passed, share_of, stop
-from reissue.arrays.runs import totals
+from reissue.arrays.runs import entries_of, totals
 from reissue.arrays.types import Bytes, Ints
 from reissue.model.published import Published
 from reissue.model.value_change import Following, ValueChange
@@ -35,6 +35,8 @@ COUNTED_STATES = 20_000
 """At most so many states of one part are kept."""
 UNKNOWNS = 400_000
 """Programs with more unknowns are not written down."""
+SWAP = 2
+"""So many people change if two have each other's value in one release."""
 TOGETHER = 200_000
 """So much work at most to weigh all parts together by how many people change."""
 
@@ -189,7 +191,9 @@ class _Search:
             part = self._counted(self.courses, classes, budget, step)
             if part is None:
                 _, program, reached = self._needs[at]
-                if self.change.hard:
+                if self._roomy(classes, spare):
+                    self._all_possible(classes)
+                elif self.change.hard:
                     self._asked(self.courses, classes, budget, self.following, program, reached)
                 self._say("by program" if self.change.hard else "by sizes", classes)
                 continue
@@ -210,6 +214,17 @@ class _Search:
             return None, 0
         spare = self.change.people - self.found.least.low
         return self._needs[at][0].low + spare, spare
+
+    def _roomy(self, classes: Ints, spare: int) -> bool:
+        """Whether two more people may change than must, whatever they change to: then any two people of a group can
+        have had each other's value in one release, and only each release by itself rules anything out."""
+        known = self.found.least.high == self.found.least.low
+        limited = bool(self.courses.limited[self.courses.slots_of(classes)].any())
+        return known and spare >= SWAP and not self.following and not limited
+
+    def _all_possible(self, classes: Ints) -> None:
+        slots = self.courses.slots_of(classes)
+        self.found.possible[entries_of(self.courses.starts, slots)] = POSSIBLE
 
     def _counted(self, courses: Courses, classes: Ints, budget: int | None, step: Step) -> Counted | None:
         if int(courses.sizes[classes].sum()) > COUNTED_PEOPLE:

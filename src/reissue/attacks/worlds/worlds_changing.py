@@ -305,19 +305,29 @@ class ChangingFindings(Findings):
             words = (
                 f"{of_column}{hit.size:,} of {everybody} can be tied to a value in some release with {bar}, if "
                 f"{self.change.words}; the highest probability is {told[one[hit]].max():.3g}. Of {certain:,} it is "
-                "certain what they had in some release."
+                f"certain what they had in some release.{self._changed}"
             )
             return Judgement("beyond", words, findings, int(hit.size))
         unproven = runs.any(~runs.within(limit))[one]
         if not unproven.any():
             highest = float(runs.figures.high.max(initial=0.0))
             words = f"{of_column}{'nobody' if of_column else 'Nobody'} of {everybody} is tied to a value in any release"
-            return Judgement("within", f"{words} with {bar}, if {self.change.words}; the highest is {highest:.3g}.")
+            words += f" with {bar}, if {self.change.words}; the highest is {highest:.3g}.{self._changed}"
+            return Judgement("within", words)
         words = (
             f"{of_column}{'nobody' if of_column else 'Nobody'} is proven to be tied to a value with {bar}, if "
             f"{self.change.words}. For {int(unproven.sum()):,} of {everybody} it is not proven that they are not."
+            f"{self._changed}"
         )
         return Judgement("undecided", words)
+
+    @property
+    def _changed(self) -> str:
+        """That the releases contradict static values, where they do."""
+        if not self.least.low:
+            return ""
+        who = count_of(self.least.low, "person", "people")
+        return f" The releases contradict static values: those of at least {who} changed."
 
     def tied(self, limits: Limits) -> pl.DataFrame:
         """Everybody beyond the limits, each with the value and the release that are likeliest."""

@@ -40,7 +40,9 @@ def outcomes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def worlds(run: Run, *options: str) -> Any:
-    data = run(*GIVEN, "--limit", "0.9", *options, "--json", code=1).json
+    ran = run(*GIVEN, "--limit", "0.9", *options, "--json")
+    assert ran.code == 1, ran.err
+    data = ran.data
     return next(one for one in data["attacks"] if one["attack"] == "Worlds"), data
 
 
@@ -91,5 +93,5 @@ def test_what_may_follow_what(run: Run, options: tuple[str, ...]) -> None:
     ],
 )
 def test_what_cannot_be_understood(run: Run, options: tuple[str, ...], message: str) -> None:
-    told = run(*GIVEN, "--limit", "0.9", *options, code=2)
-    assert message in " ".join(told.stderr.split())
+    ran = run(*GIVEN, "--limit", "0.9", *options)
+    assert ran.code == 2 and message in " ".join(ran.err.split())

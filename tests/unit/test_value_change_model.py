@@ -44,9 +44,9 @@ def test_no_value_is_told() -> None:
         and "NEST" not in repr(change)
         and "CANARY" not in repr(ri.Knowledge(change=change))
     )
-    with pytest.raises(ParameterError) as told:
+    with pytest.raises(ParameterError) as error:
         ri.ValueChange(follows={"CANARY": "NEST"})
-    assert "CANARY" not in str(told.value) and "NEST" not in str(told.value)
+    assert "CANARY" not in str(error.value) and "NEST" not in str(error.value)
 
 
 def test_permanent_values_are_part_of_change() -> None:

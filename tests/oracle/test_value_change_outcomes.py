@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 from real_data import FOLDER, needs
@@ -75,6 +77,30 @@ def test_changing_outcomes_in_small() -> None:
         outcome[(rng.random(people) < 0.15) & (outcome == "ACTIVE")] = "RESOLVED"
         outcome[(rng.random(people) < 0.03) & (outcome == "RESOLVED")] = "FATAL"
     changing_outcomes(frames)
+
+
+def test_the_ledger_agrees_with_what_is_certain_in_a_release(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    people = 400
+    outcome = rng.choice(["active", "resolved", "fatal"], people, p=[0.3, 0.6, 0.1]).astype(object)
+    fixed = {
+        "id": np.arange(people).astype(str),
+        "age": rng.choice(["young", "middle", "old"], people),
+        "area": rng.choice([f"area {n}" for n in range(15)], people),
+    }
+    quasi = {name: ri.Categorical(new="accept") for name in ("age", "area")}
+    schema = ri.Schema("id", quasi, {"outcome": ri.Categorical(new="accept")})
+    follows = {"active": ["resolved"], "resolved": [], "fatal": []}
+    with ri.open(tmp_path / "cases", ri.Policy(schema, ri.Mondrian(k=3), series="unprotected")) as series:
+        for number in range(3):
+            here = rng.random(people) < 0.93
+            series.publish(pl.DataFrame({**fixed, "outcome": outcome.astype(str)}).filter(here), seed=number)
+            outcome[(rng.random(people) < 0.1) & (outcome == "active")] = "resolved"
+        for change in (ri.ValueChange(), ri.ValueChange(follows=follows)):
+            report = series.audit(ri.Knowledge(change=change), limit="99/100", attacks=["Worlds"])
+            assert report.truth is not None and report.truth.static == ()
+            assert report.truth.certain.right == report.truth.certain.claims > 0
+            assert all(report.mark(finding) == "right" for finding in report.findings if finding.probability == 1)
 
 
 @needs("covid_linelists/toronto_releases.parquet", stand_in="test_changing_outcomes_in_small")

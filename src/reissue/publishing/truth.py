@@ -30,7 +30,7 @@ from reissue.model.records import record_cells
 from reissue.publishing import archive
 
 if TYPE_CHECKING:
-    from reissue.auditing.report import AuditReport
+    from reissue.auditing.report import AuditReport, Run
     from reissue.model.published import Published
     from reissue.model.schema import Schema
     from reissue.publishing.draft import Draft
@@ -203,7 +203,7 @@ class TrueValues:
             misled_changed=int(changed.sum()),
             misled_replaced=int((replaced & ~changed).sum()),
             misled_by_others=int((np.isin(misled, falsely) & ~changed & ~replaced).sum()),
-            static=tuple(run.attack for run in report.runs if run.by.static and run.findings is not None),
+            static=tuple(run.attack for run in report.runs if _static(run, report) and run.findings is not None),
             marks=self._marks(report),
             wrong_people=wrong,
             misled_people=misled,
@@ -216,7 +216,7 @@ class TrueValues:
 
     def _marks(self, report: AuditReport) -> dict[Finding, Marked]:
         """Whether each finding is true: for somebody of those it is about, if they are several."""
-        findings = [(run.by.static, finding) for run in report.runs for finding in run.judgement.findings]
+        findings = [(_static(run, report), finding) for run in report.runs for finding in run.judgement.findings]
         rows: list[tuple[int, str | None, int, int, int | None]] = []
         owner: list[int] = []
         for at, (static, finding) in enumerate(findings):
@@ -312,3 +312,9 @@ def _best(judged: Iterable[pl.DataFrame]) -> pl.DataFrame:
 
 def _people(judged: pl.DataFrame) -> Ints:
     return judged["person"].unique().sort().to_numpy().astype(np.int64)
+
+
+def _static(run: Run, report: AuditReport) -> bool:
+    """Whether an attack took values to be static in this audit."""
+    changing = report.knowledge is not None and report.knowledge.change is not None
+    return run.by.static and not (changing and run.by.changes)

@@ -113,7 +113,7 @@ def test_changing_outcomes_of_toronto() -> None:
         area=pl.col("FSA").cast(pl.String).fill_null("unknown"),
         outcome=pl.col("Outcome").cast(pl.String),
     )
-    # One part of the city: the whole of it takes minutes.
-    every = every.filter(pl.col("area").str.starts_with("M6"))
+    # A few areas: the whole city takes minutes.
+    every = every.filter(pl.col("area").is_in(["M6H", "M6L", "M6M", "M6N"]))
     frames = [every.filter(pl.col("release") == one).drop("release") for one in every["release"].unique().sort()]
     changing_outcomes(frames)

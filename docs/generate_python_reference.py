@@ -95,6 +95,7 @@ CHAPTERS = {
         "AuditReport",
         "attacks",
         "Knowledge",
+        "ValueChange",
         "Minimal",
         "Published",
         "read_releases",

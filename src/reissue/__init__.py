@@ -15,7 +15,7 @@ Ask for more in every group, or check what holds of releases made elsewhere:
 Keep it safe:
     verify, backup, restore, resume
 Attack what went out, here or elsewhere:
-    audit, AuditReport, attacks, Knowledge, Minimal, Published, read_releases
+    audit, AuditReport, attacks, Knowledge, Minimal, ValueChange, Published, read_releases
 Look at what it is worth:
     compare, Comparison (a whole series under every method that fits, and which to take)
     Workload, Ask, given_choices, GivenChoices (by which columns shares should differ, for Alternatives)
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from reissue.model.published import Published
     from reissue.model.release import Release
     from reissue.model.schema import Categorical, Numeric, Schema
+    from reissue.model.value_change import ValueChange
     from reissue.publishing.adoption import adopt
     from reissue.publishing.checking.thresholds import Checks
     from reissue.publishing.custody import backup, restore, resume, verify
@@ -108,6 +109,7 @@ _HOMES = {
     "Series": "publishing.series",
     "StaticI": "methods",
     "StaticII": "methods",
+    "ValueChange": "model.value_change",
     "Workload": "utility",
     "Ask": "utility",
     "adopt": "publishing.adoption",
@@ -163,6 +165,7 @@ __all__ = [
     "Series",
     "StaticI",
     "StaticII",
+    "ValueChange",
     "Workload",
     "adopt",
     "analyse",

@@ -241,6 +241,8 @@ class Attack(ABC):
     """Those of them without which it still looks at each release alone; where another falls it is not run."""
     static: ClassVar[bool] = False
     """Whether it takes everybody's value to be the same in all releases."""
+    changes: ClassVar[bool] = False
+    """Whether it does not where `Knowledge.change` says how values change."""
     argues: ClassVar[bool] = False
     """Whether it argues from the values that counterfeits cannot have; see `Knowledge.counterfeits`."""
     sets: ClassVar[OfSets] = "bridge"

@@ -18,7 +18,7 @@ SHORT: dict[AssumptionName, str] = {
 }
 """What is assumed, in a few words."""
 STANDING: dict[AssumptionStatus, str] = {
-    "holds": "tested",
+    "holds": "not contradicted",
     "said": "as was said",
     "untested": "not tested",
     "refuted": "refuted",

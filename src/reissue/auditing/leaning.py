@@ -85,7 +85,7 @@ class Leaning:
 
     def apart(self, attack: Attack, knowledge: Knowledge | None) -> bool:
         """Whether an attack looks at each release alone; not where it is said how values change."""
-        modelled = knowledge is not None and getattr(knowledge, "change", None) is not None
+        modelled = knowledge is not None and knowledge.change is not None
         return self.several and "values-stay" in self.fallen & {*attack.alone} and not modelled
 
     def conditional(self, findings: Findings) -> Findings:

@@ -177,13 +177,15 @@ class AuditReport:
     @property
     def together(self) -> bool:
         """Whether conclusions are drawn from several releases together."""
-        return not self.leaning.several or "values-stay" not in self.leaning.fallen or self._permanent
+        return not self.leaning.several or "values-stay" not in self.leaning.fallen or self._permanent or self._modelled
 
     @property
     def contradicted(self) -> str:
         """What the releases contradict or somebody said not to hold, and which conclusions are left; empty: nothing."""
-        shown = [one for one in self.assumptions if one.name != "values-stay" or not self._permanent]
-        if self._permanent:
+        shown = [
+            one for one in self.assumptions if one.name != "values-stay" or not (self._permanent or self._modelled)
+        ]
+        if self._permanent or self._modelled:
             return contradicted(shown, several=self.leaning.several, doubted=False)
         if self.marked and (told := marked_by_ledger(shown, self._changed)):
             return told
@@ -214,6 +216,11 @@ class AuditReport:
     def _sets(self) -> bool:
         """Whether everybody is shown with a set of values."""
         return bool(self.published.sets)
+
+    @property
+    def _modelled(self) -> bool:
+        """Whether it is said how values change."""
+        return self.knowledge is not None and self.knowledge.change is not None
 
     @property
     def _permanent(self) -> bool:

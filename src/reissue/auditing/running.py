@@ -112,7 +112,7 @@ def attacked(
     sharing = Sharing(float(seconds), steps_in(seconds) if steps is None else steps)
     promised = tuple(promise_of(promise) for promise in promises)
     limits = with_columns(limits_of(limit, promised, releases=len(published.releases)), published)
-    if knowledge is not None and knowledge.permanent:
+    if knowledge is not None and (knowledge.permanent or knowledge.change is not None):
         # Where values change, what two releases leave of them is nothing to compare.
         limits = replace(limits, diversity=None, history_diversity=None)
     attacks = [attacks] if isinstance(attacks, str) else attacks
@@ -166,6 +166,9 @@ def _run(
     if knowledge is not None and knowledge.permanent and attack.static:
         other = family.proving("probability", permanent=True)
         words = f"It takes values to be static, and here all but the permanent ones may change; {other} is for that."
+        return Run(attack.name, attack, Judgement("not asked", words), None, 0.0)
+    if knowledge is not None and knowledge.change is not None and attack.static and not attack.changes:
+        words = f"It takes values to be static, and here {knowledge.change.words}; Worlds is for that."
         return Run(attack.name, attack, Judgement("not asked", words), None, 0.0)
     open_now: Literal["undecided", "not asked"] = "undecided" if is_asked(attack, limits) else "not asked"
     if withdrawn := leaning.withdrawn(attack):

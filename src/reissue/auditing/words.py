@@ -40,6 +40,10 @@ CHANGING = (
     "All values but the permanent ones are taken to change freely: what one release tells about them tells nothing "
     "about another. An adversary who knows how often people fall ill, move or stay away can know more."
 )
+MODELLED = (
+    "Values are taken to change as was said, and what is found is about somebody in a release. An adversary who knows "
+    "better how values change can know more."
+)
 COUNTERFEITS = (
     "Some rows are counterfeits. They are taken for members whose values are as open as anybody's, as they are for "
     "somebody who cannot tell them from people. Somebody who can, or who argues why they were made, knows more: an "
@@ -67,6 +71,8 @@ def not_covered(knowledge: Knowledge | None, published: Published | None = None)
     """What no attack here looks at."""
     if published is not None and published.sets:
         return SETS
+    if knowledge is not None and knowledge.change is not None:
+        return (MODELLED, *NOT_COVERED)
     return (CHANGING if knowledge is not None and knowledge.permanent else STATIC, *NOT_COVERED)
 
 
@@ -172,6 +178,8 @@ def adversary(published: Published, knowledge: Knowledge | None) -> list[str]:
         told.append(f"They know of {releases} what had to be kept, and that no group is larger than that asks.")
     if knowledge.permanent:
         told.append(f"They know that nobody ever loses {count_of(len(knowledge.permanent), 'value')}.")
+    if knowledge.change is not None:
+        told.append(f"They know of change: {knowledge.change.words}.")
     if knowledge.present:
         who = count_of(len(knowledge.present), "person", "people")
         told.append(f"They know of {who} in which releases they are.")

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from reissue.model.hierarchy import Hierarchy
     from reissue.model.knowledge import Knowledge, Minimal
     from reissue.model.published import Published
+    from reissue.model.value_change import ValueChange
     from reissue.publishing.made_up import Recognition
 
 
@@ -67,6 +68,7 @@ class Adversary:
 
     compromised: str | None
     permanent: list[str]
+    change: ValueChange | None
     participation: float
     waiting: bool
     counterfeits: Recognition | None
@@ -138,6 +140,22 @@ def audit(
         list[str] | None,
         typer.Option(
             help="Values that nobody ever loses, separated by commas; all others may then change. May be repeated."
+        ),
+    ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="HOW",
+            help="Values may change: people=5 (of five people at most), rate=0.02 (between two releases), or free. May "
+            "be repeated.",
+        ),
+    ] = None,
+    follows: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VALUE=VALUES",
+            help='What a value may have become by the next release: "Active=Resolved,Fatal"; "Fatal=" is never left. '
+            "Or a table with the columns value and follows. May be repeated.",
         ),
     ] = None,
     waiting: Annotated[
@@ -268,12 +286,16 @@ def audit(
       reissue audit releases/ --sensitive outcome --person id --limit 1/2 --assume no-values-stay
 
       reissue audit releases/ --sensitive outcome --limit 1/2 --perturbed pram=0.02
+
+      reissue audit releases/ --sensitive outcome --registry people.csv --person id --present all --limit 1/2
+      --follows "Active=Resolved,Fatal" --follows "Fatal="
     """
     from time import monotonic
 
     from reissue.arrays.budget import Budget
     from reissue.auditing.naming import Naming
     from reissue.cli.audit_printing import print_report
+    from reissue.cli.changing_values import value_change_of
     from reissue.errors import ParameterError
 
     if findings is not None:
@@ -304,9 +326,16 @@ def audit(
     reading = ReadingOptions.of(keep, labels, missing, rename, yes, counts, git, file, save)
     where = reading.check(target or [], force=force)
     lasting = [value for some in permanent or [] for value in _names(some) or []]
+    changing = value_change_of(change or [], follows or [])
+    if changing is not None and lasting:
+        raise ParameterError(
+            "--permanent cannot be used with --change or --follows.",
+            hint='say of permanent values that they are never left: --follows "HIV="',
+        )
     known = Adversary(
         compromised,
         lasting,
+        changing,
         participation,
         waiting,
         _recognition(counterfeits, asked),
@@ -392,13 +421,19 @@ def _series(
 
 
 def _beside(known: Adversary) -> Knowledge | None:
-    """What the adversary of a series is told of permanent values, beside those of its policy, and of assumptions."""
+    """What the adversary of a series is told beside its policy: permanent values, change, assumptions."""
     from reissue.model.knowledge import Knowledge
 
-    if not known.permanent and not known.assumed:
+    if not known.permanent and not known.assumed and known.change is None:
         return None
     one = known.assumed
-    return Knowledge(permanent=known.permanent, said=one.said, dropped=one.dropped, perturbed=one.perturbed)
+    return Knowledge(
+        permanent=known.permanent,
+        change=known.change,
+        said=one.said,
+        dropped=one.dropped,
+        perturbed=one.perturbed,
+    )
 
 
 def _assumed(names: list[str], perturbed: str | None) -> Assumed:
@@ -458,6 +493,7 @@ def _foreign(
 ) -> AuditReport:
     from reissue.auditing.running import audit as run_audit
     from reissue.auditing.subject import Subject
+    from reissue.cli.changing_values import as_shown
     from reissue.cli.minimal import minimal_of
     from reissue.errors import ParameterError
     from reissue.foreign.option_texts import names_of
@@ -515,6 +551,7 @@ def _foreign(
         said=known.assumed.said,
         dropped=known.assumed.dropped,
         perturbed=known.assumed.perturbed,
+        change=as_shown(known.change, read.published.values),
     )
     report = run_audit(
         read.published,

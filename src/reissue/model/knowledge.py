@@ -4,7 +4,8 @@ knowledge = ri.Knowledge(compromised={"Bob": "flu"})
 
 Values are taken to be static: who is in several releases has the same value in all of them, as in the papers of He,
 Riboni and Byun, unless the releases contradict it or `dropped` says otherwise. Where they are told which values are
-`permanent`, as in the paper of Bu, only those stay, and all others may change from release to release.
+`permanent`, as in the paper of Bu, only those stay, and all others may change from release to release. Where
+they are told how values `change`, they argue from that.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from reissue.model.assumptions import ASSUMPTIONS, AssumptionName
 from reissue.model.promise import Promise, Promising, promise_of, rules_of
 from reissue.model.published import Published
 from reissue.model.rules import Rule
+from reissue.model.value_change import ValueChange
 
 Recoding = Literal["local", "global", "full-domain"]
 RECODINGS: tuple[Recoding, ...] = get_args(Recoding)
@@ -84,6 +86,10 @@ class Knowledge:
     permanent: Collection[object] = ()
     """Values that nobody ever loses: people who have one have it in every later release they are in. `Permanence`
     argues from them; all other values may change."""
+    change: ValueChange | None = None
+    """How values may change; None: they do not. `Worlds` follows everybody's values then, and `Tracking` where a rate
+    is known; attacks that take values to be static are not asked. A compromised person's value is then that of the last
+    release they are in."""
     present: Mapping[str | int, Collection[int]] = field(default_factory=dict)
     """People whose participation is known, with the numbers of the releases they are in: those and no others. It
     matters where the releases do not tell who is in them."""
@@ -128,6 +134,13 @@ class Knowledge:
                 "The 'counterfeits' parameter of Knowledge must be a mapping to lists of values, such as "
                 '{-1: ["flu", "asthma"]}.'
             )
+        if self.change is not None and not isinstance(self.change, ValueChange):
+            problems.append("The 'change' parameter of Knowledge must be a ValueChange, such as ValueChange(people=5).")
+        elif self.change is not None and self.permanent:
+            problems.append(
+                "The 'permanent' and 'change' parameters of Knowledge cannot both be given: say of permanent values in "
+                "'follows' that they are never left."
+            )
         whole = isinstance(self.cohorts, int) and not isinstance(self.cohorts, bool)
         if self.cohorts is not None and (not whole or self.cohorts < 2):
             problems.append("The 'cohorts' parameter of Knowledge must be a whole number of at least 2, or None.")
@@ -144,6 +157,7 @@ class Knowledge:
         parts += [f"method {self.method}"] if self.method else []
         parts += [f"{count_of(len(self.minimal), 'release')} known to be minimal"] if self.minimal else []
         parts += [f"{count_of(len(self.permanent), 'permanent value')}"] if self.permanent else []
+        parts += [self.change.words] if self.change is not None else []
         parts += [f"participation of {len(self.present):,} known"] if self.present else []
         parts += [f"{count_of(len(self.counterfeits), 'counterfeit')} recognised"] if self.counterfeits else []
         parts += [f"{self.cohorts} cohorts"] if self.cohorts else []

@@ -355,7 +355,18 @@ class Sight:
             knowledge = given = replace(given, said={*given.said, "unperturbed"})
         if self.minimal:
             knowledge = given = replace(given, minimal={**self.minimal, **given.minimal})
-        if self.permanent:
+        if given.change is not None and (unshown := given.change.unshown({*self.permanent, *self.view.values})):
+            raise ParameterError(
+                f"{count_of(unshown, 'value')} in 'follows' of Knowledge that no release shows.",
+                hint="spell values as they are published.",
+            )
+        if self.permanent and given.change is not None:
+            # Where it is said how values change, what nobody loses is part of that.
+            stays = {value: [value] for value in self.permanent}
+            knowledge = given = replace(
+                given, change=replace(given.change, follows={**stays, **(given.change.follows or {})})
+            )
+        elif self.permanent:
             values = tuple(dict.fromkeys([*self.permanent, *given.permanent]))
             away = given.elsewhere or self.elsewhere
             # Only what the policy calls permanent has cohorts.

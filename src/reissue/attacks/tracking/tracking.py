@@ -12,9 +12,10 @@ People are independent: what is known of others, and of all of them, tells nothi
 are known to share values: with `household` those of one household have one life together with the chance `together`,
 and lives of their own otherwise.
 
-Releases of groups: with a `change` given, each person's groups are taken one by one, a value by its share in the group,
-independent of all others given the person's values. Groups hang together through their other members, which this leaves
-out: what comes out is an estimate that proves nothing, and without a `change` there is nothing to follow.
+Releases of groups: with a `change` given, or a rate in `Knowledge.change`, each person's groups are taken one by one, a
+value by its share in the group, independent of all others given the person's values. Groups hang together through their
+other members, which this leaves out: what comes out is an estimate that proves nothing, and without a rate there is
+nothing to follow. What is certain where values change, `Worlds` says.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from reissue.model.change import Change, Renewal, Static, change_of
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
 from reissue.model.published import Published
+from reissue.model.value_change import ValueChange
 from reissue.reasoning.alternatives.rate_check import rate_fits
 from reissue.reasoning.alternatives.redraws import Chained, Laws, Moving, Redrawn
 from reissue.reasoning.alternatives.set_histories import Histories, set_steps, sole_values
@@ -62,8 +64,9 @@ class Tracking(Attack):
     by_default: ClassVar[bool] = True
 
     change: Any = DECLARED
-    """How the adversary takes values to change: "declared", as the releases say; None or "static", not at all; a rate,
-    rates by value, or a table of transitions."""
+    """How the adversary takes values to change: "declared", as the releases, or else `Knowledge.change`, say; None or
+    "static", not at all; a rate, rates by value, or a table of transitions; for groups also a ValueChange with a
+    rate."""
     prior: Mapping[Any, float] | None = None
     """The shares that the adversary expects, of every value; None: the reference. Redraws follow them too."""
     household: Mapping[Any, Any] | str | None = None
@@ -74,7 +77,10 @@ class Tracking(Attack):
 
     def __post_init__(self) -> None:
         validation = Validation(self)
-        if self.change == "static" or self.change is None:
+        if isinstance(self.change, ValueChange):
+            if self.change.rate is None:
+                validation.wrong("change", "a ValueChange with a rate, or another model of change", "one without")
+        elif self.change == "static" or self.change is None:
             validation.replace("change", Static())
         elif not isinstance(self.change, str):
             validation.replace("change", change_of(self.change))
@@ -95,9 +101,15 @@ class Tracking(Attack):
         """Follow everybody through the sets; through groups only where it is said how values change."""
         knowledge = knowledge or Knowledge()
         if not published.sets:
-            if self.change == DECLARED:
+            if self.change != DECLARED:
+                return self._groups(published, knowledge, self.change, self.model)
+            if knowledge.change is None or knowledge.change.rate is None:
                 return TrackingFindings(published, knowledge, None, model=self.model)
-            return self._groups(published, knowledge)
+            return self._groups(published, knowledge, knowledge.change, knowledge.change.words)
+        if isinstance(self.change, ValueChange):
+            raise ParameterError(
+                "A ValueChange is for releases of groups, and these show sets.", hint="give Tracking a rate or a table."
+            )
         histories = Histories.of(published.sets, len(published.values))
         known, known_values = _known(published, knowledge)
         permanent = np.zeros(len(published.values), dtype=np.bool_)
@@ -125,6 +137,8 @@ class Tracking(Attack):
             return "values change as declared"
         if isinstance(self.change, Static):
             return "values never change"
+        if isinstance(self.change, ValueChange):
+            return self.change.words
         if isinstance(self.change, Renewal):
             return f"values are redrawn with chance {self.change.rate:g} between releases"
         return "values change by a table of the adversary's own"
@@ -201,7 +215,9 @@ class Tracking(Attack):
             histories, declared, own, given.prior, given.known, agrees=given.prior is None and self.change == DECLARED
         )
 
-    def _groups(self, published: Published, knowledge: Knowledge) -> TrackingFindings:
+    def _groups(
+        self, published: Published, knowledge: Knowledge, change: Change | ValueChange, words: str
+    ) -> TrackingFindings:
         if self.household is not None:
             raise ParameterError("Households are worked out for releases of sets only.")
         known = _known(published, knowledge)
@@ -209,10 +225,10 @@ class Tracking(Attack):
 
         def model(shares: Floats) -> tuple[Moving, Floats]:
             first = shares if prior is None else prior
-            return _chain(self.change, published.values, first), first
+            return _chain(change, published.values, first), first
 
         followed = followed_groups(published, model, *known)
-        return TrackingFindings(published, knowledge, followed, model=self.model, estimated=True)
+        return TrackingFindings(published, knowledge, followed, model=words, estimated=True)
 
 
 @dataclass(frozen=True)
@@ -259,8 +275,10 @@ def _laws(laws: Laws, prior: Floats | None) -> Laws:
     return laws if prior is None else Laws(prior[None, :], np.zeros_like(laws.of), laws.versions)
 
 
-def _chain(change: Change, values: tuple[object, ...], shares: Floats) -> Moving:
+def _chain(change: Change | ValueChange, values: tuple[object, ...], shares: Floats) -> Moving:
     """A model of change for values with these shares, the same for every step."""
+    if isinstance(change, ValueChange):
+        return Chained(change.matrix(values, shares))
     return Chained(_table(change, values, shares, None))
 
 

@@ -309,7 +309,7 @@ class TrackingFindings(Findings):
         That is its slots / m by the design, or the probability that is asked for where that is less.
         """
         if self.followed is None:
-            return Judgement("not asked", "No release shows sets of values, and nobody said how values change.")
+            return Judgement("not asked", "No release shows sets of values, and nobody said how often values change.")
         judged = [] if limits.probability is None else [self.judge_values(limits.probability, most)]
         judged += [self.of_column(name).judge(limit, most) for name, limit in limits.columns or ()]
         return together(judged, most) if judged else Judgement("not asked", "No limit for probabilities was given.")

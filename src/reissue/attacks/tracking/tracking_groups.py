@@ -1,8 +1,7 @@
 """Groups, person by person: a value by its share in each of somebody's groups, independent of all others.
 
 What it leaves out: groups hang together through the people in them, and who has which value is not independent. So
-this is an estimate, and says nothing about whom a chain of groups gives away, which `Worlds` finds where values are
-static.
+this is an estimate, and says nothing about whom a chain of groups gives away, which `Worlds` finds.
 """
 
 from __future__ import annotations

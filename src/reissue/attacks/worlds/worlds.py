@@ -8,8 +8,11 @@ each person; it is exact where it can be counted or follows from symmetry, a pro
 the groups, and otherwise an estimate with its standard error (`reasoning.worlds.posteriors` says how). Deciding whether
 somebody can have a value is NP-hard in general, so there is a time limit and an honest `undecided`.
 
-What it does not cover: somebody who knows how the method chose the groups (that is `Mechanism`), values that
-change, and prior beliefs other than that all worlds are equally likely.
+Values are taken to stay, unless `Knowledge.change` says how they may change: then worlds are courses of values, and
+what is found is about somebody in a release (`worlds_changing`).
+
+What it does not cover: somebody who knows how the method chose the groups (that is `Mechanism`), and prior beliefs
+other than that all worlds are equally likely.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, overload
 
 import numpy as np
 import polars as pl
@@ -31,6 +34,7 @@ from reissue.attacks.figures import KINDS, Figures, called, limit_told
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tied import shown_values, tied_to, tied_together
 from reissue.attacks.worlds.worlds_alone import WorldsAlone, alone
+from reissue.attacks.worlds.worlds_changing import ChangingFindings, entry_figures, need_courses
 from reissue.attacks.worlds.worlds_columns import ColumnWorlds
 from reissue.attacks.worlds.worlds_diversity import (
     PossibleValues,
@@ -44,8 +48,11 @@ from reissue.model.assumptions import AssumptionName
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
 from reissue.model.published import Published
+from reissue.model.value_change import ValueChange
 from reissue.reasoning.history.trajectories import need_one_place_each
 from reissue.reasoning.worlds.candidates import candidates
+from reissue.reasoning.worlds.changing_worlds import changing_worlds, least_changes
+from reissue.reasoning.worlds.courses import Courses
 from reissue.reasoning.worlds.posteriors import EXACT, SAMPLED, Effort, Posteriors, posteriors
 from reissue.reasoning.worlds.unsure import unsure_posteriors
 
@@ -70,6 +77,7 @@ class Worlds(Attack):
     )
     alone: ClassVar[tuple[AssumptionName, ...]] = ("values-stay", "unperturbed")
     static: ClassVar[bool] = True
+    changes: ClassVar[bool] = True
     sets: ClassVar[OfSets] = "bridge"
     argues: ClassVar[bool] = True
     by_default: ClassVar[bool] = True
@@ -90,6 +98,16 @@ class Worlds(Attack):
             validation.whole(name, least=least)
         validation.finish()
 
+    @overload
+    def run(
+        self, published: Published, knowledge: None = None, *, progress: Callable[[str], None] = ...
+    ) -> WorldsFindings: ...
+
+    @overload
+    def run(
+        self, published: Published, knowledge: Knowledge | None = None, *, progress: Callable[[str], None] = ...
+    ) -> WorldsFindings | ChangingFindings: ...
+
     @budgeted
     def run(
         self,
@@ -97,8 +115,8 @@ class Worlds(Attack):
         knowledge: Knowledge | None = None,
         *,
         progress: Callable[[str], None] = lambda stage: None,
-    ) -> WorldsFindings:
-        """Attack a series in which every member has one value."""
+    ) -> WorldsFindings | ChangingFindings:
+        """Attack a series in which every member has one value: in all releases the same, or as `change` says."""
         if not published.single:
             raise ParameterError(
                 "Worlds needs a view in which every member has exactly one value.",
@@ -106,7 +124,7 @@ class Worlds(Attack):
             )
         effort = Effort(self.seconds, self.entries, self.draws, self.seed)
         knowledge = knowledge or Knowledge()
-        if "values-stay" in knowledge.dropped and len(published.releases) > 1:
+        if knowledge.change is None and "values-stay" in knowledge.dropped and len(published.releases) > 1:
             raise ParameterError(
                 "Worlds takes values to stay, and the knowledge says that they do not.",
                 hint="run_alone looks at each release by itself.",
@@ -119,6 +137,9 @@ class Worlds(Attack):
                 "What counterfeits cannot be helps Worlds only where it is known who is in which group.",
                 hint="leave 'counterfeits' out of the knowledge.",
             )
+        if knowledge.change is not None:
+            need_one_place_each(published)
+            return self._changing(published, knowledge.change, (people, values), allowed, effort, progress)
         if not published.exact:
             return WorldsFindings(
                 published, unsure_posteriors(published, people, values, effort=effort), people, values
@@ -130,7 +151,41 @@ class Worlds(Attack):
     @budgeted
     def run_alone(self, published: Published, knowledge: Knowledge | None = None) -> WorldsAlone:
         """Attack each release of a series by itself, where values may change from one to the next."""
-        return alone(published, knowledge or Knowledge(), self.run)
+        return alone(published, knowledge or Knowledge(), self._of_one)
+
+    def _of_one(self, published: Published, knowledge: Knowledge) -> WorldsFindings:
+        found = self.run(published, knowledge)
+        assert isinstance(found, WorldsFindings)  # one release has no change
+        return found
+
+    def _changing(
+        self,
+        published: Published,
+        change: ValueChange,
+        known: tuple[Ints, Ints],
+        allowed: Mapping[int, tuple[int, ...]],
+        effort: Effort,
+        progress: Callable[[str], None],
+    ) -> ChangingFindings:
+        """The same where values may change."""
+        need_courses(published, change)
+        if change.people != 0:
+            told = changing_worlds(published, change, known, allowed, effort=effort, progress=progress)
+            return ChangingFindings.of(published, change, told, known[0])
+        # Nobody changes: everything that is known of static values holds in every release.
+        found = posteriors(published, *known, allowed=allowed, effort=effort, progress=progress)
+        courses = Courses.of(published, known, allowed)
+        need = least_changes(published, effort=effort)
+        return ChangingFindings.unchanged(
+            published,
+            change,
+            courses,
+            entry_figures(courses, found, figures_of(found)),
+            known[0],
+            least=need,
+            refuted="contradictory" in found.told or need.low > 0,
+            told=found.told,
+        )
 
 
 class WorldsFindings(Findings):

@@ -86,7 +86,7 @@ def _changing(knowledge: Knowledge) -> str:
         return DROPPED
     if knowledge.permanent:
         return "All values but the permanent ones may change."
-    return "It is said how values change." if getattr(knowledge, "change", None) is not None else ""
+    return "It is said how values change." if knowledge.change is not None else ""
 
 
 def _of_people(found: Stayed) -> tuple[Assumption, Assumption | None]:

@@ -61,11 +61,13 @@ def criteria_of(
     anatomised: bool,
     permanent: bool = False,
     sets: bool = False,
+    linked: tuple[int, int] | None = None,
 ) -> tuple[Criterion, ...]:
-    """Answer the three questions; `judged` is what the attacks found."""
+    """Answer the three questions; `judged` is what the attacks found, `linked` how many rows of how many can be linked
+    where nobody is known by name."""
     return (
         _singling_out(risks, threshold, anatomised, sets),
-        _linkability(risks, anatomised, sets),
+        _linkability(risks, anatomised, sets, linked),
         _inference(judged, limits, permanent, sets),
     )
 
@@ -106,16 +108,30 @@ def _singling_out(risks: Risks, threshold: float, anatomised: bool, sets: bool) 
     return Criterion("singling out", "Can the record of a person be isolated?", verdict, evidence)
 
 
-def _linkability(risks: Risks, anatomised: bool, sets: bool) -> Criterion:
+def _linkability(risks: Risks, anatomised: bool, sets: bool, linked: tuple[int, int] | None) -> Criterion:
     question = "Can the records of one person in several releases be linked?"
     if anatomised:
         return Criterion("linkability", question, "not met", ANATOMISED)
+    if risks.table.height == 1 and risks.alone:
+        evidence = (
+            "There is one release only, so that there is nothing to link within the series. But "
+            f"{count_of(risks.alone, 'row stands', 'rows stand')} alone: whatever other table, or later release, has "
+            "these quasi-identifiers can be linked to them. No other table was looked at."
+        )
+        return Criterion("linkability", question, "undecided", evidence)
     if risks.table.height == 1:
         evidence = (
             "There is one release only, so that there is nothing to link within the series. Other tables were not "
             "looked at."
         )
         return Criterion("linkability", question, "met", evidence)
+    if risks.followed is None and linked is not None and linked[0]:
+        evidence = (
+            f"Of {count_of(linked[1], 'row')} that a later release follows {linked[0]:,} stand alone with their "
+            "quasi-identifiers, as does one row of the next release: whoever it is, if they stayed, both records are "
+            "theirs."
+        )
+        return Criterion("linkability", question, "not met", evidence)
     if risks.followed is None:
         evidence = "It is not known who is in which group, so that people cannot be followed through the releases."
         return Criterion("linkability", question, "undecided", evidence)

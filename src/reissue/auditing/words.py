@@ -29,6 +29,8 @@ WHAT = {
     "equivalence": "same values as others",
     "correlation": "correlated with others",
     "channel": "few values left",
+    "class": "tied to a value by a group alone",
+    "newcomer": "new, and tied to a value",
 }
 
 STATIC = (

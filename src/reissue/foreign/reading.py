@@ -20,10 +20,11 @@ import polars as pl
 
 from reissue.errors import ParameterError, TableError, count_of, listed
 from reissue.foreign.files import ReleaseFiles, read_files
-from reissue.foreign.foreign_cells import SUPPRESSED, SourceColumn, read_column
+from reissue.foreign.foreign_cells import SourceColumn, read_column
 from reissue.foreign.foreign_registry import ForeignRegistry
 from reissue.foreign.foreign_tables import ColumnRoles, Grouped, attribute_names, grouped
 from reissue.foreign.foreign_views import UNMATCHED, by_name, by_region, by_registry, value_notes
+from reissue.foreign.suppression import Suppression, check_suppression, marked, suppression_notes, with_rest
 from reissue.model.attributes import Attribute
 from reissue.model.hierarchy import Hierarchy
 from reissue.model.published import Published
@@ -63,6 +64,7 @@ def read_releases(
     present: object | None = None,
     drop: Collection[str] = (),
     group: str | None = None,
+    suppressed: Suppression | None = None,
     show_values: bool = False,
 ) -> Foreign:
     """Read releases that were made elsewhere.
@@ -73,10 +75,12 @@ def read_releases(
     is called so, else rows with equal quasi-identifiers do. `registry` is a table of people with exact
     quasi-identifiers; `person` is its column of names, or that of the releases where they have one. `present` says
     who is known to be in the releases: "all" of the registry in every release, a table of `person` and `release`
-    (its number or its file), or nobody (None).
+    (its number or its file), or nobody (None). `suppressed` says what rows are that show no quasi-identifier at all:
+    "class", somebody's who fits no class that the release publishes, as with full-domain recoding; "anywhere",
+    anybody's; None: nobody knows, and what they may hide is not called proven.
     """
     hierarchies = dict(hierarchies or {})
-    _check_parameters(sensitive, quasi, registry, person, present, drop, group)
+    _check_parameters(sensitive, quasi, registry, person, present, drop, group, suppressed)
     roles = ColumnRoles(sensitive, None if quasi is None else tuple(quasi), person, group, frozenset(drop))
     files = read_files(releases)
     _check_drop(drop, files)
@@ -95,7 +99,9 @@ def read_releases(
             hint=f"let all of them have it, or none (drop=['{person}']).",
         )
     regions, known, notes = _regions(tables, people, names, hierarchies, show_values)
-    notes = [*_role_notes(files, roles, names), *notes, *value_notes(tables, sensitive), *_suppressed_notes(tables)]
+    notes = [*_role_notes(files, roles, names), *notes, *value_notes(tables, sensitive)]
+    notes += suppression_notes(tables, regions, suppressed)
+    regions = with_rest(tables, regions, suppressed)
     if named:
         published, unmatched = by_name(tables, people)
         notes.append("the files say who is in which group")
@@ -105,6 +111,7 @@ def read_releases(
     else:
         published, unmatched = by_region(tables, regions)
         notes.append("nobody is known by name: groups are compared by what their quasi-identifiers have in common")
+    published = marked(published, tables, suppressed)
     unmatched += _row_mismatches(tables)
     form = "anatomised" if any(one.form == "anatomised" for one in files) else "generalised"
     frame = pl.DataFrame(sorted(unmatched, key=lambda row: row[0]), schema=UNMATCHED, orient="row")
@@ -129,8 +136,9 @@ def _check_parameters(
     present: object | None,
     drop: Collection[str],
     group: str | None,
+    suppressed: object,
 ) -> None:
-    problems = []
+    problems = check_suppression(suppressed)
     for name, value in (("quasi", quasi), ("drop", drop)):
         if isinstance(value, str):
             problems.append(f"The '{name}' parameter of read_releases must be a list of columns. Got text instead.")
@@ -230,18 +238,6 @@ def _role_notes(files: Sequence[ReleaseFiles], roles: ColumnRoles, names: Sequen
     first = files[0].tables.get("quasi", files[0].tables.get("table", pl.DataFrame()))
     if roles.group is None and "group" in first.columns and "group" not in attribute_names(first, roles):
         notes.append("the column 'group' says which rows belong together")
-    return notes
-
-
-def _suppressed_notes(tables: Sequence[Grouped]) -> list[str]:
-    notes = []
-    for table in tables:
-        if not table.cells.width:
-            continue
-        hidden = pl.all().is_null() | pl.all().str.strip_chars().is_in(sorted(SUPPRESSED))
-        rows = int(table.cells.select(pl.all_horizontal(hidden)).to_series().sum())
-        if rows:
-            notes.append(f"release '{table.name}' has {count_of(rows, 'row')} that may be anybody's")
     return notes
 
 

@@ -61,6 +61,9 @@ class PublishedGroups:
     missing for a counterfeit. None where the view was made without."""
     space: Regions | None = None
     """The regions in a form in which they can be compared, where it is not known who the members are."""
+    suppressed: Ints | None = None
+    """The groups of rows that show no quasi-identifier at all, where nobody said whether they belong to no published
+    class: they may be anybody's, and hide what there would be to find otherwise. None: there are none."""
 
     @property
     def group_count(self) -> int:

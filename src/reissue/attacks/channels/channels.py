@@ -392,6 +392,8 @@ class ChannelsFindings(Findings):
             return Judgement("not asked", "No limit was given that this attack could be held against.")
         if self.contradictory:
             return Judgement("undecided", f"Nothing can be concluded: {'; '.join(self.undecided)}.")
+        if len(self.published.releases) == 1 and self.published.releases[0].space is not None:
+            return Judgement("not asked", "There is one release only, and nobody is known by name: nothing to compare.")
         people = np.union1d(self.vulnerable(l), self.certain_people if l > 1 else self.certain_people[:0])
         few = self.channels.filter((pl.col("distinct") < l) & (pl.col("distinct") > 0))
         words = f"Sets with fewer than {count_of(l, 'value')}: {few.height:,} of {self.channels.height:,}."

@@ -133,6 +133,7 @@ def test_every_attack_without_a_registry(run: Run, elsewhere: Path, tmp_path: Pa
         "Minimality",
         "Permanence",
         "Tracking",
+        "Differences",
     ]
     assert ran.data["attacks"][0]["run"] is False
     assert ran.data["attacks"][3]["run"] is True

@@ -112,7 +112,7 @@ def _linkability(risks: Risks, anatomised: bool, sets: bool, linked: tuple[int, 
     question = "Can the records of one person in several releases be linked?"
     if anatomised:
         return Criterion("linkability", question, "not met", ANATOMISED)
-    if risks.table.height == 1 and risks.alone:
+    if risks.table.height == 1 and risks.alone and linked is not None:
         evidence = (
             "There is one release only, so that there is nothing to link within the series. But "
             f"{count_of(risks.alone, 'row stands', 'rows stand')} alone: whatever other table, or later release, has "

@@ -22,10 +22,10 @@ def unless_hidden(judgement: Judgement, published: Published) -> Judgement:
         one.members[entries_of(one.member_starts, one.suppressed)] for one in hidden if one.suppressed is not None
     ]
     listed = np.unique(np.concatenate(people))
-    who = f", {count_of(int((listed >= 0).sum()), 'person', 'people')} in all," if (listed >= 0).any() else ""
+    who = f", {count_of(int((listed >= 0).sum()), 'person', 'people')} in all" if (listed >= 0).any() else ""
     words = (
-        f"{judgement.words} That is proven only if {count_of(rows, 'suppressed row')} may be anybody's{who} as they may "
-        "hide everybody; if a suppressed row belongs to no published class (--suppressed class), more can be concluded. "
-        "--suppressed anywhere says that they may be anybody's."
+        f"{judgement.words} That is proven only if {count_of(rows, 'suppressed row')} may be anybody's{who}, as they "
+        "may hide everybody. If a suppressed row belongs to no published class, more can be concluded: --suppressed "
+        "class; --suppressed anywhere says that it may be anybody's."
     )
     return replace(judgement, status="undecided", words=words)

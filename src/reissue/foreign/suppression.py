@@ -101,7 +101,7 @@ def suppression_notes(
     if suppressed is None and alike and not all(groups.all() for groups in hidden):
         notes.append(
             f"this looks like full-domain recoding with {count_of(sum(rows), 'suppressed row')}: no two different "
-            "cells of a column overlap. If a suppressed row belongs to no class that is published, say so (--suppressed "
+            "cells of a column overlap. If a suppressed row belongs to no published class, say so (--suppressed "
             "class): classes can then be subtracted one by one. If it may be anybody's, say --suppressed anywhere"
         )
     return notes

@@ -276,10 +276,8 @@ class DifferencesFindings(Findings):
         return {**found, "From each release to the next, at least": self.ledger} if self.steps else found
 
     @property
-    def linked_rows(self) -> tuple[int, int] | None:
+    def linked_rows(self) -> tuple[int, int]:
         """How many rows are alone with their quasi-identifiers in two releases that follow each other, of how many."""
-        if not self.steps:
-            return None
         return sum(step.links for step in self.steps), sum(step.rows_before for step in self.steps)
 
     # Why, and whether it is too much

@@ -37,30 +37,24 @@ def of_class(shares: ClassShares, group: int, value: Part) -> Witness:
 
 def of_event(one: PublishedGroups, two: PublishedGroups, row: dict[str, Any], *, sure: bool) -> Witness:
     """Somebody who came, left or changed, as the counts of two releases show it."""
-    before = Place(one.number, row["group_before"] + 1) if row["group_before"] >= 0 else None
-    after = Place(two.number, row["group_after"] + 1) if row["group_after"] >= 0 else None
+    before = _where(one.number, row["group_before"], row["groups"])
+    after = _where(two.number, row["group_after"], row["groups"])
     people, often = row["people"], row["often"]
     told: list[Part] = []
     if row["what"] == "newcomer":
-        was: Sentence = (
-            (f"no row in release {one.number:,}",) if before is None else _rows(row["before"], "in ", before)
-        )
-        told = [f"There are {row['after']:,} rows in " if row["after"] != 1 else "There is 1 row in "]
-        told += [after or "the later release", ", and there was " if row["before"] == 1 else ", and there were ", *was]
-        told += [f": {often:,} more with " if often > 1 else ": one more with ", Value(row["gained"])]
+        told = [f"There {_rows(row['after'])} in ", *after, f", and there {_rows(row['before'], 'was', 'were')} in "]
+        told += [*(before or (f"release {one.number:,}",)), f": {_more(often, 'more')} with ", Value(row["gained"])]
         told += ["." if often == people else f", of {people:,} more."]
-        whom = "Who came" if people == 1 else f"Of {people:,} who came {often:,}"
+        whom = "Who came there" if people == 1 else f"Of {people:,} who came there {often:,}"
         so: Sentence = (f"{whom} {'has' if often == 1 else 'have'} ", Value(row["gained"]), ".")
     elif row["what"] == "leaver":
-        told = [before or "the earlier release", f" had {count_of(row['before'], 'row')}, and {row['after']:,} "]
-        told += ["are left: " if row["after"] != 1 else "is left: "]
-        told += [f"{often:,} fewer with " if often > 1 else "one fewer with ", Value(row["lost"]), "."]
+        told = [f"There {_rows(row['before'], 'was', 'were')} in ", *before, f", and there {_rows(row['after'])} in "]
+        told += [*(after or (f"release {two.number:,}",)), f": {_more(often, 'fewer')} with ", Value(row["lost"]), "."]
         whom = "Who left" if people == 1 else f"Of {people:,} who left {often:,}"
         so = (f"{whom} had ", Value(row["lost"]), ", if nobody came in their place and nobody changed.")
     else:
-        told = [before or "the earlier release", " and ", after or "the later release", " have "]
-        told += [f"{count_of(row['after'], 'row')} each: one fewer with ", Value(row["lost"])]
-        told += [", one more with ", Value(row["gained"]), "."]
+        told = [f"There {_rows(row['before'], 'was', 'were')} in ", *before, " and as many in ", *after]
+        told += [": one fewer with ", Value(row["lost"]), ", one more with ", Value(row["gained"]), "."]
         so = ("Somebody there changed from ", Value(row["lost"]), " to ", Value(row["gained"]))
         so = (*so, ", or left and was followed by somebody else.")
     if row["what"] == "newcomer" and not sure:
@@ -68,5 +62,17 @@ def of_event(one: PublishedGroups, two: PublishedGroups, row: dict[str, Any], *,
     return Witness((tuple(told), so))
 
 
-def _rows(count: int, word: str, place: Place) -> Sentence:
-    return (f"{count:,} {word}", place)
+def _where(release: int, group: int, groups: int) -> Sentence:
+    """A group, or those that hang together with it because they overlap; nothing where the part has none."""
+    if group < 0:
+        return ()
+    place = Place(release, group + 1)
+    return (place,) if groups == 1 else (place, " and the groups that overlap with it")
+
+
+def _rows(count: int, one: str = "is", several: str = "are") -> str:
+    return f"{one} 1 row" if count == 1 else f"{several} {count:,} rows" if count else f"{several} no rows"
+
+
+def _more(count: int, word: str) -> str:
+    return f"one {word}" if count == 1 else f"{count:,} {word}"

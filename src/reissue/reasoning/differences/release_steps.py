@@ -35,13 +35,15 @@ EVENTS = pl.Schema(
         "often": pl.Int64,
         "group_before": pl.Int64,
         "group_after": pl.Int64,
+        "groups": pl.Int64,
         "rarity": pl.Float64,
     }
 )
 """What stands out in a step, a row for each part: `what` (`newcomer`: rows more and no value rarer; `leaver`: rows
 fewer and no value more frequent; `change`: as many rows, one value less and one more); how many `people`; the rows
 `before` and `after`; the value `lost` and `gained`, the most frequent of several, and how `often`; a group of either
-release that shows them, counted from 0, -1 for none; and the share of the value in its release."""
+release that shows them, counted from 0, -1 for none; how many `groups` of a release the part has at most; and the
+share of the value in its release."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,7 +110,9 @@ def release_step(
         _events(what, np.flatnonzero(chosen), before, after, gained, lost, often, falling)
         for what, chosen in which.items()
     ]
+    wide = np.maximum(np.bincount(mine, minlength=parts), np.bincount(theirs, minlength=parts))
     found = pl.concat(events).with_columns(
+        groups=pl.Series(wide[found_parts(which)]),
         group_before=pl.Series(_shown_in(one, key_one, width, found_parts(which), lost, mine, parts)),
         group_after=pl.Series(_shown_in(two, key_two, width, found_parts(which), gained, theirs, parts)),
         rarity=pl.Series(_rarity(two, one, gained[found_parts(which)], lost[found_parts(which)])),

@@ -328,13 +328,14 @@ class DifferencesFindings(Findings):
             )
         else:
             yield f"In no group of {of} is a value proven to be likelier than {told} for whoever is in it."
+        more = " more" if above else ""
         if doubtful and self._hidden:
             yield (
-                f"Of {doubtful:,} more it is not known: {count_of(self._hidden, 'suppressed row')} may be anybody's "
+                f"Of {doubtful:,}{more} it is not known: {count_of(self._hidden, 'suppressed row')} may be anybody's "
                 "(--suppressed class says that they belong to no published class)."
             )
         elif doubtful:
-            yield f"Of {doubtful:,} more it is not known, as their groups overlap others."
+            yield f"Of {doubtful:,}{more} it is not known, as their groups overlap others."
 
     def _of_classes(self, limits: Limits, most: int) -> tuple[list[Finding], int]:
         """The groups that tell most, each cell once, and how many cells there are."""

@@ -144,7 +144,7 @@ def test_what_a_group_tells_is_true_of_everybody_who_fits_it(how: str, seed: int
     judged = Differences().run(view).judge(Limits(probability=Fraction(seed % 3, 3)), most=1_000)
     for finding in judged.findings:
         if finding.kind == "undecided":
-            assert finding.what == "newcomer" and finding.probability is None
+            assert finding.what in ("newcomer", "leaver", "change") and finding.probability is None
             continue
         assert finding.what == "class"
         assert finding.release is not None and finding.value is not None and finding.probability is not None
@@ -251,5 +251,6 @@ def test_a_contradiction_withdraws_what_was_concluded_about_newcomers() -> None:
     )
     assert found.contradictions == 1
     judged = found.judge(limits)
-    assert [(one.what, one.release, one.probability) for one in judged.findings] == [("class", 3, 1.0)]
+    told = [(one.what, one.release, one.kind, one.probability) for one in judged.findings]
+    assert told == [("class", 3, "exact", 1.0), ("leaver", 3, "undecided", None), ("newcomer", 2, "undecided", None)]
     assert "1 count of a value is lower than before" in judged.words

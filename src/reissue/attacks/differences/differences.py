@@ -53,6 +53,8 @@ EXPLAINED = 100
 """So many witnesses at most."""
 PAIRS = 20_000_000
 """Of two releases so many pairs of classes that meet are looked at; beyond that only totals are compared."""
+BESIDE = 5
+"""So many differences of each kind are told beside groups that tell by themselves."""
 STEPS = 3.0
 """How many steps of work a class takes."""
 NEWCOMERS: tuple[AssumptionName, ...] = ("nobody-leaves", "values-stay", "cells-stay")
@@ -310,7 +312,9 @@ class DifferencesFindings(Findings):
         if count or (new_count and self._sure):
             sure = newcomers if self._sure else []
             ranked = sorted([*findings, *sure], key=lambda finding: -(finding.probability or 0.0))
-            return Judgement("beyond", " ".join(words), tuple(ranked[:most]), count + (new_count if self._sure else 0))
+            beside = self._seen(BESIDE)[: max(most, 0)]
+            told = (*ranked[: most - len(beside)], *beside)
+            return Judgement("beyond", " ".join(words), told, count + (new_count if self._sure else 0))
         if doubtful or new_count or self._crowded or self._late:
             return Judgement("undecided", " ".join(words), tuple(newcomers), new_count)
         return Judgement("within", " ".join(words))
@@ -324,7 +328,7 @@ class DifferencesFindings(Findings):
         if above:
             yield (
                 f"{above:,} of {of} are in groups in which one value is likelier than {told} for whoever is in them: "
-                f"{single:,} in groups with one value only, {alone:,} alone in their group."
+                f"{single:,} with one value only, {alone:,} alone."
             )
         else:
             yield f"In no group of {of} is a value proven to be likelier than {told} for whoever is in it."
@@ -397,6 +401,28 @@ class DifferencesFindings(Findings):
             max(most, 0)
         )
         return [self._newcomer(row) for row in worst.iter_rows(named=True)], found.height
+
+    def _seen(self, most: int) -> list[Finding]:
+        """Differences that stand out and prove nobody's value, the rarest of each kind: told beside what is proven."""
+        if not self.steps:
+            return []
+        kinds = [kind for kind in ("change", "leaver", "newcomer") if not (kind == "newcomer" and self._sure)]
+        order = ["rarity", "people", "step", "group_after", "group_before"]
+        # Who came where no row was before is told by their group alone.
+        single = self._events.filter(
+            (pl.col("people") == 1) & ((pl.col("what") != "newcomer") | (pl.col("before") > 0))
+        )
+        worst = [single.filter(pl.col("what") == kind).sort(order).head(most) for kind in kinds]
+        return [self._difference(row) for frame in worst for row in frame.iter_rows(named=True)]
+
+    def _difference(self, row: dict[str, Any]) -> Finding:
+        one, two = self.published.releases[row["step"]], self.published.releases[row["step"] + 1]
+        value = row["lost"] if row["what"] == "leaver" else row["gained"]
+        witness = of_event(one, two, row, sure=False)
+        rests: tuple[AssumptionName, ...] = NEWCOMERS if row["what"] == "newcomer" else NEWCOMERS[1:]
+        if row["what"] == "change":
+            rests = ("nobody-leaves", "cells-stay")
+        return Finding(Differences.name, row["what"], (), two.number, value, None, "undecided", witness, rests_on=rests)
 
     def _newcomer(self, row: dict[str, Any]) -> Finding:
         one, two = self.published.releases[row["step"]], self.published.releases[row["step"] + 1]

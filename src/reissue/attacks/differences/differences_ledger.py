@@ -74,22 +74,19 @@ def ledger_of(published: Published, steps: Sequence[ReleaseStep], corrected: Seq
 def steps_told(ledger: pl.DataFrame) -> list[str]:
     """The ledger in a few sentences."""
     total = dict(zip(ledger.columns, ledger.sum().row(0), strict=True))
+    came, changes = count_of(total["came"], "row"), count_of(total["single_changes"], "single change")
     told = [
-        f"From each release to the next, summed up, at least {count_of(total['came'], 'row')} came, "
-        f"{total['gone']:,} went, and {total['turned']:,} show another value or are somebody else's; "
-        f"{total['newcomers']:,} newcomers and {total['leavers']:,} leavers are isolated, and "
-        f"{count_of(total['single_changes'], 'single change')}."
+        f"From release to release at least {came} came, {total['gone']:,} went and {total['turned']:,} show another "
+        f"value or are somebody else's; {total['newcomers']:,} newcomers, {total['leavers']:,} leavers and {changes} "
+        "are isolated."
     ]
     if total["links"]:
+        lone = count_of(total["links"], "lone row", "lone rows")
         told.append(
-            f"{count_of(total['links'], 'row stands', 'rows stand')} alone in two releases that follow each other, and "
-            f"can be linked if whoever it is stayed; {total['changes_on_links']:,} of them show another value."
+            f"{lone} can be linked to the next release if whoever it is stayed, {total['changes_on_links']:,} of them "
+            "to another value."
         )
     if total["newcomers_alone"]:
-        told.append(
-            f"Where being in the table is the secret: {count_of(total['newcomers_alone'], 'newcomer')} came where no "
-            "row was before."
-        )
-    if total["corrected"]:
-        told.append(f"{count_of(total['corrected'], 'row')} may be others with one corrected cell.")
+        who = count_of(total["newcomers_alone"], "newcomer is", "newcomers are")
+        told.append(f"{who} seen to be in it, where being in it is the secret: no row was like theirs before.")
     return told

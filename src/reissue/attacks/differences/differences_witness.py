@@ -55,8 +55,7 @@ def of_event(one: PublishedGroups, two: PublishedGroups, row: dict[str, Any], *,
     else:
         told = [f"There {_rows(row['before'], 'was', 'were')} in ", *before, " and as many in ", *after]
         told += [": one fewer with ", Value(row["lost"]), ", one more with ", Value(row["gained"]), "."]
-        so = ("Somebody there changed from ", Value(row["lost"]), " to ", Value(row["gained"]))
-        so = (*so, ", or left and was followed by somebody else.")
+        so = ("Most simply, one person changed; or one left and another came.",)
     if row["what"] == "newcomer" and not sure:
         return Witness((tuple(told), so, (ASSUMED,)))
     return Witness((tuple(told), so))

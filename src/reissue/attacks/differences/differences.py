@@ -171,7 +171,7 @@ class DifferencesFindings(Findings):
         elif overlapping := sum(int(np.count_nonzero(~one.alone)) for one in self.shares):
             undecided.append(f"{count_of(overlapping, 'group')} overlap others, so that somebody may be in either")
         if self.steps and not self._sure and (events := self._newcomers.height):
-            undecided.append(f"what newcomers have ({count_of(events, 'part')}): {self._why_not}")
+            undecided.append(f"what newcomers have ({count_of(events, 'component')}): {self._why_not}")
         return tuple(searched), tuple(undecided)
 
     # What may be concluded

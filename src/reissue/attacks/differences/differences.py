@@ -315,8 +315,10 @@ class DifferencesFindings(Findings):
             beside = self._seen(BESIDE)[: max(most, 0)]
             told = (*ranked[: most - len(beside)], *beside)
             return Judgement("beyond", " ".join(words), told, count + (new_count if self._sure else 0))
-        if doubtful or new_count or self._crowded or self._late:
-            return Judgement("undecided", " ".join(words), tuple(newcomers), new_count)
+        seen = self._seen(BESIDE)
+        if doubtful or new_count or seen or self._crowded or self._late:
+            told = (*newcomers, *(one for one in seen if one.what != "newcomer"))[: max(most, 0)]
+            return Judgement("undecided", " ".join(words), told, max(new_count, len(told)))
         return Judgement("within", " ".join(words))
 
     def _in_words(self, classes: pl.DataFrame, limit: Fraction) -> Iterator[str]:

@@ -144,7 +144,7 @@ How to [audit a series](../how-to/audit-a-series.md), and [releases made elsewhe
 """,
     "attacks": """\
 The module with the attacks: `Worlds`, `Equivalence`, `Correlation`, `Channels`, `Minimality`, `Permanence`,
-`Tracking`, `Likelihood`, and `Mechanism`, which takes a method and is for tiny tables. Each has
+`Tracking`, `Differences`, `Likelihood`, and `Mechanism`, which takes a method and is for tiny tables. Each has
 `run(published, knowledge)`, which gives findings with `posteriors`, `certain`, `excluded`, `witnesses`, `searched`,
 `undecided`, `judge(limits)`. `Limits` says how much may be learnt, `build(name, **parameters)` makes an attack from its
 name, `ATTACKS` lists those there are. [The attacks](../explanation/attacks/index.md) explains them, one page each.

@@ -137,6 +137,7 @@ def test_every_attack_without_a_registry(run: Run, elsewhere: Path, tmp_path: Pa
         "Minimality",
         "Permanence",
         "Tracking",
+        "Differences",
     ]
     assert ran.data["attacks"][0]["run"] is False
     assert ran.data["attacks"][3]["run"] is True
@@ -392,3 +393,32 @@ def test_assumptions_that_cannot_be_understood(run: Run, tmp_path: Path, options
     (tmp_path / "one.csv").write_text("age,illness\n20,flu\n30,gout\n")
     done = run("audit", tmp_path / "one.csv", "--sensitive", "illness", "--limit", "1/2", *options)
     assert (done.code, said in " ".join(done.err.split())) == (2, True)
+
+
+def test_suppressed_rows_are_asked_about(run: Run, tmp_path: Path) -> None:
+    ages = ["20-29"] * 4 + ["30-39"] * 4
+    first = pl.DataFrame({"age": [*ages, "*", "*"], "diagnosis": [*"abcdabcdab"]})
+    second = pl.concat([first, pl.DataFrame({"age": ["20-29", "30-39"], "diagnosis": ["HIV", "gout"]})])
+    (tmp_path / "starred").mkdir()
+    first.write_csv(tmp_path / "starred" / "1.csv")
+    second.write_csv(tmp_path / "starred" / "2.csv")
+    options = ("audit", "starred", "--sensitive", "diagnosis", "--limit", "1/2", "--growing", "--json")
+
+    def of(data: dict[str, Any]) -> dict[str, str]:
+        return {one["attack"]: one["status"] for one in data["attacks"] if one["attack"] in ("Channels", "Differences")}
+
+    silent = run(*options)
+    assert of(silent.data) == {"Channels": "undecided", "Differences": "undecided"}
+    assert any("looks like full-domain recoding with 4 suppressed rows" in note for note in silent.data["notes"])
+    told = run(*options, "--suppressed", "class", "--show-values")
+    assert of(told.data) == {"Channels": "beyond", "Differences": "beyond"}
+    new = [one for one in told.data["findings"] if one["what"] == "newcomer"]
+    assert [(one["probability"], one["kind"]) for one in new] == [(1.0, "exact")] * 2
+    assert "HIV" in new[0]["witness"] and "gout" in new[1]["witness"]
+    assert "HIV" not in run(*options, "--suppressed", "class").out
+    wrong = run(*options, "--suppressed", "nowhere")
+    assert wrong.code == 2 and "--suppressed takes" in wrong.err + wrong.out
+    empty = pl.DataFrame({"age": ["*", "*"], "diagnosis": ["a", "b"]})
+    empty.write_csv(tmp_path / "empty.csv")
+    alone = run("audit", "empty.csv", "--sensitive", "diagnosis", "--limit", "1/2", "--suppressed", "class")
+    assert alone.code == 2 and "publishes no class" in alone.err + alone.out

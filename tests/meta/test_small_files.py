@@ -13,6 +13,8 @@ SMALL = 80
 ELSEWHERE = ("cli", "guarantees")
 """Folders that are not looked at: in `cli` one file is one command, in `guarantees` one promise."""
 OWN_IDEA = {
+    "attacks/differences/differences_witness.py": "the sentences of one attack, as every attack has them",
+    "auditing/hidden_rows.py": "what suppressed rows may hide from every attack",
     "methods/alternatives/change_notes.py": "what a publisher is told where values do not change as declared",
     "methods/alternatives/record_notes.py": "what a publisher is told where shares of records are far from the table",
     "methods/alternatives/blind_regions.py": "quasi-identifiers as regions that are cut without a look at values",

@@ -482,9 +482,11 @@ def test_the_public_door() -> None:
     from reissue import attacks
 
     assert list(attacks.ATTACKS) == [
-        *("Worlds", "Equivalence", "Correlation", "Channels", "Minimality", "Permanence", "Tracking", "Likelihood")
+        *("Worlds", "Equivalence", "Correlation", "Channels", "Minimality", "Permanence", "Tracking"),
+        *("Differences", "Likelihood"),
     ]
-    assert attacks.default_attacks() == tuple(attacks.ATTACKS)[:-1]
+    assert attacks.default_attacks() == tuple(attacks.ATTACKS)[:-2]
+    assert attacks.default_attacks(nameless=True) == tuple(attacks.ATTACKS)[:-1]
     with pytest.raises(AttributeError, match="Nothing"):
         _ = attacks.Nothing
 

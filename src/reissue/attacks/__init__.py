@@ -7,6 +7,7 @@
     Minimality     why people were grouped at all (Wong et al. 2007)
     Permanence     values that nobody ever loses, while all others may change (Bu et al. 2008)
     Tracking       everybody's value at each time, where sets of values are published and values change
+    Differences    groups that tell by themselves, and what is new, gone or different, where nobody is known by name
     Likelihood     what is likely for whom, learnt from the releases (Kifer 2009) or from elsewhere; by name only
     Mechanism      the method itself, run on every table there may have been; for tiny tables, by hand
 
@@ -28,6 +29,7 @@ from reissue.model import plugins
 if TYPE_CHECKING:
     from reissue.attacks.channels.channels import Channels
     from reissue.attacks.correlation.correlation import Correlation
+    from reissue.attacks.differences.differences import Differences
     from reissue.attacks.equivalence.equivalence import Equivalence
     from reissue.attacks.likelihood.likelihood import Likelihood
     from reissue.attacks.mechanism.mechanism import Mechanism
@@ -41,6 +43,7 @@ __all__ = [
     "Attack",
     "Channels",
     "Correlation",
+    "Differences",
     "Equivalence",
     "Finding",
     "Findings",
@@ -68,6 +71,7 @@ _HOMES = {
     "Minimality": "minimality.minimality",
     "Permanence": "permanence.permanence",
     "Tracking": "tracking.tracking",
+    "Differences": "differences.differences",
     "Likelihood": "likelihood.likelihood",
 }
 _BY_HAND = {"Mechanism": "mechanism.mechanism"}
@@ -90,9 +94,12 @@ def build(name: str, /, **parameters: object) -> Attack:
     return plugins.make("attack", name, parameters, known=ATTACKS, base=Attack)
 
 
-def default_attacks() -> tuple[str, ...]:
-    """The attacks of an audit or a gate that names none. One of another package never enters by itself."""
-    return tuple(name for name, kind in ATTACKS.items() if kind.by_default)
+def default_attacks(*, nameless: bool = False) -> tuple[str, ...]:
+    """The attacks of an audit or a gate that names none. One of another package never enters by itself.
+
+    Those for releases in which nobody is known by name are among them only where it is so: `nameless`.
+    """
+    return tuple(name for name, kind in ATTACKS.items() if kind.by_default and (nameless or not kind.nameless))
 
 
 def proving(limit: str, *, permanent: bool = False, sets: bool = False) -> str:

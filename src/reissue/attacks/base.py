@@ -203,6 +203,11 @@ class Findings(ABC):
         return {}
 
     @property
+    def linked_rows(self) -> tuple[int, int] | None:
+        """How many rows can be followed into the next release, of how many; None: that was not looked at."""
+        return None
+
+    @property
     @abstractmethod
     def witnesses(self) -> tuple[Witness, ...]:
         """Why the worst of it follows, the worst first."""
@@ -253,6 +258,8 @@ class Attack(ABC):
     """Whether it argues from people's quasi-identifiers: the view of a series then has those of releases of groups."""
     by_default: ClassVar[bool] = False
     """Whether it is part of every audit and every gate that names no attacks."""
+    nameless: ClassVar[bool] = False
+    """Whether it is for releases in which nobody is known by name: by default it is part of their audits only."""
 
     @abstractmethod
     def run(self, published: Published, knowledge: Knowledge | None = None) -> Findings:

@@ -62,15 +62,16 @@ def criteria_of(
     permanent: bool = False,
     sets: bool = False,
     above: tuple[int, int, int] | None = None,
+    linked: tuple[int, int] | None = None,
 ) -> tuple[Criterion, ...]:
     """Answer the three questions; `judged` is what the attacks found.
 
     `above` are a release, how many of its rows stand in groups that show one value with more than the limit, and of
-    how many rows.
+    how many rows; `linked` how many rows of how many can be linked where nobody is known by name.
     """
     return (
         _singling_out(risks, threshold, anatomised, sets),
-        _linkability(risks, anatomised, sets),
+        _linkability(risks, anatomised, sets, linked),
         _inference(judged, limits, permanent, sets, above),
     )
 
@@ -111,16 +112,30 @@ def _singling_out(risks: Risks, threshold: float, anatomised: bool, sets: bool) 
     return Criterion("singling out", "Can the record of a person be isolated?", verdict, evidence)
 
 
-def _linkability(risks: Risks, anatomised: bool, sets: bool) -> Criterion:
+def _linkability(risks: Risks, anatomised: bool, sets: bool, linked: tuple[int, int] | None) -> Criterion:
     question = "Can the records of one person in several releases be linked?"
     if anatomised:
         return Criterion("linkability", question, "not met", ANATOMISED)
+    if risks.table.height == 1 and risks.alone and linked is not None:
+        evidence = (
+            "There is one release only, so that there is nothing to link within the series. But "
+            f"{count_of(risks.alone, 'row stands', 'rows stand')} alone: whatever other table, or later release, has "
+            "these quasi-identifiers can be linked to them. No other table was looked at."
+        )
+        return Criterion("linkability", question, "undecided", evidence)
     if risks.table.height == 1:
         evidence = (
             "There is one release only, so that there is nothing to link within the series. Other tables, and releases "
             "to come, were not looked at."
         )
         return Criterion("linkability", question, "undecided", evidence)
+    if risks.followed is None and linked is not None and linked[0]:
+        evidence = (
+            f"Of {count_of(linked[1], 'row')} that a later release follows {linked[0]:,} stand alone with their "
+            "quasi-identifiers, as does one row of the next release: whoever it is, if they stayed, both records are "
+            "theirs."
+        )
+        return Criterion("linkability", question, "not met", evidence)
     if risks.followed is None:
         evidence = "It is not known who is in which group, so that people cannot be followed through the releases."
         return Criterion("linkability", question, "undecided", evidence)

@@ -505,6 +505,7 @@ class AuditReport:
             permanent=self._permanent,
             sets=self._sets,
             above=self.above,
+            linked=next((one for run in self.runs if run.findings and (one := run.findings.linked_rows)), None),
         )
         if self.truth is not None and self.truth.misled:
             inference = replace(inference, evidence=f"{inference.evidence} {self.truth.conclusion}")

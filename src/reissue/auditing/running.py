@@ -18,6 +18,7 @@ from reissue import attacks as family
 from reissue.arrays.budget import Budget, OutOfTime, steps_in
 from reissue.attacks.base import Attack, Judgement, Limits, is_asked
 from reissue.auditing.claims import with_the_rarest
+from reissue.auditing.hidden_rows import unless_hidden
 from reissue.auditing.leaning import Leaning
 from reissue.auditing.limits import ACCEPTABLE, limits_of, with_columns
 from reissue.auditing.report import AuditReport, Run, runs_of
@@ -116,7 +117,8 @@ def attacked(
         # Where values change, what two releases leave of them is nothing to compare.
         limits = replace(limits, diversity=None, history_diversity=None)
     attacks = [attacks] if isinstance(attacks, str) else attacks
-    named = [*(family.default_attacks() if attacks is None else attacks)]
+    nameless = all(release.space is not None for release in published.plain) and not published.sets
+    named = [*(family.default_attacks(nameless=nameless) if attacks is None else attacks)]
     chosen = [_built(attack, limits, seconds, knowledge) for attack in named]
     if not chosen:
         raise ParameterError("The 'attacks' parameter of audit must name at least one attack.")
@@ -188,7 +190,8 @@ def _run(
         judgement = Judgement(open_now, "It came to no result.")
         return Run(attack.name, attack, _stopped(judgement, budget), None, perf_counter() - began, budget)
     findings = leaning.conditional(findings)
-    judgement = with_the_rarest(attack, findings, leaning.resting(attack, findings.judge(limits, most=MOST)), limits)
+    judgement = leaning.resting(attack, unless_hidden(findings.judge(limits, most=MOST), published))
+    judgement = with_the_rarest(attack, findings, judgement, limits)
     if knowledge is not None and knowledge.counterfeits and not attack.argues:
         judgement = _without_the_argument(attack, judgement, limits)
     return Run(attack.name, attack, _stopped(judgement, budget), findings, perf_counter() - began, budget)

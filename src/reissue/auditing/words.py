@@ -30,6 +30,10 @@ WHAT = {
     "equivalence": "same values as others",
     "correlation": "correlated with others",
     "channel": "few values left",
+    "class": "tied to a value by a group alone",
+    "newcomer": "new, and tied to a value",
+    "leaver": "gone, and tied to a value",
+    "change": "a value that changed",
 }
 
 STATIC = (

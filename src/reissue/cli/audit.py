@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reissue.attacks.sentences import Witness
     from reissue.auditing.naming import Called
     from reissue.auditing.report import AuditReport
+    from reissue.foreign.suppression import Suppression
     from reissue.model.assumptions import AssumptionName
     from reissue.model.hierarchy import Hierarchy
     from reissue.model.knowledge import Knowledge, Minimal
@@ -87,6 +88,7 @@ class ForeignOptions:
     present: Path | str | None
     drop: list[str]
     group: str | None
+    suppressed: Suppression | None
     growing: bool
     minimal: str | None
     protect: list[str]
@@ -215,6 +217,14 @@ def audit(
             help="Who of the registry is in the releases: all, or a file with the columns person and release."
         ),
     ] = None,
+    suppressed: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="Whose the rows are that show no quasi-identifier (*). class: people's who fit no published class, as "
+            "with full-domain recoding; anywhere: anybody's.",
+        ),
+    ] = None,
     growing: Annotated[
         bool, typer.Option("--growing", help="Nobody who is in a release is missing from a later one.")
     ] = False,
@@ -319,6 +329,7 @@ def audit(
         present=present if present in (None, "all") else Path(str(present)),
         drop=_names(drop) or [],
         group=group,
+        suppressed=_suppression(suppressed),
         growing=growing,
         minimal=minimal,
         protect=protect or [],
@@ -531,6 +542,7 @@ def _foreign(
         present=None if "presence" in known.assumed.dropped else given.present,
         drop=given.drop,
         group=given.group,
+        suppressed=given.suppressed,
         show_values=show_values,
         **reading.parameters(),
     )
@@ -642,6 +654,16 @@ def _recognition(text: str | None, asked: Questions) -> Recognition | None:
             "--counterfeits argued tells Worlds something, and --attacks leaves it out.",
             hint="add Worlds to --attacks.",
         )
+    return found
+
+
+def _suppression(text: str | None) -> Suppression | None:
+    from reissue.errors import ParameterError, listed
+    from reissue.foreign.suppression import SUPPRESSIONS
+
+    found = next((one for one in SUPPRESSIONS if one == text), None)
+    if text is not None and found is None:
+        raise ParameterError(f"--suppressed takes {listed(SUPPRESSIONS)}. Got '{text}' instead.")
     return found
 
 

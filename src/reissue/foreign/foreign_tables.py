@@ -124,7 +124,7 @@ def grouped(files: ReleaseFiles, roles: ColumnRoles) -> Grouped | list[str]:
     count = int(group.max()) + 1
     owner = group[take] if take.size != count else None
     shown = None
-    if owner is None:
+    if owner is None and names:
         published = [name for name in frame.columns if (_pair_of(name, set(frame.columns)) or name) in names]
         shown = frame.select(published)[take.astype(np.uint32)]
     if files.form == "generalised":

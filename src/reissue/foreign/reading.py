@@ -24,7 +24,7 @@ import polars as pl
 from reissue.errors import ParameterError, TableError, count_of, listed
 from reissue.foreign.called_columns import called_alike, check_named
 from reissue.foreign.files import ReleaseFiles, read_cells, read_files
-from reissue.foreign.foreign_cells import SUPPRESSED, SourceColumn, read_column
+from reissue.foreign.foreign_cells import SourceColumn, read_column
 from reissue.foreign.foreign_registry import ForeignRegistry
 from reissue.foreign.foreign_tables import (
     ColumnRoles,
@@ -37,6 +37,7 @@ from reissue.foreign.foreign_views import UNMATCHED, by_name, by_region, by_regi
 from reissue.foreign.headers import folded
 from reissue.foreign.questioned import left_out, questioned, refuse_counts
 from reissue.foreign.spoken_columns import ToldColumns
+from reissue.foreign.suppression import Suppression, check_suppression, marked, suppression_notes, with_rest
 from reissue.foreign.where import of_releases
 from reissue.model.attributes import Attribute
 from reissue.model.hierarchy import MISSING, Hierarchy
@@ -94,6 +95,7 @@ def read_releases(
     counts: str | None = None,
     git: str | Path | None = None,
     file: str | None = None,
+    suppressed: Suppression | None = None,
     show_values: bool = False,
 ) -> Foreign:
     """Read releases that were made elsewhere.
@@ -115,10 +117,16 @@ def read_releases(
     `labels` are columns whose cells are labels, whatever they look like. `missing` are texts that mean a missing value,
     in all columns or, by column, in one. `rename` gives columns another name; names that differ in case and signs alone
     are one column anyway, and with `accept_proposals` so are those that only seem to be.
+
+    `suppressed` says what rows are that show no quasi-identifier at all: "class", somebody's who fits no class that the
+    release publishes, as with full-domain recoding; "anywhere", anybody's; None: nobody knows, and what they may hide
+    is not called proven.
     """
     told = ToldColumns.of(sensitive, quasi, drop, keep, labels, missing, group, person, counts)
     told.check(registry, present, git, releases)
     hierarchies = dict(hierarchies or {})
+    if problems := check_suppression(suppressed):
+        raise ParameterError("The releases cannot be read like this.", problems=problems)
     notes: list[str] = []
     files = read_files(releases, git=git, file=file, notes=notes)
     files, told, rename = called_alike(files, told, dict(rename or {}), accept_proposals, notes)
@@ -147,7 +155,8 @@ def read_releases(
     regions, of_people, read, guessed = _regions(tables, people, names, hierarchies, told, show_values)
     told = told.with_missing(guessed)
     notes += [*_role_notes(files, roles, names), *read, *value_notes(tables, " and ".join(told.sensitive))]
-    notes += [*_hidden_notes(tables, told.sensitive), *_suppressed_notes(tables)]
+    notes += [*_hidden_notes(tables, told.sensitive), *suppression_notes(tables, regions, suppressed)]
+    regions = with_rest(tables, regions, suppressed)
     if named:
         published, unmatched = by_name(tables, people)
         notes.append("the files say who is in which group")
@@ -160,6 +169,7 @@ def read_releases(
     if len(told.sensitive) > 1:
         records = [str(value) for value in published.values]
         published = replace(published, columns=value_columns(told.sensitive, records))
+    published = marked(published, tables, suppressed)
     unmatched += _row_mismatches(tables)
     form = "anatomised" if any(one.form == "anatomised" for one in files) else "generalised"
     frame = pl.DataFrame(sorted(unmatched, key=lambda row: row[0]), schema=UNMATCHED, orient="row")
@@ -334,21 +344,6 @@ def _hidden_notes(tables: Sequence[Grouped], sensitive: Sequence[str]) -> list[s
         f"{count_of(hidden, 'cell')} of {listed(sensitive)}, in {having:,} of {len(tables):,} releases, without a "
         f"value: '{MISSING}' is a value of its own, which stays like others where values do"
     ]
-
-
-def _suppressed_notes(tables: Sequence[Grouped]) -> list[str]:
-    found = []
-    for table in tables:
-        if not table.cells.width:
-            continue
-        hidden = pl.all().is_null() | pl.all().str.strip_chars().is_in(sorted(SUPPRESSED))
-        rows = int(table.cells.select(pl.all_horizontal(hidden)).to_series().sum())
-        if rows:
-            found.append((table.name, rows))
-    if len(found) > FEW:
-        rows = sum(count for _, count in found)
-        return [f"{len(found):,} releases have {count_of(rows, 'row')} together that may be anybody's"]
-    return [f"release '{name}' has {count_of(rows, 'row')} that may be anybody's" for name, rows in found]
 
 
 def _row_mismatches(tables: Sequence[Grouped]) -> list[tuple[int, str, int]]:

@@ -67,6 +67,9 @@ class PublishedGroups:
     is line 1 and every row is one line. None where there is no file."""
     line_starts: Ints | None = None
     """Where each group begins in `lines`; one entry more than there are groups."""
+    suppressed: Ints | None = None
+    """The groups of rows that show no quasi-identifier at all, where nobody said whether they belong to no published
+    class: they may be anybody's, and hide what there would be to find otherwise. None: there are none."""
 
     @property
     def group_count(self) -> int:

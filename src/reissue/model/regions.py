@@ -4,7 +4,9 @@ A region has one part for each attribute: an interval, a set of labels, or a tex
 everything, also what no file names. Numbers are taken for real numbers: `]24, 30]` and `[21, 25[` meet, though no
 whole number is in both. So what `meets` leaves out has no point in common, and what `inside` gives lies inside.
 
-A group may have several regions, one for each kind of its rows; then it stands for all of them together.
+A group may have several regions, one for each kind of its rows; then it stands for all of them together. And it may
+be the `rest`: suppressed rows of a release that belong to no class that is published, so that nobody is in it who fits
+one of those.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from reissue.arrays.dense import distinct
-from reissue.arrays.types import Ints
+from reissue.arrays.types import Bools, Ints
 from reissue.errors import InternalError, count_of, listed
 from reissue.kernels import boxes as kernels
 from reissue.model.attributes import EVERYTHING, Attribute, Intervals, Line, Patterns, Sets, anything, line_of, unpacked
@@ -40,6 +42,8 @@ class Regions:
     """The parts of the regions. What is not named may be anything."""
     owner: Ints | None = None
     """The group of each region, ascending; None: each group has one region."""
+    rest: Bools | None = None
+    """Which groups stand for what no other group does, although their own region is everything; None: none."""
 
     def __post_init__(self) -> None:
         boxes = self.count if self.owner is None else self.owner.size
@@ -57,16 +61,42 @@ class Regions:
 
     def meets(self, other: Regions) -> Pairs:
         """All pairs of a group here and one there that have a point in common, in order."""
-        found = [np.zeros(0, dtype=np.int64)]
+        keys = [
+            distinct(self._groups(mine) * other.count + other._groups(theirs))
+            for mine, theirs, _ in self._meeting(other)
+        ]
+        return self._met(other, keys)
+
+    def meets_at_most(self, other: Regions, most: int) -> Pairs | None:
+        """What `meets` gives, or None as soon as there are more pairs than `most`: so many are never kept."""
+        found: list[Ints] = []
         for mine, theirs, _ in self._meeting(other):
             found.append(distinct(self._groups(mine) * other.count + other._groups(theirs)))
-        return unpacked(distinct(np.concatenate(found)), other.count)
+            most -= found[-1].size
+            if most < 0:
+                return None
+        return self._met(other, found)
+
+    def _met(self, other: Regions, keys: list[Ints]) -> Pairs:
+        mine, theirs = unpacked(distinct(np.concatenate([np.zeros(0, dtype=np.int64), *keys])), other.count)
+        left = self._outside(other)[theirs] if self.rest is not None else np.ones(mine.size, dtype=np.bool_)
+        if self.rest is not None:
+            left |= ~self.rest[mine]
+        if other.rest is not None:
+            left &= ~other.rest[theirs] | other._outside(self)[mine]
+        return mine[left], theirs[left]
+
+    def _outside(self, other: Regions) -> Bools:
+        """Which groups there may hold somebody who fits no group here but the rest."""
+        outside = np.ones(other.count, dtype=np.bool_)
+        outside[other.inside(self)[0]] = False
+        return outside
 
     def inside(self, other: Regions) -> Pairs:
         """Pairs of a group here and one there that it lies wholly inside of, in order.
 
         Where groups have several regions, each must lie inside a single one of the other group's: true pairs may
-        be left out then, never false ones given.
+        be left out then, never false ones given. Nothing is said to lie inside a rest.
         """
         found = [np.zeros(0, dtype=np.int64)]
         for mine, theirs, lines in self._meeting(other):
@@ -75,6 +105,9 @@ class Regions:
                 within[within] = line.inside(mine[within], theirs[within])
             found.append(distinct(mine[within] * other.count + other._groups(theirs[within])))
         mine, theirs = unpacked(distinct(np.concatenate(found)), other.count)
+        if other.rest is not None:
+            left = ~other.rest[theirs]
+            mine, theirs = mine[left], theirs[left]
         if self.owner is None:
             return mine, theirs
         keys = np.sort(self.owner[mine] * other.count + theirs)
@@ -103,7 +136,11 @@ class Regions:
             yield distinct(self._groups(mine) * people.count + people._groups(person))
 
     def _pairs_with(self, people: Regions, keys: list[Ints]) -> Pairs:
-        return unpacked(distinct(np.concatenate([np.zeros(0, dtype=np.int64), *keys])), people.count)
+        group, person = unpacked(distinct(np.concatenate([np.zeros(0, dtype=np.int64), *keys])), people.count)
+        if self.rest is None:
+            return group, person
+        left = ~self.rest[group] | self._outside(people)[person]
+        return group[left], person[left]
 
     def _groups(self, boxes: Ints) -> Ints:
         return boxes if self.owner is None else self.owner[boxes]

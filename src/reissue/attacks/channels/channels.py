@@ -58,6 +58,8 @@ included."""
 KINDS = ("both", "new", "gone", "waited", "joined")
 WAITING = "Incremental"
 """The method whose lists wait until they have l distinct values."""
+MANY = 20_000
+"""Where somebody left, and there are more groups than this, only releases next to each other are compared."""
 SUPPOSED = "if nobody who is in a release is missing from a later one"
 
 
@@ -111,6 +113,14 @@ class Channels(Attack):
         exposure = Exposure(published, knowledge.waiting_people(published) if knowledge.waiting else {})
         if growing:
             _need_growth(published)
+        lacking = 0 if growing is False else _somebody_left(published)
+        if growing and lacking:
+            raise ParameterError(
+                "Somebody left, though nobody is said to: the knowledge contradicts the releases.",
+                problems=[f"{count_of(lacking, 'group')} had more people than fit into the next release"],
+                hint="leave 'growing' out, or check the order of the releases.",
+            )
+        near = bool(lacking) and sum(release.group_count for release in published.releases) > MANY
         comparisons, apart, shrunk, late = [], 0, 0, 0
         pairs = len(published.releases) * (len(published.releases) - 1) // 2
         with sooner(COMPARED):
@@ -121,13 +131,15 @@ class Channels(Attack):
                     if not comparable(one, two):
                         apart += 1
                         continue
+                    if near and later > earlier + 1:
+                        continue
                     if passed(deadline):
                         late += 1
                         continue
                     fewer = not (known_members(one) and known_members(two)) and two.counts.sum() < one.counts.sum()
                     shrunk += int(fewer)
                     # Without people, what would follow if nobody left is worth telling, though it is not proven.
-                    supposed = growing is None and two.space is not None
+                    supposed = growing is None and two.space is not None and not lacking
                     compared = compare(published, earlier, later, (growing is True or supposed) and not fewer)
                     exposure.add(compared)
                     comparisons.append(compared)
@@ -136,6 +148,14 @@ class Channels(Attack):
             exposure.add_waiting(comparisons, self.l)
         found = ChannelsFindings(published, comparisons, exposure, known, self.l, growing)
         found.searched, found.undecided = self._told(published, found, growing, apart, shrunk, late)
+        found.near = near
+        if lacking:
+            told = (
+                f"{count_of(lacking, 'group')} had more people than fit into the next release: somebody left or changed"
+            )
+            found.undecided += (f"{told}, so that groups of two releases need not hold the same people",)
+        if near:
+            found.undecided += ("releases that are not next to each other were not compared",)
         return found
 
     def _told(
@@ -193,6 +213,8 @@ class ChannelsFindings(Findings):
     attack: ClassVar[str] = Channels.name
     searched: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
+    near: bool = False
+    """Whether only releases next to each other were compared, because somebody left and there are many groups."""
 
     def __init__(
         self,
@@ -400,10 +422,15 @@ class ChannelsFindings(Findings):
             return Judgement("not asked", "No limit was given that this attack could be held against.")
         if self.contradictory:
             return Judgement("undecided", f"Nothing can be concluded: {'; '.join(self.undecided)}.")
+        if len(self.published.releases) == 1 and self.published.releases[0].space is not None:
+            return Judgement("not asked", "There is one release only, and nobody is known by name: nothing to compare.")
         people = np.union1d(self.vulnerable(l), self.certain_people if l > 1 else self.certain_people[:0])
         few = self.channels.filter((pl.col("distinct") < l) & (pl.col("distinct") > 0))
         words = f"Sets with fewer than {count_of(l, 'value')}: {few.height:,} of {self.channels.height:,}."
         sets = self._about_unknown(l)
+        fresh = int((~sets["told"]).sum())
+        if fresh < sets.height:
+            words = f"{words[:-1]}, {int(sets['told'].sum()):,} of them told by a group alone."
         sure = sets.filter(pl.col("people_least") > 0)
         if people.size:
             at = np.searchsorted(self.exposure.people, people)
@@ -413,15 +440,15 @@ class ChannelsFindings(Findings):
             return Judgement("beyond", f"{words} {told}.", tuple(map(self._finding, worst.tolist())), int(people.size))
         if sure.height and not self._growing:
             told = f"They are about people only {SUPPOSED}, which was not said."
-            return Judgement("undecided", f"{words} {told}", tuple(self._by_class(l, most)), sets.height)
+            return Judgement("undecided", f"{words} {told}", tuple(self._by_class(l, most)), fresh)
         if sure.height:
             told = f"It is proven for {sure.height:,} of them that there are people whom they are about."
             return Judgement("beyond", f"{words} {told}", tuple(self._by_class(l, most)), sets.height)
         if sets.height:
             told = "There may be people whom they are about; it is not known who is in which group."
-            return Judgement("undecided", f"{words} {told}", tuple(self._by_class(l, most)), sets.height)
+            return Judgement("undecided", f"{words} {told}", tuple(self._by_class(l, most)), fresh)
         releases = len(self.published.releases)
-        late = len(self.comparisons) < releases * (releases - 1) // 2
+        late = self.near or len(self.comparisons) < releases * (releases - 1) // 2
         if late or self.exposure.waiting_unknown or self.exposure.waiting_refuted:
             return Judgement("undecided", f"{words} Not decided: {'; '.join(self.undecided)}.")
         return Judgement("within", words)
@@ -433,16 +460,34 @@ class ChannelsFindings(Findings):
         return Finding.of_few(Channels.name, person, release, values, witness, several="channel")
 
     def _by_class(self, l: int, most: int) -> list[Finding]:  # noqa: E741
-        """The smallest sets, whoever they are about; those that are surely about somebody first."""
-        few = self._about_unknown(l).sort(pl.col("people_least") == 0, "distinct", maintain_order=True)
+        """The smallest sets, whoever they are about; those that are surely about somebody first, then those that no
+        group tells alone."""
+        few = self._about_unknown(l).sort(pl.col("people_least") == 0, "told", "distinct", maintain_order=True)
         worst = few.head(max(most, 0))
         return [self._of_class(row) for row in worst.iter_rows(named=True)]
 
     def _about_unknown(self, l: int) -> pl.DataFrame:  # noqa: E741
-        """Sets of fewer than l values where it is not known who is in which group; others are judged by person."""
+        """Sets of fewer than l values where it is not known who is in which group; others are judged by person.
+
+        `told` says whether one of both groups shows no more values by itself: then it took no comparison.
+        """
         known = [release.number for release in self.published.releases if known_members(release)]
         both_known = pl.col("release_i").is_in(known) & pl.col("release_j").is_in(known)
-        return self.channels.filter((pl.col("distinct") < l) & (pl.col("distinct") > 0) & ~both_known)
+        few = self.channels.filter((pl.col("distinct") < l) & (pl.col("distinct") > 0) & ~both_known)
+        shown = [
+            pl.DataFrame({"group": np.arange(1, one.group_count + 1), "shown": np.diff(one.value_starts)}).with_columns(
+                release=pl.lit(one.number, pl.Int64)
+            )
+            for one in self.published.releases
+        ]
+        for side in ("i", "j"):
+            named = pl.concat(shown).select(pl.all().name.suffix(f"_{side}"))
+            few = few.join(named, on=[f"release_{side}", f"group_{side}"], how="left", maintain_order="left")
+        fewest = pl.min_horizontal("shown_i", pl.when(pl.col("kind") != "gone").then("shown_j"))
+        by_itself = pl.when(pl.col("kind") == "new").then("shown_j").otherwise(fewest)
+        return few.with_columns(told=(by_itself <= pl.col("distinct")).fill_null(value=False)).drop(
+            "shown_i", "shown_j"
+        )
 
     def _of_class(self, row: dict[str, Any]) -> Finding:
         compared = next(
@@ -457,6 +502,23 @@ class ChannelsFindings(Findings):
 
 
 COLUMNS = ("release_i", "group_i", "release_j", "group_j", "kind", "distinct", "people", "people_least")
+
+
+def _somebody_left(published: Published) -> int:
+    """How many groups have more people than fit into the next release, if nobody leaves and values stay.
+
+    Where nobody is known by name only: what is concluded there from groups of two releases rests on nobody leaving.
+    """
+    if any(release.space is None for release in published.releases):
+        return 0
+    lacking = 0
+    for later in range(1, len(published.releases)):
+        compared = compare(published, later - 1, later, growing=False)
+        rows = published.releases[later - 1].rows
+        room = np.bincount(compared.first, compared.most, minlength=rows.size)
+        lacking += int(np.count_nonzero(rows > room))
+        spend(PAIR + LINK * compared.first.size)
+    return lacking
 
 
 def _need_growth(published: Published) -> None:

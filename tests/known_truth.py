@@ -17,12 +17,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import polars as pl
 
 import reissue as ri
 from reissue.attacks.base import Finding, Findings
+from reissue.attacks.sentences import Place
 from reissue.auditing.report import AuditReport, Run
 from reissue.foreign import Foreign
 
@@ -87,6 +89,8 @@ class KnownSeries:
     """People by `PERSON` with exact quasi-identifiers; empty: their cells where they first appear."""
     false: frozenset[str] = frozenset()
     """Assumptions that are in truth not so, beside those that the rows show themselves."""
+    exact: tuple[pl.DataFrame, ...] = ()
+    """The exact cells of the people of each release, with `PERSON`; none: what is published is exact."""
 
     @cached_property
     def truth(self) -> dict[str, dict[int, str]]:
@@ -159,6 +163,11 @@ class KnownSeries:
         """How many rows show another value than the person has."""
         return sum(int((rows[self.sensitive] != rows[TRUE]).sum()) for rows in self.rows)
 
+    def loses(self, values: set[str]) -> bool:
+        """Whether somebody has one of these values, and another in a later release."""
+        courses = ([had[at] for at in sorted(had)] for had in self.truth.values())
+        return any(before in values and before != after for had in courses for before, after in pairwise(had))
+
     def not_so(self, knowing: Knowing, people: pl.DataFrame | None = None) -> frozenset[str]:
         """The assumptions that are in truth not so for somebody who knows so much."""
         registered = {*(self.people if people is None else people)[PERSON].to_list()}
@@ -180,7 +189,10 @@ class KnownSeries:
             if run.findings is not None:
                 judge.attack(run, run.findings)
         judge.headline()
-        return Verdict(judge.claims, tuple(judge.wrong), self.not_so(knowing, people))
+        false = self.not_so(knowing, people)
+        lasting = {str(value) for value in (report.knowledge.permanent if report.knowledge else ())}
+        false |= {"permanent"} if self.loses(lasting) else set()
+        return Verdict(judge.claims, tuple(judge.wrong), false)
 
 
 class _Judge:
@@ -200,6 +212,8 @@ class _Judge:
         """Everything that one attack claims."""
         rests = frozenset(run.by.rests_on) & self.said if self.said else frozenset(run.by.rests_on)
         scope = self._scope(run, findings)
+        # What it says of a value it says of one that was named as permanent: its words are about nothing else.
+        rests |= {"permanent"} if scope == "last" else set()
         for person, value in findings.certain.items():
             self._has(f"{run.attack} certain", str(person), {str(value)}, None, rests, scope, must_be=True)
         for person, values in findings.excluded.items():
@@ -227,11 +241,14 @@ class _Judge:
             self.wrong.append(Wrong("disclosure certain", what, self.said))
 
     def _finding(self, run: Run, one: Finding, rests: frozenset[str], scope: Scope) -> None:
-        if one.column is not None or not one.people or one.what not in ("value", "excluded", "channel"):
+        if one.column is not None or one.kind not in ("exact", "bounded"):
             return
-        if one.kind not in ("exact", "bounded"):
+        if one.what in ("class", "newcomer"):
+            self._unnamed(run, one, frozenset(one.rests_on) or rests)
             return
-        said = frozenset(one.rests_on) or rests
+        if not one.people or one.what not in ("value", "excluded", "channel"):
+            return
+        said = frozenset(one.rests_on) | rests
         values = self.report.published.values
         few = {str(values[at]) for at in (one.among or (() if one.value is None else (one.value,)))}
         person = str(self.report.published.name(one.people[0]))
@@ -319,6 +336,43 @@ class _Judge:
                 what = f"{row}: {len(about)} people with {len(held)} values"
                 self.wrong.append(Wrong(f"{run.attack} channels", what, rests))
 
+    def _unnamed(self, run: Run, one: Finding, rests: frozenset[str]) -> None:
+        """What a group tells of whoever is in it, or of whoever is new there."""
+        self.claims += 1
+        assert one.release is not None and one.value is not None and one.probability is not None
+        places = [part for sentence in one.witness.sentences for part in sentence if isinstance(part, Place)]
+        if any("groups that overlap" in str(part) for sentence in one.witness.sentences for part in sentence):
+            return  # it is about several groups, and names one of them
+        groups = {place.group - 1 for place in places if place.release == one.release}
+        members = self._members(one.release - 1)
+        about = set.union(set(), *(members[group] for group in groups))
+        if one.what == "newcomer":
+            about -= {*self.series.rows[one.release - 2][PERSON].to_list()}
+        elif one.kind == "exact":
+            # Whoever fits the cells is in the group: nobody who fits has another row.
+            about |= {person for group in groups for person in self._fitting(one.release - 1, group)}
+        value = str(self.report.published.values[one.value])
+        held = sum(self.truth[person][one.release] == value for person in about)
+        share = held / len(about) if about else 0.0
+        right = abs(share - one.probability) < 1e-9 if one.kind == "exact" else share >= one.probability - 1e-9
+        if not right:
+            what = (
+                f"whoever is in {sorted(groups)} of release {one.release} has {value} with {one.probability}: {share}"
+            )
+            self.wrong.append(Wrong(f"{run.attack} {one.what}", what, rests))
+
+    def _fitting(self, at: int, group: int) -> set[str]:
+        """The people of a release whose exact cells fit those of a group."""
+        if not self.series.exact:
+            return set()
+        region = self.report.published.releases[at].region
+        assert region is not None
+        asked = region.select(self.series.quasi).row(group)
+        if all(cell in (None, "*") for cell in asked):
+            return set()
+        cells = self.series.exact[at].select(PERSON, *self.series.quasi)
+        return {person for person, *own in cells.iter_rows() if all(map(fits, own, asked))}
+
     def _members(self, at: int) -> list[set[str]]:
         """The people of each group of a release, in the order of its groups."""
         rows, quasi = self.series.rows[at], list(self.series.quasi)
@@ -329,14 +383,29 @@ class _Judge:
         return [set(some) for some in joined[PERSON].to_list()]
 
 
+def fits(own: object, shown: str | None) -> bool:
+    """Whether an exact cell is among what a published one stands for, in the writing of `anonymisers`."""
+    if shown in (None, "*") or own is None:
+        return True
+    if shown.startswith("["):
+        low, high = shown[1:-1].split("-")
+        return int(low) <= int(str(own)) <= int(high)
+    if shown.startswith("{"):
+        return f'"{own}"' in shown
+    return str(own) == shown
+
+
 # What must not stand beside figures above the limit
 
 
 def all_clear(report: AuditReport, series: KnownSeries, limit: float) -> list[str]:
     """What a report says of nothing being there, where one release alone shows a value to be likelier than the limit.
 
-    Rows with the same cells can be told apart by nobody, and whoever is in them has the value of so large a share.
+    Rows with the same cells can be told apart by nobody, and whoever is in them has the value of that share. Where
+    a registry leaves open who is in them, it is less for each of those who may be, and nothing is asked.
     """
+    if report.published.people is not None and not report.published.exact:
+        return []
     worst = max(_largest_share(rows, series) for rows in series.published)
     if worst <= limit:
         return []

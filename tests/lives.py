@@ -118,8 +118,10 @@ def released(
         rows.append(ANONYMISERS[anonymiser](mixed, QUASI, k))
     first = pl.concat(tables).unique(PERSON, keep="first", maintain_order=True)
     registry = first.select(PERSON, *(pl.col(name).cast(pl.String) for name in QUASI))
-    false = frozenset({"cells-stay"}) if corrected(tables) else frozenset()
-    return KnownSeries(tuple(rows), QUASI, SENSITIVE, registry, false)
+    # Whoever lacks a cell fits many classes, and may be suppressed all the same.
+    lacking = any(table.select(pl.any_horizontal(pl.col(QUASI).is_null()).any()).item() for table in tables)
+    false = frozenset({"cells-stay"} if corrected(tables) else ()) | ({"suppressed-class"} if lacking else set())
+    return KnownSeries(tuple(rows), QUASI, SENSITIVE, registry, false, tuple(tables))
 
 
 def corrected(tables: list[pl.DataFrame]) -> bool:

@@ -32,7 +32,7 @@ def made_up(sensitive: str, people: int = 300, seed: int = 5) -> KnownSeries:
     """A line list of the same shape: cases come in, some are found to be none, outcomes change, cells are corrected."""
     rng = np.random.default_rng(seed)
     ages = [f"{low} to {low + 9} Years" for low in range(20, 90, 10)]
-    age, gender = rng.choice([*ages, "19 and younger", "90+"], people), rng.choice(["FEMALE", "MALE"], people)
+    age, gender = rng.choice([*ages, "19 and younger", "90 and older"], people), rng.choice(["FEMALE", "MALE"], people)
     area = rng.choice([f"M{at}A" for at in range(6)], people)
     fatal, ill = rng.random(people) < 0.1, rng.random(people) < 0.3
     outcome = np.where(ill, "ACTIVE", np.where(fatal, "FATAL", "RESOLVED"))

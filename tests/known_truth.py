@@ -207,6 +207,10 @@ class _Judge:
         self.stay = next((one.carries for one in report.assumptions if one.name == "values-stay"), True)
         """Whether what an attack says of somebody it says of all releases that they are in."""
         self.said = frozenset(one.name for one in report.assumptions if one.carries)
+        self.told = self.said | (
+            {"permanent"} if report.knowledge is not None and report.knowledge.permanent else set()
+        )
+        """What figures on top rest on: the assumptions, and the values that are told to be permanent."""
 
     def attack(self, run: Run, findings: Findings) -> None:
         """Everything that one attack claims."""
@@ -238,7 +242,7 @@ class _Judge:
         certain = self.report.disclosure.certain
         if certain > len(self.right_certain):
             what = f"{certain} people are counted as certain, {len(self.right_certain)} of them can be right"
-            self.wrong.append(Wrong("disclosure certain", what, self.said))
+            self.wrong.append(Wrong("disclosure certain", what, self.told))
 
     def _finding(self, run: Run, one: Finding, rests: frozenset[str], scope: Scope) -> None:
         if one.column is not None or one.kind not in ("exact", "bounded"):

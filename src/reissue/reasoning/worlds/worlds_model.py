@@ -215,13 +215,11 @@ def _described(published: Published, known: tuple[Ints, Ints] | None, offsets: I
     person, code = np.unique(said[said[:, 0] >= 0], axis=0).T
     listed = where.people
     begins = np.searchsorted(person, np.arange(listed.size + 1))
-    of_class = np.zeros(listed.size, dtype=np.int64)
-    rank = np.arange(person.size) - begins[person]
-    for step in range(int(rank.max(initial=-1)) + 1):  # classes are refined by one thing known after the other
-        here = rank == step
-        refined = np.column_stack([of_class, np.full(listed.size, -1)])
-        refined[person[here], 1] = code[here]
-        of_class = np.unique(refined, axis=0, return_inverse=True)[1].ravel()
+    # Big-endian, so that the order of the bytes is that of the numbers; somebody may have thousands of them.
+    text, bounds = code.astype(">i8").tobytes(), (8 * begins).tolist()
+    described = [text[start:stop] for start, stop in pairwise(bounds)]
+    number = {one: at for at, one in enumerate(sorted(set(described)))}
+    of_class = np.fromiter(map(number.__getitem__, described), dtype=np.int64, count=listed.size)
     first = np.unique(of_class, return_index=True)[1]
     return listed, of_class, [code[begins[at] : begins[at + 1]] for at in first]
 
@@ -259,18 +257,23 @@ def _states(
                     continue
                 common = set(counters[place]) if values is None else values & counters[place].keys()
                 grown += [(common, (*groups, place))] if common else []
+            _need_room(len(grown) - 1, room, limit)  # all but that of who is absent have a value
         ways = grown
-        if sum(len(values or ()) for values, groups in ways) > room:
-            raise ParameterError(
-                f"The view leaves more than {limit:,} combinations of values and places to its people, the 'limit' "
-                "parameter of model_of.",
-                hint="look at fewer releases at a time, or say who certainly was in them.",
-            )
+        _need_room(sum(len(values or ()) for values, groups in ways), room, limit)
     held = [
         PersonState(v, tuple(counters[g][v] for g in groups)) for values, groups in ways if groups for v in values or ()
     ]
     absent = [PersonState(None, ()) for _, groups in ways if not groups]
     return tuple(sorted(held, key=lambda state: (state.value, state.counters)) + absent)
+
+
+def _need_room(states: int, room: int, limit: int) -> None:
+    if states > room:
+        raise ParameterError(
+            f"The view leaves more than {limit:,} combinations of values and places to its people, the 'limit' "
+            "parameter of model_of.",
+            hint="look at fewer releases at a time, or say who certainly was in them.",
+        )
 
 
 def _counters(published: Published) -> list[dict[int, int]]:

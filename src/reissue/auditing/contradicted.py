@@ -9,6 +9,7 @@ from reissue.model.assumptions import Assumption, AssumptionName, AssumptionStat
 
 SHORT: dict[AssumptionName, str] = {
     "values-stay": "values stay",
+    "values-permanent": "permanent values are never lost",
     "cells-stay": "quasi-identifiers stay",
     "nobody-leaves": "nobody leaves",
     "presence": "people are where they were said to be",
@@ -27,16 +28,18 @@ STANDING: dict[AssumptionStatus, str] = {
 """How an assumption stands, in a word or two."""
 REFUTED: dict[AssumptionName, str] = {
     "values-stay": "values did not stay the same",
+    "values-permanent": "values that were said to be permanent were lost",
     "cells-stay": "quasi-identifiers did not stay the same",
     "nobody-leaves": "people left, though nobody was said to",
-    "presence": "people are not where they were said to be",
-    "registry-complete": "the registry lacks people",
+    "presence": "people are not where they were said to be, or their quasi-identifiers were corrected",
+    "registry-complete": "the registry lacks people, or quasi-identifiers were corrected",
     "unperturbed": "cells were perturbed",
     "suppressed-class": "suppressed rows belong to published classes",
 }
 DROPPED: dict[AssumptionName, str] = {
     **REFUTED,
     "values-stay": "values may change",
+    "values-permanent": "values that were said to be permanent may be lost",
     "cells-stay": "quasi-identifiers may change",
     "nobody-leaves": "people may leave",
     "presence": "it is not known who is in the releases",

@@ -97,7 +97,7 @@ def _of_people(report: AuditReport) -> str:
     if certain:
         value = _value(report, sure)
         are = "person's" if everybody == 1 else "people's"
-        parts.append(f"{certain:,} of {everybody:,} {are} {value} can be read off from {together}")
+        parts.append(f"{certain:,} of {everybody:,} {are} {value} can be read off from {together}{_if_so(report)}")
         if wrong:
             parts.append(f"of {wrong:,} more an outsider would be certain, and wrong")
     elif wrong:
@@ -117,6 +117,15 @@ def _of_people(report: AuditReport) -> str:
         parts.append(f"{who} can be tied to {_a(_value(report, rest))}{where} with a probability above {over}{most}")
     told = "; ".join(parts)
     return f"{told[:1].upper()}{told[1:]}." if told else ""
+
+
+def _if_so(report: AuditReport) -> str:
+    """What certainty over several releases rests on that the releases do not contradict, and cannot prove."""
+    if not report.leaning.several or not report.together or report.marked:
+        return ""
+    open_ = {one.name for one in report.assumptions if one.status in ("holds", "untested")}
+    resting = {name for run in report.runs if run.findings is not None for name in run.by.rests_on}
+    return ", if values stay the same" if "values-stay" in open_ & resting else ""
 
 
 def people_of(report: AuditReport) -> int | None:

@@ -40,7 +40,13 @@ class Leaning:
     @classmethod
     def of(cls, assumptions: Sequence[Assumption], published: Published, *, marked: bool = False) -> Leaning:
         """From what was tested of a view."""
-        on: set[AssumptionName] = {"values-stay", "nobody-leaves", "unperturbed", "suppressed-class"}
+        on: set[AssumptionName] = {
+            "values-stay",
+            "values-permanent",
+            "nobody-leaves",
+            "unperturbed",
+            "suppressed-class",
+        }
         if any(release.space is not None for release in published.plain):
             on.add("cells-stay")
         elif published.tested:

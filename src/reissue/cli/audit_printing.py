@@ -36,7 +36,7 @@ def print_report(report: AuditReport, naming: Naming, *, long: bool, wrote: Sequ
     if limits := limits_in_words(report.limits):
         say("; ".join(limits), heading="limit ")
     if rests := _assumptions(report):
-        say(rests, heading="rests on ")
+        say(rests, heading="assumptions ")
     say("; ".join(f"{one.name} {one.verdict}" for one in report.criteria), heading="European criteria ")
     if long:
         _all(report, naming)

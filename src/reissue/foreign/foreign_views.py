@@ -140,13 +140,22 @@ def _lacking(fitting: Sequence[GroupCandidates]) -> tuple[Assumption, ...]:
 def _tested(matched: Sequence[Matched], present: Sequence[Bools]) -> tuple[Assumption, ...]:
     """What putting people into groups says about the registry, and about who is said to be there."""
     fits = "Every row can be somebody's in the registry."
+    wrong = sum(one.misplaced for one in matched)
     tested = [Assumption("registry-complete", "holds", evidence=fits)]
     if len(matched) > 1:
-        tested.append(Assumption("cells-stay", "holds", evidence=f"{fits} It is taken for all releases alike."))
+        doubt = "People who were said to be there have no place: their quasi-identifiers may have been corrected."
+        alike = f"{fits} It is taken for all releases alike."
+        tested.append(
+            Assumption("cells-stay", "untested", evidence=doubt)
+            if wrong
+            else Assumption("cells-stay", "holds", evidence=alike)
+        )
     if any(there.any() for there in present):
-        wrong = sum(one.misplaced for one in matched)
         who = count_of(wrong, "person is", "people are")
-        why = f"{who} said to be in a release that has no place for them. Nobody's presence is used."
+        why = (
+            f"{who} said to be in a release that has no place for them, or their quasi-identifiers were corrected. "
+            "Nobody's presence is used."
+        )
         good = "Everybody who is said to be in a release has a place there."
         tested.append(
             Assumption("presence", "refuted", wrong, why) if wrong else Assumption("presence", "said", evidence=good)

@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 AssumptionName = Literal[
-    "values-stay", "cells-stay", "nobody-leaves", "presence", "registry-complete", "unperturbed", "suppressed-class"
+    "values-stay",
+    "values-permanent",
+    "cells-stay",
+    "nobody-leaves",
+    "presence",
+    "registry-complete",
+    "unperturbed",
+    "suppressed-class",
 ]
 ASSUMPTIONS: tuple[AssumptionName, ...] = get_args(AssumptionName)
 
@@ -20,6 +27,7 @@ releases cannot contradict it; `refuted`: they do; `dropped`: somebody said that
 
 IN_WORDS: dict[AssumptionName, str] = {
     "values-stay": "Whoever is in several releases has the same value in all of them.",
+    "values-permanent": "Nobody ever loses a value that was said to be permanent.",
     "cells-stay": "The quasi-identifiers of people are the same in all releases.",
     "nobody-leaves": "Nobody who is in a release is missing from a later one.",
     "presence": "Who is in which release is as was said.",

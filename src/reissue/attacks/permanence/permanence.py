@@ -49,7 +49,13 @@ class Permanence(Attack):
     )
     judges: ClassVar[tuple[str, ...]] = ("probability",)
     proves: ClassVar[tuple[str, ...]] = ("probability",)
-    rests_on: ClassVar[tuple[AssumptionName, ...]] = ("presence", "registry-complete", "cells-stay", "unperturbed")
+    rests_on: ClassVar[tuple[AssumptionName, ...]] = (
+        "values-permanent",
+        "presence",
+        "registry-complete",
+        "cells-stay",
+        "unperturbed",
+    )
     sets: ClassVar[OfSets] = "none"
     by_default: ClassVar[bool] = True
 

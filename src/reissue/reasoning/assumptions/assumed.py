@@ -44,6 +44,8 @@ def assumptions_of(
     if several and any(release.space is not None for release in published.plain):
         why = "It is not known who is in which group."
         told.setdefault("cells-stay", _said(Assumption("cells-stay", "untested", evidence=why), knowledge))
+    if several and knowledge.permanent:
+        told["values-permanent"] = Assumption("values-permanent", "said", evidence="Somebody said which ones.")
     told["unperturbed"] = _unperturbed(knowledge, told.get("values-stay"))
     for name in ("nobody-leaves", "presence", "registry-complete", "cells-stay", "suppressed-class"):
         if name in knowledge.said or name in knowledge.dropped:
@@ -52,7 +54,8 @@ def assumptions_of(
 
 
 _ORDER: tuple[AssumptionName, ...] = (
-    "values-stay", "nobody-leaves", "cells-stay", "presence", "registry-complete", "unperturbed", "suppressed-class",
+    "values-stay", "values-permanent", "nobody-leaves", "cells-stay", "presence", "registry-complete", "unperturbed",
+    "suppressed-class",
 )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ Finding       one thing found about somebody, with its Witness: a derivation in 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -203,6 +203,10 @@ class Findings(ABC):
     @abstractmethod
     def witnesses(self) -> tuple[Witness, ...]:
         """Why the worst of it follows, the worst first."""
+
+    def findings_about(self, people: Sequence[int], limits: Limits) -> tuple[Finding, ...]:
+        """The findings about some people, by number, who are beyond the limits; none where it tells only the worst."""
+        return ()
 
     @abstractmethod
     def judge(self, limits: Limits, *, most: int = 100) -> Judgement:

@@ -82,11 +82,11 @@ class Witness:
                 if show_values:
                     return f"{part.column} = {columns[part.column][part.position]}"
                 place = (part.column, part.position)
-                return f"value {letters.setdefault(place, _letter(len(letters)))} of {part.column}"
+                return f"value {letters.setdefault(place, letter(len(letters)))} of {part.column}"
             if isinstance(part, Value | Secret):
                 if show_values:
                     return str(published.values[part.position])
-                return f"value {letters.setdefault(part.position, _letter(len(letters)))}"
+                return f"value {letters.setdefault(part.position, letter(len(letters)))}"
             return part
 
         return " ".join("".join(told(part) for part in sentence) for sentence in self.sentences)
@@ -101,7 +101,7 @@ def _called(published: Published) -> Callable[[int], str]:
     return called
 
 
-def _letter(number: int) -> str:
+def letter(number: int) -> str:
     """A, B, ... Z, AA, AB, ..."""
     letters = ""
     number += 1

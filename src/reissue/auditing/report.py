@@ -17,9 +17,11 @@ from reissue.arrays.budget import Budget, Stopped, afresh
 from reissue.arrays.types import Ints
 from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits
 from reissue.attacks.sentences import Witness
+from reissue.auditing.claims import SURENESS, claims_of, frequencies
 from reissue.auditing.compared import MISTAKEN, Knowing, Mark, Truth
 from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of
 from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed_groups, worst_of
+from reissue.auditing.headline import Headline, headline_of
 from reissue.auditing.limits import lacking, what_is_open
 from reissue.auditing.naming import Called, Naming
 from reissue.auditing.risks import Risks, risks_of
@@ -46,7 +48,6 @@ from reissue.model.published import Published
 TABLE = ("person", "release", "attack", "what", "probability", "kind", "witness", "truth")
 UNASKED = 5
 """How much is told of what an attack found that no limit asks about."""
-_SURENESS = ("exact", "bounded", "sampled", "undecided")
 
 
 @dataclass(frozen=True, repr=False)
@@ -190,6 +191,21 @@ class AuditReport:
         return f"Passed: {joined(within)} proved what was asked to be within the limits{accepted}{counted}."
 
     @cached_property
+    def headline(self) -> Headline:
+        """The outcome in one sentence about people, with what must not be overlooked beside it."""
+        return headline_of(self)
+
+    @cached_property
+    def claims(self) -> pl.DataFrame:
+        """Private: everything that is concluded about people's values, everybody, the worst first; see `CLAIMS`."""
+        return claims_of(self)
+
+    @property
+    def named(self) -> bool:
+        """Whether the view tells people apart, by name or number; else only rows are known."""
+        return bool(self.published.sets) or any(release.space is None for release in self.published.plain)
+
+    @cached_property
     def truth(self) -> Truth | None:
         """How many of an outsider's conclusions are right, as the ledger knows it; None without a ledger."""
         return None if self.knowing is None else self.knowing.compare(self)
@@ -203,7 +219,29 @@ class AuditReport:
         """What is beyond the limits, the worst first."""
         beyond = (run for run in self.runs if run.judgement.status == "beyond")
         found = [self._ordered(finding) for run in beyond for finding in run.judgement.findings]
-        return sorted(found, key=lambda one: (-(one.probability or 0.0), _SURENESS.index(one.kind), len(one.people)))
+        return sorted(found, key=self._badness)
+
+    def _badness(self, finding: Finding) -> tuple[Any, ...]:
+        """What is learnt, how surely, how rare it is, about how few people; then any order that is always the same."""
+        often = self._often.get(finding.column)
+        if often is None:
+            often = self._often[finding.column] = frequencies(self.published, finding.column)
+        values = finding.among or (() if finding.value is None else (finding.value,))
+        shown = sum(int(often[value]) for value in values if 0 <= value < often.size) if values else often.sum()
+        return (
+            -(finding.probability or 0.0),
+            SURENESS.index(finding.kind),
+            int(shown),
+            len(finding.people),
+            finding.release or 0,
+            finding.people,
+            values,
+        )
+
+    @cached_property
+    def _often(self) -> dict[str | None, Ints]:
+        """How often values are shown, by column, as it is asked for."""
+        return {}
 
     @property
     def suspicions(self) -> list[Finding]:
@@ -470,7 +508,7 @@ class AuditReport:
         People are called by number and values by letter unless `show_people` or `show_values` asks for more; `called`
         gives the name behind a number where the view has none.
         """
-        from reissue.auditing.html import page
+        from reissue.auditing.report_page import page
 
         return _write(path, page(self.in_polars, Naming(self.published, show_people, show_values, called)))
 

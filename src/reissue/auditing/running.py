@@ -17,6 +17,7 @@ from typing import Literal
 from reissue import attacks as family
 from reissue.arrays.budget import Budget, OutOfTime, steps_in
 from reissue.attacks.base import Attack, Judgement, Limits, is_asked
+from reissue.auditing.claims import with_the_rarest
 from reissue.auditing.limits import ACCEPTABLE, limits_of, with_columns
 from reissue.auditing.report import AuditReport, Run, runs_of
 from reissue.auditing.sharing import Sharing, listener_of
@@ -129,7 +130,7 @@ def _run(attack: Attack, published: Published, knowledge: Knowledge | None, limi
         # Before it had anything to tell.
         judgement = Judgement(open_now, "It came to no result.")
         return Run(attack.name, attack, _stopped(judgement, budget), None, perf_counter() - began, budget)
-    judgement = findings.judge(limits, most=MOST)
+    judgement = with_the_rarest(attack, findings, findings.judge(limits, most=MOST), limits)
     if knowledge is not None and knowledge.counterfeits and not attack.argues:
         judgement = _without_the_argument(attack, judgement, limits)
     return Run(attack.name, attack, _stopped(judgement, budget), findings, perf_counter() - began, budget)

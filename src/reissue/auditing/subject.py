@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from reissue.errors import listed
@@ -21,6 +21,8 @@ class Subject:
     """The columns that must not be tied to anybody."""
     releases: Mapping[int, str]
     """What each release is called: its period, or its file."""
+    files: Mapping[int, str] = field(default_factory=dict)
+    """The file or folder that each release was read from, where it is known."""
 
     @property
     def words(self) -> str:
@@ -34,4 +36,6 @@ class Subject:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data."""
-        return {**asdict(self), "releases": {str(number): called for number, called in self.releases.items()}}
+        numbered = {name: getattr(self, name) for name in ("releases", "files")}
+        texts = {name: {str(number): called for number, called in of.items()} for name, of in numbered.items()}
+        return {**asdict(self), **texts}

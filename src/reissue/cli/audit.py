@@ -406,7 +406,7 @@ def _foreign(
         report,
         promises=(),
         remarks=(*read.notes, *unmatched, *told),
-        subject=Subject(_called(target), read.quasi, (sensitive,), dict(enumerate(read.names, 1))),
+        subject=Subject(_called(target), read.quasi, (sensitive,), names := dict(enumerate(read.names, 1)), names),
     )
 
 

@@ -24,6 +24,8 @@ UNMATCHED = pl.Schema({"release": pl.Int64, "what": pl.String, "count": pl.Int64
 
 MOST_CANDIDATES = 20_000_000
 """So many pairs of a group and somebody who may be in it are kept, in all releases together."""
+FIRST_LINE = 2
+"""The line of the first row: the header is line 1."""
 COMPLETE = "everybody in the releases is taken to be in the registry"
 LACKING = "the registry lacks people; groups are compared by their regions, and nobody's place is concluded"
 
@@ -183,6 +185,8 @@ class _Values:
             present=present,
             classes=classes,
             space=space,
+            lines=np.argsort(table.of_row, kind="stable") + FIRST_LINE,
+            line_starts=starts_of(np.bincount(table.of_row, minlength=table.count)),
         )
 
 

@@ -61,6 +61,11 @@ class PublishedGroups:
     missing for a counterfeit. None where the view was made without."""
     space: Regions | None = None
     """The regions in a form in which they can be compared, where it is not known who the members are."""
+    lines: Ints | None = None
+    """The lines of the release's file that each group comes from, group after group, ascending within each. The header
+    is line 1 and every row is one line. None where there is no file."""
+    line_starts: Ints | None = None
+    """Where each group begins in `lines`; one entry more than there are groups."""
 
     @property
     def group_count(self) -> int:
@@ -95,6 +100,12 @@ class PublishedGroups:
         """The values of a group, counted from 0, and how often each was published."""
         entries = slice(int(self.value_starts[group]), int(self.value_starts[group + 1]))
         return self.values[entries], self.counts[entries]
+
+    def lines_of(self, group: int) -> Ints | None:
+        """The lines of the file that a group, counted from 0, comes from; None where there is no file."""
+        if self.lines is None or self.line_starts is None:
+            return None
+        return self.lines[self.line_starts[group] : self.line_starts[group + 1]]
 
     def __repr__(self) -> str:
         return f"PublishedGroups(release {self.number}: {self.members.size:,} rows, {self.group_count:,} groups)"

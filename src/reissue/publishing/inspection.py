@@ -87,7 +87,8 @@ class PastReleases:
         if draft is not None:
             periods[draft.number] = draft.continues.period or "a draft"
         quasi, sensitive = (*schema.quasi, *schema.as_is), tuple(schema.sensitive_columns)
-        return Subject(self.ledger.name, quasi, sensitive, periods)
+        files = {release.number: f"public/{release.number:04d}" for release in self.releases}
+        return Subject(self.ledger.name, quasi, sensitive, periods, files)
 
     def own(self) -> list[int]:
         """The numbers of the releases that were made here."""

@@ -14,7 +14,7 @@ change, and prior beliefs other than that all worlds are equally likely.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -303,6 +303,12 @@ class WorldsFindings(Findings):
         if limits.diversity is None:
             return Judgement("not asked", "No limit for probabilities was given.")
         return not_promised(self.possible, limits.diversity)
+
+    def findings_about(self, people: Sequence[int], limits: Limits) -> tuple[Finding, ...]:
+        """The findings about some people who are beyond the limits, each with a derivation."""
+        told = self._finding if limits.probability is not None else self._few
+        units = self.found.unit[np.searchsorted(self.found.people, np.array(people, dtype=np.int64))]
+        return tuple(told(person, unit) for person, unit in zip(people, units.tolist(), strict=True))
 
     def of_column(self, name: str) -> ColumnWorlds:
         """What is left of one of several sensitive columns."""

@@ -1,0 +1,160 @@
+"""Claims: everything that an outsider would conclude about people's values, everybody and not only the worst.
+
+A claim is that somebody has a value, or one of several: for certain, or with more than the limits allow. Several
+attacks may come to the same one. Headlines count them, tables of findings list them, and the worst come first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reissue.arrays.types import Floats, Ints
+from reissue.attacks.base import Attack, Findings, Judgement, Limits
+from reissue.auditing import conclusions
+from reissue.auditing.exposure import worst_of
+from reissue.model.published import Published
+
+if TYPE_CHECKING:
+    from reissue.auditing.report import AuditReport
+
+_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "person": pl.Int64,
+    "column": pl.String,
+    "positions": pl.List(pl.Int64),
+    "release": pl.Int64,
+    "certain": pl.Boolean,
+    "probability": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "kind": pl.String,
+    "attack": pl.String,
+    "shown": pl.Int64,
+}
+CLAIMS = pl.Schema(_COLUMNS)
+"""`positions` are those of the values in the view or, where `column` names one of several sensitive columns, in that
+column; `release` is the time that it is said of, null where that is always; `attack` names all that come to it;
+`shown` is how often the releases show these values in all: what is rare comes first."""
+
+SURENESS = ("exact", "bounded", "sampled", "undecided")
+
+
+def claims_of(report: AuditReport) -> pl.DataFrame:
+    """What all attacks of an audit conclude, each claim once and the worst first; see `CLAIMS`."""
+    found = [
+        claims_by(run.by, run.findings, report.limits, report.known_people).with_columns(attack=pl.lit(run.attack))
+        for run in report.runs
+        if run.findings is not None
+    ]
+    every = pl.concat([pl.DataFrame(schema=CLAIMS), *found])
+    if not every.height:
+        return every
+    same = pl.col("positions").cast(pl.List(pl.String)).list.join(",")
+    sorted_ = ranked(every).with_columns(same.alias("same"))
+    # The surest of equal claims speaks for all of them.
+    once = sorted_.group_by("person", "column", "same", maintain_order=True).agg(
+        pl.exclude("attack").first(), pl.col("attack").unique(maintain_order=True).str.join(", ")
+    )
+    return ranked(once.select(*CLAIMS))
+
+
+def claims_by(attack: Attack, findings: Findings, limits: Limits, known: Ints) -> pl.DataFrame:
+    """What one attack concludes about everybody but those `known` beforehand; see `CLAIMS`."""
+    strangers = ~pl.col("person").is_in(pl.Series(known, dtype=pl.Int64).implode())
+    certain = _single(conclusions.certain(attack, findings).filter(strangers)).with_columns(
+        certain=pl.lit(True),
+        **{name: pl.lit(1.0) for name in ("probability", "low", "high")},
+        kind=pl.lit("exact"),
+    )
+    above = _single(conclusions.above(findings, limits, known))
+    if above.height:
+        figures = worst_of(findings, known).unique("person", keep="first")
+        likely = pl.col("column").is_null() & (pl.col("positions").list.len() == 1)
+        above = above.join(figures, on="person", how="left", maintain_order="left").with_columns(
+            *(pl.when(likely).then(pl.col(name)).alias(name) for name in ("probability", "low", "high")),
+            kind=pl.when(likely).then(pl.col("kind")).fill_null("bounded"),
+        )
+        above = above.with_columns(certain=pl.lit(False))
+    parts = [pl.DataFrame(schema={name: kind for name, kind in CLAIMS.items() if name not in ("attack", "shown")})]
+    parts += [one.select(parts[0].columns).cast(parts[0].schema) for one in (certain, above) if one.height]
+    every = pl.concat(parts)
+    return every.with_columns(
+        attack=pl.lit(findings.attack), shown=pl.Series(_shown(findings.published, every), dtype=pl.Int64)
+    ).select(*CLAIMS)
+
+
+def _single(tied: pl.DataFrame) -> pl.DataFrame:
+    """Claims with all their positions in one row."""
+    if tied["claim"].n_unique() == tied.height:
+        return tied.select("person", "column", pl.concat_list("position").alias("positions"), "release")
+    grouped = tied.group_by("claim", maintain_order=True).agg(
+        pl.col("person", "column", "release").first(), pl.col("position").sort().alias("positions")
+    )
+    return grouped.select("person", "column", "positions", "release")
+
+
+def ranked(claims: pl.DataFrame) -> pl.DataFrame:
+    """The worst first: what is certain, then the likeliest; of these the surest, the rarest, and people in order."""
+    sureness = pl.col("kind").replace_strict({kind: at for at, kind in enumerate(SURENESS)}, default=len(SURENESS))
+    return (
+        claims.with_columns(sureness.alias("sureness"))
+        .sort(
+            ["certain", "probability", "sureness", "shown", "column", "person", "release"],
+            descending=[True, True, False, False, False, False, False],
+            nulls_last=[True, True, True, True, False, True, True],
+            maintain_order=True,
+        )
+        .drop("sureness")
+    )
+
+
+def frequencies(published: Published, column: str | None = None) -> Ints:
+    """How often the releases show each value in all, by position: of the view, or of one of several columns."""
+    often = np.zeros(len(published.values), dtype=np.int64)
+    for release in published.plain:
+        often += np.bincount(release.values, release.counts, minlength=often.size).astype(np.int64)
+    for one in published.sets:
+        codes = one.codes[(one.codes >= 0) & (one.codes < often.size)]
+        often += np.bincount(codes.ravel(), minlength=often.size).astype(np.int64)
+    if column is None:
+        return often
+    of = next(one for one in published.columns if one.name == column)
+    return np.bincount(of.of, often[: of.of.size], minlength=len(of.values)).astype(np.int64)
+
+
+def _shown(published: Published, claims: pl.DataFrame) -> Ints:
+    """For each claim how often the releases show its values in all."""
+    shown = np.zeros(claims.height, dtype=np.int64)
+    names = claims["column"].unique().to_list()
+    for name in names:
+        rows = np.flatnonzero(claims.select(pl.col("column").eq_missing(name)).to_series().to_numpy())
+        lists = claims["positions"].gather(rows)
+        lengths = lists.list.len().to_numpy().astype(np.int64)
+        positions = lists.explode().to_numpy().astype(np.int64)
+        often = frequencies(published, name)
+        seen = (positions >= 0) & (positions < often.size)
+        each: Floats = (
+            np.where(seen, often[np.where(seen, positions, 0)], 0) if often.size else np.zeros(positions.size)
+        )
+        shown[rows] = np.bincount(np.repeat(np.arange(rows.size), lengths), each, minlength=rows.size)
+    return shown
+
+
+RAREST = 12
+"""About so many more people derivations are asked for, where an attack keeps only some."""
+
+
+def with_the_rarest(attack: Attack, findings: Findings, judgement: Judgement, limits: Limits) -> Judgement:
+    """A judgement whose findings have those about the rarest values among them, however many people are as exposed."""
+    if judgement.status != "beyond" or judgement.count <= len(judgement.findings):
+        return judgement
+    whole = pl.col("column").is_null()
+    claims = ranked(claims_by(attack, findings, limits, np.zeros(0, dtype=np.int64)).filter(whole))
+    kept = {finding.person for finding in judgement.findings}
+    worst = claims["person"].unique(maintain_order=True).head(RAREST).to_list()
+    told = findings.findings_about([person for person in worst if person not in kept], limits)
+    least = judgement.findings[: len(judgement.findings) - len(told)]
+    return replace(judgement, findings=(*least, *told))

@@ -1,0 +1,151 @@
+"""A finding as a picture: the groups of its derivation, the values that each shows, and the person's way through them.
+
+It shows what the words of the witness say, with the same letters for the same values, and no more than those may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from reissue.attacks.base import Finding
+from reissue.attacks.sentences import Cell, Place, Secret, Value, letter
+from reissue.auditing import whereabouts
+from reissue.auditing.naming import Naming
+from reissue.auditing.subject import Subject
+from reissue.errors import count_of
+from reissue.model.published import Published
+from reissue.pages.pictures import Picture
+from reissue.pages.traces import Chip, State, Stop, trace
+
+STOPS = 3
+"""So many groups are drawn; a longer derivation is told in words."""
+CHIPS = 5
+"""So many values of a group are drawn."""
+CERTAIN = 1 - 1e-12
+
+
+@dataclass(repr=False)
+class Lettering:
+    """How values are called in one finding: by name, or by the letters that its witness gives them."""
+
+    naming: Naming
+    finding: Finding
+    letters: dict[object, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.naming.show_values:
+            return
+        for sentence in self.finding.witness.sentences:
+            for part in sentence:
+                if isinstance(part, Cell):
+                    self._lettered((part.column, part.position))
+                elif isinstance(part, Value) and not isinstance(part, Secret):
+                    self._lettered(part.position)
+
+    def value(self, position: int) -> str:
+        """A value of the view, or of the column that the finding is about."""
+        column = self.finding.column
+        if not self.naming.show_values:
+            return f"value {self._lettered(position if column is None else (column, position))}"
+        published = self.naming.published
+        own: Sequence[object] = published.values
+        if column is not None:
+            own = next(one.values for one in published.columns if one.name == column)
+        return str(own[position])
+
+    def _lettered(self, key: object) -> str:
+        return self.letters.setdefault(key, letter(len(self.letters)))
+
+
+def learnt(finding: Finding, lettering: Lettering) -> str:
+    """What a finding says of somebody, in a few words: `has influenza`."""
+    values = finding.among or (() if finding.value is None else (finding.value,))
+    if finding.what in ("equivalence", "correlation"):
+        several = len(finding.people) > 2
+        return f"has the same value as {'others' if several else 'somebody else'}"
+    if not values:
+        return "few values left" if finding.what == "channel" else "values ruled out"
+    if len(values) > 1:
+        told = [lettering.value(value) for value in values[:3]]
+        more = len(values) - len(told)
+        *first, last = [*told, f"{more:,} more"] if more else told
+        return f"has {', '.join(first)} or {last}"
+    if finding.probability is None or finding.probability >= CERTAIN:
+        return f"has {lettering.value(values[0])}"
+    return f"has {lettering.value(values[0])} with probability {finding.probability:.3g}"
+
+
+def picture_of(finding: Finding, naming: Naming, subject: Subject | None, says: str) -> Picture | None:
+    """The picture of a finding that `says` something of somebody; None where its derivation names no group."""
+    published, lettering = naming.published, Lettering(naming, finding)
+    person = finding.people[0] if finding.people else None
+    places = list(whereabouts.places_in(finding.witness))
+    found = [_stop(published, subject, place, finding, lettering) for place in places[:STOPS]]
+    stops = [stop for stop in found if stop is not None]
+    if not stops and person is not None and published.sets:
+        stops = _sets(published, person, finding, lettering)
+    longer = f"With {count_of(len(places) - STOPS, 'more group')}: " if len(places) > STOPS else "So "
+    return trace(f"How it follows: {says}", naming.witness(finding), stops, f"{longer}{says}.")
+
+
+def _stop(
+    published: Published, subject: Subject | None, place: Place, finding: Finding, lettering: Lettering
+) -> Stop | None:
+    """A group of the derivation; None for one of a release that has no groups."""
+    release = next((one for one in published.plain if one.number == place.release), None)
+    if release is None or not 0 < place.group <= release.group_count:
+        return None
+    positions, counts = release.values_of(place.group - 1)
+    inside = not finding.people or bool(np.isin(finding.people[:1], release.members_of(place.group - 1)).any())
+    chips, more = _chips(published, positions.tolist(), counts.tolist(), finding, lettering, inside)
+    lines = whereabouts.lines_of(release, place.group)
+    file = whereabouts.file_of(subject, place.release)
+    told = whereabouts.told(published, subject, place) if lines else file
+    return Stop(f"release {place.release:,}, group {place.group:,}", chips, told or "", more, inside)
+
+
+def _chips(
+    published: Published,
+    positions: Sequence[int],
+    counts: Sequence[int],
+    finding: Finding,
+    lettering: Lettering,
+    inside: bool,
+) -> tuple[tuple[Chip, ...], int]:
+    """The values that a group shows, and how many have no room; what is left for the person comes first."""
+    if finding.column is not None:
+        of = next(one.of for one in published.columns if one.name == finding.column)
+        merged: dict[int, int] = {}
+        for position, count in zip(positions, counts, strict=True):
+            merged[int(of[position])] = merged.get(int(of[position]), 0) + count
+        positions, counts = list(merged), list(merged.values())
+    left = {*finding.among} or ({finding.value} if finding.value is not None else set())
+    sure = len(left) > 1 or finding.probability is None or finding.probability >= CERTAIN
+
+    def state(position: int) -> State:
+        if not inside or not left:
+            return "open"
+        return "left" if position in left else "out" if sure else "open"
+
+    ordered = sorted(zip(positions, counts, strict=True), key=lambda one: (one[0] not in left, -one[1], one[0]))
+    chips = tuple(Chip(lettering.value(position), count, state(position)) for position, count in ordered[:CHIPS])
+    return chips, len(ordered) - len(chips)
+
+
+def _sets(published: Published, person: int, finding: Finding, lettering: Lettering) -> list[Stop]:
+    """The sets of values that somebody is shown with, where releases show sets."""
+    stops = []
+    for one in published.sets:
+        rows = np.flatnonzero(one.people == person)
+        if not rows.size or finding.column is not None:
+            continue
+        positions, counts = np.unique(one.codes[rows[0]].astype(np.int64), return_counts=True)
+        shown = positions < len(published.values)
+        chips, more = _chips(
+            published, positions[shown].tolist(), counts[shown].tolist(), finding, lettering, inside=True
+        )
+        stops.append(Stop(f"release {one.number:,}, their set", chips, more=more))
+    return stops[-STOPS:]

@@ -1,0 +1,54 @@
+"""Where in the files a finding is: the lines of a group, so that somebody can look at the rows themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from reissue.arrays.types import Ints
+from reissue.attacks.sentences import Place, Witness
+from reissue.auditing.subject import Subject
+from reissue.model.published import Published, PublishedGroups
+
+MOST = 12
+"""So many lines, or runs of lines, are told one by one."""
+
+
+def file_of(subject: Subject | None, release: int) -> str | None:
+    """The file or folder of a release; None where it is not known."""
+    return None if subject is None else subject.files.get(release) or None
+
+
+def lines_of(release: PublishedGroups, group: int, most: int = MOST) -> str | None:
+    """The lines of a group, counted from 1, in its file: `17, 204-206`; None where they are not known."""
+    lines = release.lines_of(group - 1)
+    return None if lines is None or not lines.size else lines_told(lines, most)
+
+
+def lines_told(lines: Ints, most: int = MOST) -> str:
+    """Numbers of lines, ascending, with runs in short: `17, 204-206 and 31 more`."""
+    breaks = np.flatnonzero(np.diff(lines) != 1) + 1
+    first, last = lines[np.append(0, breaks)], lines[np.append(breaks, lines.size) - 1]
+    told = [
+        f"{a}" if a == b else f"{a}, {b}" if b == a + 1 else f"{a}-{b}"
+        for a, b in zip(first[:most].tolist(), last[:most].tolist(), strict=True)
+    ]
+    left = int((last[most:] - first[most:] + 1).sum())
+    return f"{', '.join(told)} and {left:,} more" if left else ", ".join(told)
+
+
+def told(published: Published, subject: Subject | None, place: Place) -> str | None:
+    """Where a group is: `2020-04-03.csv lines 17, 204, 311`, or the file and its group; None without a file."""
+    file = file_of(subject, place.release)
+    release = next((one for one in published.plain if one.number == place.release), None)
+    lines = None if release is None or place.group > release.group_count else lines_of(release, place.group)
+    if lines is None:
+        return None if file is None else f"{file}, group {place.group:,}"
+    several = "," in lines or "-" in lines or " and " in lines
+    return f"{file or f'release {place.release}'} {'lines' if several else 'line'} {lines}"
+
+
+def places_in(witness: Witness) -> Iterable[Place]:
+    """The groups that a derivation names, each once, in its order."""
+    return dict.fromkeys(part for sentence in witness.sentences for part in sentence if isinstance(part, Place))

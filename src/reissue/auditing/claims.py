@@ -156,5 +156,8 @@ def with_the_rarest(attack: Attack, findings: Findings, judgement: Judgement, li
     kept = {finding.person for finding in judgement.findings}
     worst = claims["person"].unique(maintain_order=True).head(RAREST).to_list()
     told = findings.findings_about([person for person in worst if person not in kept], limits)
-    least = judgement.findings[: len(judgement.findings) - len(told)]
-    return replace(judgement, findings=(*least, *told))
+    # As many as were asked for: they take the place of the last that are about others.
+    places = [at for at, finding in enumerate(judgement.findings) if finding.person not in worst]
+    out = {*places[max(len(places) - len(told), 0) :]}
+    kept_on = tuple(finding for at, finding in enumerate(judgement.findings) if at not in out)
+    return replace(judgement, findings=(*kept_on, *told))

@@ -71,6 +71,8 @@ def _listed(findings: Findings, values: Mapping[str | int, Iterable[object]]) ->
 
 def _dated(findings: Findings, found: pl.DataFrame, told: pl.DataFrame) -> pl.DataFrame:
     """Claims with the last release of which they are told, where they are told of some."""
+    if not found.height or not told.height:
+        return found
     last = _numbered(findings, told).group_by("person", "position").agg(when=pl.col("release").max())
     when = found.join(last, on=["person", "position"], how="left", maintain_order="left")
     return when.with_columns(release=pl.coalesce("release", "when")).select(*TIED)

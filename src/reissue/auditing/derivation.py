@@ -13,8 +13,10 @@ import numpy as np
 from reissue.attacks.base import Finding
 from reissue.attacks.sentences import Cell, Place, Secret, Value, letter
 from reissue.auditing import whereabouts
+from reissue.auditing.compared import Truth
 from reissue.auditing.naming import Naming
 from reissue.auditing.subject import Subject
+from reissue.auditing.words import KINDS, joined
 from reissue.errors import count_of
 from reissue.model.published import Published
 from reissue.pages.pictures import Picture
@@ -78,8 +80,51 @@ def learnt(finding: Finding, lettering: Lettering) -> str:
     return f"has {lettering.value(values[0])} with probability {finding.probability:.3g}"
 
 
-def picture_of(finding: Finding, naming: Naming, subject: Subject | None, says: str) -> Picture | None:
-    """The picture of a finding that `says` something of somebody; None where its derivation names no group."""
+def said_of(finding: Finding, naming: Naming) -> str:
+    """What is learnt of whom: `person 17 has influenza`."""
+    who = naming.who(finding) if finding.people else "whoever is in this group"
+    return f"{who} {learnt(finding, Lettering(naming, finding))}"
+
+
+def how_sure(finding: Finding, truth: Truth | None) -> str:
+    """How sure, since when, by which attack, resting on what, and whether it is true: `certain, from release 2 on`."""
+    sure = finding.kind == "exact" and finding.probability is not None and finding.probability >= CERTAIN
+    told = ["certain" if sure else KINDS[finding.kind]]
+    if finding.release is not None:
+        told.append(f"from release {finding.release:,} on")
+    told.append(f"by {finding.attack}")
+    if finding.rests_on:
+        told.append(f"resting on {joined(finding.rests_on)}")
+    if mark := "" if truth is None else truth.told(finding):
+        told.append("right, as the ledger knows" if mark == "right" else mark)
+    return ", ".join(told)
+
+
+def in_short(finding: Finding, naming: Naming, subject: Subject | None, truth: Truth | None) -> str:
+    """A finding in a line, with the rows to look at."""
+    places = list(whereabouts.places_in(finding.witness))
+    own = [place for place in places if place.release == finding.release] or places[-1:]
+    where = whereabouts.told(naming.published, subject, own[-1]) if own else None
+    says = said_of(finding, naming) if naming.show_values else _without_value(finding, naming)
+    return f"{says}: {how_sure(finding, truth)}{'' if where is None else f'; {where}'}"
+
+
+def _without_value(finding: Finding, naming: Naming) -> str:
+    """What is learnt of whom where values are hidden; letters would say nothing without the derivation."""
+    who = naming.who(finding) if finding.people else "whoever is in a group"
+    several = len(finding.among)
+    if finding.what in ("equivalence", "correlation"):
+        return said_of(finding, naming)
+    if finding.value is None and several != 1:
+        return f"{who} has few values left" if several < 2 else f"{who} has {several} values left"
+    if finding.probability is None or finding.probability >= CERTAIN:
+        return f"{who} has one value left"
+    return f"{who} has a value with probability {finding.probability:.3g}"
+
+
+def picture_of(finding: Finding, naming: Naming, subject: Subject | None) -> Picture | None:
+    """The picture of a finding; None where its derivation names no group."""
+    says = said_of(finding, naming)
     published, lettering = naming.published, Lettering(naming, finding)
     person = finding.people[0] if finding.people else None
     places = list(whereabouts.places_in(finding.witness))
@@ -87,8 +132,19 @@ def picture_of(finding: Finding, naming: Naming, subject: Subject | None, says: 
     stops = [stop for stop in found if stop is not None]
     if not stops and person is not None and published.sets:
         stops = _sets(published, person, finding, lettering)
-    longer = f"With {count_of(len(places) - STOPS, 'more group')}: " if len(places) > STOPS else "So "
-    return trace(f"How it follows: {says}", naming.witness(finding), stops, f"{longer}{says}.")
+    because = "So "
+    if len(places) > STOPS:
+        because = f"With {count_of(len(places) - STOPS, 'more group')}, "
+    elif finding.people and not _by_groups_alone(stops):
+        because = "By what is known of the others in these groups, "
+    return trace(f"How it follows: {says}", naming.witness(finding), stops, f"{because}{says}.")
+
+
+def _by_groups_alone(stops: Sequence[Stop]) -> bool:
+    """Whether the picture says it all: no value that is crossed out is in all of the person's groups."""
+    shown = [{chip.text: chip.state for chip in stop.chips} for stop in stops if stop.through and not stop.more]
+    whole = all(stop.through for stop in stops) and len(shown) == len(stops)
+    return whole and not any(state == "out" for text, state in shown[0].items() if all(text in one for one in shown))
 
 
 def _stop(

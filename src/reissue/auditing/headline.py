@@ -113,6 +113,7 @@ def _of_people(report: AuditReport) -> str:
         rest = claims.filter(~pl.col("person").is_in(sure["person"].implode()))
         highest = rest["probability"].max()
         most = f", up to {highest:.3g}" if isinstance(highest, float) else ""
+        most += ", by estimate" if (rest["kind"] == "sampled").all() and rest.height else ""
         over = "what the limits allow" if report.limits.probability is None else limit_told(report.limits.probability)
         who = f"{more:,} more" if parts else f"{more:,} of {count_of(everybody, 'person', 'people')}"
         where = "" if parts else f" from {together}"

@@ -21,6 +21,7 @@ from reissue.auditing.claims import SURENESS, claims_of, frequencies
 from reissue.auditing.compared import MISTAKEN, Knowing, Mark, Truth
 from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of
 from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed_groups, worst_of
+from reissue.auditing.finding_table import check_file, finding_table, write_findings
 from reissue.auditing.headline import Headline, headline_of
 from reissue.auditing.limits import lacking, what_is_open
 from reissue.auditing.naming import Called, Naming
@@ -233,8 +234,8 @@ class AuditReport:
             SURENESS.index(finding.kind),
             int(shown),
             len(finding.people),
-            finding.release or 0,
             finding.people,
+            finding.release or 0,
             values,
         )
 
@@ -314,6 +315,29 @@ class AuditReport:
         texts = (pl.String, pl.String, pl.String)
         types = (pl.String if named else pl.Int64, pl.Int64, pl.String, pl.String, pl.Float64, *texts)
         return to_library(pl.DataFrame(rows, schema=dict(zip(TABLE, types, strict=True)), orient="row"), self.library)
+
+    def findings_table(
+        self, *, show_people: bool = False, show_values: bool = False, called: Called | None = None
+    ) -> Any:
+        """All findings as a table, not only the worst: everybody, and where in the files; see `finding_table.COLUMNS`.
+
+        People are numbers and values are left out unless asked for.
+        """
+        naming = Naming(self.published, show_people, show_values, called)
+        return to_library(finding_table(self, naming), self.library)
+
+    def to_findings(
+        self,
+        path: str | Path,
+        *,
+        show_people: bool = False,
+        show_values: bool = False,
+        called: Called | None = None,
+    ) -> Path:
+        """Write `findings_table` to a file, CSV or Parquet by its name."""
+        path = check_file(path)
+        naming = Naming(self.published, show_people, show_values, called)
+        return write_findings(finding_table(self, naming), path)
 
     @cached_property
     def sections(self) -> list[tuple[str, str, Any]]:
@@ -434,6 +458,7 @@ class AuditReport:
         return {
             "passed": self.passed,
             "verdict": self.verdict,
+            "headline": asdict(self.headline),
             "subject": None if self.subject is None else self.subject.to_dict(),
             "truth": None if self.truth is None else self.truth.to_dict(),
             "time": self.time.isoformat(timespec="seconds"),
@@ -529,7 +554,8 @@ class AuditReport:
             called,
         )
         about = [] if self.subject is None else [f"Audited: {self.subject.words}."]
-        lines = [self.verdict, *(() if self.truth is None else self.truth.words), *about, ""]
+        first = [self.headline.words, *([self.headline.beside] if self.headline.beside else []), self.verdict]
+        lines = [*first, *(() if self.truth is None else self.truth.words), *about, ""]
         lines += [f"Limit: {told}." for told in limits_in_words(self.limits)]
         lines += ["", *(f"{run.attack}: {STATUSES[run.judgement.status]}. {run.judgement.words}" for run in self.runs)]
         shown = self.leading[:most]

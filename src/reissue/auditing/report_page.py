@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from reissue.auditing.assumed import in_order
 from reissue.auditing.compared import MISTAKEN, Counted
-from reissue.auditing.derivation import Lettering, learnt, picture_of
+from reissue.auditing.derivation import how_sure, picture_of, said_of
 from reissue.auditing.headline import people_of
 from reissue.auditing.naming import Naming
 from reissue.auditing.words import KINDS, STATUSES, WHAT, adversary, disclosed, joined, limits_in_words, not_covered
 from reissue.errors import count_of
-from reissue.model.assumptions import AssumptionStatus
 from reissue.pages.pictures import Picture
 from reissue.pages.plots import Line, bar_plot, line_plot
 from reissue.pages.rendering import as_percent, render, upper_first
@@ -38,14 +38,6 @@ MOST = 50
 BINS = 10
 LEFT_OUT = "People about whom only wrong conclusions are drawn do not count here."
 
-STATES: dict[AssumptionStatus, tuple[str, str]] = {
-    "holds": ("nothing contradicts it", "good"),
-    "said": ("said to hold", "plain"),
-    "untested": ("cannot be tested here", "open"),
-    "refuted": ("contradicted", "bad"),
-    "dropped": ("not assumed", "plain"),
-}
-"""What is known of an assumption, in words, and how it is marked."""
 ANSWERS = {"met": "good", "not met": "bad", "undecided": "open"}
 
 
@@ -142,23 +134,14 @@ def _facts(report: AuditReport) -> list[tuple[str, str]]:
 def _span(names: Sequence[str]) -> str:
     """The first and the last of several names, all where they are few."""
     once = list(dict.fromkeys(names))
-    return joined(once) if len(once) <= 3 else f"{once[0]} to {once[-1]} ({len(once):,})"
+    return joined(once) if len(once) <= 3 else f"{once[0]} to {once[-1]} ({len(once):,} in all)"
 
 
-def _assumptions(report: AuditReport) -> list[dict[str, Any]]:
-    """What the conclusions rest on: first what is contradicted, then what nobody could test."""
-    order: tuple[AssumptionStatus, ...] = ("refuted", "untested", "said", "dropped", "holds")
+def _assumptions(report: AuditReport) -> list[dict[str, str]]:
+    """What the conclusions rest on."""
     return [
-        {
-            "name": one.name,
-            "words": one.words,
-            "state": STATES[one.status][0]
-            + (f" {count_of(one.contradictions, 'time')}" if one.status == "refuted" and one.contradictions else ""),
-            "kind": STATES[one.status][1],
-            "contradictions": one.contradictions,
-            "evidence": one.evidence,
-        }
-        for one in sorted(report.assumptions, key=lambda one: order.index(one.status))
+        {"name": one.name, "words": one.words, "state": state, "kind": mark, "evidence": one.evidence}
+        for one, state, mark in in_order(report.assumptions)
     ]
 
 
@@ -169,31 +152,13 @@ def first_sentence(text: str) -> str:
 
 def _card(report: AuditReport, finding: Finding, naming: Naming, id_: str) -> dict[str, Any]:
     """A finding for the first page."""
-    lettering = Lettering(naming, finding)
-    who = naming.who(finding) if finding.people else "whoever is in it"
-    says = f"{who} {learnt(finding, lettering)}"
-    drawn: Picture | None = picture_of(finding, naming, report.subject, says)
     return {
         "id": id_,
-        "says": upper_first(says),
-        "how": _how(report, finding),
-        "picture": drawn,
+        "says": upper_first(said_of(finding, naming)),
+        "how": upper_first(how_sure(finding, report.truth)),
+        "picture": picture_of(finding, naming, report.subject),
         "words": naming.witness(finding),
     }
-
-
-def _how(report: AuditReport, finding: Finding) -> str:
-    """How sure, since when, by which attack, resting on what."""
-    sure = finding.probability is not None and finding.probability >= 1 and finding.kind == "exact"
-    told = ["certain" if sure else KINDS[finding.kind]]
-    if finding.release is not None:
-        told.append(f"from release {finding.release:,} on")
-    told.append(f"by {finding.attack}")
-    if finding.rests_on:
-        told.append(f"resting on {joined(finding.rests_on)}")
-    if mark := "" if report.truth is None else report.truth.told(finding):
-        told.append(mark)
-    return upper_first(", ".join(told))
 
 
 def _in_all(report: AuditReport) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from reissue.cli.output import AsJson, print_json, print_table, say, settle, stages
+from reissue.cli.output import AsJson, print_json, settle, stages
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from reissue.model.knowledge import Knowledge, Minimal
     from reissue.model.published import Published
     from reissue.publishing.made_up import Recognition
-
-MOST = 10
-"""How many findings are told in the terminal."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +130,16 @@ def audit(
         str | None, typer.Option(help="What passes although it is not proven: undecided, sampled.")
     ] = None,
     html: Annotated[Path | None, typer.Option("--html", help="Write the report to this file.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the report if it is there already.")] = False,
+    findings: Annotated[
+        Path | None,
+        typer.Option(
+            "--findings",
+            metavar="FILE",
+            help="Write all findings, everybody, with lines of files: FILE.csv or FILE.parquet.",
+        ),
+    ] = None,
+    long: Annotated[bool, typer.Option("--long", help="Print every attack, finding, criterion and note.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
     show_people: Annotated[
         bool, typer.Option("--show-people", help="Private: name people instead of numbering them.")
     ] = False,
@@ -190,7 +196,7 @@ def audit(
 
     Examples:
 
-      reissue audit clinic --html report.html
+      reissue audit clinic --html report.html --findings findings.csv
 
       reissue audit releases/ --sensitive diagnosis --registry people.csv --person name --limit 1/2
 
@@ -200,10 +206,18 @@ def audit(
     from time import monotonic
 
     from reissue.arrays.budget import Budget
+    from reissue.auditing.naming import Naming
+    from reissue.cli.audit_printing import print_report
     from reissue.errors import ParameterError
 
-    if html is not None and html.exists() and not force:
-        raise ParameterError(f"There is a file '{html}' already.", hint="name another file, or pass --force.")
+    if findings is not None:
+        from reissue.auditing.finding_table import check_file
+
+        check_file(findings)
+    written = [file for file in (html, findings) if file is not None]
+    for file in written:
+        if file.exists() and not force:
+            raise ParameterError(f"There is a file '{file}' already.", hint="name another file, or pass --force.")
     asked = Questions(_names(attacks), _limit(limit), seconds, steps, threshold, _names(accept) or [])
     if waiting and asked.attacks is not None and "Channels" not in asked.attacks:
         raise ParameterError(
@@ -235,13 +249,16 @@ def audit(
         data = report.to_dict(show_people=show_people, show_values=show_values, called=called) if as_json else {}
         if html is not None:
             report.to_html(html, show_people=show_people, show_values=show_values, called=called)
+        if findings is not None:
+            report.to_findings(findings, show_people=show_people, show_values=show_values, called=called)
     settle(0 if report.passed else 1)
     if as_json:
-        print_json({**data, "html": None if html is None else str(html)})
+        files = {
+            name: None if file is None else str(file) for name, file in (("html", html), ("findings_file", findings))
+        }
+        print_json({**data, **files})
     else:
-        _print(report, show_people, show_values, called)
-        if html is not None:
-            say(f"wrote {html}")
+        print_report(report, Naming(report.published, show_people, show_values, called), long=long, wrote=written)
     if not report.passed:
         raise typer.Exit(1)
 
@@ -447,47 +464,6 @@ def _known(path: Path, published: Published) -> dict[str | int, object]:
     spelt = {str(value): value for value in published.values}
     values = [spelt.get(value, value) for value in frame["value"].to_list()]
     return dict(zip(frame["person"].to_list(), values, strict=True))
-
-
-def _print(report: AuditReport, show_people: bool, show_values: bool, called: Called | None) -> None:
-    from reissue.auditing.compared import MISTAKEN
-    from reissue.auditing.naming import Naming
-    from reissue.auditing.report import described, how_many, marked
-    from reissue.auditing.words import STATUSES, limits_in_words
-
-    outcome, _, why = report.verdict.partition(":")
-    say(why, heading=f"{outcome}:", style="bold green" if report.passed else "bold red")
-    if unmet := [one.name for one in report.criteria if one.verdict == "not met"]:
-        say(f"{' and '.join(unmet)}, by the European criteria; see the evidence below", heading="not met ", style="red")
-    if report.subject is not None:
-        say(report.subject.words, heading="audited ")
-    for told in () if report.truth is None else report.truth.words:
-        say(told, heading="ledger ")
-    for told in limits_in_words(report.limits):
-        say(told, heading="limit ")
-    rows = [
-        (run.attack, STATUSES[run.judgement.status], run.judgement.count, run.judgement.words) for run in report.runs
-    ]
-    print_table("What the attacks found", ("attack", "result", "findings", ""), rows, left=(0, 1, 3))
-    naming = Naming(report.published, show_people, show_values, called)
-    shown = report.leading[:MOST]
-    if shown:
-        say(f"the worst of {how_many(report)}, one for each person or class of people", heading="Findings: ")
-        for at, finding in enumerate(shown, start=1):
-            say(f"{described(finding, naming)}{marked(report, finding)}", heading=f"{at:>3}. ")
-    if report.mistaken:
-        say("", heading=MISTAKEN)
-        for finding in report.mistaken[:MOST]:
-            say(f"{described(finding, naming)}{marked(report, finding)}", heading="  - ")
-    for suspicion in report.suspicions:
-        said = f"{naming.witness(suspicion)}{marked(report, suspicion)}"
-        say(said, heading=f"{suspicion.attack}, not decided: ")
-    for attack, witness in report.unasked:
-        say(naming.told(witness), heading=f"{attack}, though no limit asks about it: ")
-    criteria = [(one.name, one.verdict, one.evidence) for one in report.criteria]
-    print_table("The European criteria", ("criterion", "verdict", "evidence"), criteria, left=(0, 1, 2))
-    for note in report.notes:
-        say(note, heading="note ", style="yellow")
 
 
 def _limit(text: str | None) -> Fraction | None:

@@ -1,0 +1,26 @@
+"""Assumptions as a reader gets them: what is contradicted first, in a few words, and how that is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from reissue.errors import count_of
+from reissue.model.assumptions import Assumption, AssumptionStatus
+
+STATES: dict[AssumptionStatus, tuple[str, str]] = {
+    "refuted": ("contradicted", "bad"),
+    "untested": ("cannot be tested here", "open"),
+    "said": ("said to hold", "plain"),
+    "dropped": ("not assumed", "plain"),
+    "holds": ("nothing contradicts it", "good"),
+}
+"""What is known of an assumption, in words, and how it is marked; in the order that a reader needs it."""
+
+
+def in_order(assumptions: Iterable[Assumption]) -> Iterator[tuple[Assumption, str, str]]:
+    """Each with what is known of it, in words, and its mark: good, bad, open or plain."""
+    order = list(STATES)
+    for one in sorted(assumptions, key=lambda one: order.index(one.status)):
+        state, mark = STATES[one.status]
+        often = f" {count_of(one.contradictions, 'time')}" if one.status == "refuted" and one.contradictions else ""
+        yield one, f"{state}{often}", mark

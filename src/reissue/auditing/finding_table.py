@@ -1,0 +1,259 @@
+"""All findings as one table: everybody who can be tied to a value, and where in the files; written as CSV or Parquet.
+
+A page tells the worst. This lists everybody, a row for each person and what they are tied to, the worst first, and
+below them what was found of groups in which nobody is known, and of sets of people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from reissue.arrays.types import Ints
+from reissue.attacks.tied import UNSEEN
+from reissue.auditing import whereabouts
+from reissue.auditing.naming import Naming
+from reissue.errors import ParameterError, StorageError, check_text, is_text, printable
+from reissue.model.csv_files import write_csv
+from reissue.model.published import Published
+
+if TYPE_CHECKING:
+    from reissue.attacks.base import Finding
+    from reissue.auditing.report import AuditReport
+
+COLUMNS = pl.Schema(
+    {
+        "person": pl.String,
+        "release": pl.Int64,
+        "file": pl.String,
+        "group": pl.Int64,
+        "lines": pl.String,
+        "column": pl.String,
+        "value": pl.String,
+        "probability": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+        "kind": pl.String,
+        "what": pl.String,
+        "attack": pl.String,
+        "rests_on": pl.String,
+        "witness": pl.String,
+    }
+)
+"""The columns of the table. `release`, `file`, `group` and `lines` say where: the release that completes it or, where
+that was not worked out, the last that shows the person; the lines are those of the person's group in its file. `value`
+is null unless values are asked for; `witness` has the derivation of the worst."""
+LINES = 40
+"""So many lines, or runs of lines, are told of one group."""
+SUFFIXES = (".csv", ".parquet")
+
+
+def finding_table(report: AuditReport, naming: Naming) -> pl.DataFrame:
+    """The table of all findings; see `COLUMNS`."""
+    told = {_key(report, finding): finding for finding in reversed(report.findings) if finding.people}
+    claims = report.claims.with_row_index("at")
+    parts = [pl.DataFrame(schema=COLUMNS)]
+    if claims.height:
+        parts.append(_of_claims(report, naming, claims, told))
+    counted = {_key(report, finding) for finding in told.values()} & {*_keys(claims)}
+    others = [finding for finding in report.findings if _key(report, finding) not in counted]
+    parts += [_of_findings(report, naming, others)] if others else []
+    return pl.concat(parts)
+
+
+def check_file(path: str | Path) -> Path:
+    """Refuse a file that findings cannot be written to."""
+    path = Path(path)
+    check_text("The name of the file of findings", path)
+    if path.suffix.lower() not in SUFFIXES:
+        raise ParameterError(
+            f"Findings are written as CSV or Parquet. Got '{path.name}' instead.",
+            hint="name a file that ends in .csv or .parquet.",
+        )
+    return path
+
+
+def write_findings(frame: pl.DataFrame, path: Path) -> Path:
+    """Write the table to a file that nobody else on the machine can read."""
+    try:
+        path.touch(mode=0o600)
+        path.chmod(0o600)
+        if path.suffix.lower() == ".csv":
+            write_csv(frame, path)
+        else:
+            frame.write_parquet(path)
+    except OSError as error:
+        raise StorageError(f"'{path}' cannot be written: {error.strerror or error}.") from error
+    return path
+
+
+# Claims about people
+
+
+def _of_claims(report: AuditReport, naming: Naming, claims: pl.DataFrame, told: dict[object, Finding]) -> pl.DataFrame:
+    """A row for each claim about somebody's value."""
+    rests = {run.attack: ", ".join(run.by.rests_on) for run in report.runs}
+    findings = [told.get(key) for key in _keys(claims)] if told else [None] * claims.height
+    at = [row for row, finding in enumerate(findings) if finding is not None]
+    releases = np.full(claims.height, -1, dtype=np.int64)
+    releases[at] = [finding.release or -1 for finding in findings if finding is not None]
+    said = claims["release"].fill_null(-1).to_numpy()
+    places = _Places(report)
+    releases = places.last(claims["person"].to_numpy(), np.where(releases < 0, said, releases))
+    groups = places.groups(claims["person"].to_numpy(), releases)
+    witnesses: list[str | None] = [None] * claims.height
+    resting: list[str | None] = [None] * claims.height
+    for row, finding in enumerate(findings):
+        if finding is not None:
+            witnesses[row] = _text(naming.witness(finding))
+            resting[row] = ", ".join(finding.rests_on) or None
+    first = claims["attack"].str.split(", ").list.first().replace_strict(rests, default=None, return_dtype=pl.String)
+    several = claims["positions"].list.len() > 1
+    return pl.DataFrame(
+        {
+            "person": _people(naming, claims["person"].to_numpy()),
+            "release": pl.Series(np.where(releases < 0, 0, releases)).replace(0, None),
+            "file": _files(report, releases),
+            "group": pl.Series(groups).replace(0, None),
+            "lines": places.lines(groups, releases),
+            "column": claims["column"].fill_null(_column(report)),
+            "value": _values(report.published, naming, claims),
+            "probability": claims["probability"],
+            "low": claims["low"],
+            "high": claims["high"],
+            "kind": claims["kind"],
+            "what": pl.select(pl.when(several).then(pl.lit("excluded")).otherwise(pl.lit("value"))).to_series(),
+            "attack": claims["attack"],
+            "rests_on": pl.Series(resting, dtype=pl.String).fill_null(first.replace("", None)),
+            "witness": pl.Series(witnesses, dtype=pl.String),
+        },
+        schema_overrides=dict(COLUMNS),
+    ).select(*COLUMNS)
+
+
+def _key(report: AuditReport, finding: Finding) -> object:
+    values = finding.among or (() if finding.value is None else (finding.value,))
+    return finding.person, finding.column, tuple(sorted(values))
+
+
+def _keys(claims: pl.DataFrame) -> list[object]:
+    return [
+        (person, column, tuple(positions))
+        for person, column, positions in claims.select("person", "column", "positions").iter_rows()
+    ]
+
+
+def _people(naming: Naming, people: Ints) -> pl.Series:
+    numbers, place = np.unique(people, return_inverse=True)
+    return pl.Series([_text(naming.person(number)) for number in numbers.tolist()], dtype=pl.String).gather(place)
+
+
+def _text(thing: object) -> str:
+    """As it is; what no file can hold is escaped."""
+    text = str(thing)
+    return text if is_text(text) else printable(text)
+
+
+def _column(report: AuditReport) -> str | None:
+    """What the sensitive column is called; of several, all of them."""
+    return None if report.subject is None else "; ".join(report.subject.sensitive)
+
+
+def _files(report: AuditReport, releases: Ints) -> pl.Series:
+    files = {} if report.subject is None else dict(report.subject.files)
+    return pl.Series(releases).replace_strict(files, default=None, return_dtype=pl.String)
+
+
+def _values(published: Published, naming: Naming, claims: pl.DataFrame) -> pl.Series:
+    """The values, of several all of them; nothing unless values are asked for."""
+    if not naming.show_values:
+        return pl.Series([None], dtype=pl.String).new_from_index(0, claims.height)
+    own: dict[str | None, Sequence[object]] = {None: published.values}
+    own |= {column.name: column.values for column in published.columns}
+    texts = [
+        " or ".join("a value that no release shows" if at == UNSEEN else _text(own[column][at]) for at in positions)
+        for column, positions in claims.select("column", "positions").iter_rows()
+    ]
+    return pl.Series(texts, dtype=pl.String)
+
+
+class _Places:
+    """Where people are in the files, worked out for all of them at once."""
+
+    def __init__(self, report: AuditReport) -> None:
+        self._published = report.published
+        self._numbers = np.array([release.number for release in report.published.plain], dtype=np.int64)
+        self._known = not report.published.sets and report.named
+
+    def last(self, people: Ints, releases: Ints) -> Ints:
+        """For each of people the release that is said or, where that does not show them, the last that does."""
+        if not self._known or not people.size:
+            return releases
+        index = self._published.index
+        at = index.places(people)
+        ends = index.group_starts[at + 1] - 1
+        shown = np.where(at >= 0, index.release[index.groups[np.maximum(ends, 0)]], -1)
+        return np.where(self.groups(people, releases) == 0, shown, releases)
+
+    def groups(self, people: Ints, releases: Ints) -> Ints:
+        """The group of each person in a release, counted from 1; 0 where it is not known."""
+        groups = np.zeros(people.size, dtype=np.int64)
+        if self._known and people.size:
+            table, places = self._published.index.place, self._published.index.places(people)
+            for at, number in enumerate(self._numbers.tolist()):
+                rows = np.flatnonzero((releases == number) & (places >= 0))
+                groups[rows] = table[at, places[rows]].astype(np.int64) + 1
+        return groups
+
+    def lines(self, groups: Ints, releases: Ints) -> pl.Series:
+        """The lines of groups in the files of their releases; null where they are not known."""
+        texts = np.full(groups.size, None, dtype=object)
+        for release in self._published.plain if self._known else ():
+            rows = np.flatnonzero((releases == release.number) & (groups > 0))
+            if release.lines is not None and rows.size:
+                each, which = np.unique(groups[rows], return_inverse=True)
+                told = np.array([whereabouts.lines_of(release, one, LINES) for one in each.tolist()], dtype=object)
+                texts[rows] = told[which]
+        return pl.Series(texts.tolist(), dtype=pl.String)
+
+
+# Findings that are no claims about one person
+
+
+def _of_findings(report: AuditReport, naming: Naming, findings: list[Finding]) -> pl.DataFrame:
+    """A row for each finding, as its attack tells it."""
+    rows = []
+    plain = {release.number: release for release in report.published.plain}
+    for finding in findings:
+        places = [one for one in whereabouts.places_in(finding.witness) if one.release in plain]
+        here = [one for one in places if one.release == finding.release] or places[:1]
+        number = here[0].release if here else finding.release
+        lines = [whereabouts.lines_of(plain[one.release], one.group, LINES) for one in here[:1]]
+        values = finding.among or (() if finding.value is None else (finding.value,))
+        own = next((one.values for one in report.published.columns if one.name == finding.column), None)
+        shown = [_text((own or report.published.values)[at]) for at in values] if naming.show_values else []
+        exact = finding.kind == "exact" and finding.probability is not None
+        rows.append(
+            {
+                "person": ", ".join(_text(naming.person(one)) for one in finding.people) or None,
+                "release": number,
+                "file": None if number is None else whereabouts.file_of(report.subject, number),
+                "group": here[0].group if here else None,
+                "lines": lines[0] if lines else None,
+                "column": finding.column or _column(report),
+                "value": " or ".join(shown) or None,
+                "probability": finding.probability,
+                "low": finding.probability if exact else None,
+                "high": finding.probability if exact else None,
+                "kind": finding.kind,
+                "what": finding.what,
+                "attack": finding.attack,
+                "rests_on": ", ".join(finding.rests_on) or None,
+                "witness": _text(naming.witness(finding)),
+            }
+        )
+    return pl.DataFrame(rows, schema=COLUMNS, orient="row")

@@ -7,20 +7,13 @@ from pathlib import Path
 
 from reissue import __version__
 from reissue.demonstrating import demo_pictures as pictures
-from reissue.demonstrating.demo_run import K, L, M, Demo, Way
+from reissue.demonstrating.demo_run import Demo, K, L, M, Way
 from reissue.pages.rendering import TEMPLATES as SHARED
 from reissue.pages.rendering import render
 
 TEMPLATES = Path(__file__).parent / "templates"
 FILES = "january.csv february.csv march.csv"
 """What stands for somebody's own tables."""
-
-DIAGNOSIS = {
-    "Mondrian": f"it is, in a group of {K} rows or more",
-    "MInvariance": f"it is, in a group of {M} diagnoses or more",
-    "Alternatives": f"one of {M} diagnoses, of which one is true",
-}
-"""What becomes of a diagnosis."""
 
 
 def demo_page(demo: Demo) -> str:
@@ -30,6 +23,7 @@ def demo_page(demo: Demo) -> str:
         {
             "way": way,
             "called": pictures.CALLED[way.method],
+            "about": pictures.in_short(way),
             "patient": patient and pictures.patient_picture(patient, way, patient.ways[number]),
             "exposure": pictures.exposure_picture(way),
             "gradient": pictures.gradient_picture(demo, way),
@@ -52,7 +46,7 @@ def demo_page(demo: Demo) -> str:
         k=K,
         l=L,
         files=FILES,
-        pictured=pictures,
+        keys=pictures.KEYS,
         version=__version__,
     )
 
@@ -64,8 +58,13 @@ def _points(difference: float) -> str:
 
 def _cost(way: Way) -> tuple[str, int, int, str, str]:
     """A row of the table of costs."""
-    ages = f"a range of {way.age_span:.1f} years on average" if way.age_span else "it is"
-    return pictures.CALLED[way.method], way.withheld, way.counterfeits, ages, DIAGNOSIS[way.method]
+    ages = f"as ranges, {way.age_span:.1f} years from end to end on average" if way.age_span else "as they are"
+    diagnoses = {
+        "Mondrian": f"in groups of {K} rows or more, with {L} diagnoses or more",
+        "MInvariance": f"in groups of {M} rows or more, none twice",
+        "Alternatives": f"as {M} diagnoses, one of them true",
+    }[way.method]
+    return pictures.CALLED[way.method], way.withheld, way.counterfeits, ages, diagnoses
 
 
 def demo_picture(demo: Demo) -> str:

@@ -1,22 +1,28 @@
-"""The demo's pictures: one patient traced, who is exposed when, the share of a diagnosis by age; and all for the README."""
+"""The demo's pictures: one patient traced, who is exposed when, a diagnosis by age; and one picture for the README."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from reissue.demonstrating.demo_run import M, Demo, Exposure, Way
+from reissue.demonstrating.demo_run import LOOKS, Demo, Exposure, M, Way
 from reissue.demonstrating.traced_patient import Stop, Traced
+from reissue.errors import count_of
 from reissue.pages import traces
-from reissue.pages.pictures import Block, Dot, Picture, Shape, Stroke, Words
+from reissue.pages.pictures import Block, Dot, Picture, Shape, Stroke, Words, breadth
 from reissue.pages.plots import Line, line_plot
 
-WIDTH = 280.0
+WIDTH = 296.0
 """Of one column, in units of the picture, which are pixels where it has room."""
-SQUARE, ACROSS = 5.6, 10
+SQUARE, ACROSS = 6.2, 10
 """Of a hundred squares, each a hundredth of the patients: how wide one is, and how many stand side by side."""
+MARGIN, GAP = 16.0, 34.0
+KEY = 12.0
+"""How large the words beside keys are."""
 AXIS = 0.05
 """Shares are drawn up to a multiple of it."""
+KEYS = (("certain", "diagnosis certain"), ("likely", f"likelier than 1 in {M}, and right"), ("unexposed", "neither"))
+"""What the squares stand for."""
 
 
 def patient_picture(patient: Traced, way: Way, stops: Sequence[Stop]) -> Picture | None:
@@ -28,11 +34,8 @@ def patient_picture(patient: Traced, way: Way, stops: Sequence[Stop]) -> Picture
         "; ".join(f"month {stop.month}: {_in_words(stop)}" for stop in stops) + f". {outcome(stops)}",
         [
             traces.Stop(
-                f"Month {stop.month}",
-                tuple(
-                    traces.Chip(value, times, _state(value, stop, alone=len(stops[-1].left) == 1))
-                    for value, times in stop.diagnoses.items()
-                ),
+                f"Month {stop.month}: {len(stop.left)} left",
+                tuple(traces.Chip(value, times, _state(value, stop)) for value, times in stop.diagnoses.items()),
                 published_as(stop),
             )
             for stop in stops
@@ -42,10 +45,11 @@ def patient_picture(patient: Traced, way: Way, stops: Sequence[Stop]) -> Picture
     )
 
 
-def _state(value: str, stop: Stop, *, alone: bool) -> traces.State:
-    if not alone:
-        return "open"
-    return "left" if value in stop.left else "out"
+def _state(value: str, stop: Stop) -> traces.State:
+    """A diagnosis is crossed out, may be theirs, or is."""
+    if value not in stop.left:
+        return "out"
+    return "left" if len(stop.left) == 1 else "open"
 
 
 def _in_words(stop: Stop) -> str:
@@ -56,22 +60,22 @@ def outcome(stops: Sequence[Stop]) -> str:
     """What the releases together leave of a diagnosis."""
     left = stops[-1].left
     if len(left) == 1:
-        return f"Only {left[0]} was there every month."
-    return f"{len(left)} are left, the same in every month."
+        return f"Only {left[0]} is left: certain."
+    same = "the same in every month" if all(stop.left == left for stop in stops) else "after all months"
+    return f"{len(left)} are left, {same}."
 
 
 def published_as(stop: Stop) -> str:
     """The quasi-identifiers of a group in a line."""
     age, zip_code = ("–".join(map(str, dict.fromkeys(bounds))) for bounds in (stop.age, stop.zip))
-    rows = f"{stop.rows} rows" if stop.rows > 1 else "1 row"
-    return f"age {age}, zip {zip_code}, {stop.sex}: {rows}"
+    return f"age {age}, zip {zip_code}, {stop.sex}; {count_of(stop.rows, 'row')}"
 
 
 def exposure_picture(way: Way) -> Picture:
     """A hundred squares after each month: whose diagnosis is certain, likelier than the limit, neither."""
     shapes: list[Shape] = []
     side = SQUARE * ACROSS
-    step = (WIDTH - side) / max(len(way.exposure) - 1, 1) if len(way.exposure) > 3 else side + 22
+    step = (WIDTH - side) / (LOOKS - 1)
     for number, found in enumerate(way.exposure):
         x = number * step
         shapes.append(Words(x, 11, f"Month {found.month}", "strong"))
@@ -118,7 +122,7 @@ def gradient_picture(demo: Demo, way: Way) -> Picture | None:
     estimates = [max(share.estimate, 0.0) for share in way.shares]
     bounds = way.interval != "none"
     published = Line(
-        "published",
+        "estimate",
         estimates,
         [share.low for share in way.shares] if bounds else None,
         [share.high for share in way.shares] if bounds else None,
@@ -152,43 +156,60 @@ def _top(demo: Demo) -> float:
 
 def readme_picture(demo: Demo) -> Picture:
     """For each way a column: the patient traced, and who is exposed."""
-    gap, shapes, tall = 34.0, [], 0.0
-    columns = []
+    patient, way_count = demo.patient, len(demo.ways)
+    traced = [
+        told
+        for number, way in enumerate(demo.ways)
+        if patient is not None and (told := patient_picture(patient, way, patient.ways[number])) is not None
+    ]
+    exposed = [exposure_picture(way) for way in demo.ways]
+    shapes: list[Shape] = []
+    y = MARGIN
     for number, way in enumerate(demo.ways):
-        parts = [exposure_picture(way)]
-        if demo.patient is not None and (told := patient_picture(demo.patient, way, demo.patient.ways[number])):
-            parts.insert(0, told)
-        columns.append((way, parts))
-    patient = demo.patient
-    where = [26.0, 26.0]
-    for at in range(max(len(parts) for _, parts in columns)):
-        where.append(where[-1] + max(parts[at].height for _, parts in columns if at < len(parts)) + 44)
-    for number, (way, parts) in enumerate(columns):
-        x = 16 + number * (WIDTH + gap)
-        shapes.append(Words(x, 24, heading(way), "heading"))
-        for at, part in enumerate(parts):
-            y = where[at + 1] + 22
-            words = (
-                f"What is left of {patient.patient}’s diagnosis"
-                if patient is not None and at == 0
-                else f"Diagnoses that are certain, of {demo.patients:,} patients a month"
-            )
-            shapes.append(Words(x, y - 2, words, "soft"))
-            shapes += [moved(shape, x, y + 6, good=way.protects_series) for shape in part.shapes]
-            tall = max(tall, y + 6 + part.height)
-    description = " ".join(part.title + ": " + part.description for _, parts in columns for part in parts)
-    width = 32 + len(columns) * WIDTH + (len(columns) - 1) * gap
-    title = "An invented hospital, published month after month in three ways"
-    return Picture(title, description, width, tall + 12, tuple(shapes))
+        shapes.append(Words(_column(number), y + 14, CALLED[way.method], "heading"))
+        shapes.append(Words(_column(number), y + 31, in_short(way), "about"))
+    y += 46
+    if patient is not None and len(traced) == way_count:
+        who = f"What is left of the diagnosis of {patient.patient}, {patient.age}, {patient.sex}, zip {patient.zip}"
+        shapes += _row(demo, traced, who, y)
+        y += 30 + max(picture.height for picture in traced)
+    shapes += _row(demo, exposed, f"Diagnoses that are certain, of {demo.patients:,} patients a month", y)
+    y += 34 + exposed[0].height
+    x = MARGIN
+    for kind, words in KEYS:
+        shapes += [Block(x, y, 2 * SQUARE, 2 * SQUARE, kind), Words(x + 18, y + 10, words, "about")]
+        x += 30 + breadth(words, KEY)
+    shapes.append(Words(x + 10, y + 10, "Each square is a hundredth of the patients published so far.", "about"))
+    description = " ".join(f"{part.title}: {part.description}" for part in (*traced, *exposed))
+    title = f"An invented hospital, published for {demo.months} months in three ways"
+    width = _column(way_count - 1) + WIDTH + MARGIN
+    return Picture(title, description, width, y + 2 * SQUARE + MARGIN, tuple(shapes))
 
 
-def heading(way: Way) -> str:
-    """A way to publish in a few words."""
-    return f"{CALLED[way.method]}: {'protects the series' if way.protects_series else 'each month by itself'}"
+def _column(number: int) -> float:
+    return MARGIN + number * (WIDTH + GAP)
+
+
+def _row(demo: Demo, parts: Sequence[Picture], words: str, y: float) -> Iterator[Shape]:
+    """A line of words, and a picture for each way below it."""
+    yield Stroke(((MARGIN, y), (_column(len(parts) - 1) + WIDTH, y)), "grid")
+    yield Words(MARGIN, y + 17, words, "strong")
+    for number, (part, way) in enumerate(zip(parts, demo.ways, strict=True)):
+        for shape in part.shapes:
+            yield moved(shape, _column(number), y + 26, good=way.protects_series)
 
 
 CALLED = {"Mondrian": "Mondrian", "MInvariance": "m-invariance", "Alternatives": "Alternatives"}
 """What the methods are called in text."""
+
+
+def in_short(way: Way) -> str:
+    """What a method does, in a few words."""
+    return {
+        "Mondrian": "each month by itself",
+        "MInvariance": f"the same {M} diagnoses every month",
+        "Alternatives": f"{M} diagnoses, one of them true",
+    }[way.method]
 
 
 def moved(shape: Shape, x: float, y: float, *, good: bool) -> Shape:

@@ -113,9 +113,7 @@ def run_demo(
     looks = looked_at(months)
     exposure: dict[str, list[Exposure]] = {name: [] for name in policies()}
     with ExitStack() as opened:
-        series = {
-            name: opened.enter_context(open_series(folder / name, policy)) for name, policy in policies().items()
-        }
+        series = {name: opened.enter_context(open_series(folder / name, policy)) for name, policy in policies().items()}
         for month, table in enumerate(tables, start=1):
             write_csv(table, folder / f"month-{month}.csv")
             for name, one in series.items():

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from reissue.errors import InternalError
 from reissue.model.published import Published
 from reissue.publishing.series import Series
 from reissue.reasoning.worlds.candidates import candidates
@@ -62,6 +63,8 @@ def traced(tables: Sequence[pl.DataFrame], unprotected: Series, *others: Series)
         name = unprotected.private.name_of(person)
         own = tables[months[-1] - 1].row(by_predicate=pl.col("patient") == name, named=True)
         stops = tuple(_stops(unprotected, own, months))
+        if stops[-1].left != (own["diagnosis"],):
+            raise InternalError("what is left of a diagnosis that never changes is not the true one")
         alone = all(stop.fitting == 1 for stop in stops)
         if first is None or alone:
             first = own, months, stops
@@ -75,7 +78,7 @@ def traced(tables: Sequence[pl.DataFrame], unprotected: Series, *others: Series)
 
 
 def _ranked(view: Published) -> list[tuple[int, list[int]]]:
-    """People by number, each with the months from their first to the one that gave them away; the best to tell first."""
+    """People by number, with the months from their first to the one that gave them away; the best to tell of first."""
     found = candidates(view, each=True)
     after = np.zeros((0, 0), dtype=np.int64) if found.only_after is None else found.only_after
     where = view.index
@@ -120,12 +123,14 @@ def _stops(series: Series, own: Mapping[str, Any], months: Sequence[int]) -> Ite
             fitting = table.filter(fits)["group"].n_unique()
         else:
             rows = table.filter(pl.all_horizontal(pl.col(name) == own[name] for name in ("age", "zip", "sex")))
-            shown, fitting = {value: 1 for value in theirs["alternatives"][0].to_list()}, rows.height
+            shown, fitting = dict.fromkeys(theirs["alternatives"][0].to_list(), 1), rows.height
         left = [value for value in shown if left is None or value in left]
         yield Stop(month, *_region(rows.row(0, named=True)), rows.height, fitting, shown, tuple(left))
 
 
 def _region(row: Mapping[str, Any]) -> tuple[tuple[int, int], tuple[int, int], str]:
     """The quasi-identifiers of a row: those of its group, or its own."""
-    age, zip_code = ((row.get(f"{name}_low", row.get(name)), row.get(f"{name}_high", row.get(name))) for name in ("age", "zip"))
+    age, zip_code = (
+        (row.get(f"{name}_low", row.get(name)), row.get(f"{name}_high", row.get(name))) for name in ("age", "zip")
+    )
     return age, zip_code, " or ".join(row["sex"].strip("{}").split(","))

@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-thorough test-pythons tests kernels lint types docs bench bench-record bench-history lock sbom \
+.PHONY: help demo test test-thorough test-pythons test-browser tests kernels lint types docs bench bench-record bench-history lock sbom \
 	format clean
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make test    run all checks: ruff, mypy, tests (docs and examples included)"
 	@echo "make test-thorough    the same with many more random tables, streams, seeds and ways to fail"
 	@echo "make test-pythons     a short check on each of Python 3.11, 3.12 and 3.13 that is installed"
+	@echo "make test-browser     open the pages in chromium, which is installed where it is missing and that is permitted"
 	@echo "make lock    choose the versions of all dependencies anew, where they have to change; UPGRADE=1 takes the newest"
 	@echo "make sbom    what a user installs with the library, as CycloneDX"
 	@echo "make lint | types | docs | bench | format | clean"
@@ -54,6 +55,13 @@ PYTHONS := 3.11 3.12 3.13
 
 test-pythons:
 	$(PYTHON) tools/pythons.py $(PYTHONS)
+
+# `make test` opens pages too, where a chromium is on the path.
+test-browser: $(VENV)/.ready
+	@command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null \
+		|| { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get -qq update && apt-get -qq install -y chromium; } \
+		|| echo "no chromium is here and it cannot be installed: pages are not opened in a browser"
+	$(BIN)/python -m pytest -q tests/browser
 
 # Once for all processes of the tests; little happens where no kernel changed.
 kernels: $(VENV)/.ready

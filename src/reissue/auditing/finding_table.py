@@ -120,7 +120,7 @@ def _of_claims(report: AuditReport, naming: Naming, claims: pl.DataFrame, told: 
             "file": _files(report, releases),
             "group": pl.Series(groups).replace(0, None),
             "lines": places.lines(groups, releases),
-            "column": claims["column"].fill_null(_column(report)),
+            "column": claims["column"].fill_null(pl.lit(_column(report), pl.String)),
             "value": _values(report.published, naming, claims),
             "probability": claims["probability"],
             "low": claims["low"],

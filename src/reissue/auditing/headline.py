@@ -54,9 +54,7 @@ def headline_of(report: AuditReport) -> Headline:
         many = sum(one.contradictions for one in contradicted)
         names = joined(one.name for one in contradicted)
         seen = f": {count_of(many, 'contradiction')}" if many else ""
-        beside.append(
-            f"The releases contradict what is usually assumed ({names}{seen}); nothing said here rests on it."
-        )
+        beside.append(f"The releases contradict what was assumed ({names}{seen}): what rested on it is not claimed.")
     tone: Tone = "bad" if learnt.beyond else "open"
     if report.passed:
         tone = "open" if beside or not outcome.endswith("Passed") else "good"

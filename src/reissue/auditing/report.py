@@ -554,8 +554,9 @@ class AuditReport:
             called,
         )
         about = [] if self.subject is None else [f"Audited: {self.subject.words}."]
-        first = [self.headline.words, *([self.headline.beside] if self.headline.beside else []), self.verdict]
-        lines = [*first, *(() if self.truth is None else self.truth.words), *about, ""]
+        headline = self.headline
+        lines = [headline.words, *(() if self.truth is None else self.truth.words), self.verdict]
+        lines += [*([headline.beside] if headline.beside else []), *about, ""]
         lines += [f"Limit: {told}." for told in limits_in_words(self.limits)]
         lines += ["", *(f"{run.attack}: {STATUSES[run.judgement.status]}. {run.judgement.words}" for run in self.runs)]
         shown = self.leading[:most]

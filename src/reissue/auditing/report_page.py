@@ -124,16 +124,30 @@ def _facts(report: AuditReport) -> list[tuple[str, str]]:
             facts.append(("Periods", _span([one for one in periods if one])))
         if files:
             facts.append(("Files", _span(files)))
-        facts.append(("Sensitive", ", ".join(subject.sensitive)))
-        facts.append(("Known to outsiders", ", ".join(subject.quasi) or "nothing"))
+        facts.append(("Sensitive", _some(subject.sensitive)))
+        facts.append(("Known to outsiders", _some(subject.quasi) or "nothing"))
     facts.append(("Form", report.form or "not stated"))
     facts.append(("Limit", "; ".join(limits_in_words(report.limits)) or "none"))
     return facts
 
 
+NAMES, LETTERS = 12, 40
+"""So many columns are named on the first page, each with so many letters; the rest is behind it."""
+
+
+def _brief(name: str) -> str:
+    return name if len(name) <= LETTERS else f"{name[:LETTERS]}…"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of some names, and how many more there are."""
+    told = ", ".join(map(_brief, names[:NAMES]))
+    return f"{told} and {len(names) - NAMES:,} more" if len(names) > NAMES else told
+
+
 def _span(names: Sequence[str]) -> str:
     """The first and the last of several names, all where they are few."""
-    once = list(dict.fromkeys(names))
+    once = [_brief(name) for name in dict.fromkeys(names)]
     return joined(once) if len(once) <= 3 else f"{once[0]} to {once[-1]} ({len(once):,} in all)"
 
 
@@ -152,9 +166,10 @@ def first_sentence(text: str) -> str:
 
 def _card(report: AuditReport, finding: Finding, naming: Naming, id_: str) -> dict[str, Any]:
     """A finding for the first page."""
+    said = said_of(finding, naming)
     return {
         "id": id_,
-        "says": upper_first(said_of(finding, naming)),
+        "says": said if naming.show_people and finding.people else upper_first(said),
         "how": upper_first(how_sure(finding, report.truth)),
         "picture": picture_of(finding, naming, report.subject),
         "words": naming.witness(finding),
@@ -171,7 +186,17 @@ def _in_all(report: AuditReport) -> int:
 def _context(report: AuditReport) -> list[tuple[str, str]]:
     promised = "; ".join(f"{one.words}: {one.meaning}" if one.meaning else one.words for one in report.promises)
     people = people_of(report) if report.named else None
+    subject = report.subject
+    columns = (
+        []
+        if subject is None
+        else [
+            ("Sensitive columns", ", ".join(subject.sensitive)),
+            ("Columns that an outsider may know", ", ".join(subject.quasi) or "none"),
+        ]
+    )
     return [
+        *columns,
         ("Rows in all", f"{report.risks['rows'].sum():,}"),
         ("People in all", "not known" if people is None else f"{people:,}"),
         ("Distinct sensitive values", f"{len(report.published.values):,}"),

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 from unicodedata import east_asian_width
 
+from reissue.errors import printable
+
 Anchor = Literal["start", "middle", "end"]
 
 
@@ -93,8 +95,8 @@ BOLD = 1.12
 
 
 def breadth(text: str, size: float) -> float:
-    """About how wide a text is, rather too wide than too narrow: a browser chooses the letters."""
-    return size * sum(map(_wide, text))
+    """About how wide a text is on a page, rather too wide than too narrow: a browser chooses the letters."""
+    return size * sum(map(_wide, printable(text)))
 
 
 def _wide(char: str) -> float:
@@ -108,7 +110,8 @@ def _wide(char: str) -> float:
 
 
 def cut(text: str, size: float, room: float) -> str:
-    """A text that has no room, with dots at its end."""
+    """A text as a page shows it; one that has no room, with dots at its end."""
+    text = printable(text)
     if breadth(text, size) <= room:
         return text
     left, kept = room - breadth("…", size), 0
@@ -122,6 +125,7 @@ def cut(text: str, size: float, room: float) -> str:
 
 def fitted(x: float, y: float, text: str, size: float, room: float, kind: str, anchor: Anchor = "start") -> Words:
     """A text, cut to its room; the whole of it is kept beside."""
+    text = printable(text)
     shown = cut(text, size, room)
     return Words(x, y, shown, kind, anchor, None if shown == text else text)
 
@@ -129,7 +133,7 @@ def fitted(x: float, y: float, text: str, size: float, room: float, kind: str, a
 def broken(text: str, size: float, room: float, most: int = 3) -> list[str]:
     """A text as lines that have room; what is more than `most` lines is cut."""
     lines: list[str] = []
-    words = text.split()
+    words = printable(text).split()
     line = ""
     while words and len(lines) < most:
         longer = f"{line} {words[0]}".strip()

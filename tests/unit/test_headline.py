@@ -1,0 +1,139 @@
+"""Headlines, rankings and tables of findings, held against small views worked out by hand."""
+
+from __future__ import annotations
+
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import reissue as ri
+from reissue.auditing.subject import Subject
+from reissue.auditing.whereabouts import lines_told
+from reissue.errors import ParameterError
+from reissue.model.assumptions import Assumption
+from reissue.model.published import Published
+
+SUBJECT = Subject("clinic", ("age",), ("diagnosis",), {1: "", 2: ""}, {1: "one.csv", 2: "two.csv"})
+
+
+def two_releases() -> Published:
+    """Alice has cancer, in both of her groups; so Bob has flu and Eve measles. Carla and Dan could be either."""
+    return Published.from_groups(
+        [
+            [(["Alice", "Bob"], ["cancer", "flu"]), (["Carla", "Dan"], ["flu", "gout"])],
+            [(["Alice", "Eve"], ["cancer", "measles"]), (["Carla", "Dan"], ["flu", "gout"])],
+        ]
+    )
+
+
+def with_lines(view: Published) -> Published:
+    """Each group on two lines of its file, one after the other, behind the header."""
+    lines = [
+        replace(one, lines=np.arange(2, 2 + 2 * one.group_count), line_starts=np.arange(0, 2 * one.group_count + 1, 2))
+        for one in view.releases
+    ]
+    return replace(view, releases=tuple(lines))
+
+
+def test_who_can_be_read_off() -> None:
+    report = replace(ri.audit(two_releases(), limit=1 / 2), subject=SUBJECT)
+    told = report.headline
+    assert told.words == "Not passed: 3 of 5 people's diagnosis can be read off from releases 1 and 2 together."
+    assert (told.tone, told.beside) == ("bad", "")
+    assert report.text().startswith(told.words) and told.sentence in report.to_json()
+
+
+def test_who_is_likely_and_not_certain() -> None:
+    view = Published.from_groups([[(["a", "b", "c"], ["flu", "flu", "gout"]), (["d", "e"], ["flu", "gout"])]])
+    report = ri.audit(view, limit=1 / 2)
+    assert report.headline.sentence == (
+        "3 of 5 people can be tied to a value from release 1 alone with a probability above 1/2, up to 0.667."
+    )
+
+
+def test_nobody() -> None:
+    report = ri.audit(
+        Published.from_groups([[(["a", "b"], ["flu", "gout"]), (["c", "d"], ["flu", "gout"])]]), limit=1 / 2
+    )
+    assert report.passed
+    assert report.headline.sentence == (
+        "None of 4 people can be tied to a value from release 1 alone with a probability above 1/2: proven."
+    )
+    assert report.headline.tone == "good"
+
+
+def test_passed_is_not_green_beside_what_is_not_met() -> None:
+    """A row that stands alone, where the limit allows certainty."""
+    report = ri.audit(
+        Published.from_groups([[(["a"], ["flu"]), (["b", "c"], ["flu", "gout"])]]), limit=1, attacks=["Worlds"]
+    )
+    assert report.passed
+    assert report.headline.tone == "open"
+    assert "singling out" in report.headline.beside
+    assert "1 of 3 people's value can be read off" in report.headline.sentence
+
+
+def test_what_is_contradicted_is_said() -> None:
+    report = replace(ri.audit(two_releases(), limit=1 / 2), assumptions=(Assumption("values-stay", "refuted", 64),))
+    assert "(values-stay: 64 contradictions)" in report.headline.beside
+
+
+def test_rows_where_nobody_is_known(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text(
+        "age,sex,diagnosis\n30-39,f,HIV\n30-39,f,HIV\n30-39,f,HIV\n40-49,m,flu\n40-49,m,gout\n"
+    )
+    read = ri.read_releases([tmp_path / "one.csv"], sensitive="diagnosis")
+    report = replace(ri.audit(read.published, limit=1 / 2), subject=SUBJECT)
+    assert report.headline.sentence == "The diagnosis of whoever is in 3 of 5 rows can be read off."
+    assert not report.passed
+    noised = replace(report, assumptions=(Assumption("unperturbed", "dropped"),))
+    assert noised.headline.sentence == "3 of 5 rows stand among rows that all show the same diagnosis."
+
+
+def test_what_is_rare_comes_first_however_many_are_certain() -> None:
+    """150 people whose flu is certain come before the last one, whose HIV is, in every order but that of rarity."""
+    groups = [([f"p{number:03}"], ["flu"]) for number in range(150)]
+    report = ri.audit(Published.from_groups([[*groups, (["z"], ["HIV"])]]), limit=1 / 2, attacks=["Worlds"])
+    assert len(report.findings) == 100
+    assert report.published.name(report.findings[0].people[0]) == "z"
+    table = report.findings_table(show_people=True, show_values=True)
+    assert table.height == 151
+    assert table.select("person", "value").row(0) == ("z", "HIV")
+    assert table["witness"][0] and table["witness"].null_count() == 51
+    assert table["person"].to_list()[1:] == sorted(table["person"].to_list()[1:])
+
+
+def test_findings_name_the_lines_of_files(tmp_path: Path) -> None:
+    report = replace(ri.audit(with_lines(two_releases()), limit=1 / 2), subject=SUBJECT)
+    table = report.findings_table(show_people=True, show_values=True)
+    found = {row["person"]: row for row in table.to_dicts() if row["what"] == "value"}
+    assert {name: row["value"] for name, row in found.items()} == {"Alice": "cancer", "Bob": "flu", "Eve": "measles"}
+    # Bob is in the first release only, on the lines of its first group.
+    assert [found["Bob"][name] for name in ("release", "file", "group", "lines")] == [1, "one.csv", 1, "2, 3"]
+    assert [found["Eve"][name] for name in ("release", "file", "lines", "probability")] == [2, "two.csv", "2, 3", 1.0]
+    page = report.to_html(tmp_path / "page.html").read_text()
+    assert "one.csv lines 2, 3" in page and "Alice" not in page and "cancer" not in page
+
+
+def test_the_file_of_findings_is_private_and_hides_what_is_not_asked_for(tmp_path: Path) -> None:
+    report = replace(ri.audit(two_releases(), limit=1 / 2), subject=SUBJECT)
+    for name in ("findings.csv", "findings.parquet"):
+        path = report.to_findings(tmp_path / name)
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    text = (tmp_path / "findings.csv").read_text()
+    assert not [word for word in ("Alice", "Bob", "cancer", "measles") if word in text]
+    back = pl.read_parquet(tmp_path / "findings.parquet")
+    assert back.columns[:6] == ["person", "release", "file", "group", "lines", "column"]
+    assert back["value"].null_count() == back.height > 0
+    with pytest.raises(ParameterError, match=r"CSV or Parquet"):
+        report.to_findings(tmp_path / "findings.txt")
+
+
+def test_lines_in_short() -> None:
+    assert lines_told(np.array([17])) == "17"
+    assert lines_told(np.array([2, 3, 9, 10, 11, 20])) == "2, 3, 9-11, 20"
+    assert lines_told(np.arange(1, 100, 2), most=2) == "1, 3 and 48 more"

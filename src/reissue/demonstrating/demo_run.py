@@ -31,8 +31,8 @@ LIMIT = Fraction(1, M)
 """How likely the methods for series let anybody's diagnosis be; the same limit is held against all three."""
 K, L = 4, 3
 """What Mondrian promises of each release by itself."""
-ATTACKS = ("Worlds",)
-"""It counts exactly, of groups and, where values never change, of sets. More attacks would take seconds to compile."""
+ATTACKS = ("Worlds", "Tracking")
+"""Of groups the first one counts exactly, of sets the second."""
 BANDS = (25, 45, 65)
 """Where one band of ages ends and the next begins."""
 LOOKS = 4

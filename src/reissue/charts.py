@@ -62,24 +62,3 @@ def _somewhere_at_home() -> Iterator[None]:
             del os.environ["HOME"]
         return
     yield
-
-
-def over_releases(data: pl.DataFrame, panels: dict[str, str], *, title: str) -> Chart:
-    """Bars over the releases, one panel below the other for each column named in `panels`.
-
-    `data` has a column `release`; `panels` gives the title of each panel.
-    """
-    altair = load_altair()
-    base = altair.Chart(altair.Data(values=data.to_dicts())).mark_bar(size=32, color="#35618f")
-    rows = [
-        base.encode(
-            x=altair.X("release:O", title="release", axis=altair.Axis(labelAngle=0)),
-            y=altair.Y(f"{column}:Q", title=None),
-            tooltip=[altair.Tooltip(f"{name}:Q") for name in data.columns],
-        ).properties(
-            width=460, height=150, title=altair.TitleParams(panel, anchor="start", fontSize=12, fontWeight="normal")
-        )
-        for column, panel in panels.items()
-    ]
-    heading = altair.TitleParams(title, anchor="start", fontSize=15, offset=14)
-    return Chart(data, altair.vconcat(*rows).properties(title=heading))

@@ -208,24 +208,26 @@ def test_datasets_are_listed_and_written(run: Run, tmp_path: Path) -> None:
     assert run("datasets", "cencus", "--rows", 50, "--out", "d.parquet").code == 2
 
 
-def test_demo_shows_the_leak_and_leaves_a_chart(run: Run, tmp_path: Path) -> None:
-    ran = run("demo", "try", "--months", 3)
+def test_demo_shows_the_leak_and_leaves_a_page(run: Run, tmp_path: Path) -> None:
+    ran = run("demo", "try", "--months", 3, "--patients", 240)
     assert ran.code == 0
-    assert "people exposed so far" in ran.out
     assert "How it happens" in ran.out
-    page = (tmp_path / "try" / "chart.html").read_text()
-    assert "vega" in page
-    assert 'src="http' not in page, "the chart works offline"
+    assert len(ran.out.splitlines()) <= 16
+    page = (tmp_path / "try" / "demo.html").read_text()
+    assert "<svg" in page
+    assert "<script" not in page and "http://" not in page and "https://" not in page, "the page works offline"
     assert run("demo", "try").code == 2
-    told = run("demo", "again", "--months", 2, "--json").data
-    releases = told["releases"]
-    assert releases[0]["exposed"] == 0
-    assert releases[1]["exposed"] > 0
-    shared = set.intersection(*(set(group["diagnoses"]) for group in told["witness"]["groups"]))
-    assert shared == {told["witness"]["diagnosis"]}
+    told = run("demo", "again", "--months", 2, "--patients", 240, "--json").data
+    assert told["page"].endswith("again/demo.html")
+    exposure = told["ways"][0]["exposure"]
+    assert exposure[0]["certain"] == 0
+    assert exposure[1]["certain"] > 0
+    shared = set.intersection(*(set(stop["diagnoses"]) for stop in told["patient"]["ways"][0]))
+    assert shared == {told["patient"]["diagnosis"]}
     table = pl.read_csv(tmp_path / "again" / "month-1.csv")
     truth = dict(table.select("patient", "diagnosis").rows())
-    assert truth[told["witness"]["patient"]] == told["witness"]["diagnosis"]
+    assert truth[told["patient"]["patient"]] == told["patient"]["diagnosis"]
+    assert run("demo", "other", "--patients", 100).code == 2
 
 
 def test_every_command_has_help_with_an_example_and_json(run: Run) -> None:

@@ -38,6 +38,22 @@ DIAGNOSES = {
 }
 GROWN_UP, OLD = 25, 60
 
+SHARES = {
+    "influenza": 0.121,
+    "pneumonia": 0.120,
+    "heart disease": 0.119,
+    "diabetes": 0.110,
+    "fracture": 0.103,
+    "gastritis": 0.085,
+    "cancer": 0.080,
+    "asthma": 0.074,
+    "depression": 0.072,
+    "appendicitis": 0.059,
+    "hepatitis": 0.036,
+    "HIV": 0.021,
+}
+"""How frequent diagnoses are among all who could come, as a statistic of the country would say: not counted here."""
+
 
 def hospital(months: int = 4, *, patients: int = 240, seed: int | None = 2011) -> Iterator[pl.DataFrame]:
     """The patients of each month: patient, age, zip, sex and diagnosis.

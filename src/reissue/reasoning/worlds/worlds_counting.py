@@ -250,7 +250,8 @@ def _advance(keys: Any, slots: Any, low: int, high: int, room: int) -> Any:
                 if entry < 0:
                     entry = size
                     table[place] = entry
-                    found[entry] = key
+                    for word in range(words):  # takes a quarter of the time to compile of `found[entry] = key`
+                        found[entry, word] = key[word]
                     size += 1
                     break
                 same = True

@@ -82,7 +82,7 @@ def claims_by(attack: Attack, findings: Findings, limits: Limits, known: Ints) -
     parts += [one.select(parts[0].columns).cast(parts[0].schema) for one in (certain, above) if one.height]
     every = pl.concat(parts)
     return every.with_columns(
-        attack=pl.lit(findings.attack), shown=pl.Series(_shown(findings.published, every), dtype=pl.Int64)
+        attack=pl.lit(attack.name), shown=pl.Series(_shown(findings.published, every), dtype=pl.Int64)
     ).select(*CLAIMS)
 
 

@@ -91,7 +91,9 @@ def how_sure(finding: Finding, truth: Truth | None) -> str:
     sure = finding.kind == "exact" and finding.probability is not None and finding.probability >= CERTAIN
     told = ["certain" if sure else KINDS[finding.kind]]
     if finding.release is not None:
-        told.append(f"from release {finding.release:,} on")
+        # What does not need values to stay is said of one release.
+        alone = bool(finding.rests_on) and "values-stay" not in finding.rests_on
+        told.append(f"in release {finding.release:,}" if alone else f"from release {finding.release:,} on")
     told.append(f"by {finding.attack}")
     if finding.rests_on:
         told.append(f"resting on {joined(finding.rests_on)}")

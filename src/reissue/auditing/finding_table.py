@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reissue.arrays.budget import afresh
 from reissue.arrays.types import Ints
 from reissue.attacks.tied import UNSEEN
 from reissue.auditing import whereabouts
@@ -60,9 +61,25 @@ def finding_table(report: AuditReport, naming: Naming) -> pl.DataFrame:
     if claims.height:
         parts.append(_of_claims(report, naming, claims, told))
     counted = {_key(report, finding) for finding in told.values()} & {*_keys(claims)}
-    others = [finding for finding in report.findings if _key(report, finding) not in counted]
+    others = [finding for finding in _every(report) if _key(report, finding) not in counted]
     parts += [_of_findings(report, naming, others)] if others else []
     return pl.concat(parts)
+
+
+def _every(report: AuditReport) -> list[Finding]:
+    """All findings; of groups in which nobody is known also those beyond the ones that a report keeps."""
+    found: list[Finding] = []
+    for run in report.runs:
+        kept = run.judgement.findings
+        if run.judgement.status != "beyond":
+            continue
+        nameless = not any(finding.people for finding in kept)
+        if run.findings is not None and nameless and run.judgement.count > len(kept):
+            with afresh():
+                judged = run.findings.judge(report.limits, most=run.judgement.count)
+            kept = report.leaning.resting(run.by, judged).findings
+        found += kept
+    return report.worst_first(found)
 
 
 def check_file(path: str | Path) -> Path:

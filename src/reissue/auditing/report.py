@@ -304,7 +304,11 @@ class AuditReport:
         """What is beyond the limits, the worst first."""
         beyond = (run for run in self.runs if run.judgement.status == "beyond")
         found = [self._ordered(finding) for run in beyond for finding in run.judgement.findings]
-        return sorted(found, key=self._badness)
+        return self.worst_first(found)
+
+    def worst_first(self, findings: Sequence[Finding]) -> list[Finding]:
+        """Findings in the order that a reader needs them."""
+        return sorted(findings, key=self._badness)
 
     def _badness(self, finding: Finding) -> tuple[Any, ...]:
         """What is learnt, how surely, how rare it is, about how few people; then any order that is always the same."""
@@ -714,8 +718,8 @@ def marked(report: AuditReport, finding: Finding) -> str:
 
 
 def how_many(report: AuditReport) -> str:
-    """How many findings there are, in words."""
-    total = sum(run.judgement.count for run in report.runs)
+    """How many findings beyond the limits there are, in words."""
+    total = sum(run.judgement.count for run in report.runs if run.judgement.status == "beyond")
     return count_of(max(total, len(report.findings)), "finding")
 
 

@@ -139,3 +139,18 @@ def test_lines_in_short() -> None:
     assert lines_told(np.array([17])) == "17"
     assert lines_told(np.array([2, 3, 9, 10, 11, 20])) == "2, 3, 9-11, 20"
     assert lines_told(np.arange(1, 100, 2), most=2) == "1, 3 and 48 more"
+
+
+def test_a_claim_about_one_release_has_the_figure_of_that_release() -> None:
+    """Ann is certain in release 1 alone; in release 2 another value is likely, and no more than that."""
+    view = Published.from_groups(
+        [
+            [(["Ann", "Ben"], ["flu", "flu"]), (["Cleo", "Dan"], ["HIV", "gout"])],
+            [(["Ann", "Cleo", "Dan"], ["gout", "gout", "HIV"]), (["Ben"], ["gout"])],
+        ]
+    )
+    report = replace(ri.audit(view, limit=1 / 2), subject=SUBJECT)
+    assert {one.name for one in report.assumptions if one.status == "refuted"} == {"values-stay"}
+    table = report.findings_table(show_people=True, show_values=True).filter(person="Ann").sort("release")
+    told = table.select("release", "value", pl.col("probability").round(3), "kind", "rests_on").rows()
+    assert told == [(1, "flu", 1.0, "conditional", "unperturbed"), (2, "gout", 0.667, "conditional", "unperturbed")]

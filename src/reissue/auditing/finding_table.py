@@ -23,7 +23,8 @@ from reissue.model.published import Published
 
 if TYPE_CHECKING:
     from reissue.attacks.base import Finding
-    from reissue.auditing.report import AuditReport
+    from reissue.auditing.report import AuditReport, Run
+    from reissue.model.assumptions import AssumptionName
 
 COLUMNS = pl.Schema(
     {
@@ -96,7 +97,7 @@ def write_findings(frame: pl.DataFrame, path: Path) -> Path:
 
 def _of_claims(report: AuditReport, naming: Naming, claims: pl.DataFrame, told: dict[object, Finding]) -> pl.DataFrame:
     """A row for each claim about somebody's value."""
-    rests = {run.attack: ", ".join(run.by.rests_on) for run in report.runs}
+    rests = {run.attack: ", ".join(_resting(report, run)) for run in report.runs}
     findings = [told.get(key) for key in _keys(claims)] if told else [None] * claims.height
     at = [row for row, finding in enumerate(findings) if finding is not None]
     releases = np.full(claims.height, -1, dtype=np.int64)
@@ -133,6 +134,12 @@ def _of_claims(report: AuditReport, naming: Naming, claims: pl.DataFrame, told: 
         },
         schema_overrides=dict(COLUMNS),
     ).select(*COLUMNS)
+
+
+def _resting(report: AuditReport, run: Run) -> tuple[AssumptionName, ...]:
+    """What the claims of an attack rest on, as its findings say."""
+    told = next((one.rests_on for one in run.judgement.findings if one.people), None)
+    return report.leaning.carrying(run.by) if told is None else told
 
 
 def _key(report: AuditReport, finding: Finding) -> object:

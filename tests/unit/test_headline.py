@@ -204,3 +204,15 @@ def test_a_claim_about_one_release_has_the_figure_of_that_release() -> None:
     table = report.findings_table(show_people=True, show_values=True).filter(person="Ann").sort("release")
     told = table.select("release", "value", pl.col("probability").round(3), "kind", "rests_on").rows()
     assert told == [(1, "flu", 1.0, "conditional", "unperturbed"), (2, "gout", 0.667, "conditional", "unperturbed")]
+
+
+def test_every_group_that_tells_is_in_the_table(tmp_path: Path) -> None:
+    """More of them than a page tells; each with its line, the surest first."""
+    rows = "".join(f"{age},{'flu' if age % 3 else 'HIV'}\n" for age in range(300))
+    (tmp_path / "one.csv").write_text(f"age,diagnosis\n{rows}")
+    read = ri.read_releases([tmp_path / "one.csv"], sensitive="diagnosis", keep=["age"])
+    report = ri.audit(read.published, limit=1 / 2)
+    assert len(report.findings) < 300
+    table = report.findings_table(show_values=True)
+    assert table.height == 300 == table["group"].n_unique()
+    assert dict(zip(table["lines"], table["value"], strict=True))["2"] == "HIV"

@@ -714,8 +714,8 @@ def marked(report: AuditReport, finding: Finding) -> str:
 
 
 def how_many(report: AuditReport) -> str:
-    """How many findings there are, in words."""
-    total = sum(run.judgement.count for run in report.runs)
+    """How many findings there are, in words; what is not decided is not among them."""
+    total = sum(run.judgement.count for run in report.runs if run.judgement.status == "beyond")
     return count_of(max(total, len(report.findings)), "finding")
 
 

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import reissue as ri
+from reissue.auditing.standing import in_order
 from reissue.auditing.subject import Subject
 from reissue.auditing.whereabouts import lines_told
 from reissue.errors import ParameterError
@@ -216,3 +217,36 @@ def test_every_group_that_tells_is_in_the_table(tmp_path: Path) -> None:
     table = report.findings_table(show_values=True)
     assert table.height == 300 == table["group"].n_unique()
     assert dict(zip(table["lines"], table["value"], strict=True))["2"] == "HIV"
+
+
+def test_a_verdict_rests_on_what_its_findings_rest_on(tmp_path: Path) -> None:
+    """Nobody said that nobody leaves, and groups that tell by themselves need no other release."""
+    (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,HIV\n30-39,HIV\n40-49,flu\n40-49,gout\n")
+    (tmp_path / "2.csv").write_text("age,diagnosis\n30-39,HIV\n40-49,flu\n40-49,gout\n")
+    read = ri.read_releases([tmp_path / "1.csv", tmp_path / "2.csv"], sensitive="diagnosis")
+    report = ri.audit(read.published, limit=1 / 2)
+    told = {one["name"]: one for one in report.to_dict()["assumptions"]}
+    assert told["nobody-leaves"]["status"] == "refuted"
+    assert {name for name, one in told.items() if one["relied_on"]} == {"unperturbed"}
+    assert report.rests_on == "" and "It rests on" not in report.verdict
+    states = {one.name: state for one, state, _ in in_order(report.assumptions)}
+    assert states["nobody-leaves"] == "contradicted 1 time, and nothing rests on it"
+
+
+def test_headlines_count_rows_as_differences_does(tmp_path: Path) -> None:
+    """Whoever fits the lone row of 30-39 may be in the group of 35-44 that overlaps it, and shows other values."""
+    (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,HIV\n35-44,flu\n35-44,gout\n60-69,flu\n")
+    read = ri.read_releases([tmp_path / "1.csv"], sensitive="diagnosis")
+    report = replace(ri.audit(read.published, limit=1 / 2), subject=SUBJECT)
+    assert "whoever is in 1 of 4 rows can be read off" in report.headline.sentence
+
+
+def test_channels_counts_sets_without_keeping_them(tmp_path: Path) -> None:
+    """All sets of many releases together take gigabytes."""
+    (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,HIV\n30-39,HIV\n40-49,flu\n40-49,gout\n")
+    (tmp_path / "2.csv").write_text("age,diagnosis\n30-39,HIV\n40-49,flu\n40-49,gout\n")
+    read = ri.read_releases([tmp_path / "1.csv", tmp_path / "2.csv"], sensitive="diagnosis")
+    report = ri.audit(read.published, limit=1 / 2, attacks=["Channels"])
+    (run,) = report.runs
+    assert run.findings is not None and "channels" not in vars(run.findings)
+    assert f" of {run.findings.channels.height:,}" in run.judgement.words  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
+from reissue.attacks.differences.differences import DifferencesFindings
 from reissue.attacks.figures import limit_told
 from reissue.auditing.words import joined
 from reissue.errors import count_of
@@ -247,6 +248,11 @@ class _Shown:
 def _shown(report: AuditReport) -> list[tuple[int, _Shown]]:
     """For every release what its rows show."""
     limit = report.limits.probability
+    looked = [run.findings for run in report.runs if isinstance(run.findings, DifferencesFindings)]
+    if looked and limit is not None:
+        # It knows which groups overlap, so that whoever fits one may be in another.
+        wanted = looked[0].classes(limit).select("release", "rows", "one_value", "above")
+        return [(number, _Shown(rows, one, max(above - one, 0))) for number, rows, one, above in wanted.iter_rows()]
     found = []
     for release in report.published.plain:
         held, one = release.rows, np.diff(release.value_starts) == 1

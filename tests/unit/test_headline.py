@@ -238,7 +238,10 @@ def test_headlines_count_rows_as_differences_does(tmp_path: Path) -> None:
     (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,HIV\n35-44,flu\n35-44,gout\n60-69,flu\n")
     read = ri.read_releases([tmp_path / "1.csv"], sensitive="diagnosis")
     report = replace(ri.audit(read.published, limit=1 / 2), subject=SUBJECT)
-    assert "whoever is in 1 of 4 rows can be read off" in report.headline.sentence
+    assert report.headline.sentence == (
+        "The diagnosis of whoever is in 1 of 4 rows can be read off, if nothing was perturbed; 1 more would, but "
+        "whoever fits them may be in rows that overlap them."
+    )
 
 
 def test_channels_counts_sets_without_keeping_them(tmp_path: Path) -> None:
@@ -250,3 +253,10 @@ def test_channels_counts_sets_without_keeping_them(tmp_path: Path) -> None:
     (run,) = report.runs
     assert run.findings is not None and "channels" not in vars(run.findings)
     assert f" of {run.findings.channels.height:,}" in run.judgement.words  # type: ignore[attr-defined]
+
+
+def test_where_cells_were_perturbed_figures_are_of_cells_as_published() -> None:
+    view = Published.from_groups([[(["a", "b", "c"], ["flu", "flu", "gout"])]])
+    report = ri.audit(view, ri.Knowledge(dropped=frozenset({"unperturbed"})), limit=1 / 2)
+    assert "if nothing was perturbed" not in report.headline.sentence
+    assert report.headline.sentence.endswith("above 1/2, up to 0.667, taking cells as they are published.")

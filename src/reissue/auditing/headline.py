@@ -133,9 +133,12 @@ def _of_people(report: AuditReport) -> str:
         )
     if more > 0:
         rest = claims.filter(~pl.col("person").is_in(sure["person"].implode()))
-        highest = rest["probability"].max()
+        # Of what is bounded only, what is proven.
+        proven = pl.when(pl.col("kind") == "bounded").then(pl.col("low")).otherwise(pl.col("probability"))
+        highest = rest.select(proven.max()).item()
         most = f", up to {highest:.3g}" if isinstance(highest, float) else ""
-        most += ", if nothing was perturbed" if (rest["kind"] == "conditional").any() else ""
+        if (rest["kind"] == "conditional").any():
+            most += ", taking cells as they are published" if _perturbed(report) else ", if nothing was perturbed"
         most += ", by estimate" if (rest["kind"] == "sampled").all() and rest.height else ""
         over = "what the limits allow" if report.limits.probability is None else limit_told(report.limits.probability)
         who = f"{more:,} more" if parts else f"{more:,} of {count_of(everybody, 'person', 'people')}"
@@ -221,11 +224,13 @@ def _of_rows(report: AuditReport) -> str:
         return f"{_capital(_rows_told(report, shown, f'{_rows(shown.rows)}'))}."
     last = ", the last" if number == each[-1][0] else ""
     first = f"in release {number:,}{last}, {_rows_told(report, shown, _rows(shown.rows))}"
-    alone, above, rows = (sum(getattr(one, name) for _, one in each) for name in ("single", "above", "rows"))
-    both = [f"{alone:,}"] if shown.single else []
-    both += [f"{above:,}{' more' if both else ''}"] if shown.above else []
+    rows = sum(one.rows for _, one in each)
+    sums = [
+        sum(getattr(one, name) for _, one in each) for name in ("single", "above", "elsewhere") if getattr(shown, name)
+    ]
+    both = [f"{one:,}{' more' if at else ''}" for at, one in enumerate(sums)]
     return (
-        f"{_capital(first)}. In all {len(each):,} releases, people counted in each, that is {' and '.join(both)} of "
+        f"{_capital(first)}. In all {len(each):,} releases, people counted in each, that is {joined(both)} of "
         f"{_rows(rows)}."
     )
 
@@ -240,19 +245,17 @@ class _Shown:
     above: int
     """How many more stand among rows that show one value with a share above the limit."""
 
+    elsewhere: int = 0
+    """How many more do one of both among rows that overlap others, so that whoever fits them may be elsewhere."""
+
     @property
     def told(self) -> int:
-        return self.single + self.above
+        return self.single + self.above + self.elsewhere
 
 
 def _shown(report: AuditReport) -> list[tuple[int, _Shown]]:
     """For every release what its rows show."""
     limit = report.limits.probability
-    looked = [run.findings for run in report.runs if isinstance(run.findings, DifferencesFindings)]
-    if looked and limit is not None:
-        # It knows which groups overlap, so that whoever fits one may be in another.
-        wanted = looked[0].classes(limit).select("release", "rows", "one_value", "above")
-        return [(number, _Shown(rows, one, max(above - one, 0))) for number, rows, one, above in wanted.iter_rows()]
     found = []
     for release in report.published.plain:
         held, one = release.rows, np.diff(release.value_starts) == 1
@@ -261,15 +264,22 @@ def _shown(report: AuditReport) -> list[tuple[int, _Shown]]:
             beyond &= diversity.largest(release) * limit.denominator > held * limit.numerator
         above = 0 if limit is None else int(held[beyond].sum())
         found.append((release.number, _Shown(int(held.sum()), int(held[one].sum()), above)))
-    return found
+    looked = [run.findings for run in report.runs if isinstance(run.findings, DifferencesFindings)]
+    if not looked or limit is None:
+        return found
+    # It knows which groups overlap, so that whoever fits one may be in another.
+    told = looked[0].classes(limit).select("release", "one_value", "above").rows()
+    return [
+        (number, _Shown(shown.rows, single, max(above - single, 0), max(shown.told - max(above, single), 0)))
+        for (_, shown), (number, single, above) in zip(found, told, strict=True)
+    ]
 
 
 def _rows_told(report: AuditReport, shown: _Shown, many: str) -> str:
     """What rows show, in words."""
     value = sensitive_of(report)
-    perturbed = any(one.name == "unperturbed" and not one.carries for one in report.assumptions)
     parts = []
-    if shown.single and perturbed:
+    if shown.single and _perturbed(report):
         parts.append(f"{shown.single:,} of {many} stand among rows that all show the same {value}")
     elif shown.single:
         unless = ", if nothing was perturbed" if "unperturbed" in _untested(report) else ""
@@ -279,6 +289,9 @@ def _rows_told(report: AuditReport, shown: _Shown, many: str) -> str:
         who = f"{shown.above:,} more {'row' if shown.above == 1 else 'rows'}" if parts else f"{shown.above:,} of {many}"
         show = "shows" if shown.above == 1 else "show"
         parts.append(f"{who} {show} one {value} with a share above {over} among rows like them")
+    if shown.elsewhere:
+        who = f"{shown.elsewhere:,} more" if parts else f"{shown.elsewhere:,} of {many}"
+        parts.append(f"{who} would, but whoever fits them may be in rows that overlap them")
     return "; ".join(parts)
 
 
@@ -288,6 +301,11 @@ def _rows(rows: int) -> str:
 
 def _capital(told: str) -> str:
     return f"{told[:1].upper()}{told[1:]}"
+
+
+def _perturbed(report: AuditReport) -> bool:
+    """Whether cells are known to have been perturbed."""
+    return any(one.name == "unperturbed" and not one.carries for one in report.assumptions)
 
 
 def _untested(report: AuditReport) -> set[str]:

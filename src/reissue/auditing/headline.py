@@ -71,6 +71,9 @@ class _Learnt:
 def _learnt(report: AuditReport) -> _Learnt:
     beyond = any(run.judgement.status == "beyond" for run in report.runs)
     told = _of_people(report) if report.named else _of_rows(report)
+    if report.named and not told and not beyond and report.above is not None:
+        # No attack concludes anything, and groups tell by themselves.
+        told = _of_rows(report)
     if told:
         return _Learnt(told, beyond or not report.passed, people=True)
     if beyond:
@@ -109,7 +112,8 @@ def _of_people(report: AuditReport) -> str:
         rest = claims.filter(~pl.col("person").is_in(sure["person"].implode()))
         highest = rest["probability"].max()
         most = f", up to {highest:.3g}" if isinstance(highest, float) else ""
-        most += ", if nothing was perturbed" if (rest["kind"] == "conditional").any() else ""
+        if (rest["kind"] == "conditional").any():
+            most += ", taking perturbed cells as they are" if _perturbed(report) else ", if nothing was perturbed"
         most += ", by estimate" if (rest["kind"] == "sampled").all() and rest.height else ""
         over = "what the limits allow" if report.limits.probability is None else limit_told(report.limits.probability)
         who = f"{more:,} more" if parts else f"{more:,} of {count_of(everybody, 'person', 'people')}"
@@ -177,21 +181,35 @@ def _is(names: list[str]) -> str:
 def _of_rows(report: AuditReport) -> str:
     """How many rows tell the value of whoever is in them; nothing where none does."""
     alone, rows = _single_valued(report)
-    limited = report.limits.probability is not None
-    above = int(report.measured.table["attribute_above"].fill_null(0).sum()) if limited else 0
-    value, many = sensitive_of(report), f"{rows:,} {'row' if rows == 1 else 'rows'}{_in_releases(report)}"
-    perturbed = any(one.name == "unperturbed" and not one.carries for one in report.assumptions)
+    limit, value = report.limits.probability, sensitive_of(report)
+    above = 0 if limit is None else int(report.measured.table["attribute_above"].fill_null(0).sum())
+    many = f"{rows:,} {'row' if rows == 1 else 'rows'}{_in_releases(report)}"
+    proven = next(
+        (told for run in report.runs if run.findings and (told := run.findings.telling_rows(report.limits))), None
+    )
+    if proven is not None and proven[0]:
+        # An attack looked at the groups: its figures are the same here as everywhere.
+        above, alone, _ = proven
     parts = []
-    if alone and perturbed:
+    if alone and (_perturbed(report) or (proven is not None and not proven[0])):
         parts.append(f"{alone:,} of {many} stand among rows that all show the same {value}")
     elif alone:
         parts.append(f"the {value} of whoever is in {alone:,} of {many} can be read off")
-    if above > alone and report.limits.probability is not None:
-        over = limit_told(report.limits.probability)
+    if above > alone and limit is not None:
         who = f"{above - alone:,} more rows" if parts else f"{above:,} of {many}"
-        parts.append(f"{who} show one {value} with a share above {over} among rows like them")
+        is_so = (
+            f"are in groups in which one {value} is likelier than {limit_told(limit)} for whoever is in them"
+            if proven is not None and proven[0]
+            else f"show one {value} with a share above {limit_told(limit)} among rows like them"
+        )
+        parts.append(f"{who} {is_so}")
     told = "; ".join(parts)
     return f"{told[:1].upper()}{told[1:]}." if told else ""
+
+
+def _perturbed(report: AuditReport) -> bool:
+    """Whether it is known that cells were perturbed."""
+    return any(one.name == "unperturbed" and not one.carries for one in report.assumptions)
 
 
 def _single_valued(report: AuditReport) -> tuple[int, int]:

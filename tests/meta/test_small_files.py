@@ -15,6 +15,7 @@ ELSEWHERE = ("cli", "guarantees")
 OWN_IDEA = {
     "attacks/differences/differences_witness.py": "the sentences of one attack, as every attack has them",
     "auditing/hidden_rows.py": "what suppressed rows may hide from every attack",
+    "foreign/archives.py": "tables in a zip archive, with what they may weigh unpacked",
     "methods/alternatives/change_notes.py": "what a publisher is told where values do not change as declared",
     "methods/alternatives/record_notes.py": "what a publisher is told where shares of records are far from the table",
     "methods/alternatives/blind_regions.py": "quasi-identifiers as regions that are cut without a look at values",
@@ -22,7 +23,6 @@ OWN_IDEA = {
     "publishing/proposals/returning.py": "who comes back from one table to the next, and what to ask of that",
     "publishing/proposals/told_columns.py": "known columns that would tell a sensitive one",
     "utility/analysing/score_intervals.py": "intervals for shares, in the manner of Wilson",
-    "auditing/sharing.py": "how attacks share the time and the steps of an audit",
     "comparing/proposed.py": "the policy that init would propose, for who has none",
     "attacks/tracking/tracking_lives.py": "lives that move together, of which one is true",
     "attacks/tracking/tracking_witness.py": "why it follows, in sentences",

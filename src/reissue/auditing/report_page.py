@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from reissue.auditing.assumed import in_order
 from reissue.auditing.compared import MISTAKEN, Counted
 from reissue.auditing.derivation import how_sure, picture_of, said_of
 from reissue.auditing.headline import people_of
 from reissue.auditing.naming import Naming
+from reissue.auditing.standing import in_order
 from reissue.auditing.words import KINDS, STATUSES, WHAT, adversary, disclosed, joined, limits_in_words, not_covered
 from reissue.errors import count_of
 from reissue.pages.pictures import Picture

@@ -48,7 +48,7 @@ def print_report(report: AuditReport, naming: Naming, *, long: bool, wrote: Sequ
 
 def _assumptions(report: AuditReport) -> str:
     """What conclusions rest on: what is contradicted first."""
-    from reissue.auditing.assumed import in_order
+    from reissue.auditing.standing import in_order
 
     return "; ".join(f"{one.name} ({state})" for one, state, _ in in_order(report.assumptions))
 

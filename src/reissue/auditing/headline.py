@@ -184,9 +184,8 @@ def _of_rows(report: AuditReport) -> str:
     limit, value = report.limits.probability, sensitive_of(report)
     above = 0 if limit is None else int(report.measured.table["attribute_above"].fill_null(0).sum())
     many = f"{rows:,} {'row' if rows == 1 else 'rows'}{_in_releases(report)}"
-    proven = next(
-        (told for run in report.runs if run.findings and (told := run.findings.telling_rows(report.limits))), None
-    )
+    found = (run.findings.telling_rows(report.limits) for run in report.runs if run.findings is not None)
+    proven = next((one for one in found if one is not None), None)
     if proven is not None and proven[0]:
         # An attack looked at the groups: its figures are the same here as everywhere.
         above, alone, _ = proven

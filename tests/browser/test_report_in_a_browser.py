@@ -144,6 +144,10 @@ def test_reports_in_a_browser(browser: Any, written: Path, tmp_path: Path) -> No
     assert asked == [written.as_uri()]
     assert said == []
     assert page.evaluate("document.scripts.length") == 0
+    for drawn in page.query_selector_all("figure.picture svg"):
+        assert drawn.query_selector("title").text_content().strip()
+        assert drawn.query_selector("desc").text_content().strip()
+        assert drawn.query_selector_all("polyline, rect, circle"), "an empty picture"
     page.close()
 
 
@@ -167,16 +171,6 @@ def test_the_first_sheet_is_one_page(browser: Any, written: Path, tmp_path: Path
     assert parts and all(len({part.strip() for part in one}) == 1 for one in parts)
     page.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True)
     assert pages_of(tmp_path / "report.pdf") <= 6
-    page.close()
-
-
-def test_the_plots_name_what_they_show(browser: Any, written: Path) -> None:
-    page = browser.new_page()
-    page.goto(written.as_uri())
-    for drawn in page.query_selector_all("figure.picture svg"):
-        assert drawn.query_selector("title").text_content().strip()
-        assert drawn.query_selector("desc").text_content().strip()
-        assert drawn.query_selector_all("polyline, rect, circle"), "an empty picture"
     page.close()
 
 

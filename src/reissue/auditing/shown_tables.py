@@ -78,8 +78,8 @@ def step_plots(table: pl.DataFrame) -> list[tuple[str, Picture, str]]:
         (
             "steps",
             "Rows that came, went and changed",
-            "At least so many rows of each release were not in the one before, and so many of that are gone or show "
-            "another value.",
+            "At least so many rows of each release were not in the one before; so many of the one before are gone, or "
+            "show another value now or are somebody else's (changed).",
             ("came", "gone", "turned"),
         ),
         (

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -48,7 +50,7 @@ def leaking() -> AuditReport:
     releases.append([(["p0", "new"], ["flu", "measles"]), (people[1:6], ["asthma", "gout", "cancer", "HIV", "angina"])])
     report = ri.audit(ri.Published.from_groups(releases), limit=1 / 2)
     names = {number: f"2020-0{number}.csv" for number in (1, 2, 3)}
-    statuses = ("refuted", "holds", "dropped", "said", "untested", "untested", "holds")
+    statuses = ("refuted", "holds", "dropped", "said", "untested", "untested", "holds", "said")
     assumptions = tuple(
         Assumption(name, status, 64 if status == "refuted" else 0, "64 cells cannot be explained without it.")
         for name, status in zip(ASSUMPTIONS, statuses, strict=True)
@@ -74,7 +76,45 @@ def hostile() -> AuditReport:
     return replace(ri.audit(view, limit=1 / 2), subject=subject)
 
 
-REPORTS = {"leaking": leaking, "nothing": nothing_found, "hostile": hostile}
+def contradicted() -> AuditReport:
+    """Somebody's value changed, and nobody said so: what single releases show is told under a condition."""
+    first = [(list("abc"), ["flu"] * 3), (list("defgh"), ["gout", "flu", "gout", "HIV", "flu"])]
+    second = [(list("abc"), ["gout"] * 3), (list("defgh"), ["gout", "flu", "gout", "HIV", "flu"])]
+    report = ri.audit(ri.Published.from_groups([first, second]), limit=1 / 2)
+    assert report.contradicted and report.leading and all(one.kind == "conditional" for one in report.leading)
+    return report
+
+
+def files_of(folder: Path, releases: int, rows: int = 60) -> list[Path]:
+    """A list that grows, in which nobody is known by name; two sensitive columns."""
+    paths = []
+    for number in range(releases):
+        outcomes, hospital = ("resolved", "fatal", "open"), ("no", "yes", "yes", "yes", "yes")
+        lines = [
+            f"{20 + at % 37},{'FM'[at % 2]},{outcomes[(at * 7 + at // 11) % 3]},{hospital[at % 5]}"
+            for at in range(number, rows + 3 * number)
+        ]
+        paths.append(folder / f"2020-04-{number + 1:02}.csv")
+        paths[-1].write_text("\n".join(["age,sex,outcome,hospital", *lines]) + "\n", encoding="utf-8")
+    return paths
+
+
+def nameless(sensitive: list[str], releases: int) -> AuditReport:
+    with tempfile.TemporaryDirectory() as folder:
+        read = ri.read_releases(files_of(Path(folder), releases), sensitive=sensitive, quasi=["age", "sex"])
+    names = {number: f"2020-04-{number:02}.csv" for number in range(1, releases + 1)}
+    subject = Subject("cases", ("age", "sex"), tuple(sensitive), names, names)
+    return replace(ri.audit(read.published, limit=1 / 2), subject=subject)
+
+
+REPORTS = {
+    "leaking": leaking,
+    "nothing": nothing_found,
+    "hostile": hostile,
+    "contradicted": contradicted,
+    "nameless": lambda: nameless(["outcome"], 12),
+    "several": lambda: nameless(["outcome", "hospital"], 3),
+}
 
 
 @pytest.fixture(scope="module", params=list(REPORTS))
@@ -104,6 +144,10 @@ def test_reports_in_a_browser(browser: Any, written: Path, tmp_path: Path) -> No
     assert asked == [written.as_uri()]
     assert said == []
     assert page.evaluate("document.scripts.length") == 0
+    for drawn in page.query_selector_all("figure.picture svg"):
+        assert drawn.query_selector("title").text_content().strip()
+        assert drawn.query_selector("desc").text_content().strip()
+        assert drawn.query_selector_all("polyline, rect, circle"), "an empty picture"
     page.close()
 
 
@@ -113,6 +157,7 @@ def test_the_first_sheet_is_one_page(browser: Any, written: Path, tmp_path: Path
     page.emulate_media(media="print")
     height = page.evaluate("document.querySelector('.sheet').getBoundingClientRect().height / 96 * 25.4")
     assert height <= SHEET
+    assert page.evaluate("document.documentElement.scrollWidth") <= 688, "something is wider than the sheet"
     inside = page.evaluate(
         "!!document.querySelector('.sheet .statement') && !!document.querySelector('.sheet .signatures')"
     )
@@ -124,17 +169,34 @@ def test_the_first_sheet_is_one_page(browser: Any, written: Path, tmp_path: Path
     )
     parts = [colour[colour.index("(") + 1 : -1].split(",")[:3] for colour in colours if "(" in colour]
     assert parts and all(len({part.strip() for part in one}) == 1 for one in parts)
-    page.emulate_media(media="screen")
     page.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True)
     assert pages_of(tmp_path / "report.pdf") <= 6
     page.close()
 
 
-def test_the_plots_name_what_they_show(browser: Any, written: Path) -> None:
+def test_what_is_in_doubt_is_never_drawn_as_certain(browser: Any, tmp_path: Path) -> None:
     page = browser.new_page()
-    page.goto(written.as_uri())
-    for drawn in page.query_selector_all("figure.picture svg"):
-        assert drawn.query_selector("title").text_content().strip()
-        assert drawn.query_selector("desc").text_content().strip()
-        assert drawn.query_selector_all("polyline, rect, circle"), "an empty picture"
+    page.goto(contradicted().to_html(tmp_path / "contradicted.html").as_uri())
+    assert page.query_selector_all(".card .picture .outcome.doubted")
+    assert not page.query_selector_all(".card.bad, .chip.left, .chip.out, .outcome:not(.doubted)")
+    assert all("ertain" not in one.text_content() for one in page.query_selector_all(".card"))
+    # What is contradicted is read first.
+    assert "contradicted" in page.query_selector(".rests li").text_content()
+    assert page.query_selector(".statement .said").text_content().startswith("Values did not stay the same")
+    page.close()
+
+
+def test_groups_where_nobody_is_known_point_to_lines(browser: Any, tmp_path: Path) -> None:
+    page = browser.new_page()
+    page.goto(nameless(["outcome"], 12).to_html(tmp_path / "nameless.html").as_uri())
+    cards = page.query_selector_all(".sheet .card")
+    assert cards and all("2020-04-" in one.text_content() and " line" in one.text_content() for one in cards)
+    assert page.query_selector("#steps-title") is not None
+    heads = [one.text_content() for one in page.query_selector_all("details th[scope=col]")]
+    assert {"came", "gone", "changed", "newcomers isolated"} <= {*heads}
+    # The sentence and the criterion count the same rows.
+    said = page.query_selector(".statement .said").text_content()
+    single = re.search(r"whoever is in ([0-9,]+) of", said)
+    assert single is not None
+    assert f"{single[1]} with one value only" in page.query_selector("#criteria + .rows").text_content()
     page.close()

@@ -6,12 +6,12 @@ telling then, and is no proof.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import polars as pl
 
-from reissue.attacks.base import Findings, Judgement, Limits
+from reissue.attacks.base import Finding, Findings, Judgement, Limits
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tied import TIED
 from reissue.model.assumptions import AssumptionName
@@ -67,20 +67,24 @@ class ConditionalFindings(Findings):
         """Why it would follow."""
         return tuple(_doubted(witness, self.known) for witness in self.findings.witnesses)
 
+    def findings_about(self, people: Sequence[int], limits: Limits) -> tuple[Finding, ...]:
+        """The findings about some people, as they may be told."""
+        return tuple(map(self._doubted, self.findings.findings_about(people, limits)))
+
+    def _doubted(self, one: Finding) -> Finding:
+        return replace(
+            one,
+            kind="conditional",
+            rests_on=tuple(dict.fromkeys((*one.rests_on, *self.rests_on))),
+            witness=_doubted(one.witness, self.known),
+        )
+
     def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
         """Nothing is within by it; beyond is only what would be, unless it is known that cells were perturbed."""
         judged = self.findings.judge(limits, most=most)
         if judged.status == "not asked":
             return judged
-        findings = tuple(
-            replace(
-                one,
-                kind="conditional",
-                rests_on=tuple(dict.fromkeys((*one.rests_on, *self.rests_on))),
-                witness=_doubted(one.witness, self.known),
-            )
-            for one in judged.findings
-        )
+        findings = tuple(map(self._doubted, judged.findings))
         words = f"If nothing was perturbed: {judged.words}"
         if self.known:
             words = f"{PERTURBED} Taken as they are: {judged.words}"

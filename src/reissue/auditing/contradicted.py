@@ -57,7 +57,7 @@ WITHOUT: dict[AssumptionName, str] = {
 
 def marked(assumptions: Sequence[Assumption], changed: int | None) -> str:
     """The same of one's own series, whose ledger marks conclusions; `changed` people had values that changed."""
-    seen = sum(one.contradictions for one in assumptions if one.status == "refuted")
+    seen = sum(one.contradictions for one in assumptions if (one.name, one.status) == ("values-stay", "refuted"))
     if not seen and not changed:
         return ""
     told = [count_of(seen, "contradiction")] if seen else []

@@ -84,7 +84,8 @@ def _singling_out(risks: Risks, threshold: float, anatomised: bool, sets: bool) 
     elif risks.alone:
         verdict = "not met"
         who = count_of(risks.alone, "row stands", "rows stand")
-        where = "with its quasi-identifiers" if sets else "in a group"
+        theirs = "its" if risks.alone == 1 else "their"
+        where = f"with {theirs} quasi-identifiers" if sets else "in a group"
         evidence = f"{who} alone {where}, so that somebody who knows the quasi-identifiers finds the row."
         if sets:
             evidence += " What is protected is the tie between a person and a sensitive value, not which row is theirs."

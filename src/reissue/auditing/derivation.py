@@ -20,13 +20,17 @@ from reissue.auditing.words import KINDS, joined
 from reissue.errors import count_of
 from reissue.model.published import Published
 from reissue.pages.pictures import Picture
-from reissue.pages.traces import Chip, State, Stop, trace
+from reissue.pages.traces import Chip, State, Stop, has_room, trace
 
 STOPS = 3
 """So many groups are drawn; a longer derivation is told in words."""
 CHIPS = 5
 """So many values of a group are drawn."""
 CERTAIN = 1 - 1e-12
+DOUBTFUL = ("conditional", "undecided")
+"""What follows only if something holds, or may not follow at all: it is drawn with dashes."""
+LINES = (8, 6, 4, 3, 2, 1)
+"""So many lines of a file are told, as many as have room."""
 
 
 @dataclass(repr=False)
@@ -69,7 +73,7 @@ def learnt(finding: Finding, lettering: Lettering) -> str:
         several = len(finding.people) > 2
         return f"has the same value as {'others' if several else 'somebody else'}"
     if not values:
-        return "few values left" if finding.what == "channel" else "values ruled out"
+        return "has few values left" if finding.what == "channel" else "cannot have some values that their groups show"
     if len(values) > 1:
         told = [lettering.value(value) for value in values[:3]]
         more = len(values) - len(told)
@@ -86,14 +90,27 @@ def said_of(finding: Finding, naming: Naming) -> str:
     return f"{who} {learnt(finding, Lettering(naming, finding))}"
 
 
+def stated(finding: Finding, naming: Naming) -> str:
+    """The same, with the condition that it is so under, where that is in doubt."""
+    said = said_of(finding, naming)
+    return f"if these cells are true, {said}" if finding.kind == "conditional" else said
+
+
+def since(finding: Finding) -> str:
+    """When it is learnt: `from release 2 on`; empty where that is not said."""
+    if finding.release is None:
+        return ""
+    # What does not need values to stay is said of one release.
+    alone = bool(finding.rests_on) and "values-stay" not in finding.rests_on
+    return f"in release {finding.release:,}" if alone else f"from release {finding.release:,} on"
+
+
 def how_sure(finding: Finding, truth: Truth | None) -> str:
     """How sure, since when, by which attack, resting on what, and whether it is true: `certain, from release 2 on`."""
     sure = finding.kind == "exact" and finding.probability is not None and finding.probability >= CERTAIN
     told = ["certain" if sure else KINDS[finding.kind]]
-    if finding.release is not None:
-        # What does not need values to stay is said of one release.
-        alone = bool(finding.rests_on) and "values-stay" not in finding.rests_on
-        told.append(f"in release {finding.release:,}" if alone else f"from release {finding.release:,} on")
+    if when := since(finding):
+        told.append(when)
     told.append(f"by {finding.attack}")
     if finding.rests_on:
         told.append(f"resting on {joined(finding.rests_on)}")
@@ -126,7 +143,7 @@ def _without_value(finding: Finding, naming: Naming) -> str:
 
 def picture_of(finding: Finding, naming: Naming, subject: Subject | None) -> Picture | None:
     """The picture of a finding; None where its derivation names no group."""
-    says = said_of(finding, naming)
+    says = stated(finding, naming)
     published, lettering = naming.published, Lettering(naming, finding)
     person = finding.people[0] if finding.people else None
     places = list(whereabouts.places_in(finding.witness))
@@ -134,12 +151,21 @@ def picture_of(finding: Finding, naming: Naming, subject: Subject | None) -> Pic
     stops = [stop for stop in found if stop is not None]
     if not stops and person is not None and published.sets:
         stops = _sets(published, person, finding, lettering)
-    because = "So "
+    because = "" if finding.kind in DOUBTFUL else "So "
     if len(places) > STOPS:
         because = f"With {count_of(len(places) - STOPS, 'more group')}, "
     elif finding.people and not _by_groups_alone(stops):
         because = "By what is known of the others in these groups, "
-    return trace(f"How it follows: {says}", naming.witness(finding), stops, f"{because}{says}.")
+    outcome = f"{because}{says}."
+    if finding.kind == "undecided":
+        outcome = f"Not known: whether {says}."
+    return trace(
+        f"How it follows: {says}",
+        naming.witness(finding),
+        stops,
+        f"{outcome[:1].upper()}{outcome[1:]}" if finding.kind == "conditional" else outcome,
+        sure=finding.kind not in DOUBTFUL,
+    )
 
 
 def _by_groups_alone(stops: Sequence[Stop]) -> bool:
@@ -159,9 +185,10 @@ def _stop(
     positions, counts = release.values_of(place.group - 1)
     inside = not finding.people or bool(np.isin(finding.people[:1], release.members_of(place.group - 1)).any())
     chips, more = _chips(published, positions.tolist(), counts.tolist(), finding, lettering, inside)
-    lines = whereabouts.lines_of(release, place.group)
-    file = whereabouts.file_of(subject, place.release)
-    told = whereabouts.told(published, subject, place) if lines else file
+    told = whereabouts.file_of(subject, place.release)
+    if whereabouts.lines_of(release, place.group):
+        ways = [whereabouts.told(published, subject, place, most) for most in LINES]
+        told = next((way for way in ways if way and has_room(way)), ways[-1])
     return Stop(f"release {place.release:,}, group {place.group:,}", chips, told or "", more, inside)
 
 
@@ -186,6 +213,8 @@ def _chips(
     def state(position: int) -> State:
         if not inside or not left:
             return "open"
+        if finding.kind in DOUBTFUL:
+            return "doubted" if position in left else "open"
         return "left" if position in left else "out" if sure else "open"
 
     ordered = sorted(zip(positions, counts, strict=True), key=lambda one: (one[0] not in left, -one[1], one[0]))

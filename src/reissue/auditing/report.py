@@ -186,7 +186,8 @@ class AuditReport:
             one for one in self.assumptions if one.name != "values-stay" or not (self._permanent or self._modelled)
         ]
         if self._permanent or self._modelled:
-            return contradicted(shown, several=self.leaning.several, doubted=False)
+            told = contradicted(shown, several=self.leaning.several, doubted=False)
+            return ". ".join(one for one in (self._refutation, told) if one)
         if self.marked and (told := marked_by_ledger(shown, self._changed)):
             return told
         growing = self.knowledge is not None and self.knowledge.growing is not None
@@ -205,6 +206,13 @@ class AuditReport:
         """What conclusions rest on: where something was found, what the findings name."""
         named = {name for one in self.findings if one.kind != "undecided" for name in one.rests_on}
         return frozenset(named) & self.leaning.on if named else self.leaning.on
+
+    @property
+    def _refutation(self) -> str:
+        """Why what was said of how values change cannot be so; empty where it can."""
+        found = (run.findings.refutation for run in self.runs if run.findings is not None)
+        told = next((one for one in found if one), "")
+        return f"{told[:1].lower()}{told[1:]}; what each release shows alone is left" if told else ""
 
     @property
     def _changed(self) -> int:

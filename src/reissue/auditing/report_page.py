@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from reissue.auditing.compared import MISTAKEN, Counted
-from reissue.auditing.derivation import how_sure, picture_of, said_of
+from reissue.auditing.derivation import DOUBTFUL, how_sure, picture_of, since, stated
 from reissue.auditing.headline import people_of
 from reissue.auditing.naming import Naming
+from reissue.auditing.shown_tables import shown_tables, step_plots
 from reissue.auditing.standing import in_order
 from reissue.auditing.words import KINDS, STATUSES, WHAT, adversary, disclosed, joined, limits_in_words, not_covered
 from reissue.errors import count_of
@@ -58,7 +59,8 @@ def page(report: AuditReport, naming: Naming) -> str:
         facts=_facts(report),
         assumptions=_assumptions(report),
         criteria=[(one, ANSWERS[one.verdict], first_sentence(one.evidence)) for one in report.criteria],
-        worst=[_card(report, finding, naming, f"finding-{at}") for at, finding in enumerate(report.leading[:FIRST])],
+        worst=_cards(report, report.leading, naming),
+        supposed=[] if report.leading or report.mistaken else _cards(report, report.suspicions, naming),
         findings_in_all=_in_all(report),
         context=_context(report),
         releases=_releases(report),
@@ -77,13 +79,11 @@ def page(report: AuditReport, naming: Naming) -> str:
         mistaken_heading=MISTAKEN,
         suspicions=[f"{one.attack}: {naming.witness(one)}{_marked(report, one)}" for one in report.suspicions],
         unasked=[f"{attack}: {naming.told(one)}" for attack, one in report.unasked],
-        sections=[
-            (f"{heading} ({attack})", table.columns, [list(row) for row in table.iter_rows()])
-            for attack, heading, table in report.sections
-        ],
+        sections=[one for attack, heading, table in report.sections for one in shown_tables(heading, attack, table)],
         plots=_plots(report),
         figures=_figures(report),
-        undecided=[f"{run.attack}: {one}" for run in report.runs for one in run.undecided],
+        undecided=_undecided(report),
+        notes=[one for one in report.notes if one not in _not_run(report)],
         not_covered=not_covered(report.knowledge, report.published),
         left_out=LEFT_OUT if report.truth is not None and report.truth.misled else "",
     )
@@ -164,12 +164,26 @@ def first_sentence(text: str) -> str:
     return re.split(r"(?<=[\w%)])\. (?=[A-Z])", text, maxsplit=1)[0].rstrip(".") + "."
 
 
+def _cards(report: AuditReport, findings: Sequence[Finding], naming: Naming) -> list[dict[str, Any]]:
+    """The first of some findings for the first page, none drawn twice."""
+    cards: list[dict[str, Any]] = []
+    for finding in findings:
+        card = _card(report, finding, naming, f"finding-{len(cards)}")
+        if not any((card["words"], card["says"]) == (one["words"], one["says"]) for one in cards):
+            cards.append(card)
+        if len(cards) == FIRST:
+            break
+    return cards
+
+
 def _card(report: AuditReport, finding: Finding, naming: Naming, id_: str) -> dict[str, Any]:
     """A finding for the first page."""
-    said = said_of(finding, naming)
+    said = stated(finding, naming)
+    doubted = finding.kind in DOUBTFUL
     return {
         "id": id_,
-        "says": said if naming.show_people and finding.people else upper_first(said),
+        "kind": "open" if doubted else "bad",
+        "says": said if naming.show_people and finding.people and not doubted else upper_first(said),
         "how": upper_first(how_sure(finding, report.truth)),
         "picture": picture_of(finding, naming, report.subject),
         "words": naming.witness(finding),
@@ -246,7 +260,7 @@ def _compared(report: AuditReport) -> dict[str, Any] | None:
 def _item(report: AuditReport, finding: Finding, naming: Naming) -> dict[str, Any]:
     """A finding in words."""
     likely = "" if finding.probability is None else f", probability {finding.probability:.4g}, {KINDS[finding.kind]}"
-    after = "" if finding.release is None else f", from release {finding.release} on"
+    after = f", {when}" if (when := since(finding)) else ""
     what = WHAT.get(finding.what, finding.what)
     mark = report.mark(finding)
     return {
@@ -255,6 +269,21 @@ def _item(report: AuditReport, finding: Finding, naming: Naming) -> dict[str, An
         "told": "" if report.truth is None else report.truth.told(finding),
         "words": naming.witness(finding),
     }
+
+
+def _undecided(report: AuditReport) -> list[str]:
+    """What was asked and is not settled, each thing once with all attacks that say it."""
+    by: dict[str, list[str]] = {}
+    for run in report.runs:
+        if run.judgement.status != "not asked":
+            for one in run.undecided:
+                by.setdefault(one, []).append(run.attack)
+    return [f"{joined(attacks)}: {one}" for one, attacks in by.items()]
+
+
+def _not_run(report: AuditReport) -> set[str]:
+    """The notes that an attack was not run, which the table of attacks has."""
+    return {f"{run.attack} was not run: {run.judgement.words}" for run in report.runs if run.findings is None}
 
 
 def _marked(report: AuditReport, finding: Finding) -> str:
@@ -333,6 +362,7 @@ def _plots(report: AuditReport) -> list[tuple[str, Picture, str]]:
                 f"People by the probability of their likeliest value, from all releases together.{dark}",
             )
         )
+    plots += [plot for _, _, table in report.sections for plot in step_plots(table)]
     return [(id_, drawn, caption) for id_, drawn, caption in plots if drawn is not None]
 
 

@@ -38,11 +38,11 @@ def lines_told(lines: Ints, most: int = MOST) -> str:
     return f"{', '.join(told)} and {left:,} more" if left else ", ".join(told)
 
 
-def told(published: Published, subject: Subject | None, place: Place) -> str | None:
+def told(published: Published, subject: Subject | None, place: Place, most: int = MOST) -> str | None:
     """Where a group is: `2020-04-03.csv lines 17, 204, 311`, or the file and its group; None without a file."""
     file = file_of(subject, place.release)
     release = next((one for one in published.plain if one.number == place.release), None)
-    lines = None if release is None or place.group > release.group_count else lines_of(release, place.group)
+    lines = None if release is None or place.group > release.group_count else lines_of(release, place.group, most)
     if lines is None:
         return None if file is None else f"{file}, group {place.group:,}"
     several = "," in lines or "-" in lines or " and " in lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 from reissue.attacks.base import Limits
 from reissue.auditing.exposure import Disclosure
@@ -89,9 +90,12 @@ def limits_in_words(limits: Limits) -> list[str]:
     told = []
     if limits.probability is not None:
         told.append(f"nobody may be tied to a value with a probability of more than {limits.probability}")
+    alike: dict[Fraction | None, list[str]] = {}
     for name, limit in limits.columns or ():
+        alike.setdefault(limit, []).append(f"'{name}'")
+    for limit, names in alike.items():
         more = "certainty" if limit is None else f"a probability of more than {limit}"
-        told.append(f"nobody may be tied to a value of '{name}' alone with {more}")
+        told.append(f"nobody may be tied to a value of {' or '.join(names)} alone with {more}")
     if limits.credibility is not None and limits.credibility != limits.probability:
         told.append(
             "nobody may be tied to a protected set of values, by one release and why its groups were formed, with a "

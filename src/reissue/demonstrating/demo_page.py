@@ -42,6 +42,7 @@ def demo_page(demo: Demo) -> str:
         alone=patient is not None and all(stop.fitting == 1 for stop in patient.ways[0]),
         difference=_points(demo.truth[-1] - demo.truth[0]),
         costs=[_cost(way) for way in demo.ways],
+        how_published=[(called, *how) for called, _, _, *how in map(_cost, demo.ways)],
         m=M,
         k=K,
         l=L,

@@ -8,13 +8,16 @@ from typing import Literal
 
 from reissue.pages.pictures import BOLD, Block, Dot, Picture, Shape, Stroke, Words, breadth, broken, fitted
 
-State = Literal["left", "out", "open"]
-"""`left`: it stays possible, or is what follows; `out`: it is ruled out; `open`: nothing is said about it."""
+State = Literal["left", "doubted", "out", "open"]
+"""`left`: it stays possible, or is what follows; `doubted`: it would be, if something holds that is in doubt; `out`: it
+is ruled out; `open`: nothing is said about it."""
 
 MARGIN, RAIL, INDENT = 4.0, 12.0, 28.0
 TEXT, SMALL = 11.5, 10.0
 CHIP, GAP = 19.0, 5.0
 """Sizes in units of the picture, which are pixels where it has room."""
+WIDTH, BELOW = 270.0, 2
+"""How wide a picture is, and how many lines there are below a group."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,18 @@ class Stop:
     """Whether the person is in it; else it is only compared with."""
 
 
-def trace(title: str, description: str, stops: Sequence[Stop], outcome: str, *, width: float = 270.0) -> Picture | None:
-    """The way through the stops, from the first to the last, and what follows; None where there is no stop."""
+def has_room(below: str) -> bool:
+    """Whether what is told of a group has room below it, no line cut."""
+    return len(broken(below, SMALL, WIDTH - INDENT - MARGIN, BELOW + 1)) <= BELOW
+
+
+def trace(
+    title: str, description: str, stops: Sequence[Stop], outcome: str, *, sure: bool = True, width: float = WIDTH
+) -> Picture | None:
+    """The way through the stops, from the first to the last, and what follows; None where there is no stop.
+
+    What is not `sure` is drawn with dashes.
+    """
     if not stops:
         return None
     shapes: list[Shape] = []
@@ -57,21 +70,21 @@ def trace(title: str, description: str, stops: Sequence[Stop], outcome: str, *, 
         y += 6
         y = _chips(shapes, stop, y, room)
         if stop.below:
-            for line in broken(stop.below, SMALL, room, 2):
+            for line in broken(stop.below, SMALL, room, BELOW):
                 y += 11
                 shapes.append(Words(INDENT, y, line, "soft", "start", stop.below))
             y += 3
         shapes.insert(0, Block(INDENT - 7, top, width - INDENT + 7 - MARGIN / 2, y - top + 3, "group", 5))
         y += 13
     first = next((place for place in dots if place[2]), dots[0])
-    shapes.append(Stroke(((RAIL, first[1]), (RAIL, y + 8)), "way"))
+    shapes.append(Stroke(((RAIL, first[1]), (RAIL, y + 8)), "way" if sure else "way doubted"))
     shapes += [
         Dot(x, at, 4.0, "stop" if through else "aside", "round" if through else "ring") for x, at, through in dots
     ]
-    shapes.append(Dot(RAIL, y + 8, 5.0, "end", "diamond"))
+    shapes.append(Dot(RAIL, y + 8, 5.0, "end" if sure else "end doubted", "diamond"))
     for line in broken(outcome, TEXT * BOLD, room, 3):
         y += 12
-        shapes.append(Words(INDENT, y, line, "outcome"))
+        shapes.append(Words(INDENT, y, line, "outcome" if sure else "outcome doubted"))
         y += 3
     return Picture(title, description, width, y + MARGIN + 2, tuple(shapes))
 
@@ -83,7 +96,7 @@ def _chips(shapes: list[Shape], stop: Stop, y: float, room: float) -> float:
     if stop.more:
         chips.append((Chip("", state="open"), f"and {stop.more:,} more"))
     for chip, text in chips:
-        size = TEXT * BOLD if chip.state == "left" else TEXT
+        size = TEXT * BOLD if chip.state in ("left", "doubted") else TEXT
         wide = min(breadth(text, size) + 14, room)
         if x > INDENT and x + wide > INDENT + room:
             x, y = INDENT, y + CHIP + GAP

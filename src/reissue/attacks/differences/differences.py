@@ -282,6 +282,12 @@ class DifferencesFindings(Findings):
         """How many rows are alone with their quasi-identifiers in two releases that follow each other, of how many."""
         return sum(step.links for step in self.steps), sum(step.rows_before for step in self.steps)
 
+    def telling_rows(self, limits: Limits) -> tuple[int, int, int] | None:
+        """How many rows are in groups that tell beyond the limit, how many of them for certain, and of how many."""
+        classes = self.classes(Fraction(1) if limits.probability is None else limits.probability)
+        above, single, rows = (int(classes[name].sum()) for name in ("above", "one_value", "rows"))
+        return (max(above, single), single, rows)
+
     # Why, and whether it is too much
 
     @cached_property
@@ -330,7 +336,7 @@ class DifferencesFindings(Findings):
         if above:
             yield (
                 f"{above:,} of {of} are in groups in which one value is likelier than {told} for whoever is in them: "
-                f"{single:,} with one value only, {alone:,} alone."
+                f"{single:,} with one value only. {count_of(alone, 'row is', 'rows are')} alone in a group."
             )
         else:
             yield f"In no group of {of} is a value proven to be likelier than {told} for whoever is in it."

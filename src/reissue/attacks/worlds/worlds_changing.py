@@ -267,7 +267,7 @@ class ChangingFindings(Findings):
         """Whether it is proven that nobody is tied to a value, in any release, with more than the limit."""
         asked = self._asked(limits)
         if self.refuted:
-            return Judgement("undecided" if asked else "not asked", self._refutation)
+            return Judgement("undecided" if asked else "not asked", self._nothing_concluded)
         judged = [self._judged(runs, limit, most) for runs, limit in asked]
         return together(judged, most) if judged else Judgement("not asked", "No limit for probabilities was given.")
 
@@ -279,17 +279,25 @@ class ChangingFindings(Findings):
         return asked + [(self._column(name), limit) for name, limit in limits.columns or ()]
 
     @property
-    def _refutation(self) -> str:
-        if self.change.people is not None and self.least.low > self.change.people:
+    def refutation(self) -> str:
+        """Why the model of change cannot be so; empty where it can."""
+        if not self.refuted:
+            return ""
+        if self._too_few:
             need = count_of(self.least.low, "person", "people")
             return (
-                f"The model is refuted: the values of at least {need} changed, and it was said that "
-                f"{self.change.words}. No world agrees with both, so nothing is concluded."
+                f"The model is refuted: the values of at least {need} changed, and it was said that {self.change.words}"
             )
-        return (
-            f"The model is refuted: no world agrees with the releases where {self.change.words}, so nothing is "
-            "concluded."
-        )
+        return f"The model is refuted: no world agrees with the releases where {self.change.words}"
+
+    @property
+    def _too_few(self) -> bool:
+        """Whether more people's values changed than was said."""
+        return self.change.people is not None and self.least.low > self.change.people
+
+    @property
+    def _nothing_concluded(self) -> str:
+        return f"{self.refutation}{'. No world agrees with both' if self._too_few else ''}, so nothing is concluded."
 
     def _judged(self, runs: Runs, limit: Fraction | None, most: int) -> Judgement:
         one = self.courses.of_class[self._people]
@@ -473,7 +481,7 @@ class ChangingFindings(Findings):
 
     def _undecided(self) -> Iterator[str]:
         if self.refuted:
-            yield self._refutation
+            yield self._nothing_concluded
             return
         if self.least.high != self.least.low:
             most = "not known" if self.least.high is None else f"at most {self.least.high:,}"

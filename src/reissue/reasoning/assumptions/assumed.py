@@ -74,7 +74,7 @@ def _over_time(published: Published, knowledge: Knowledge, deadline: float | Non
     if "nobody-leaves" in knowledge.said and not published.sets:
         leaving, both = _of_people(stayed(published, deadline))
         values = values or both
-    elif knowledge.growing is None and all(release.space is not None for release in published.plain):
+    elif knowledge.growing is None and published.plain and all(one.space is not None for one in published.plain):
         # What would follow if nobody left is told where nobody is known, so long as nothing contradicts it.
         supposed, both = _of_people(stayed(published, deadline))
         leaving = supposed if supposed.status == "refuted" and both is None else None

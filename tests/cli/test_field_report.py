@@ -65,7 +65,9 @@ def vanish(states: list[pl.DataFrame], person: str, quasi: str, sensitive: str, 
     refused = False
     groups = ri.Policy(schema, ri.MInvariance(m=m), checks=ri.Checks(ids_return=0, counterfeit=1))
     sets = ri.Policy(
-        schema, ri.Alternatives(m=3, limit="2/3", change=rate, epsilon=1.0), checks=ri.Checks(ids_return=0)
+        schema,
+        ri.Alternatives(m=3, limit="2/3", change=rate, epsilon=1.0),
+        checks=ri.Checks(ids_return=0, outgrown_shares=1),
     )
     for name, policy in (("groups", groups), ("sets", sets)):
         with ri.open(name, policy) as series:

@@ -37,6 +37,13 @@ def test_what_is_meant_is_proposed_and_accepted(run: Run, releases: Path) -> Non
     assert read.data["subject"]["sensitive"] == ["OUTCOME"]
 
 
+def timeless(told: Any) -> Any:
+    """Without how long attacks took."""
+    if not isinstance(told, list):
+        return told
+    return [{name: one for name, one in row.items() if name != "seconds"} for row in told]
+
+
 def test_options_are_kept_and_used_again(run: Run, releases: Path, tmp_path: Path) -> None:
     (tmp_path / "zips.csv").write_text("00123;*\n00124;*\n")
     given = ("--sensitive", "outcome", "--limit", "1/2", "--attacks", "Channels", "--growing", "--labels", "age")
@@ -62,7 +69,7 @@ def test_options_are_kept_and_used_again(run: Run, releases: Path, tmp_path: Pat
     again = run("audit", releases, "--options", "kept/audit.toml", "--json")
     assert again.code == first.code
     for what in ("verdict", "subject", "attacks", "findings"):
-        assert again.data.get(what) == first.data.get(what)
+        assert timeless(again.data.get(what)) == timeless(first.data.get(what))
     assert "options that were not given are those of 'kept/audit.toml'" in " ".join(again.data["notes"])
     # Saved again, it is the same; and the command line goes before it.
     assert run("audit", releases, "--options", "kept/audit.toml", "--save", "kept/again.toml", "--json").code == 1

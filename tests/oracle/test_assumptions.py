@@ -135,7 +135,7 @@ def claims(report: AuditReport) -> Iterator[tuple[str, str, object, int | None]]
             for who, value in run.findings.certain.items():
                 yield run.attack, str(who), value, told[str(who), str(value)]
         for finding in run.judgement.findings:
-            if finding.kind == "exact" and finding.probability == 1 and finding.value is not None:
+            if finding.kind == "exact" and finding.probability == 1 and finding.value is not None and finding.people:
                 who = str(report.published.name(finding.people[0]))
                 yield run.attack, who, report.published.values[finding.value], finding.release if dated else None
 
@@ -196,7 +196,7 @@ def _says_so(report: AuditReport) -> None:
     assert not report.passed
     many = next(one.contradictions for one in report.assumptions if one.name == "values-stay")
     first = report.text().splitlines()[0]
-    assert f"values did not stay the same ({many:,} contradiction" in first
+    assert f"alues did not stay the same ({many:,} contradiction" in first
     assert "conclusions over several releases are withdrawn" in first
     assert "proved" not in first and "nothing beyond the limits" not in first
     assert report.risks["cumulative_exposed"].null_count() == report.risks.height
@@ -358,7 +358,7 @@ def test_where_nothing_contradicts_all_is_as_before() -> None:
     assert worlds_run.findings.certain == {"Ann": "flu", "Ben": "gout", "Cy": "angina"}
     assert {one.kind for one in report.findings} >= {"exact"}
     assert all("values-stay" in one.rests_on for one in report.findings)
-    assert "It rests on this: values stay (tested) and nothing is perturbed (not tested)." in report.verdict
+    assert "It rests on this: values stay (not contradicted) and nothing is perturbed (not tested)." in report.verdict
     assert report.findings[0].probability == 1 and report.limits.probability == Fraction(1, 2)
 
 
@@ -375,7 +375,10 @@ def test_somebody_who_cannot_be_where_they_are_said_to_be() -> None:
     two = pl.DataFrame({"person": ["Ann", "Ben"], "release": ["1", "1"]})
     assert status(view(two).tested) == {"registry-complete": "holds", "presence": "said"}
     report = ri.audit(view("all"), limit=1 / 2)
-    assert "people are not where they were said to be (1 contradiction)" in report.verdict
+    assert (
+        "people are not where they were said to be, or their quasi-identifiers were corrected (1 contradiction)"
+        in report.verdict
+    )
     assert report.disclosure.certain == 0
 
 
@@ -396,7 +399,10 @@ def test_a_registry_that_lacks_people_is_refuted_and_not_used() -> None:
     view = ri.read_releases([frame], sensitive="illness", quasi=["age"], registry=registry, person="name").published
     report = ri.audit(view, limit=2 / 3)
     assert refuted(report.assumptions) == {"registry-complete"}
-    assert "the registry lacks people (1 contradiction)" in report.verdict and not report.passed
+    assert (
+        "the registry lacks people, or quasi-identifiers were corrected (1 contradiction)" in report.verdict
+        and not report.passed
+    )
 
 
 # Toronto, by its ids
@@ -427,7 +433,8 @@ def judge_by_ids(tables: Sequence[pl.DataFrame], sensitive: str, quasi: list[str
     for one, two in pairwise(rows):
         both = one.group_by(quasi).len().join(two.group_by(quasi).len(), on=quasi, how="left").fill_null(0)
         shrank += both.filter(pl.col("len") > pl.col("len_right")).height
-    assert leaving.contradictions == shrank and (leaving.status == "refuted") == (shrank > 0)
+    # A cell without a value may be any: what is gone there need not have left.
+    assert leaving.contradictions <= shrank and (leaving.status == "refuted") == (shrank > 0)
     assert not [*claims(grown)] and "Channels" not in {one.attack for one in grown.findings}
     first = pl.concat(tables).unique("id", keep="first", maintain_order=True).select("id", *quasi)
     for present in (None, "all"):

@@ -60,7 +60,8 @@ def test_folding_changes_case_and_signs_alone(one: str, other: str) -> None:
 
     if folded(one) == folded(other):
         assert plain(one) == plain(other)
-    assert folded(one) == folded(one.upper()) == folded(one.replace(" ", "_"))
+    if plain(one):  # a name of signs alone stays as it is
+        assert folded(one) == folded(one.upper()) == folded(one.replace(" ", "_"))
 
 
 def test_numbers_are_not_run_together() -> None:

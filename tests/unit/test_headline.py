@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import reissue as ri
+from reissue.auditing.standing import in_order
 from reissue.auditing.subject import Subject
 from reissue.auditing.whereabouts import lines_told
 from reissue.errors import ParameterError
@@ -42,7 +43,10 @@ def with_lines(view: Published) -> Published:
 def test_who_can_be_read_off() -> None:
     report = replace(ri.audit(two_releases(), limit=1 / 2), subject=SUBJECT)
     told = report.headline
-    assert told.words == "Not passed: 3 of 5 people's diagnosis can be read off from releases 1 and 2 together."
+    assert told.words == (
+        "Not passed: 3 of 5 people's diagnosis can be read off from releases 1 and 2 together, if values stay the same "
+        "and nothing was perturbed."
+    )
     assert (told.tone, told.beside) == ("bad", "")
     assert report.text().startswith(told.words) and told.sentence in report.to_json()
 
@@ -79,7 +83,7 @@ def test_passed_is_not_green_beside_what_is_not_met() -> None:
 
 def test_what_is_contradicted_is_said() -> None:
     report = replace(ri.audit(two_releases(), limit=1 / 2), assumptions=(Assumption("values-stay", "refuted", 64),))
-    assert "(values-stay: 64 contradictions)" in report.headline.beside
+    assert report.headline.sentence.startswith("Values did not stay the same (64 contradictions)")
 
 
 def test_rows_where_nobody_is_known(tmp_path: Path) -> None:
@@ -88,12 +92,60 @@ def test_rows_where_nobody_is_known(tmp_path: Path) -> None:
     )
     read = ri.read_releases([tmp_path / "one.csv"], sensitive="diagnosis")
     report = replace(ri.audit(read.published, limit=1 / 2), subject=SUBJECT)
-    assert report.headline.sentence == "The diagnosis of whoever is in 3 of 5 rows can be read off."
+    read_off = "The diagnosis of whoever is in 3 of 5 rows can be read off"
+    assert report.headline.sentence == f"{read_off}, if nothing was perturbed."
     assert not report.passed
     page = report.to_html(tmp_path / "page.html").read_text()
     assert "No attack found anything" not in page, "not beside rows that tell"
     noised = replace(report, assumptions=(Assumption("unperturbed", "dropped"),))
-    assert noised.headline.sentence == "3 of 5 rows stand among rows that all show the same diagnosis."
+    assert noised.headline.sentence.endswith(". 3 of 5 rows stand among rows that all show the same diagnosis.")
+    assert noised.headline.sentence.startswith("Cells were perturbed: nothing that is shown is certain")
+    said = replace(report, assumptions=(Assumption("unperturbed", "said"),))
+    assert said.headline.sentence == f"{read_off}."
+
+
+def test_of_several_releases_the_last_speaks_first(tmp_path: Path) -> None:
+    """Whoever is in both is counted in both, so that sums over releases are no number of people."""
+    (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,HIV\n30-39,HIV\n40-49,flu\n40-49,gout\n40-49,gout\n")
+    (tmp_path / "2.csv").write_text("age,diagnosis\n30-39,HIV\n40-49,flu\n40-49,gout\n40-49,gout\n")
+    read = ri.read_releases([tmp_path / "1.csv", tmp_path / "2.csv"], sensitive="diagnosis")
+    report = replace(ri.audit(read.published, limit=1 / 2), subject=SUBJECT)
+    assert report.headline.sentence == (
+        "In release 2, the last, the diagnosis of whoever is in 1 of 4 rows can be read off, if nothing was perturbed; "
+        "3 more rows show one diagnosis with a share above 1/2 among rows like them. In all 2 releases, people counted "
+        "in each, that is 3 and 6 more of 9 rows."
+    )
+
+
+def registered(tmp_path: Path) -> Published:
+    """Seven of the registry may be in groups of three; who is not known. Two have flu at first, and two gout then."""
+    (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,flu\n30-39,flu\n30-39,gout\n")
+    (tmp_path / "2.csv").write_text("age,diagnosis\n30-39,flu\n30-39,gout\n30-39,gout\n")
+    (tmp_path / "people.csv").write_text("name,age\n" + "".join(f"P{at},3{at}\n" for at in range(7)))
+    return ri.read_releases(
+        [tmp_path / "1.csv", tmp_path / "2.csv"], sensitive="diagnosis", registry=tmp_path / "people.csv", person="name"
+    ).published
+
+
+def test_a_share_among_rows_is_no_figure_of_anybody_who_may_be_elsewhere(tmp_path: Path) -> None:
+    report = ri.audit(registered(tmp_path), limit=1 / 2)
+    assert report.passed
+    # By hand: 2 of 3 rows; but flu and gout are as likely for anybody, as what is more in one is less in the other.
+    assert report.headline.beside.startswith(
+        "Among the rows of a group one value has a share of up to 0.667. Who is in that group is not known for "
+        "certain, and for nobody is a value likelier than 0.5."
+    )
+    assert report.headline.tone == "open"
+
+
+def test_rows_speak_where_nobody_counted_people(tmp_path: Path) -> None:
+    """Without an attack that proves probabilities, what groups show is told all the same."""
+    report = ri.audit(registered(tmp_path), limit=1 / 2, attacks=["Correlation"])
+    assert not report.passed
+    assert report.headline.sentence == (
+        "People were not judged one by one. In release 2, the last, 3 of 3 rows show one value with a share above 1/2 "
+        "among rows like them. In all 2 releases, people counted in each, that is 6 of 6 rows."
+    )
 
 
 def test_what_is_rare_comes_first_however_many_are_certain() -> None:
@@ -139,3 +191,73 @@ def test_lines_in_short() -> None:
     assert lines_told(np.array([17])) == "17"
     assert lines_told(np.array([2, 3, 9, 10, 11, 20])) == "2, 3, 9-11, 20"
     assert lines_told(np.arange(1, 100, 2), most=2) == "1, 3 and 48 more"
+
+
+def test_a_claim_about_one_release_has_the_figure_of_that_release() -> None:
+    """Ann is certain in release 1 alone; in release 2 another value is likely, and no more than that."""
+    view = Published.from_groups(
+        [
+            [(["Ann", "Ben"], ["flu", "flu"]), (["Cleo", "Dan"], ["HIV", "gout"])],
+            [(["Ann", "Cleo", "Dan"], ["gout", "gout", "HIV"]), (["Ben"], ["gout"])],
+        ]
+    )
+    report = replace(ri.audit(view, limit=1 / 2), subject=SUBJECT)
+    assert {one.name for one in report.assumptions if one.status == "refuted"} == {"values-stay"}
+    table = report.findings_table(show_people=True, show_values=True).filter(person="Ann").sort("release")
+    told = table.select("release", "value", pl.col("probability").round(3), "kind", "rests_on").rows()
+    assert told == [(1, "flu", 1.0, "conditional", "unperturbed"), (2, "gout", 0.667, "conditional", "unperturbed")]
+
+
+def test_every_group_that_tells_is_in_the_table(tmp_path: Path) -> None:
+    """More of them than a page tells; each with its line, the surest first."""
+    rows = "".join(f"{age},{'flu' if age % 3 else 'HIV'}\n" for age in range(300))
+    (tmp_path / "one.csv").write_text(f"age,diagnosis\n{rows}")
+    read = ri.read_releases([tmp_path / "one.csv"], sensitive="diagnosis", keep=["age"])
+    report = ri.audit(read.published, limit=1 / 2)
+    assert len(report.findings) < 300
+    table = report.findings_table(show_values=True)
+    assert table.height == 300 == table["group"].n_unique()
+    assert dict(zip(table["lines"], table["value"], strict=True))["2"] == "HIV"
+
+
+def test_a_verdict_rests_on_what_its_findings_rest_on(tmp_path: Path) -> None:
+    """Nobody said that nobody leaves, and groups that tell by themselves need no other release."""
+    (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,HIV\n30-39,HIV\n40-49,flu\n40-49,gout\n")
+    (tmp_path / "2.csv").write_text("age,diagnosis\n30-39,HIV\n40-49,flu\n40-49,gout\n")
+    read = ri.read_releases([tmp_path / "1.csv", tmp_path / "2.csv"], sensitive="diagnosis")
+    report = ri.audit(read.published, limit=1 / 2)
+    told = {one["name"]: one for one in report.to_dict()["assumptions"]}
+    assert told["nobody-leaves"]["status"] == "refuted"
+    assert {name for name, one in told.items() if one["relied_on"]} == {"unperturbed"}
+    assert report.rests_on == "" and "It rests on" not in report.verdict
+    states = {one.name: state for one, state, _ in in_order(report.assumptions)}
+    assert states["nobody-leaves"] == "contradicted 1 time, and nothing rests on it"
+
+
+def test_headlines_count_rows_as_differences_does(tmp_path: Path) -> None:
+    """Whoever fits the lone row of 30-39 may be in the group of 35-44 that overlaps it, and shows other values."""
+    (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,HIV\n35-44,flu\n35-44,gout\n60-69,flu\n")
+    read = ri.read_releases([tmp_path / "1.csv"], sensitive="diagnosis")
+    report = replace(ri.audit(read.published, limit=1 / 2), subject=SUBJECT)
+    assert report.headline.sentence == (
+        "The diagnosis of whoever is in 1 of 4 rows can be read off, if nothing was perturbed; 1 more would, but "
+        "whoever fits them may be in rows that overlap them."
+    )
+
+
+def test_channels_counts_sets_without_keeping_them(tmp_path: Path) -> None:
+    """All sets of many releases together take gigabytes."""
+    (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,HIV\n30-39,HIV\n40-49,flu\n40-49,gout\n")
+    (tmp_path / "2.csv").write_text("age,diagnosis\n30-39,HIV\n40-49,flu\n40-49,gout\n")
+    read = ri.read_releases([tmp_path / "1.csv", tmp_path / "2.csv"], sensitive="diagnosis")
+    report = ri.audit(read.published, limit=1 / 2, attacks=["Channels"])
+    (run,) = report.runs
+    assert run.findings is not None and "channels" not in vars(run.findings)
+    assert f" of {run.findings.channels.height:,}" in run.judgement.words  # type: ignore[attr-defined]
+
+
+def test_where_cells_were_perturbed_figures_are_of_cells_as_published() -> None:
+    view = Published.from_groups([[(["a", "b", "c"], ["flu", "flu", "gout"])]])
+    report = ri.audit(view, ri.Knowledge(dropped=frozenset({"unperturbed"})), limit=1 / 2)
+    assert "if nothing was perturbed" not in report.headline.sentence
+    assert report.headline.sentence.endswith("above 1/2, up to 0.667, taking cells as they are published.")

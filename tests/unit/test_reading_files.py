@@ -44,6 +44,10 @@ def test_releases_are_in_the_order_of_dates_and_numbers(names: list[str]) -> Non
 def test_dates_whose_order_cannot_be_told_do_not_decide() -> None:
     names = ["01-02-2020", "02-01-2020"]
     assert in_order(names) == ([0, 1], None)
+    assert in_order(["feb.csv", "jan.csv"])[0] == [1, 0]
+    assert in_order(["jan-a.csv", "jan-b.csv"])[1] == (
+        "releases are in alphabetical order: their names have no dates or numbers"
+    )
     assert in_order(["April 2020", "March 2020"]) == ([1, 0], "releases are in the order of the dates in their names")
 
 

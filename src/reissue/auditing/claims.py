@@ -14,6 +14,7 @@ import polars as pl
 
 from reissue.arrays.types import Floats, Ints
 from reissue.attacks.base import Attack, Findings, Judgement, Limits
+from reissue.attacks.conditional import ConditionalFindings
 from reissue.auditing import conclusions
 from reissue.auditing.exposure import worst_of
 from reissue.model.published import Published
@@ -71,11 +72,11 @@ def claims_by(attack: Attack, findings: Findings, limits: Limits, known: Ints) -
     )
     above = _single(conclusions.above(findings, limits, known))
     if above.height:
-        figures = worst_of(findings, known).unique("person", keep="first")
         likely = pl.col("column").is_null() & (pl.col("positions").list.len() == 1)
-        above = above.join(figures, on="person", how="left", maintain_order="left").with_columns(
+        unproven = "conditional" if isinstance(findings, ConditionalFindings) else "bounded"
+        above = _with_figures(findings, above, known).with_columns(
             *(pl.when(likely).then(pl.col(name)).alias(name) for name in ("probability", "low", "high")),
-            kind=pl.when(likely).then(pl.col("kind")).fill_null("bounded"),
+            kind=pl.when(likely).then(pl.col("kind")).fill_null(pl.lit(unproven)),
         )
         above = above.with_columns(certain=pl.lit(False))
     parts = [pl.DataFrame(schema={name: kind for name, kind in CLAIMS.items() if name not in ("attack", "shown")})]
@@ -84,6 +85,17 @@ def claims_by(attack: Attack, findings: Findings, limits: Limits, known: Ints) -
     return every.with_columns(
         attack=pl.lit(attack.name), shown=pl.Series(_shown(findings.published, every), dtype=pl.Int64)
     ).select(*CLAIMS)
+
+
+def _with_figures(findings: Findings, above: pl.DataFrame, known: Ints) -> pl.DataFrame:
+    """Claims with the figures of each: of its own value and release, where it is said of one release."""
+    own = conclusions.figures(findings) if above["release"].is_not_null().any() else None
+    if own is None:
+        figures = worst_of(findings, known).unique("person", keep="first")
+        return above.join(figures, on="person", how="left", maintain_order="left")
+    first = pl.col("positions").list.first().alias("position")
+    keys = ["person", "position", "release"]
+    return above.with_columns(first).join(own, on=keys, how="left", maintain_order="left")
 
 
 def _single(tied: pl.DataFrame) -> pl.DataFrame:

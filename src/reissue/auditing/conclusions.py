@@ -47,6 +47,17 @@ def above(findings: Findings, limits: Limits, known: Ints) -> pl.DataFrame:
     return told.filter(~pl.col("person").is_in(pl.Series(known, dtype=pl.Int64).implode()))
 
 
+def figures(findings: Findings) -> pl.DataFrame | None:
+    """`probability`, `kind`, `low`, `high` of each `person`, `position` and `release`; None where none is told."""
+    told = findings.posteriors
+    if "release" not in told.columns:
+        return None
+    exact = pl.when(pl.col("kind") == "exact").then(pl.col("probability"))
+    low, high = pl.coalesce("low", exact, pl.lit(0.0)), pl.coalesce("high", exact, pl.lit(1.0))
+    numbered = _numbered(findings, told.with_columns(low=low, high=high), ("probability", "kind", "low", "high"))
+    return numbered.drop("value").unique(["person", "position", "release"], keep="first")
+
+
 def _likeliest(findings: Findings, limits: Limits) -> pl.DataFrame:
     """The likeliest value of everybody for whom it is beyond the limit."""
     told = findings.posteriors
@@ -78,7 +89,7 @@ def _dated(findings: Findings, found: pl.DataFrame, told: pl.DataFrame) -> pl.Da
     return when.with_columns(release=pl.coalesce("release", "when")).select(*TIED)
 
 
-def _numbered(findings: Findings, told: pl.DataFrame) -> pl.DataFrame:
+def _numbered(findings: Findings, told: pl.DataFrame, beside: Iterable[str] = ()) -> pl.DataFrame:
     """Rows of posteriors by the numbers of people and the positions of values; -1 for no release."""
     view = findings.published
     values = pl.DataFrame(
@@ -90,6 +101,6 @@ def _numbered(findings: Findings, told: pl.DataFrame) -> pl.DataFrame:
         told = told.join(names, on="person", maintain_order="left").with_columns(person="number")
     if "release" not in told.columns:
         told = told.with_columns(release=pl.lit(-1, pl.Int64))
-    rows = told.select(pl.col("person").cast(pl.Int64), "value", pl.col("release").fill_null(-1))
+    rows = told.select(pl.col("person").cast(pl.Int64), "value", pl.col("release").fill_null(-1), *beside)
     found = rows.join(values, on="value", how="left", maintain_order="left")
     return found.with_columns(pl.col("position").fill_null(UNSEEN))

@@ -141,6 +141,12 @@ def _linkability(risks: Risks, anatomised: bool, sets: bool, linked: tuple[int, 
         evidence = "It is not known who is in which group, so that people cannot be followed through the releases."
         return Criterion("linkability", question, "undecided", evidence)
     alone, several = risks.followed
+    if not several:
+        evidence = (
+            "Nobody is in two releases, as far as names or ids tell. Where these are written differently from release "
+            "to release, it is not known whose records belong together."
+        )
+        return Criterion("linkability", question, "undecided", evidence)
     people = count_of(several, "person in several releases", "people in several releases")
     if alone and sets:
         evidence = (

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from reissue.arrays.budget import afresh
 from reissue.arrays.types import Ints
 from reissue.attacks.tied import UNSEEN
 from reissue.auditing import whereabouts
@@ -23,7 +24,8 @@ from reissue.model.published import Published
 
 if TYPE_CHECKING:
     from reissue.attacks.base import Finding
-    from reissue.auditing.report import AuditReport
+    from reissue.auditing.report import AuditReport, Run
+    from reissue.model.assumptions import AssumptionName
 
 COLUMNS = pl.Schema(
     {
@@ -60,9 +62,23 @@ def finding_table(report: AuditReport, naming: Naming) -> pl.DataFrame:
     if claims.height:
         parts.append(_of_claims(report, naming, claims, told))
     counted = {_key(report, finding) for finding in told.values()} & {*_keys(claims)}
-    others = [finding for finding in report.findings if _key(report, finding) not in counted]
+    others = [finding for finding in _all_told(report) if _key(report, finding) not in counted]
     parts += [_of_findings(report, naming, others)] if others else []
     return pl.concat(parts)
+
+
+def _all_told(report: AuditReport) -> list[Finding]:
+    """The findings of a report and, where nobody is known by name, all groups that tell and not only the worst."""
+    beyond = [run for run in report.runs if run.judgement.status == "beyond" and run.by.nameless]
+    cut = [run for run in beyond if run.findings is not None and run.judgement.count > len(run.judgement.findings)]
+    every: list[Finding] = []
+    for run in cut:
+        if run.findings is not None:
+            with afresh():
+                judged = run.findings.judge(report.limits, most=run.judgement.count + len(run.judgement.findings))
+            every += report.leaning.resting(run.by, judged).findings
+    names = {run.attack for run in cut}
+    return [*every, *(finding for finding in report.findings if finding.attack not in names)]
 
 
 def check_file(path: str | Path) -> Path:
@@ -96,7 +112,7 @@ def write_findings(frame: pl.DataFrame, path: Path) -> Path:
 
 def _of_claims(report: AuditReport, naming: Naming, claims: pl.DataFrame, told: dict[object, Finding]) -> pl.DataFrame:
     """A row for each claim about somebody's value."""
-    rests = {run.attack: ", ".join(run.by.rests_on) for run in report.runs}
+    rests = {run.attack: ", ".join(_resting(report, run)) for run in report.runs}
     findings = [told.get(key) for key in _keys(claims)] if told else [None] * claims.height
     at = [row for row, finding in enumerate(findings) if finding is not None]
     releases = np.full(claims.height, -1, dtype=np.int64)
@@ -133,6 +149,12 @@ def _of_claims(report: AuditReport, naming: Naming, claims: pl.DataFrame, told: 
         },
         schema_overrides=dict(COLUMNS),
     ).select(*COLUMNS)
+
+
+def _resting(report: AuditReport, run: Run) -> tuple[AssumptionName, ...]:
+    """What the claims of an attack rest on, as its findings say."""
+    told = next((one.rests_on for one in run.judgement.findings if one.people), None)
+    return report.leaning.carrying(run.by) if told is None else told
 
 
 def _key(report: AuditReport, finding: Finding) -> object:

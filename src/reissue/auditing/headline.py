@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import polars as pl
 
+from reissue.attacks.differences.differences import DifferencesFindings
 from reissue.attacks.figures import limit_told
 from reissue.auditing.words import joined
 from reissue.errors import count_of
+from reissue.reasoning.history import diversity
 
 if TYPE_CHECKING:
     from reissue.auditing.report import AuditReport
@@ -50,6 +52,8 @@ def headline_of(report: AuditReport) -> Headline:
         beside.append("The limits that were asked about are kept; none of them forbids this.")
     if unmet and report.passed:
         beside.append(f"The limits are kept, and of the European criteria {joined(unmet)} {_is(unmet)} not met.")
+    if report.passed and (told := _hidden_shares(report)):
+        beside.append(told)
     tone: Tone = "bad" if learnt.beyond else "open"
     if report.passed:
         tone = "open" if beside or report.contradicted or not outcome.endswith("Passed") else "good"
@@ -57,6 +61,19 @@ def headline_of(report: AuditReport) -> Headline:
     if told := report.contradicted:
         sentence = f"{told[:1].upper()}{told[1:]}. {sentence}"
     return Headline(outcome, sentence, " ".join(beside), tone)
+
+
+def _hidden_shares(report: AuditReport) -> str:
+    """What groups show of their rows beyond the limit, where it is not known who is in them and nobody is beyond it."""
+    if report.limits.probability is None or report.published.sets or report.published.exact or not report.named:
+        return ""
+    table = report.measured.table
+    if not int(table["attribute_above"].fill_null(0).sum()):
+        return ""
+    share, likeliest = float(np.nanmax(table["attribute_highest"].to_numpy())), report.disclosure.highest
+    among = f"Among the rows of a group one value has a share of up to {share:.3g}"
+    nobody = "" if likeliest is None else f", and for nobody is a value likelier than {likeliest:.3g}"
+    return f"{among}. Who is in that group is not known for certain{nobody}."
 
 
 @dataclass(frozen=True)
@@ -71,6 +88,9 @@ class _Learnt:
 def _learnt(report: AuditReport) -> _Learnt:
     beyond = any(run.judgement.status == "beyond" for run in report.runs)
     told = _of_people(report) if report.named else _of_rows(report)
+    if report.named and not report.published.sets and not _judged(report) and (rows := _of_rows(report)):
+        # What nobody counted for people, the rows themselves show.
+        told = f"{told} {rows}" if told else f"People were not judged one by one. {rows}"
     if report.named and not told and not beyond and report.above is not None:
         # No attack concludes anything, and groups tell by themselves.
         told = _of_rows(report)
@@ -79,6 +99,12 @@ def _learnt(report: AuditReport) -> _Learnt:
     if beyond:
         return _Learnt(_of_judgements(report), True)
     return _Learnt(_nothing(report), False)
+
+
+def _judged(report: AuditReport) -> bool:
+    """Whether an attack that can prove probabilities was run, or no probability is asked about."""
+    able = [run for run in report.runs if "probability" in run.by.proves and run.judgement.status != "not asked"]
+    return report.limits.probability is None or any(run.findings is not None for run in able)
 
 
 # People
@@ -110,10 +136,12 @@ def _of_people(report: AuditReport) -> str:
         )
     if more > 0:
         rest = claims.filter(~pl.col("person").is_in(sure["person"].implode()))
-        highest = rest["probability"].max()
+        # Of what is bounded only, what is proven.
+        proven = pl.when(pl.col("kind") == "bounded").then(pl.col("low")).otherwise(pl.col("probability"))
+        highest = rest.select(proven.max()).item()
         most = f", up to {highest:.3g}" if isinstance(highest, float) else ""
         if (rest["kind"] == "conditional").any():
-            most += ", taking perturbed cells as they are" if _perturbed(report) else ", if nothing was perturbed"
+            most += ", taking cells as they are published" if _perturbed(report) else ", if nothing was perturbed"
         most += ", by estimate" if (rest["kind"] == "sampled").all() and rest.height else ""
         over = "what the limits allow" if report.limits.probability is None else limit_told(report.limits.probability)
         who = f"{more:,} more" if parts else f"{more:,} of {count_of(everybody, 'person', 'people')}"
@@ -124,19 +152,26 @@ def _of_people(report: AuditReport) -> str:
 
 
 def _if_so(report: AuditReport) -> str:
-    """What certainty over several releases rests on that the releases do not contradict, and cannot prove."""
-    if not report.leaning.several or not report.together or report.marked:
-        return ""
-    open_ = {one.name for one in report.assumptions if one.status in ("holds", "untested")}
+    """What certainty rests on that the releases do not contradict, and cannot prove."""
     resting = {name for run in report.runs if run.findings is not None for name in run.by.rests_on}
-    return ", if values stay the same" if "values-stay" in open_ & resting else ""
+    open_ = _untested(report) & resting
+    told = []
+    if "values-stay" in open_ and report.leaning.several and report.together:
+        told.append("values stay the same")
+    if "unperturbed" in open_:
+        told.append("nothing was perturbed")
+    return f", if {' and '.join(told)}" if told else ""
 
 
 def people_of(report: AuditReport) -> int | None:
     """How many people a report is about; None where nobody knows."""
     figures = report.disclosure.people
     counted = report.measured.table["cumulative_people"].drop_nulls().to_list()
-    return figures or (int(counted[-1]) if counted else None)
+    if figures or counted:
+        return figures or int(counted[-1])
+    # Where it is not known who is in which group, those who may be.
+    listed = report.named and not report.published.sets and not report.published.exact
+    return int(np.count_nonzero(report.published.index.people >= 0)) if listed else None
 
 
 def _value(report: AuditReport, claims: pl.DataFrame) -> str:
@@ -179,50 +214,108 @@ def _is(names: list[str]) -> str:
 
 
 def _of_rows(report: AuditReport) -> str:
-    """How many rows tell the value of whoever is in them; nothing where none does."""
-    alone, rows = _single_valued(report)
-    limit, value = report.limits.probability, sensitive_of(report)
-    above = 0 if limit is None else int(report.measured.table["attribute_above"].fill_null(0).sum())
-    many = f"{rows:,} {'row' if rows == 1 else 'rows'}{_in_releases(report)}"
-    found = (run.findings.telling_rows(report.limits) for run in report.runs if run.findings is not None)
-    proven = next((one for one in found if one is not None), None)
-    if proven is not None and proven[0]:
-        # An attack looked at the groups: its figures are the same here as everywhere.
-        above, alone, _ = proven
+    """How many rows tell the value of whoever is in them; nothing where none does.
+
+    Of several releases the last speaks first: who is in many of them is counted in each.
+    """
+    each = [(number, shown) for number, shown in _shown(report) if shown.rows]
+    telling = [one for one in each if one[1].told]
+    if not telling:
+        return ""
+    number, shown = telling[-1]
+    if len(each) == 1:
+        return f"{_capital(_rows_told(report, shown, f'{_rows(shown.rows)}'))}."
+    last = ", the last" if number == each[-1][0] else ""
+    first = f"in release {number:,}{last}, {_rows_told(report, shown, _rows(shown.rows))}"
+    rows = sum(one.rows for _, one in each)
+    sums = [
+        sum(getattr(one, name) for _, one in each) for name in ("single", "above", "elsewhere") if getattr(shown, name)
+    ]
+    both = [f"{one:,}{' more' if at else ''}" for at, one in enumerate(sums)]
+    return (
+        f"{_capital(first)}. In all {len(each):,} releases, people counted in each, that is {joined(both)} of "
+        f"{_rows(rows)}."
+    )
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What the rows of one release show by themselves."""
+
+    rows: int
+    single: int
+    """How many stand among rows that all show one value."""
+    above: int
+    """How many more stand among rows that show one value with a share above the limit."""
+
+    elsewhere: int = 0
+    """How many more do one of both among rows that overlap others, so that whoever fits them may be elsewhere."""
+
+    @property
+    def told(self) -> int:
+        return self.single + self.above + self.elsewhere
+
+
+def _shown(report: AuditReport) -> list[tuple[int, _Shown]]:
+    """For every release what its rows show."""
+    limit = report.limits.probability
+    found = []
+    for release in report.published.plain:
+        held, one = release.rows, np.diff(release.value_starts) == 1
+        beyond = ~one & (held > 0)
+        if limit is not None:
+            beyond &= diversity.largest(release) * limit.denominator > held * limit.numerator
+        above = 0 if limit is None else int(held[beyond].sum())
+        found.append((release.number, _Shown(int(held.sum()), int(held[one].sum()), above)))
+    looked = [run.findings for run in report.runs if isinstance(run.findings, DifferencesFindings)]
+    if not looked or limit is None:
+        return found
+    # It knows which groups overlap, so that whoever fits one may be in another.
+    told = looked[0].classes(limit).select("release", "one_value", "above").rows()
+    return [
+        (number, _Shown(shown.rows, single, max(above - single, 0), max(shown.told - max(above, single), 0)))
+        for (_, shown), (number, single, above) in zip(found, told, strict=True)
+    ]
+
+
+def _rows_told(report: AuditReport, shown: _Shown, many: str) -> str:
+    """What rows show, in words."""
+    value = sensitive_of(report)
     parts = []
-    if alone and (_perturbed(report) or (proven is not None and not proven[0])):
-        parts.append(f"{alone:,} of {many} stand among rows that all show the same {value}")
-    elif alone:
-        parts.append(f"the {value} of whoever is in {alone:,} of {many} can be read off")
-    if above > alone and limit is not None:
-        who = f"{above - alone:,} more rows" if parts else f"{above:,} of {many}"
-        is_so = (
-            f"are in groups in which one {value} is likelier than {limit_told(limit)} for whoever is in them"
-            if proven is not None and proven[0]
-            else f"show one {value} with a share above {limit_told(limit)} among rows like them"
-        )
-        parts.append(f"{who} {is_so}")
-    told = "; ".join(parts)
-    return f"{told[:1].upper()}{told[1:]}." if told else ""
+    if shown.single and _perturbed(report):
+        parts.append(f"{shown.single:,} of {many} stand among rows that all show the same {value}")
+    elif shown.single:
+        unless = ", if nothing was perturbed" if "unperturbed" in _untested(report) else ""
+        parts.append(f"the {value} of whoever is in {shown.single:,} of {many} can be read off{unless}")
+    if shown.above and report.limits.probability is not None:
+        over = limit_told(report.limits.probability)
+        who = f"{shown.above:,} more {'row' if shown.above == 1 else 'rows'}" if parts else f"{shown.above:,} of {many}"
+        show = "shows" if shown.above == 1 else "show"
+        parts.append(f"{who} {show} one {value} with a share above {over} among rows like them")
+    if shown.elsewhere:
+        who = f"{shown.elsewhere:,} more" if parts else f"{shown.elsewhere:,} of {many}"
+        parts.append(f"{who} would, but whoever fits them may be in rows that overlap them")
+    return "; ".join(parts)
+
+
+def _rows(rows: int) -> str:
+    return f"{rows:,} {'row' if rows == 1 else 'rows'}"
+
+
+def _capital(told: str) -> str:
+    return f"{told[:1].upper()}{told[1:]}"
 
 
 def _perturbed(report: AuditReport) -> bool:
-    """Whether it is known that cells were perturbed."""
+    """Whether cells are known to have been perturbed."""
     return any(one.name == "unperturbed" and not one.carries for one in report.assumptions)
 
 
-def _single_valued(report: AuditReport) -> tuple[int, int]:
-    """How many rows stand among rows that all show one value, and how many rows there are, over all releases."""
-    alone = rows = 0
-    for release in report.published.plain:
-        held, kinds = release.rows, np.diff(release.value_starts)
-        alone, rows = alone + int(held[kinds == 1].sum()), rows + int(held.sum())
-    return alone, rows
-
-
-def _in_releases(report: AuditReport) -> str:
-    many = len(report.published.plain)
-    return "" if many == 1 else f" in {many:,} releases"
+def _untested(report: AuditReport) -> set[str]:
+    """What the releases do not contradict, and cannot prove; a ledger knows better."""
+    if report.marked:
+        return set()
+    return {one.name for one in report.assumptions if one.status in ("holds", "untested")}
 
 
 # Neither

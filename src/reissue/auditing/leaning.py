@@ -103,10 +103,14 @@ class Leaning:
 
     def resting(self, attack: Attack, judgement: Judgement) -> Judgement:
         """A judgement whose findings say what they rest on."""
-        named = {one.name for one in self.assumptions} & self.on - self.fallen
-        names = tuple(name for name in attack.rests_on if name in named)
+        names = self.carrying(attack)
         findings = tuple(replace(one, rests_on=names) if not one.rests_on else one for one in judgement.findings)
         return replace(judgement, findings=findings)
+
+    def carrying(self, attack: Attack) -> tuple[AssumptionName, ...]:
+        """What the conclusions of an attack rest on here."""
+        named = {one.name for one in self.assumptions} & self.on - self.fallen
+        return tuple(name for name in attack.rests_on if name in named)
 
 
 def _why_not(one: Assumption) -> str:

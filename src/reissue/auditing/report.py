@@ -43,7 +43,7 @@ from reissue.auditing.words import (
     of_sets,
 )
 from reissue.errors import StorageError, check_text, count_of, printable
-from reissue.model.assumptions import Assumption
+from reissue.model.assumptions import Assumption, AssumptionName
 from reissue.model.knowledge import Knowledge
 from reissue.model.libraries import Library, to_library
 from reissue.model.promise import Promise
@@ -196,10 +196,16 @@ class AuditReport:
     @property
     def rests_on(self) -> str:
         """What the conclusions rest on, in a sentence; empty where that is the files themselves and nothing else."""
-        told = [one for one in self.assumptions if one.name in self.leaning.on]
+        told = [one for one in self.assumptions if one.name in self._resting]
         if self.marked and self._changed:
             told = [one for one in told if one.name != "values-stay"]
         return rests_on(told)
+
+    @cached_property
+    def _resting(self) -> frozenset[AssumptionName]:
+        """What conclusions rest on: where something was found, what the findings name."""
+        named = {name for one in self.findings if one.kind != "undecided" for name in one.rests_on}
+        return frozenset(named) & self.leaning.on if named else self.leaning.on
 
     @property
     def _refutation(self) -> str:
@@ -561,7 +567,7 @@ class AuditReport:
             "verdict": self.verdict,
             "headline": asdict(self.headline),
             "assumptions": [
-                {**asdict(one), "words": one.words, "relied_on": one.carries and one.name in self.leaning.on}
+                {**asdict(one), "words": one.words, "relied_on": one.carries and one.name in self._resting}
                 for one in self.assumptions
             ],
             "contradicted": self.contradicted,
@@ -722,8 +728,8 @@ def marked(report: AuditReport, finding: Finding) -> str:
 
 
 def how_many(report: AuditReport) -> str:
-    """How many findings there are, in words."""
-    total = sum(run.judgement.count for run in report.runs)
+    """How many findings there are, in words; what is not decided is not among them."""
+    total = sum(run.judgement.count for run in report.runs if run.judgement.status == "beyond")
     return count_of(max(total, len(report.findings)), "finding")
 
 

@@ -23,4 +23,5 @@ def in_order(assumptions: Iterable[Assumption]) -> Iterator[tuple[Assumption, st
     for one in sorted(assumptions, key=lambda one: order.index(one.status)):
         state, mark = STATES[one.status]
         often = f" {count_of(one.contradictions, 'time')}" if one.status == "refuted" and one.contradictions else ""
-        yield one, f"{state}{often}", mark
+        unused = ", and nothing rests on it" if one.status == "refuted" else ""
+        yield one, f"{state}{often}{unused}", mark

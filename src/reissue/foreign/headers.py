@@ -185,6 +185,8 @@ def proposals(files: Sequence[ReleaseFiles], spoken: Iterable[str] = ()) -> list
                 continue
             where = "stands at the same place" if place else "stands elsewhere"
             why = f"it {where}, {share:.0%} of its cells are among the other's, and no file has both"
+            if share < 0.5:
+                why += ". Its words are others: what seems to change where the name does may be the words alone"
             found.append((place + share, Proposal(old, new, why)))
     taken: set[str] = set()
     best = []

@@ -44,6 +44,7 @@ from reissue.model.hierarchy import MISSING, Hierarchy
 from reissue.model.published import Published
 from reissue.model.records import value_columns
 from reissue.model.regions import Regions
+from reissue.tables.plain_ids import plain_forms
 
 COUNT = "count"
 FEW = 3
@@ -160,6 +161,7 @@ def read_releases(
     if named:
         published, unmatched = by_name(tables, people)
         notes.append("the files say who is in which group")
+        notes += _alike(named)
     elif people is not None and of_people is not None:
         published, unmatched, more = by_registry(tables, regions, people, of_people, people.present(present, files))
         notes += more
@@ -343,6 +345,20 @@ def _hidden_notes(tables: Sequence[Grouped], sensitive: Sequence[str]) -> list[s
     return [
         f"{count_of(hidden, 'cell')} of {listed(sensitive)}, in {having:,} of {len(tables):,} releases, without a "
         f"value: '{MISSING}' is a value of its own, which stays like others where values do"
+    ]
+
+
+def _alike(tables: Sequence[Grouped]) -> list[str]:
+    """People who may be the same in two releases, but for how they are written there."""
+    names = [table.people.cast(pl.String).unique() for table in tables if table.people is not None]
+    every = pl.concat(names).unique()
+    forms = plain_forms(every)
+    same = forms.drop_nulls().len() - forms.drop_nulls().n_unique()
+    if not same:
+        return []
+    return [
+        f"{count_of(same, 'name differs', 'names differ')} from another in case, punctuation or leading zeros alone: "
+        "they are taken for other people; write them the same way in all releases if they are not"
     ]
 
 

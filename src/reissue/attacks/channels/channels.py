@@ -14,7 +14,7 @@ likely. Where members are not known, classes are compared by their regions or by
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -249,10 +249,14 @@ class ChannelsFindings(Findings):
         classes were put together, null where it took the person's alone or all that hang together. `distinct` counts
         values; `people` how many people it is about at most, `people_least` at least.
         """
-        none = pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.Int64)).with_columns(kind=pl.lit(None, pl.Enum(KINDS)))
-        parts = [part for compared in self.comparisons for part in self._rows(compared)]
-        parts += [part for batch in self.exposure.batches for part in self._rows_of_waiting(batch)]
-        return pl.concat([none.select(COLUMNS), *parts])
+        return pl.concat([_no_sets(), *self._parts()])
+
+    def _parts(self) -> Iterator[pl.DataFrame]:
+        """The sets part by part: all of them together take much memory."""
+        for compared in self.comparisons:
+            yield from self._rows(compared)
+        for batch in self.exposure.batches:
+            yield from self._rows_of_waiting(batch)
 
     def _rows(self, compared: Comparison) -> list[pl.DataFrame]:
         parts = [
@@ -413,7 +417,7 @@ class ChannelsFindings(Findings):
             small = np.flatnonzero((fewest > 0) & (fewest < np.iinfo(np.int32).max))
             worst = small[np.argsort(fewest[small], kind="stable")[:EXPLAINED]]
             return tuple(self._finding(int(at)).witness for at in worst)
-        return tuple(finding.witness for finding in self._by_class(NEVER, EXPLAINED))
+        return tuple(finding.witness for finding in self._by_class(self._few(NEVER, EXPLAINED), EXPLAINED))
 
     def judge(self, limits: Limits, *, most: int = 100) -> Judgement:
         """Hold the sets against l: the one the attack was given, or the limits' diversity."""
@@ -425,28 +429,26 @@ class ChannelsFindings(Findings):
         if len(self.published.releases) == 1 and self.published.releases[0].space is not None:
             return Judgement("not asked", "There is one release only, and nobody is known by name: nothing to compare.")
         people = np.union1d(self.vulnerable(l), self.certain_people if l > 1 else self.certain_people[:0])
-        few = self.channels.filter((pl.col("distinct") < l) & (pl.col("distinct") > 0))
-        words = f"Sets with fewer than {count_of(l, 'value')}: {few.height:,} of {self.channels.height:,}."
-        sets = self._about_unknown(l)
-        fresh = int((~sets["told"]).sum())
-        if fresh < sets.height:
-            words = f"{words[:-1]}, {int(sets['told'].sum()):,} of them told by a group alone."
-        sure = sets.filter(pl.col("people_least") > 0)
+        few = self._few(l, most)
+        words = f"Sets with fewer than {count_of(l, 'value')}: {few.small:,} of {few.sets:,}."
+        fresh = few.unknown - few.told
+        if few.told:
+            words = f"{words[:-1]}, {few.told:,} of them told by a group alone."
         if people.size:
             at = np.searchsorted(self.exposure.people, people)
             fewest = self.exposure.fewest[:, at].min(axis=0)
             worst = at[np.argsort(fewest, kind="stable")[: max(most, 0)]]
             told = f"{count_of(int(people.size), 'person is', 'people are')} left with fewer by comparing releases"
             return Judgement("beyond", f"{words} {told}.", tuple(map(self._finding, worst.tolist())), int(people.size))
-        if sure.height and not self._growing:
+        if few.sure and not self._growing:
             told = f"They are about people only {SUPPOSED}, which was not said."
-            return Judgement("undecided", f"{words} {told}", tuple(self._by_class(l, most)), fresh)
-        if sure.height:
-            told = f"It is proven for {sure.height:,} of them that there are people whom they are about."
-            return Judgement("beyond", f"{words} {told}", tuple(self._by_class(l, most)), sets.height)
-        if sets.height:
+            return Judgement("undecided", f"{words} {told}", tuple(self._by_class(few, most)), fresh)
+        if few.sure:
+            told = f"It is proven for {few.sure:,} of them that there are people whom they are about."
+            return Judgement("beyond", f"{words} {told}", tuple(self._by_class(few, most)), few.unknown)
+        if few.unknown:
             told = "There may be people whom they are about; it is not known who is in which group."
-            return Judgement("undecided", f"{words} {told}", tuple(self._by_class(l, most)), fresh)
+            return Judgement("undecided", f"{words} {told}", tuple(self._by_class(few, most)), fresh)
         releases = len(self.published.releases)
         late = self.near or len(self.comparisons) < releases * (releases - 1) // 2
         if late or self.exposure.waiting_unknown or self.exposure.waiting_refuted:
@@ -459,35 +461,35 @@ class ChannelsFindings(Findings):
         witness, values, release = of_person(self.published, self.exposure, at, self.comparisons, left)
         return Finding.of_few(Channels.name, person, release, values, witness, several="channel")
 
-    def _by_class(self, l: int, most: int) -> list[Finding]:  # noqa: E741
+    def _by_class(self, few: _Few, most: int) -> list[Finding]:
         """The smallest sets, whoever they are about; those that are surely about somebody first, then those that no
         group tells alone."""
-        few = self._about_unknown(l).sort(pl.col("people_least") == 0, "told", "distinct", maintain_order=True)
-        worst = few.head(max(most, 0))
+        ranked = few.worst.sort(pl.col("people_least") == 0, "told", "distinct", maintain_order=True)
+        worst = ranked.head(max(most, 0))
         return [self._of_class(row) for row in worst.iter_rows(named=True)]
 
-    def _about_unknown(self, l: int) -> pl.DataFrame:  # noqa: E741
-        """Sets of fewer than l values where it is not known who is in which group; others are judged by person.
+    def _few(self, l: int, most: int) -> _Few:  # noqa: E741
+        """Sets of fewer than l values: how many, and the worst where it is not known who is in which group.
 
-        `told` says whether one of both groups shows no more values by itself: then it took no comparison.
+        Others are judged by person. `told` says whether one of both groups shows no more values by itself: then it
+        took no comparison.
         """
         known = [release.number for release in self.published.releases if known_members(release)]
         both_known = pl.col("release_i").is_in(known) & pl.col("release_j").is_in(known)
-        few = self.channels.filter((pl.col("distinct") < l) & (pl.col("distinct") > 0) & ~both_known)
-        shown = [
-            pl.DataFrame({"group": np.arange(1, one.group_count + 1), "shown": np.diff(one.value_starts)}).with_columns(
-                release=pl.lit(one.number, pl.Int64)
+        shown = {one.number: np.diff(one.value_starts) for one in self.published.releases}
+        sets = small = unknown = told = sure = 0
+        worst = [_no_sets().with_columns(told=pl.lit(value=False))]
+        for part in self._parts():
+            few = part.filter((pl.col("distinct") < l) & (pl.col("distinct") > 0))
+            sets, small = sets + part.height, small + few.height
+            few = _told_alone(few.filter(~both_known), shown)
+            unknown, told = unknown + few.height, told + int(few["told"].sum())
+            sure += int((few["people_least"] > 0).sum())
+            # Of equals the first are kept, so that these are the first of all sets together.
+            worst.append(
+                few.sort(pl.col("people_least") == 0, "told", "distinct", maintain_order=True).head(max(most, 0))
             )
-            for one in self.published.releases
-        ]
-        for side in ("i", "j"):
-            named = pl.concat(shown).select(pl.all().name.suffix(f"_{side}"))
-            few = few.join(named, on=[f"release_{side}", f"group_{side}"], how="left", maintain_order="left")
-        fewest = pl.min_horizontal("shown_i", pl.when(pl.col("kind") != "gone").then("shown_j"))
-        by_itself = pl.when(pl.col("kind") == "new").then("shown_j").otherwise(fewest)
-        return few.with_columns(told=(by_itself <= pl.col("distinct")).fill_null(value=False)).drop(
-            "shown_i", "shown_j"
-        )
+        return _Few(sets, small, unknown, told, sure, pl.concat(worst))
 
     def _of_class(self, row: dict[str, Any]) -> Finding:
         compared = next(
@@ -499,6 +501,39 @@ class ChannelsFindings(Findings):
         witness = of_channel(self.published, compared, row)
         kind: Kind = "bounded" if row["people_least"] else "undecided"
         return Finding(Channels.name, "channel", (), row["release_j"], None, 1 / row["distinct"], kind, witness)
+
+
+def _no_sets() -> pl.DataFrame:
+    none = pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.Int64)).with_columns(kind=pl.lit(None, pl.Enum(KINDS)))
+    return none.select(COLUMNS)
+
+
+@dataclass(frozen=True)
+class _Few:
+    """How many sets there are, how many of them are small, and the worst of these."""
+
+    sets: int
+    small: int
+    unknown: int
+    """How many of the small ones are about nobody known."""
+    told: int
+    """How many of these a group tells alone."""
+    sure: int
+    """How many of these are surely about somebody."""
+    worst: pl.DataFrame
+
+
+def _told_alone(few: pl.DataFrame, shown: Mapping[int, Ints]) -> pl.DataFrame:
+    """Sets of one comparison with `told`: whether a group shows no more values by itself."""
+    if not few.height:
+        return few.with_columns(told=pl.lit(value=False))
+    kind, sides = few["kind"][0], {}
+    for side in ("i", "j"):
+        groups = few[f"group_{side}"].fill_null(0).to_numpy()
+        values = np.concatenate([[NEVER], shown[few[f"release_{side}"][0]]])
+        sides[side] = values[groups]
+    by_itself = {"new": sides["j"], "gone": sides["i"]}.get(kind, np.minimum(sides["i"], sides["j"]))
+    return few.with_columns(told=pl.Series(by_itself <= few["distinct"].to_numpy()))
 
 
 COLUMNS = ("release_i", "group_i", "release_j", "group_j", "kind", "distinct", "people", "people_least")

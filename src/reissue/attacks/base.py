@@ -212,11 +212,6 @@ class Findings(ABC):
     def witnesses(self) -> tuple[Witness, ...]:
         """Why the worst of it follows, the worst first."""
 
-    def telling_rows(self, limits: Limits) -> tuple[int, int, int] | None:
-        """How many rows are in groups in which a value is proven to be likelier than the limit for whoever is in them,
-        how many of them in groups that tell it for certain, and of how many rows; None: that was not looked at."""
-        return None
-
     @property
     def refutation(self) -> str:
         """Why what was said cannot be so, as a sentence without its full stop; empty: nothing speaks against it."""

@@ -91,6 +91,9 @@ def _learnt(report: AuditReport) -> _Learnt:
     if report.named and not report.published.sets and not _judged(report) and (rows := _of_rows(report)):
         # What nobody counted for people, the rows themselves show.
         told = f"{told} {rows}" if told else f"People were not judged one by one. {rows}"
+    if report.named and not told and not beyond and report.above is not None:
+        # No attack concludes anything, and groups tell by themselves.
+        told = _of_rows(report)
     if told:
         return _Learnt(told, beyond or not report.passed, people=True)
     if beyond:

@@ -282,12 +282,6 @@ class DifferencesFindings(Findings):
         """How many rows are alone with their quasi-identifiers in two releases that follow each other, of how many."""
         return sum(step.links for step in self.steps), sum(step.rows_before for step in self.steps)
 
-    def telling_rows(self, limits: Limits) -> tuple[int, int, int] | None:
-        """How many rows are in groups that tell beyond the limit, how many of them for certain, and of how many."""
-        classes = self.classes(Fraction(1) if limits.probability is None else limits.probability)
-        above, single, rows = (int(classes[name].sum()) for name in ("above", "one_value", "rows"))
-        return (max(above, single), single, rows)
-
     # Why, and whether it is too much
 
     @cached_property

@@ -358,7 +358,7 @@ def test_where_nothing_contradicts_all_is_as_before() -> None:
     assert worlds_run.findings.certain == {"Ann": "flu", "Ben": "gout", "Cy": "angina"}
     assert {one.kind for one in report.findings} >= {"exact"}
     assert all("values-stay" in one.rests_on for one in report.findings)
-    assert "It rests on this: values stay (tested) and nothing is perturbed (not tested)." in report.verdict
+    assert "It rests on this: values stay (not contradicted) and nothing is perturbed (not tested)." in report.verdict
     assert report.findings[0].probability == 1 and report.limits.probability == Fraction(1, 2)
 
 

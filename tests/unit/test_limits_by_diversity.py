@@ -337,7 +337,7 @@ def test_what_pairs_promise_is_proven_by_channels_and_worlds_stands_beside(tmp_p
     assert report.judgements["Worlds"].words == told
     assert report.verdict == (
         "Passed: Channels proved what was asked to be within the limits; values are counted, and no probability is "
-        "promised. It rests on this: values stay (tested) and nothing is perturbed (not tested)."
+        "promised. It rests on this: values stay (not contradicted) and nothing is perturbed (not tested)."
     )
     inference = report.criteria[2]
     assert inference.verdict == "met"

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -529,6 +531,7 @@ class AuditReport:
     def notes(self) -> tuple[str, ...]:
         """What a reader should know about the figures."""
         notes = list(self.remarks)
+        notes += _as_written(self.published) if self.remarks else []
         if self.form == "anatomised":
             notes.append(ANATOMISED)
         notes += of_sets(self.published)
@@ -705,6 +708,25 @@ class AuditReport:
         if self.knowledge is None or not self.knowledge.compromised:
             return np.zeros(0, dtype=np.int64)
         return self.knowledge.known_values(self.published)[0]
+
+
+def _as_written(published: Published) -> list[str]:
+    """What looks like a matter of writing: values that differ in case alone, and files that say the same twice."""
+    notes = []
+    texts = [str(value) for value in published.values if value is not None]
+    folded = Counter(text.casefold().strip() for text in texts)
+    if alike := sum(often for often in folded.values() if often > 1):
+        notes.append(
+            f"{alike:,} sensitive values differ from another in case alone and are taken for different ones, as if "
+            "they had changed; write them in one way if they are the same."
+        )
+    for one, two in pairwise(published.plain):
+        parts = ("members", "member_starts", "values", "counts", "value_starts")
+        same = all(np.array_equal(getattr(one, part), getattr(two, part)) for part in parts)
+        cells = one.region is None or two.region is None or one.region.equals(two.region)
+        if same and cells:
+            notes.append(f"Releases {one.number:,} and {two.number:,} say the same: the same file may be there twice.")
+    return notes
 
 
 def _person(published: Published, finding: Finding) -> str | int | None:

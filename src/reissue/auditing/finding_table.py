@@ -138,7 +138,10 @@ def _of_claims(report: AuditReport, naming: Naming, claims: pl.DataFrame, told: 
             "lines": places.lines(groups, releases),
             "column": claims["column"].fill_null(pl.lit(_column(report), pl.String)),
             "value": _values(report.published, naming, claims),
-            "probability": claims["probability"],
+            # Of what is bounded only, what is proven.
+            "probability": claims.select(
+                pl.when(pl.col("kind") == "bounded").then(pl.col("low")).otherwise(pl.col("probability"))
+            ).to_series(),
             "low": claims["low"],
             "high": claims["high"],
             "kind": claims["kind"],

@@ -155,12 +155,17 @@ def _if_so(report: AuditReport) -> str:
     """What certainty rests on that the releases do not contradict, and cannot prove."""
     resting = {name for run in report.runs if run.findings is not None for name in run.by.rests_on}
     open_ = _untested(report) & resting
-    told = []
-    if "values-stay" in open_ and report.leaning.several and report.together:
-        told.append("values stay the same")
+    told = _staying(report)
     if "unperturbed" in open_:
-        told.append("nothing was perturbed")
-    return f", if {' and '.join(told)}" if told else ""
+        told = f"{told} and nothing was perturbed" if told else ", if nothing was perturbed"
+    return told
+
+
+def _staying(report: AuditReport) -> str:
+    """That it rests on values that stay; nothing where it does not, or where somebody knows it."""
+    resting = {name for run in report.runs if run.findings is not None for name in run.by.rests_on}
+    open_ = "values-stay" in _untested(report) & resting
+    return ", if values stay the same" if open_ and report.leaning.several and report.together else ""
 
 
 def people_of(report: AuditReport) -> int | None:
@@ -355,4 +360,4 @@ def _nothing(report: AuditReport) -> str:
         told = f"no more can be learnt about {about} from {together} than the limits allow"
         told = f"{told[:1].upper()}{told[1:]}"
     proven = all(run.judgement.status == "within" for run in asked)
-    return f"{told}{': proven' if proven else ', as far as was found'}."
+    return f"{told}{f'{_staying(report)}: proven' if proven else ', as far as was found'}."

@@ -179,7 +179,7 @@ class AuditReport:
     @property
     def together(self) -> bool:
         """Whether conclusions are drawn from several releases together."""
-        return not self.leaning.several or "values-stay" not in self.leaning.fallen or self._permanent or self._modelled
+        return not self.leaning.several or "values-stay" not in self.leaning.fallen or self._permanent or self._followed
 
     @property
     def contradicted(self) -> str:
@@ -232,6 +232,11 @@ class AuditReport:
     def _sets(self) -> bool:
         """Whether everybody is shown with a set of values."""
         return bool(self.published.sets)
+
+    @property
+    def _followed(self) -> bool:
+        """Whether what is said of how values change ties releases to each other."""
+        return self.knowledge is not None and self.knowledge.change is not None and not self.knowledge.change.free
 
     @property
     def _modelled(self) -> bool:

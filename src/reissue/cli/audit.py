@@ -400,6 +400,10 @@ def _series(
     try:
         opened = open_series(target[0])
     except NotASeries:
+        if not target[0].exists():
+            raise ParameterError(
+                f"There is no file or folder '{target[0]}'.", hint="name the folder of a series, or files of releases."
+            ) from None
         raise _elsewhere(f"There is no series in '{target[0]}'") from None
     with opened:
         note_unless_continued(target[0])

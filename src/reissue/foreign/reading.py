@@ -147,11 +147,15 @@ def read_releases(
     if known is not None and told.person is not None:
         people = ForeignRegistry.read(known, told.person, names)
     elif told.person is not None and not named:
-        raise TableError(f"None of the releases has a column '{person}'.", hint="name a registry that has it.")
+        raise TableError(
+            f"None of the releases has a column '{person}'.",
+            hint=f"they have {listed(names)}; or name a registry that has it.",
+        )
     if named and len(named) != len(tables):
         raise TableError(
             f"{len(named):,} of {len(tables):,} releases have a column '{person}'.",
-            hint=f"let all of them have it, or none (drop=['{person}']).",
+            hint=f"let all of them have it, or leave it out (--drop, drop=['{person}']); a number that is given anew "
+            "in every release says nothing of who a row is about.",
         )
     regions, of_people, read, guessed = _regions(tables, people, names, hierarchies, told, show_values)
     told = told.with_missing(guessed)

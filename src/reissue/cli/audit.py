@@ -374,7 +374,12 @@ def audit(
         }
         print_json({**data, **files})
     else:
-        print_report(report, Naming(report.published, show_people, show_values, called), long=long, wrote=written)
+        print_report(
+            report,
+            Naming(report.published, show_people, show_values, called),
+            long=long,
+            wrote=[*written, *([] if save is None else [save])],
+        )
     if not report.passed:
         raise typer.Exit(1)
 

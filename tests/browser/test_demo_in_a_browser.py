@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
+from chromium import pages_of
 
 from reissue.demonstrating.demo_page import demo_page
 from reissue.demonstrating.demo_run import run_demo
 
-sys.path.insert(0, str(Path(__file__).parent))
-from chromium import NOT_HERE, executable, pages_of
-
 WIDTHS = (360, 768, 1280)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = executable()
-    if found is None:
-        pytest.skip(NOT_HERE)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 def test_the_demo_in_a_browser(browser: Any, tmp_path: Path) -> None:

@@ -3,40 +3,23 @@
 from __future__ import annotations
 
 import re
-import sys
 import tempfile
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium import pages_of
 
 import reissue as ri
 from reissue.auditing.report import AuditReport
 from reissue.auditing.subject import Subject
 from reissue.model.assumptions import ASSUMPTIONS, Assumption
 
-sys.path.insert(0, str(Path(__file__).parent))
-from chromium import NOT_HERE, executable, pages_of
-
 WIDTHS = (360, 768, 1280)
 SHEET = 273.0
 """The height of a sheet of A4 between its margins, in millimetres."""
 HOSTILE = ("<script>alert(1)</script>", "\x1b[31mred\u202eevil", "ü" * 300)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    found = executable()
-    if found is None:
-        pytest.skip(NOT_HERE)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 def leaking() -> AuditReport:

@@ -67,6 +67,18 @@ def test_an_archive_is_one_release_or_several(tmp_path: Path) -> None:
     assert read_releases([one, several], sensitive="d").names == ("one.zip", *names)
 
 
+@pytest.mark.parametrize(("offset", "what"), [(6, 1), (8, 99)], ids=["password", "way of packing"])
+def test_archives_that_cannot_be_unpacked_say_so(tmp_path: Path, offset: int, what: int) -> None:
+    """The two fields of a member's headers: its flags and how it is packed; both stand two bytes later in the list."""
+    path = archive(tmp_path / "closed.zip", {"cases.csv": TABLE})
+    content = bytearray(path.read_bytes())
+    listed = content.index(b"PK\x01\x02")
+    content[offset], content[listed + offset + 2] = what, what
+    path.write_bytes(content)
+    with pytest.raises(TableError, match="locked by a password, or packed in another way"):
+        read_releases([path], sensitive="d")
+
+
 def test_an_archive_writes_nowhere_else(tmp_path: Path) -> None:
     folder = tmp_path / "inner" / "folder"
     folder.mkdir(parents=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reissue.auditing.standing import STATES
 from reissue.errors import count_of
-from reissue.model.assumptions import Assumption, AssumptionName, AssumptionStatus
+from reissue.model.assumptions import Assumption, AssumptionName
 
 SHORT: dict[AssumptionName, str] = {
     "values-stay": "values stay",
@@ -18,14 +19,6 @@ SHORT: dict[AssumptionName, str] = {
     "suppressed-class": "suppressed rows belong to no published class",
 }
 """What is assumed, in a few words."""
-STANDING: dict[AssumptionStatus, str] = {
-    "holds": "not contradicted",
-    "said": "as was said",
-    "untested": "not tested",
-    "refuted": "refuted",
-    "dropped": "not assumed",
-}
-"""How an assumption stands, in a word or two."""
 REFUTED: dict[AssumptionName, str] = {
     "values-stay": "values did not stay the same",
     "values-permanent": "values that were said to be permanent were lost",
@@ -99,13 +92,13 @@ def rests_on(assumptions: Sequence[Assumption]) -> str:
     carrying = [one for one in assumptions if one.carries and (one.name, one.status) != ("unperturbed", "said")]
     if all(one.name == "unperturbed" for one in carrying):
         return ""
-    told = [f"{SHORT[one.name]} ({STANDING[one.status]})" for one in carrying]
+    told = [f"{SHORT[one.name]} ({STATES[one.status][0]})" for one in carrying]
     return f"It rests on this: {_and(told)}."
 
 
 def in_lines(assumptions: Sequence[Assumption]) -> list[str]:
     """Each assumption in a line: how it stands, and why."""
-    return [f"{one.name}: {STANDING[one.status]}. {one.words} {one.evidence}".rstrip() for one in assumptions]
+    return [f"{one.name}: {STATES[one.status][0]}. {one.words} {one.evidence}".rstrip() for one in assumptions]
 
 
 def _and(parts: Sequence[str]) -> str:

@@ -9,16 +9,16 @@ from reissue.model.assumptions import Assumption, AssumptionStatus
 
 STATES: dict[AssumptionStatus, tuple[str, str]] = {
     "refuted": ("contradicted", "bad"),
-    "untested": ("cannot be tested here", "open"),
-    "said": ("said to hold", "plain"),
+    "untested": ("not tested", "open"),
+    "said": ("as was said", "plain"),
     "dropped": ("not assumed", "plain"),
-    "holds": ("nothing contradicts it", "good"),
+    "holds": ("not contradicted", "plain"),
 }
 """What is known of an assumption, in words, and how it is marked; in the order that a reader needs it."""
 
 
 def in_order(assumptions: Iterable[Assumption]) -> Iterator[tuple[Assumption, str, str]]:
-    """Each with what is known of it, in words, and its mark: good, bad, open or plain."""
+    """Each with what is known of it, in words, and its mark: bad, open or plain, as nothing here is proven."""
     order = list(STATES)
     for one in sorted(assumptions, key=lambda one: order.index(one.status)):
         state, mark = STATES[one.status]

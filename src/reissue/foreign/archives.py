@@ -32,7 +32,7 @@ def tables_in(path: Path, into: Path) -> list[tuple[str, Path]]:
             return found
     except (zipfile.BadZipFile, OSError, EOFError, ValueError):
         failure = TableError(f"'{path.name}' cannot be read as an archive.", hint="check that it is complete.")
-    except (NotImplementedError, RuntimeError):
+    except RuntimeError:  # that is what `zipfile` says of both
         failure = TableError(
             f"'{path.name}' is locked by a password, or packed in another way than usual.", hint="unpack it yourself."
         )

@@ -188,14 +188,13 @@ class DifferencesFindings(Findings):
     @property
     def _dropped(self) -> frozenset[str]:
         """The assumptions that somebody said do not hold."""
-        gone: frozenset[str] = frozenset(getattr(self._knowledge, "dropped", ()))
-        changing = bool(self._knowledge.permanent) or getattr(self._knowledge, "change", None) is not None
-        return gone | ({"values-stay"} if changing else set())
+        changing = bool(self._knowledge.permanent) or self._knowledge.change is not None
+        return frozenset(self._knowledge.dropped) | ({"values-stay"} if changing else set())
 
     @property
     def _growing(self) -> bool:
         """Whether somebody said that nobody leaves."""
-        said = "nobody-leaves" in getattr(self._knowledge, "said", ())
+        said = "nobody-leaves" in self._knowledge.said
         return (self._knowledge.growing is True or said) and "nobody-leaves" not in self._dropped
 
     @property

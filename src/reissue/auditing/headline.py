@@ -355,6 +355,8 @@ def _nothing(report: AuditReport) -> str:
     if limit is not None:
         value = _a(sensitive_of(report))
         told = f"{who} can be tied to {value} from {together} with a probability above {limit_told(limit)}"
+        if report.published.sets:
+            told += ", by somebody who expects values by the published shares"
     else:
         about = "anybody" if everybody is None else f"any of {count_of(everybody, 'person', 'people')}"
         told = f"no more can be learnt about {about} from {together} than the limits allow"

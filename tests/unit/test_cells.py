@@ -300,5 +300,5 @@ def test_columns_that_are_not_the_same_thing_in_all_releases() -> None:
     assert isinstance(second, Intervals)
     assert second.low.tolist() == [-INFINITE]
     found = read(["1", "2"], ["*"], ["low", "high"])
-    assert found.doubts[0].startswith("'x' holds numbers or dates alone in release 1, and none in release 3: it may be")
+    assert found.doubts[0].startswith("'x' holds numbers alone in release 1, and labels alone in release 3: it may be")
     assert all(isinstance(part, Sets) and set(part.which.tolist()) == {EVERYTHING} for part in found.parts)

@@ -186,7 +186,7 @@ CANARY = "canary-77a0"
     [
         (b"", "'1.csv' is empty", "first line"),
         (b"age,d\n[21, 25]," + CANARY.encode() + b"\n", "Line 2 of '1.csv' has 3 cells", "double quotes"),
-        (b"age,d\n1,\xe9" + CANARY.encode() + b"\n", "'1.csv' is not UTF-8: line 2", "UTF-8"),
+        (b"age,d\n1,\x81" + CANARY.encode() + b"\n", "'1.csv' is not UTF-8: line 2", "UTF-8"),
     ],
 )
 def test_an_unreadable_file_comes_with_a_next_step(content: bytes, said: str, step: str, tmp_path: Path) -> None:

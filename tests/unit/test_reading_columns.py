@@ -146,6 +146,113 @@ def test_a_table_of_counts_is_refused_with_that_reason(name: str) -> None:
     assert read_releases([table], sensitive="d", drop=[name]).published.releases[0].rows.tolist() == [2, 1]
 
 
+def counts_of_cases(rows: int = 60) -> pl.DataFrame:
+    """As agencies publish counts: a row number, places, ages, and how many, some of them left out."""
+    places = [f"Area {at % 20}" for at in range(rows)]
+    ages = [("A00-A04", "A05-A14", "A15-A34")[at // 20] for at in range(rows)]
+    counts = [str(3 + at * 7 % 11) for at in range(rows)]
+    numbers = [str(100 + at) for at in range(rows)]
+    return pl.DataFrame({"ObjectId": numbers, "Place": places, "Ages": ages, "Number": counts, "d": ["x", "y"] * 30})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["AnzahlFall", "Confirmed", "Deaths", "COVID_CASE_COUNT", "covid_deaths", "Casos", "Total cases", "Population"],
+)
+def test_tables_of_counts_are_known_by_what_they_count(name: str) -> None:
+    table = counts_of_cases().rename({"Number": name})
+    few = table.with_columns(pl.when(pl.int_range(60) % 5 == 0).then(pl.lit("<5")).otherwise(name).alias(name))
+    corrected = table.with_columns(pl.when(pl.int_range(60) == 0).then(pl.lit("-1")).otherwise(name).alias(name))
+    for one in (table, few, corrected, table.drop("ObjectId")):
+        with pytest.raises(TableError, match="looks like a table of counts"):
+            read_releases([one], sensitive="d")
+
+
+def test_a_count_may_be_what_was_called_sensitive() -> None:
+    table = counts_of_cases().rename({"Number": "cases"}).drop("d")
+    with pytest.raises(TableError, match="looks like a table of counts") as caught:
+        read_releases([table], sensitive="cases")
+    assert "--counts" not in str(caught.value)
+    assert read_releases([table], sensitive="cases", quasi=["Ages"]).quasi == ("Ages",)
+
+
+@pytest.mark.parametrize(
+    "name", ["num_procedures", "number of contacts", "n_medications", "Total days", "PATIENT", "Case", "person"]
+)
+def test_rows_about_people_who_have_counts_of_their_own_are_no_table_of_counts(name: str) -> None:
+    assert "Place" in read_releases([counts_of_cases().rename({"Number": name})], sensitive="d").quasi
+
+
+def test_numbers_of_people_who_come_more_than_once_are_questioned() -> None:
+    table = counts_of_cases().with_columns(patient_nbr=pl.Series([str(at * 2 // 3) for at in range(60)]))
+    foreign = read_releases([table.drop("ObjectId", "Number")], sensitive="d")
+    assert foreign.quasi == ("Place", "Ages")
+    assert "'patient_nbr' is no quasi-identifier: it numbers people or rows, by its name; --person" in notes_of(foreign)
+    several = pl.concat([table.rename({"patient_nbr": "PATIENT"})] * 4).drop("ObjectId", "Number")
+    assert read_releases([several], sensitive="d").quasi == ("Place", "Ages", "PATIENT")
+    more = several.with_columns(PATIENT=pl.Series([str(at // 4) for at in range(240)]))
+    assert read_releases([more], sensitive="d").quasi == ("Place", "Ages")
+    few = table.with_columns(patient_nbr=pl.lit("7"), office_id=pl.Series([str(at % 20) for at in range(60)]))
+    assert "office_id" in read_releases([few.drop("Place", "Number", "patient_nbr")], sensitive="d").quasi
+
+
+def test_columns_that_say_the_sensitive_value_are_told() -> None:
+    draw = np.random.default_rng(3)
+    rows = 300
+    outcome = draw.choice(["Died", "Recovered", "Active"], rows)
+    table = pl.DataFrame(
+        {
+            "age": [str(age) for age in draw.integers(20, 80, rows)],
+            "died_on": [f"2020-03-{1 + at % 28:02}" if one == "Died" else None for at, one in enumerate(outcome)],
+            "status": ["closed" if one == "Recovered" else one for one in outcome],
+            "ward": [("a", "b", "c")[at % 3] for at in range(rows)],
+            "outcome": outcome,
+        }
+    )
+    foreign = read_releases([table], sensitive="outcome")
+    assert foreign.notes[0] == (
+        "'died_on', 'status' say by themselves what 'outcome' is, or nearly: whoever knows them needs no table; --drop "
+        "died_on,status if an outsider does not"
+    )
+    # Nothing is left out for that: what is known is not for us to say.
+    assert foreign.quasi == ("age", "died_on", "status", "ward")
+    assert "say" not in read_releases([table], sensitive="outcome", drop=["died_on", "status"]).notes[0]
+    assert "say" not in read_releases([table.head(40)], sensitive="outcome").notes[0]
+
+
+def test_codes_for_what_is_not_known_are_asked_about() -> None:
+    rows = 60
+    table = pl.DataFrame(
+        {
+            "age": [str(20 + at) for at in range(rows)],
+            "smokes": [("1", "2", "98")[at % 3] for at in range(rows)],
+            "icu": [("1", "2", "97", "99")[at % 4] for at in range(rows)],
+            "race": [str(at % 10) for at in range(rows)],
+            "d": ["x", "y"] * 30,
+        }
+    )
+    foreign = read_releases([table], sensitive="d")
+    (told,) = [note for note in foreign.notes if "codes for what is not known" in note]
+    assert told.startswith("'smokes', 'icu': 97, 98 and 99 stand apart from other numbers")
+    assert told.endswith("--missing smokes=98")
+    again = read_releases([table], sensitive="d", missing={"smokes": ["98"], "icu": ["97", "99"]})
+    assert not [note for note in again.notes if "codes for what is not known" in note]
+
+
+def test_what_may_be_read_wrongly_is_told_first() -> None:
+    tables = [
+        one.with_columns(Age_Group=pl.col("Age_Group").replace("<20", "teen"))
+        for one in days()[1:]
+        if "Age_Group" in one.columns
+    ]
+    notes = read_releases([days()[0], *tables], sensitive="Outcome1", accept_proposals=True).notes
+    assert notes[0].startswith("'RESOLVED' is taken for 'Outcome1', as proposed")
+    assert "cannot be read as numbers" in notes[1]
+    assert notes[-1].startswith("nobody is known by name")
+    places = [at for at, note in enumerate(notes) if "is no quasi-identifier" in note or "is read as" in note]
+    assert places and min(places) > 1
+
+
 def test_rows_that_stand_for_nobody_and_counts_that_are_none() -> None:
     table = pl.DataFrame({"region": ["A", "A", "B"], "d": ["x", "y", "x"], "n": ["5", "0", "2"]})
     (release,) = read_releases([table], sensitive="d", counts="n").published.releases

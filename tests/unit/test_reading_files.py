@@ -33,6 +33,13 @@ TABLE = "age,d\n1-5,flu\n1-5,hiv\n"
         ["2019-12/x", "2020-01/a"],
         ["release2.csv", "release10.csv"],
         ["marching.csv", "mayor.csv"],
+        ["cases 1 April.csv", "cases 20 April.csv", "cases 10 May.csv"],
+        ["april 1.csv", "april 20.csv", "may 10.csv"],
+        ["010420.csv", "200420.csv", "100520.csv"],
+        ["200419COVID.csv", "200501COVID.csv"],
+        ["Line_12312020.csv", "Line_01152021.csv"],
+        ["1 marzo 2020.csv", "15 abril 2020.csv", "2 agosto 2020.csv"],
+        ["data set 1.csv", "data set 2.csv"],
     ],
 )
 def test_releases_are_in_the_order_of_dates_and_numbers(names: list[str]) -> None:
@@ -49,6 +56,26 @@ def test_dates_whose_order_cannot_be_told_do_not_decide() -> None:
         "releases are in alphabetical order: their names have no dates or numbers"
     )
     assert in_order(["April 2020", "March 2020"]) == ([1, 0], "releases are in the order of the dates in their names")
+
+
+def test_what_is_told_about_the_order() -> None:
+    order, note = in_order(["010420.csv", "100520.csv", "200420.csv"])
+    assert order == [0, 2, 1]
+    assert note is not None
+    assert note.startswith("releases are in the order of the dates in their names, read as day, month, year; name the")
+    _, note = in_order(["Drop_20200510 batch_0.csv", "Drop_20200510 batch_1.csv"])
+    assert note is not None
+    assert "are two releases of the same date; put them together in one file if they are parts of one" in note
+
+
+def test_days_that_go_backwards_are_told(tmp_path: Path) -> None:
+    for name, month in (("a1.csv", 3), ("a2.csv", 6), ("a3.csv", 4)):
+        rows = "".join(f"2020-{month:02}-{day:02},x\n2020-{month:02}-{day:02},y\n" for day in range(1, 29))
+        (tmp_path / name).write_text(f"day,d\n{rows}")
+    (told,) = [note for note in read_releases(tmp_path, sensitive="d").notes if "newest days" in note]
+    assert told.startswith("the newest days of 'day' in 'a3.csv' are before those in 'a2.csv'")
+    files = [tmp_path / name for name in ("a1.csv", "a3.csv", "a2.csv")]
+    assert not [note for note in read_releases(files, sensitive="d").notes if "newest days" in note]
 
 
 def archive(path: Path, members: dict[str, str]) -> Path:
@@ -106,7 +133,7 @@ def test_compressed_files_parquet_and_encodings(tmp_path: Path) -> None:
     (tmp_path / "4.csv").write_bytes(TABLE.encode("utf-8-sig"))
     foreign = read_releases(tmp_path, sensitive="d")
     assert [int(one.rows.sum()) for one in foreign.published.releases] == [2, 1, 2, 2]
-    (tmp_path / "5.csv").write_bytes("age,d\n1,é\n".encode("latin-1"))
+    (tmp_path / "5.csv").write_bytes(b"age,d\n1,\x81\n")
     with pytest.raises(TableError, match="is not UTF-8"):
         read_releases(tmp_path, sensitive="d")
 

@@ -45,6 +45,26 @@ WORDS = {
     "1–4": (1, 4, False, False),
     "[20, 30)": (20, 30, False, True),
     "[20, 30[": (20, 30, False, True),
+    "120 +": (120, INFINITE, False, True),
+    "65\u201169": (65, 69, False, False),
+    "20-29y": (20, 29, False, False),
+    "unter 20 Jahre": (-INFINITE, 20, True, True),
+    "20 bis 29 Jahren": (20, 29, False, False),
+    "80 Jahre und älter": (80, INFINITE, False, True),
+    "über 80": (80, INFINITE, True, True),
+    "Menores de 20 años": (-INFINITE, 20, True, True),
+    "20 a 29 años": (20, 29, False, False),
+    "entre 20 y 29": (20, 29, False, False),
+    "80 años y más": (80, INFINITE, False, True),
+    "80 y mas": (80, INFINITE, False, True),
+    "mayor de 80": (80, INFINITE, True, True),
+    "20 a 29 anos": (20, 29, False, False),
+    "80 anos ou mais": (80, INFINITE, False, True),
+    "até 19 anos": (-INFINITE, 19, True, False),
+    "moins de 20 ans": (-INFINITE, 20, True, True),
+    "20 à 29 ans": (20, 29, False, False),
+    "80 ans et plus": (80, INFINITE, False, True),
+    "plus de 80 ans": (80, INFINITE, True, True),
 }
 
 
@@ -55,7 +75,23 @@ def test_intervals_in_words(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["M5B 1W2", "6 months", "1900s", "Ward 5", "5th", "young", "2 to go", "Vitamin B12", "", "3rd year", "20s and 30s"],
+    [
+        "20a29",
+        "6 meses",
+        "de 5 a",
+        "y 20",
+        "M5B 1W2",
+        "6 months",
+        "1900s",
+        "Ward 5",
+        "5th",
+        "young",
+        "2 to go",
+        "Vitamin B12",
+        "",
+        "3rd year",
+        "20s and 30s",
+    ],
 )
 def test_what_is_no_interval_in_words_stays(text: str) -> None:
     assert in_signs(text) == text or interval_of(in_signs(text)) is None
@@ -97,6 +133,16 @@ def test_the_order_of_days_and_months_is_that_of_the_whole_column() -> None:
         ("31. Dezember 2020", "2020-12-31"),
         ("2020-02", "[2020-02-01, 2020-03-01)"),
         ("Dec 2020", "[2020-12-01, 2021-01-01)"),
+        ("2020/03/25 05:00:00+00", "2020-03-25T05:00:00"),
+        ("Mar 10, 2020 12:00 AM", "2020-03-10T00:00:00"),
+        ("Tue, 10 Mar 2020 00:00:00 GMT", "2020-03-10T00:00:00"),
+        ("10 mar. 2020", "2020-03-10"),
+        ("10 de agosto de 2020", "2020-08-10"),
+        ("1er février 2020", "2020-02-01"),
+        ("5 setembro 2020", "2020-09-05"),
+        ("20200310", "2020-03-10"),
+        ("20201310", None),
+        ("10/03/20", None),
         ("31/02/2020", None),
         ("2020-13", None),
         ("Ward 2020", None),
@@ -180,3 +226,48 @@ def test_lists_around_cells() -> None:
     (part,) = read(["['a,b']", "a"]).parts
     assert isinstance(part, Sets)
     assert part.labels == ("a", "b")
+
+
+DAYS = [f"2020-03-{day:02}" for day in range(1, 29)]
+
+
+def test_days_of_files_that_write_them_differently_are_the_same_days() -> None:
+    zoned = [f"{day.replace('-', '/')} {'05' if day < '2020-03-08' else '04'}:00:00+00" for day in DAYS]
+    found = read(DAYS, zoned, [day.replace("-", "") for day in DAYS])
+    assert lows(found) == lows(found, 1) == lows(found, 2)
+    assert found.asides == ("the same time of the day everywhere, which is left out",)
+    # Times that differ say more than the day, and those of the evening may be another day's elsewhere.
+    for times in ([f"{day}T{at % 12:02}:15:00" for at, day in enumerate(DAYS)], [f"{day}T22:00:00" for day in DAYS]):
+        found = read(times)
+        assert not found.asides
+        assert len({low % 86_400e6 for low in lows(found)}) > 1 or lows(found)[0] % 86_400e6
+
+
+@pytest.mark.parametrize(
+    ("cells", "told"),
+    [
+        ([*DAYS, "Asymptomatic"], "'x': 1 cell of 29 is no date, so that all are labels; --missing 'x=...'"),
+        ([*DAYS, *["9999-99-99"] * 3], "'x': 3 cells of 31 are no dates, so that all are labels"),
+        (["104", "105", "107", "OOS"], "'x': 1 cell of 4 is no number, so that all are labels"),
+        (["10/03/20", "11/03/20", "13/03/20"], "'x' seems to hold dates without a year, or with half of one: labels"),
+        (["10-Mar", "11-Mar", "1-Apr"], "'x' seems to hold dates without a year"),
+    ],
+)
+def test_a_column_of_labels_for_the_sake_of_some_cells_says_so(cells: list[str | None], told: str) -> None:
+    found = read(cells)
+    assert isinstance(found.parts[0], Sets)
+    (doubt,) = found.doubts
+    assert doubt.startswith(told)
+
+
+@pytest.mark.parametrize("cells", [["104", "OOS", "x", "y"], ["male", "female"], ["Ward 5", "Ward 6"], ["May", "Mar"]])
+def test_a_column_of_labels_is_no_matter(cells: list[str | None]) -> None:
+    assert not read(cells).doubts
+
+
+@pytest.mark.parametrize("other", [["20200330", "17"], ["10/03/20"], ["10/03/2020"], ["10-Mar"], ["March"]])
+def test_what_cannot_be_compared_with_days_is_not(other: list[str | None]) -> None:
+    """As labels they would exclude one another, and all people of one file be gone in the next."""
+    found = read(["2020-03-10", "2020-03-11"], other)
+    assert all(isinstance(part, Sets) and set(part.which.tolist()) == {EVERYTHING} for part in found.parts)
+    assert "as these cannot be compared" in found.doubts[-1]

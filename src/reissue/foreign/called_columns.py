@@ -16,16 +16,24 @@ from reissue.foreign.where import of_releases
 
 
 def called_alike(
-    files: list[ReleaseFiles], told: ToldColumns, rename: dict[str, str], accept: bool, notes: list[str]
+    files: list[ReleaseFiles],
+    told: ToldColumns,
+    rename: dict[str, str],
+    accept: bool,
+    notes: list[str],
+    asides: list[str],
 ) -> tuple[list[ReleaseFiles], ToldColumns, dict[str, str]]:
-    """The files with one name for each column, what was said in these names, and all that was renamed."""
+    """The files with one name for each column, what was said in these names, and all that was renamed.
+
+    What is proposed goes to `notes`, what is certain enough to `asides`.
+    """
     files, dropped = without(renamed(files, rename), told.drop)
     told = replace(
         told, drop=tuple(name for name in told.drop if name not in dropped), mistakable=tuple(sorted(dropped))
     )
     alike = matched(files, told.columns)
     spelt = told.spelt(alike)
-    notes += [f"'{old}' is called '{new}', as was said" for old, new in rename.items()] + alike.notes
+    asides += [f"'{old}' is called '{new}', as was said" for old, new in rename.items()] + alike.notes
     spoken = spelt.columns
     every = proposals(alike.files, spoken)
     if every and accept:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,12 @@ from typing import Any
 
 import polars as pl
 
-from reissue.errors import MissingExtra, TableError, UserError, count_of
+from reissue.errors import MissingExtra, ReissueWarning, TableError, UserError, count_of
 from reissue.foreign.archives import ZIP, tables_in
 from reissue.foreign.git_history import history_of
 from reissue.foreign.release_order import in_order
 from reissue.foreign.release_order import natural as natural
+from reissue.foreign.surroundings import CellsOfFile, mended, refuse_what_is_no_table, without_remarks
 from reissue.foreign.where import of_releases
 from reissue.model.telling import told as each
 from reissue.tables.excel_files import sheet_of
@@ -38,6 +40,8 @@ class ReleaseFiles:
 
     name: str
     tables: dict[str, pl.DataFrame]
+    above: int = 0
+    """How many lines stand above the header of its first table."""
 
     @property
     def form(self) -> str:
@@ -63,7 +67,7 @@ def read_files(
     """
     told: list[str] = [] if notes is None else notes
     with TemporaryDirectory(prefix="reissue-") as scratch:
-        return _read(_found(releases, git, file, Path(scratch), told))
+        return _read(_found(releases, git, file, Path(scratch), told), told)
 
 
 def _found(
@@ -112,11 +116,14 @@ def _in_repository(folder: Path, file: str | None, scratch: Path, notes: list[st
     return found
 
 
-def _read(found: Found) -> list[ReleaseFiles]:
-    read, problems, hints, missing = [], [], [], None
+def _read(found: Found, notes: list[str]) -> list[ReleaseFiles]:
+    read, problems, hints, missing, told = [], [], [], None, []
     for name, parts in each(found):
         try:
-            read.append(ReleaseFiles(name, {part: read_cells(table) for part, table in parts.items()}))
+            cells = {part: _cells_of(table) for part, table in parts.items()}
+            above = next(iter(cells.values())).above
+            read.append(ReleaseFiles(name, {part: one.frame for part, one in cells.items()}, above))
+            told += [(name, what) for one in cells.values() for what in one.told]
         except MissingExtra as error:
             missing = error
         except UserError as error:
@@ -131,17 +138,38 @@ def _read(found: Found) -> list[ReleaseFiles]:
         if any(table.is_empty() for part, table in one.tables.items() if part != "counterfeits")
     )
     if problems or empty:
-        told = dict.fromkeys([*(hint for hint in hints if hint), *(["leave out what has no rows."] if empty else [])])
+        empty_too = ["leave out what has no rows."] if empty else []
+        next_steps = dict.fromkeys([*(hint for hint in hints if hint), *empty_too])
         if len(problems) > MOST_PROBLEMS:
             left = len(problems) - MOST_PROBLEMS
             problems = [*problems[:MOST_PROBLEMS], f"and {left:,} more of such problems"]
-        raise TableError("The releases cannot be read.", problems=[*problems, *empty], hint=" ".join(told) or None)
+        raise TableError(
+            "The releases cannot be read.", problems=[*problems, *empty], hint=" ".join(next_steps) or None
+        )
+    notes += of_releases(told)
     return read
 
 
+def _cells_of(table: object) -> CellsOfFile:
+    """A table of a release; where its file cannot be read as it is, without what stands around it."""
+    if isinstance(table, str | Path):
+        refuse_what_is_no_table(Path(table))
+    try:
+        cells = CellsOfFile(read_cells(table))
+    except TableError:
+        found = mended(Path(table)) if isinstance(table, str | Path) and Path(table).is_file() else None
+        if found is None:
+            raise
+        cells = found
+    return without_remarks(cells)
+
+
 def read_cells(table: object) -> pl.DataFrame:
-    """A table with every cell as text, as it is written."""
-    frame = read_table(table, text=_EveryColumn())[0]
+    """A table with every cell as text, as it is written. Spaces around names of columns are no part of them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".* has names of columns with spaces around them", ReissueWarning)
+        frame = read_table(table, text=_EveryColumn())[0]
+    frame = _without_spaces(frame)
     frame = frame.with_columns(_one_cell(column) for column in frame if column.dtype == pl.List(pl.String))
     problems = [f"'{name}' holds nested values" for name, dtype in frame.schema.items() if dtype.is_nested()]
     if problems:
@@ -153,6 +181,12 @@ def read_cells(table: object) -> pl.DataFrame:
         "A table has cells that cannot be written as text.",
         "check that the file is whole.",
     )
+
+
+def _without_spaces(frame: pl.DataFrame) -> pl.DataFrame:
+    """The names of columns without spaces around them, if each is another name then."""
+    bare = [name.strip() for name in frame.columns]
+    return frame if len(set(bare)) < len(bare) else frame.rename(dict(zip(frame.columns, bare, strict=True)))
 
 
 def _one_cell(column: pl.Series) -> pl.Series:

@@ -33,13 +33,14 @@ import polars as pl
 
 from reissue.arrays.types import Bools, Ints
 from reissue.errors import count_of
-from reissue.foreign.date_orders import in_iso, is_ordered, orders_of
+from reissue.foreign.date_orders import day_of, in_iso, is_ordered, is_unsure, orders_of
 from reissue.foreign.intervals import (
     Interval,
     has_comma,
     interval_of,
     is_bare,
     is_code,
+    is_code_of_letters,
     is_dashed_code,
     is_plain,
 )
@@ -54,6 +55,10 @@ NUMBERS = {"number", "code", "interval", "bare"}
 """The sorts of cells that can all be intervals of numbers."""
 SPREAD = {"interval", "bare"}
 DATES = {"date", "dates"}
+TIMES = 2
+"""So many times of the day may stand in a file of days; two, where summer time begins."""
+DAYS_EACH = 5
+"""So many different days must have each of them."""
 APART = "that exclude one another; give a hierarchy if some of them stand for others"
 
 
@@ -90,6 +95,13 @@ class ForeignColumn:
     """What was not understood, or guessed, with the option that says better."""
     missing: tuple[str, ...] = ()
     """Words that were taken for a missing value, in small letters."""
+    asides: tuple[str, ...] = ()
+    """What all its cells have in common, without its name."""
+
+    @property
+    def kind(self) -> str:
+        """`numbers`, `dates`, or else."""
+        return "numbers" if "numbers" in self.how.split() else "dates" if "dates" in self.how.split() else ""
 
 
 def read_column(
@@ -115,10 +127,10 @@ def read_column(
         return ForeignColumn(_labels(coded, sorts), f"labels, as was said, {APART}")
     reading = _Reading(name, show_values)
     coded = [one.in_signs() for one in coded]
-    coded = _with_dates(coded, reading)
+    coded = _with_days(_with_dates(coded, reading), reading)
     coded = _without_words(coded, reading)
     parts, how = reading.read(coded)
-    return ForeignColumn(parts, how, tuple(reading.doubts), tuple(reading.missing))
+    return ForeignColumn(parts, how, tuple(reading.doubts), tuple(reading.missing), tuple(reading.asides))
 
 
 class _Reading:
@@ -128,6 +140,9 @@ class _Reading:
         self.name, self.show_values = name, show_values
         self.doubts: list[str] = []
         self.missing: list[str] = []
+        self.asides: list[str] = []
+        self.undecided: str | None = None
+        """That it cannot be told whether days or months come first."""
 
     def read(self, coded: Sequence[_Coded]) -> tuple[tuple[Attribute, ...], str]:
         sorts = {one.means[text]: _sort(one.means[text]) for one in coded for text in one.texts}
@@ -151,8 +166,8 @@ class _Reading:
             return tuple(_patterns(one, known) for one in coded), "texts in which * is any one character"
         if where := _apart(coded, sorts):
             self.doubts.append(
-                f"'{self.name}' holds numbers or dates alone in {where[0]}, and none in {where[1]}: it may be anything "
-                f"in both, as these cannot be compared; --labels '{self.name}' if they are labels all the same"
+                f"'{self.name}' holds {where[0]}, and {where[1]}: it may be anything in all releases, as these cannot "
+                f"be compared; --labels '{self.name}' if they are labels all the same"
             )
             return _sets(coded, {}, ()), "something else in one file than in another, and is not compared"
         if "comma" in seen and seen <= NUMBERS | {"comma"}:
@@ -164,6 +179,7 @@ class _Reading:
             )
             return _labels(coded, sorts), f"labels {APART}"
         self._doubt(coded, lambda text: sorts[text] == "broken", "a set of labels")
+        self._doubt_labels(coded, sorts)
         return _labels(coded, {text: sort for text, sort in sorts.items() if sort != "broken"}), f"labels {APART}"
 
     def _mixed(self, coded: Sequence[_Coded], sorts: Mapping[str, str]) -> tuple[tuple[Attribute, ...], str]:
@@ -179,6 +195,35 @@ class _Reading:
         self._doubt(coded, lambda text: sorts[text] not in plain, f"{what} or an interval of them")
         kept = [one.only({text for text, sort in sorts.items() if sort in plain}) for one in coded]
         return tuple(_intervals(one, what) for one in kept), f"{what} and intervals of them"
+
+    def _doubt_labels(self, coded: Sequence[_Coded], sorts: Mapping[str, str]) -> None:
+        """Tell that a column is of labels for the sake of some cells, or as its dates cannot be told."""
+        if self.undecided is not None:
+            self.doubts.append(
+                f"{self.undecided}: labels, and what is written differently is different; write 2020-12-31"
+            )
+            return
+        dates = {text for text, sort in sorts.items() if sort == "date" or _is_date(text)}
+        labels = {text for text, sort in sorts.items() if sort == "label"} - dates
+        if sum(map(is_code_of_letters, labels)) > len(labels) / 2:
+            return
+        often = _counted(coded, lambda text: text in labels)[0]
+        if often and _counted(coded, lambda text: text in labels and is_unsure(text))[0] > 0.9 * often:
+            self.doubts.append(
+                f"'{self.name}' seems to hold dates without a year, or with half of one: labels, and what is written "
+                "differently is different; write 2020-12-31"
+            )
+            return
+        for plain, what in ((dates, "date"), ({text for text, sort in sorts.items() if sort == "number"}, "number")):
+            if 0 < often <= _counted(coded, lambda text, plain=plain: text in plain)[0]:  # type: ignore[misc]
+                _, total, texts = _counted(coded, lambda text: text in labels)
+                shown = f" ({', '.join(map(repr, texts[:5]))})" if self.show_values else ""
+                are = f"is no {what}" if often == 1 else f"are no {what}s"
+                self.doubts.append(
+                    f"'{self.name}': {count_of(often, 'cell')} of {total:,}{shown} {are}, so that all are labels; "
+                    f"--missing '{self.name}=...' if such cells say that nothing is known"
+                )
+                return
 
     def _doubt(self, coded: Sequence[_Coded], wanted: Callable[[str], bool], as_what: str) -> None:
         """Tell how many cells are not what the others of the column are."""
@@ -283,18 +328,29 @@ def _with_dates(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
         one for one, some in zip(coded, dates, strict=True) if any(some.get(text, "") is None for text in ordered)
     ]
     if undecided:
-        reading.doubts.append(
-            f"'{reading.name}': whether day or month comes first cannot be told in {undecided[0].source.where}: "
-            "labels, and what is written differently is different; write 2020-12-31"
-        )
+        where = undecided[0].source.where
+        reading.undecided = f"'{reading.name}': whether day or month comes first cannot be told in {where}"
         return list(coded)
     if ordered:
         used = sorted({order for order, some in zip(orders, meant, strict=True) if order and some & ordered})
-        reading.doubts.append(f"'{reading.name}' has dates with the {' and the '.join(used)}, as its cells show")
+        reading.asides.append(f"dates with the {' and the '.join(used)}, as cells show")
     return [
         one.meaning(lambda text, some=some: some.get(text) or text)  # type: ignore[misc]
         for one, some in zip(coded, dates, strict=True)
     ]
+
+
+def _with_days(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
+    """Times as days, in a file whose times of the day are nearly all the same, as where local midnight is at 05:00."""
+    made: list[_Coded] = []
+    for one in coded:
+        days = {text: found for text in set(one.means.values()) if (found := day_of(text))}
+        times = {time for _, time in days.values()}
+        alike = bool(times - {""}) and len(times) <= TIMES and len(days) >= DAYS_EACH * len(times)
+        made.append(one.meaning(lambda text, days=days: days[text][0] if text in days else text) if alike else one)  # type: ignore[misc]
+    if any(one is not other for one, other in zip(made, coded, strict=True)):
+        reading.asides.append("the same time of the day everywhere, which is left out")
+    return made
 
 
 def _without_words(coded: Sequence[_Coded], reading: _Reading) -> list[_Coded]:
@@ -381,14 +437,30 @@ def _unreadable(
     return [f"'{name}' in {having[0].source.where}{more}: {cells} cannot be read as {as_what} or *{shown}"]
 
 
+def _is_date(text: str) -> bool:
+    """Whether it is a date in any writing."""
+    return in_iso(text, "day first") is not None or in_iso(text, "month first") is not None
+
+
 def _apart(coded: Sequence[_Coded], sorts: Mapping[str, str]) -> tuple[str, str] | None:
-    """Numbers alone in one file and none in another: the column is not the same thing in both."""
-    numbers: list[str] = []
-    labels: list[str] = []
+    """What files hold where they hold different things: numbers alone in one, and none in another."""
+    found: dict[str, str] = {}
     for one in coded:
-        held = {sorts[text] for text in one.means.values() if text in sorts}
-        if held and held <= {"number", "code", "date"}:
-            numbers.append(one.source.where)
-        elif held and held <= {"label", "dashed code", "comma"}:
-            labels.append(one.source.where)
-    return (numbers[0], labels[0]) if numbers and labels else None
+        held = {(sorts[text], text) for text in one.means.values() if text in sorts}
+        kinds = {sort for sort, _ in held}
+        if not kinds:
+            continue
+        if kinds <= {"number", "code"}:
+            what = "numbers"
+        elif kinds <= {"date"}:
+            what = "dates"
+        elif kinds <= {"label", "dashed code", "comma"}:
+            unsure = sum(is_ordered(text) or is_unsure(text) for _, text in held)
+            what = "dates in another writing" if unsure > 0.9 * len(held) else "labels"
+        else:
+            continue
+        found.setdefault(what, f"{what} alone in {one.source.where}")
+    if len(found) < 2:
+        return None
+    first, second, *_ = found.values()
+    return first, second

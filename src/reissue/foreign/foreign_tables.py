@@ -105,12 +105,13 @@ def grouped(files: ReleaseFiles, roles: ColumnRoles) -> Grouped | list[str]:
     if problems:
         return problems
     frame = files.tables.get("quasi", files.tables.get("table", pl.DataFrame()))
-    weights = lines = None
+    weights = None
+    lines = None if not files.above else np.arange(frame.height) + FIRST_LINE + files.above
     if roles.counts is not None and files.form == "generalised":
         found = _weights(frame[roles.counts])
         if isinstance(found, str):
             return [found]
-        lines = np.flatnonzero(found) + FIRST_LINE
+        lines = np.flatnonzero(found) + FIRST_LINE + files.above
         frame, weights = frame.filter(found > 0), found[found > 0]
         if frame.is_empty():
             return [f"stands for nobody: '{roles.counts}' is 0 everywhere"]

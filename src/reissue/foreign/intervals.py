@@ -17,8 +17,8 @@ _NUMBER = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _DATE = r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?"
 _WITH_COMMA = r"[+-]?\d+(?:,\d+)+(?:\.\d+)?"
 _INFINITE = r"[+-]?(?:[Ii]nf(?:inity)?|∞)"
-_DASH = r"\s*[–—-]\s*"
-_BETWEEN = r"\s*[,;–—-]\s*"
+_DASH = r"\s*[\u2010-\u2014\u2212-]\s*"
+_BETWEEN = r"\s*[,;\u2010-\u2014\u2212-]\s*"
 
 
 class _Forms(NamedTuple):
@@ -38,7 +38,7 @@ def _forms(value: str) -> _Forms:
         re.compile(rf"()({value}){_DASH}({value})()"),
         re.compile(rf"(<=|>=|<|>|≤|≥)\s*({value})"),
         re.compile(rf"\[\s*({value})\s*\]"),
-        re.compile(rf"({value})\+"),
+        re.compile(rf"({value})\s*\+"),
     )
 
 
@@ -46,6 +46,7 @@ _OF = {"numbers": _forms(_NUMBER), "dates": _forms(_DATE)}
 _COMMA = re.compile(_WITH_COMMA)
 _COMMAS = _forms(rf"(?:{_WITH_COMMA}|{_NUMBER})")
 _CODE = re.compile(r"[+-]?0\d.*")
+_LETTERED = re.compile(r"[A-Za-z]{1,3}[ -]?\d[\w.]*")
 _DASHED_CODE = re.compile(r"(\d+)-(\d+)")
 
 
@@ -80,6 +81,11 @@ def is_plain(text: str, kind: str = "numbers") -> bool:
 def is_code(text: str) -> bool:
     """Whether a number begins with 0, as codes do."""
     return bool(_CODE.fullmatch(text))
+
+
+def is_code_of_letters(text: str) -> bool:
+    """Whether it is letters and then digits, as codes of diseases are: `V27`, `E11.9`."""
+    return _LETTERED.fullmatch(text) is not None
 
 
 def is_bare(text: str) -> bool:

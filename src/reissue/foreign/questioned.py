@@ -36,40 +36,89 @@ _ID = {
     "recordnumber", "caseid", "casenumber", "assignedid", "key", "serial", "serialnumber", "unnamed0", "x1", "nr",
     "number", "no",
 }  # fmt: skip
+_NUMBERED = re.compile(
+    r"(?:patient|person|member|subject|case|client|beneficiary|record|encounter|visit|caso|paciente)"
+    r"(?:id|nbr|number|num|no|nr|key|code|ref)"
+)
+_PERSONAL = re.compile(r"patient|person|member|subject|client|beneficiary|paciente|persona")
 _COUNT = {"count", "counts", "n", "total", "cases", "freq", "frequency", "numberof", "casecount", "anzahl"}
 _COUNTING = re.compile(
     r"(?i)(?:^(?:n|num|number of|count of|total|anzahl)[ _.-])|(?:[ _.-](?:count|counts|total|freq)$)"
 )
+_MANY = (
+    r"cases|deaths|patients|people|persons|individuals|population|confirmed|recovered|deceased|hospitali[sz](?:ed|ations)"
+    r"|f[aä]lle|todesf[aä]lle|genesene|personen|einwohner|casos|muertes|fallecidos|recuperados|confirmados|personas"
+    r"|poblaci[oó]n|[oó]bitos|mortes|pessoas|d[eé]c[eè]s|personnes"
+)
+"""What tables of counts count: people, and what each of them has at most one of."""
+_ONE = r"case|death|patient|person|individual|fall|todesfall|genesen"
+"""The same, where another word says that it counts: alone, `patient` is somebody's number."""
+_OF_PEOPLE = re.compile(
+    rf"(?i)(?:cum(?:ulative)?|new|covid(?:[ _.-]*19)?|[ _.-])*(?:{_MANY})"
+    rf"|(?:n|num|number of|count of|total|anzahl|nombre de|n[uú]mero de|sum of)(?:covid|[ _.-])*(?:{_MANY}|{_ONE})"
+)
+_LEFT_OUT = r"^(?:[<≤]\s*=?\s*\d+|\d+\s*(?:-|to)\s*\d+|\**|suppressed|redacted|masked|n/?a|nan|null|[-–.sc])$"
+_SUFFIXED = re.compile(r"(?i)[ _.-](?:count|counts|freq)$")
 
 
 def is_count_name(name: str) -> bool:
     """Whether a column is called as one that counts."""
-    return folded(name) in _COUNT or _COUNTING.search(name.strip()) is not None
+    return folded(name) in _COUNT or _COUNTING.search(name.strip()) is not None or counts_people(name)
+
+
+def counts_people(name: str) -> bool:
+    """Whether a column is called as one that says how many people, cases or deaths a row stands for.
+
+    `num_procedures` counts too, and nobody.
+    """
+    bare = name.strip()
+    return folded(bare) in _COUNT or _OF_PEOPLE.fullmatch(bare) is not None or _SUFFIXED.search(bare) is not None
 
 
 def is_id_name(name: str) -> bool:
     """Whether a column is called as one that numbers rows."""
     words = re.split(r"[\s_.-]+", name.strip().lower())
-    return folded(name) in _ID or (len(words) > 1 and words[-1] in ("id", "uuid", "guid"))
+    if len(words) > 1 and (words[-1] in ("id", "uuid", "guid") or words[0] == "id"):
+        return True
+    return folded(name) in _ID or _NUMBERED.fullmatch(folded(name)) is not None
 
 
-def refuse_counts(files: Sequence[ReleaseFiles], columns: Sequence[str]) -> None:
-    """Refuse what looks like a table of counts: a column that counts, beside combinations that come once each."""
-    for name in columns:
-        if not is_count_name(name):
+def refuse_counts(files: Sequence[ReleaseFiles], columns: Sequence[str], sensitive: Sequence[str] = ()) -> None:
+    """Refuse what looks like a table of counts: a column that counts, beside combinations that come once each.
+
+    Row numbers stand apart: with them, everything comes once.
+    """
+    for name in (*columns, *sensitive):
+        if not counts_people(name):
             continue
         having = [one.tables["table"] for one in files if name in one.tables.get("table", pl.DataFrame()).columns]
-        if not having or not all(_whole_numbers(table[name]) for table in having):
+        counts = [_counts_of(table[name]) for table in having]
+        if not counts or any(one is None for one in counts):
             continue
-        if sum(int(table[name].cast(pl.Int64, strict=False).sum() or 0) for table in having) <= sum(map(len, having)):
+        if sum(one or 0 for one in counts) <= sum(map(len, having)):
             continue
-        others = [table.drop(name) for table in having]
+        others = [
+            table.select(one for one in table.columns if one != name and not is_count_name(one)) for table in having
+        ]
+        numbers = [
+            [
+                one
+                for one in table.columns
+                if (is_id_name(one) or _whole_numbers(table[one])) and _tells_rows_apart(one, [table])
+            ]
+            for table in others
+        ]
+        bare = [table.drop(some) for table, some in zip(others, numbers, strict=True)]
+        others = [table if table.width else whole for table, whole in zip(bare, others, strict=True)]
         if all(_distinct(table) >= NEARLY * table.height for table in others if table.width):
+            how = [f"that each row stands for so many people ({as_option('counts', name)})"] * (name in columns)
+            how += [f"that '{name}' is a column like others ({as_option('keep', name)})"] * (name in columns)
+            how += [f"which columns are about people, if rows are ({as_option('quasi', 'age,sex')})"] * (not how)
+            less = f", or leave it out ({as_option('drop', name)})" if name in columns else ""
             raise TableError(
                 f"This looks like a table of counts: '{name}' counts, and what stands beside it comes once each.",
                 problems=["read as it is, every row would be taken for one person"],
-                hint=f"say that each row stands for so many people ({as_option('counts', name)}), or that '{name}' is "
-                f"a column like others ({as_option('keep', name)}), or leave it out ({as_option('drop', name)}).",
+                hint=f"say {', or '.join(how)}{less}.",
             )
 
 
@@ -93,7 +142,13 @@ def questioned(
         if is_count_name(name) and all(_whole_numbers(table[name]) for table in having):
             found[name] = f"counts something; {as_option('counts', name)} if a row stands for so many people"
         elif _tells_rows_apart(name, having):
-            found[name] = f"tells every row apart, or nearly; {as_option('person', name)} if it says who a row is about"
+            found[name] = _APART
+            if not _decimals(having[-1][name]):
+                found[name] += f"; {as_option('person', name)} if it says who a row is about"
+        elif (is_id_name(name) or _PERSONAL.fullmatch(folded(name))) and _mostly_differs(name, having):
+            found[name] = (
+                f"numbers people or rows, by its name; {as_option('person', name)} if it says who a row is about"
+            )
         elif (same := _same_in_all(name, having)) is not None and not (registry and same == _CONSTANT):
             found[name] = same
     left = [name for name in columns if name not in found]
@@ -127,12 +182,31 @@ def left_out(found: Mapping[str, str]) -> list[str]:
     return notes
 
 
+_APART = "tells every row apart, or nearly"
 _CONSTANT = "is the same in every row"
 
 
 def _whole_numbers(cells: pl.Series) -> bool:
     held = cells.drop_nulls().str.strip_chars()
     return bool(held.len()) and bool(held.str.contains(r"^\d{1,15}$").all())
+
+
+def _counts_of(cells: pl.Series) -> int | None:
+    """What the counts of a column come to; None if it has anything but whole numbers and small ones left out.
+
+    Corrections may be below 0, and small counts `<5`.
+    """
+    held = cells.drop_nulls().str.strip_chars().str.to_lowercase()
+    held = held.filter(~held.str.contains(_LEFT_OUT)).str.replace_all(",", "")
+    if held.len() * 2 < cells.len() or not held.str.contains(r"^-?\d{1,15}(\.0)?$").all():
+        return None
+    return int(held.cast(pl.Float64).sum())
+
+
+def _decimals(cells: pl.Series) -> bool:
+    """Whether it is of numbers with decimals, as amounts and places are, and names of people are not."""
+    held = cells.drop_nulls().str.strip_chars()
+    return (held.str.contains(r"^[^\d]?-?[\d,]+[.,]\d+$").sum() or 0) > 0.9 * held.len()
 
 
 def _distinct(table: pl.DataFrame) -> int:
@@ -150,6 +224,14 @@ def _tells_rows_apart(name: str, having: Sequence[pl.DataFrame]) -> bool:
     if not shares:
         return False
     return min(shares) >= NEARLY if large else is_id_name(name) and min(shares) == 1
+
+
+def _mostly_differs(name: str, having: Sequence[pl.DataFrame]) -> bool:
+    """Whether a column has as many values as numbers of people have who come more than once."""
+    large = [table for table in having if table.height >= ENOUGH]
+    of_people = _PERSONAL.match(folded(name)) is not None
+    least = [min(ENOUGH, table.height / 2) if of_people else table.height / 2 for table in large]
+    return bool(large) and all(table[name].n_unique() >= one for table, one in zip(large, least, strict=True))
 
 
 def _same_in_all(name: str, having: Sequence[pl.DataFrame]) -> str | None:

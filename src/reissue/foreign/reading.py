@@ -36,10 +36,12 @@ from reissue.foreign.foreign_tables import (
 from reissue.foreign.foreign_views import UNMATCHED, by_name, by_region, by_registry, value_notes
 from reissue.foreign.headers import folded
 from reissue.foreign.questioned import left_out, questioned, refuse_counts
+from reissue.foreign.release_order import order_notes
 from reissue.foreign.spoken_columns import ToldColumns
 from reissue.foreign.suppression import Suppression, check_suppression, marked, suppression_notes, with_rest
+from reissue.foreign.telling_columns import code_notes, codes_apart, telling_notes
 from reissue.foreign.where import of_releases
-from reissue.model.attributes import Attribute
+from reissue.model.attributes import Attribute, Intervals
 from reissue.model.hierarchy import MISSING, Hierarchy
 from reissue.model.published import Published
 from reissue.model.records import value_columns
@@ -47,8 +49,8 @@ from reissue.model.regions import Regions
 from reissue.tables.plain_ids import plain_forms
 
 COUNT = "count"
-FEW = 3
-"""So many releases are told of one by one."""
+SLIPS = 0.01
+"""So large a share of days may be written wrongly."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,15 +130,17 @@ def read_releases(
     hierarchies = dict(hierarchies or {})
     if problems := check_suppression(suppressed):
         raise ParameterError("The releases cannot be read like this.", problems=problems)
-    notes: list[str] = []
-    files = read_files(releases, git=git, file=file, notes=notes)
-    files, told, rename = called_alike(files, told, dict(rename or {}), accept_proposals, notes)
+    # What may have been read wrongly comes before what is as it seems.
+    first: list[str] = []
+    later: list[str] = []
+    files = read_files(releases, git=git, file=file, notes=first)
+    files, told, rename = called_alike(files, told, dict(rename or {}), accept_proposals, first, later)
     check_named(files, told)
     asked = {folded(name): folder for name, folder in hierarchies.items()}
     known = None if registry is None or person is None else read_cells(registry)
     if known is not None:
         known = _as_the_files(known, files, told)
-    files, told = _chosen(files, told, [] if known is None else known.columns, notes)
+    files, told = _chosen(files, told, [] if known is None else known.columns, later)
     roles = told.roles()
     tables = _grouped(files, roles)
     names = list(dict.fromkeys(name for table in tables for name in table.cells.columns))
@@ -157,10 +161,14 @@ def read_releases(
             hint=f"let all of them have it, or leave it out (--drop, drop=['{person}']); a number that is given anew "
             "in every release says nothing of who a row is about.",
         )
-    regions, of_people, read, guessed = _regions(tables, people, names, hierarchies, told, show_values)
-    told = told.with_missing(guessed)
-    notes += [*_role_notes(files, roles, names), *read, *value_notes(tables, " and ".join(told.sensitive))]
-    notes += [*_hidden_notes(tables, told.sensitive), *suppression_notes(tables, regions, suppressed)]
+    read = _regions(tables, people, names, hierarchies, told, show_values)
+    regions, of_people = read.regions, read.of_people
+    told = told.with_missing(read.guessed)
+    if not named and people is None:
+        first += telling_notes(files, names, told.sensitive)
+    notes = [*first, *read.doubts, *suppression_notes(tables, regions, suppressed)]
+    notes += [*_hidden_notes(tables, told.sensitive), *value_notes(tables, " and ".join(told.sensitive)), *later]
+    notes += [*read.asides, *_role_notes(files, roles, names), *read.hows]
     regions = with_rest(tables, regions, suppressed)
     if named:
         published, unmatched = by_name(tables, people)
@@ -211,7 +219,7 @@ def _chosen(
         notes.append(f"each row stands for as many people as '{told.counts}' says")
         free = [name for name in free if name != told.counts]
     elif told.quasi is None:
-        refuse_counts(files, [name for name in free if name not in told.keep])
+        refuse_counts(files, [name for name in free if name not in told.keep], told.sensitive)
     if told.quasi is not None:
         return files, told
     found = questioned(files, free, {*told.keep, *registered}, registry=bool(registered))
@@ -269,6 +277,24 @@ def _grouped(files: Sequence[ReleaseFiles], roles: ColumnRoles) -> list[Grouped]
     return tables
 
 
+@dataclass(frozen=True, repr=False)
+class _ReadColumns:
+    """The quasi-identifiers as they were read."""
+
+    regions: list[Regions]
+    """Those of the groups of each release."""
+    of_people: Regions | None
+    """What is known of registered people."""
+    guessed: dict[str, tuple[str, ...]]
+    """By column, texts that were taken to mean that nothing is known."""
+    doubts: list[str]
+    """What was not understood, or guessed."""
+    asides: list[str]
+    """What all cells of a column have in common."""
+    hows: list[str]
+    """What columns are."""
+
+
 def _regions(
     tables: Sequence[Grouped],
     people: ForeignRegistry | None,
@@ -276,16 +302,18 @@ def _regions(
     hierarchies: Mapping[str, Hierarchy],
     told: ToldColumns,
     show_values: bool,
-) -> tuple[list[Regions], Regions | None, list[str], dict[str, tuple[str, ...]]]:
-    """The regions of the groups of each release, what is known of people, how columns were read, and what was guessed
-    to mean that nothing is known."""
+) -> _ReadColumns:
+    """Read every quasi-identifier of all releases together."""
     parts: list[dict[str, Attribute]] = [{} for _ in tables]
     known: dict[str, Attribute] = {}
     problems: list[str] = []
-    notes: list[str] = []
+    doubts: list[str] = []
     guessed: dict[str, tuple[str, ...]] = {}
     hows: dict[str, list[str]] = {}
+    asides: dict[str, list[str]] = {}
     partly: dict[str, list[str]] = {}
+    codes: dict[str, tuple[int, ...]] = {}
+    newest: dict[str, list[float | None]] = {}
     for name in names:
         having = [at for at, table in enumerate(tables) if name in table.cells.columns]
         sources = [
@@ -313,8 +341,15 @@ def _regions(
         if len(column.parts) > len(having):
             known[name] = column.parts[-1]
         hows.setdefault(column.how, []).append(name)
-        notes += column.doubts
+        for aside in column.asides:
+            asides.setdefault(aside, []).append(name)
+        doubts += column.doubts
         guessed[name] = column.missing
+        if column.kind == "numbers":
+            codes[name] = codes_apart([tables[at].cells[name] for at in having])
+        if column.kind == "dates":
+            found = dict(zip(having, map(_newest, column.parts), strict=False))
+            newest[name] = [found.get(at) for at in range(len(tables))]
         if len(having) < len(tables):
             partly.setdefault(f"in {len(having):,} of {len(tables):,} releases", []).append(name)
     if problems:
@@ -323,12 +358,27 @@ def _regions(
             problems=problems,
             hint="give a hierarchy for a column whose labels stand for others, or leave the column out with drop=.",
         )
+    doubts = order_notes([table.name for table in tables], newest) + doubts
+    doubts += code_notes({name: found for name, found in codes.items() if name not in told.missing_in}, told.missing)
     verb = {True: "is", False: "are"}
-    notes = [f"{listed(some)} {verb[len(some) == 1]} read as {how}" for how, some in hows.items()] + notes
     for where, some in partly.items():
-        notes.append(f"{listed(some)} {verb[len(some) == 1]} {where}, and may be anything in the others")
-    regions = [Regions(table.count, part, table.owner) for table, part in zip(tables, parts, strict=True)]
-    return regions, None if people is None else Regions(people.table.height, known), notes, guessed
+        doubts.append(f"{listed(some)} {verb[len(some) == 1]} {where}, and may be anything in the others")
+    return _ReadColumns(
+        [Regions(table.count, part, table.owner) for table, part in zip(tables, parts, strict=True)],
+        None if people is None else Regions(people.table.height, known),
+        guessed,
+        doubts,
+        [f"{listed(some)}: {aside}" for aside, some in asides.items()],
+        [f"{listed(some)} {verb[len(some) == 1]} read as {how}" for how, some in hows.items()],
+    )
+
+
+def _newest(days: Attribute) -> float | None:
+    """The newest day of a release, but for a few that may be slips; None where it has none."""
+    if not isinstance(days, Intervals):
+        return None
+    known = days.high[np.isfinite(days.high) & (days.low == days.high)]
+    return float(np.quantile(known, 1 - SLIPS, method="lower")) if known.size else None
 
 
 def _role_notes(files: Sequence[ReleaseFiles], roles: ColumnRoles, names: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@
 | `under 20`, `less than 20`, `younger than 20`           | `<20`               |
 | `90 and older`, `65 or more`, `65 plus`, `90+ years`    | `>=90`              |
 | `over 64`, `more than 64`, `older than 64`              | `>64`               |
+| `unter 20 Jahre`, `80 años y más`, `moins de 20 ans`    | the same in German, Spanish, French and Portuguese |
 | `['17-36']` (anonypy)                                   | `17-36`             |
 | `['a,b']`, `['a', 'b']` (anonypy)                       | `{a,b}`             |
 
@@ -27,18 +28,34 @@ MISSING_WORDS = frozenset(
         "n.a.", "#n/a", "none", "undisclosed", "not disclosed", "refused", "declined", "no data", "not known",
         "unknown/missing", "not recorded", "pending", "information pending", "under investigation", "?", "-", "--",
         "–", ".", "..",
+        "unbekannt", "keine angabe", "k.a.", "desconocido", "sin información", "sin dato", "no reportado", "s/d",
+        "ignorado", "desconhecido", "não informado", "inconnu", "non précisé", "suppressed", "redacted", "masked",
     }
 )  # fmt: skip
 """What people write beside numbers and dates where they do not know one; in small letters."""
 
 _YEARS = re.compile(
-    r"(?i)\s*(?:\(\s*years?\s*\)|(?:years?|yrs?)\b\.?(?:\s+(?:old|of\s+age))?|y/o|jahre?\b|ans\b|años\b)\s*"
+    r"(?i)\s*(?:\(\s*years?\s*\)|(?:years?|yrs?)\b\.?(?:\s+(?:old|of\s+age))?|y/o|(?<=\d)y\b"
+    r"|jahren?\b|jahre?\b|ans\b|años?\b|anos?\b|anni\b)\s*"
 )
 _AGED = re.compile(r"(?i)^\s*(?:aged?|ages)\b\s*:?\s*(?=\d|[<>≤≥])")
 _N = r"([+-]?\d+(?:\.\d+)?)"
 _DECADE = re.compile(r"(\d{1,3}0|0)'?s", re.I)
-_AT_MOST = r"(?:and|or|&)\s+(?:younger|under|less|below|fewer|lower|earlier)"
-_AT_LEAST = r"(?:(?:and|or|&)\s+(?:older|over|more|above|up|upwards?|higher|greater|later)|plus)"
+_AND = r"(?:and|or|&|und|oder|y|o|et|ou|e)"
+_AT_MOST = rf"{_AND}\s+(?:younger|under|less|below|fewer|lower|earlier|jünger|weniger|darunter|menos|menores|moins)"
+_AT_LEAST = (
+    rf"(?:{_AND}\s+(?:older|over|more|above|up|upwards?|higher|greater|later|älter|mehr|darüber|más|mas|mayores|plus|mais"
+    r"|oltre)|plus)"
+)
+_UNTIL = r"(?:up\s+to|at\s+most|no\s+more\s+than|bis(?:\s+zu)?|hasta|até|jusqu['’]à)"
+_UNDER = (
+    r"(?:under|less\s+than|younger\s+than|below|fewer\s+than|unter|jünger\s+als|menor(?:es)?\s+(?:de|que|a)"
+    r"|menos\s+de|moins\s+de|meno\s+di)"
+)
+_OVER = (
+    r"(?:over|more\s+than|older\s+than|above|greater\s+than|über|älter\s+als|mehr\s+als|mayor(?:es)?\s+(?:de|que|a)"
+    r"|maior(?:es)?\s+(?:de|que)|más\s+de|mais\s+de|plus\s+de)"
+)
 
 
 def _written(pattern: str, form: str) -> tuple[re.Pattern[str], Callable[[re.Match[str]], str]]:
@@ -47,13 +64,14 @@ def _written(pattern: str, form: str) -> tuple[re.Pattern[str], Callable[[re.Mat
 
 _WORDS = (
     _written(rf"{_N}\s*(?:to|through|until|bis|à)\s*{_N}", "[{0}, {1}]"),
-    _written(rf"(?:between|from)\s+{_N}\s+(?:and|to)\s+{_N}", "[{0}, {1}]"),
+    _written(rf"{_N}\s+(?:a|al|até|hasta)\s+{_N}", "[{0}, {1}]"),
+    _written(rf"(?:between|from|zwischen|von|entre|de|da)\s+{_N}\s+(?:and|to|und|bis|et|à|y|e|a)\s+{_N}", "[{0}, {1}]"),
     _written(rf"{_N}\s*{_AT_MOST}", "<={0}"),
-    _written(rf"(?:up\s+to|at\s+most|no\s+more\s+than)\s+{_N}", "<={0}"),
-    _written(rf"(?:under|less\s+than|younger\s+than|below|fewer\s+than)\s+{_N}", "<{0}"),
+    _written(rf"{_UNTIL}\s+{_N}", "<={0}"),
+    _written(rf"{_UNDER}\s+{_N}", "<{0}"),
     _written(rf"{_N}\s*{_AT_LEAST}", ">={0}"),
-    _written(rf"at\s+least\s+{_N}", ">={0}"),
-    _written(rf"(?:over|more\s+than|older\s+than|above|greater\s+than)\s+{_N}", ">{0}"),
+    _written(rf"(?:at\s+least|mindestens|ab)\s+{_N}", ">={0}"),
+    _written(rf"{_OVER}\s+{_N}", ">{0}"),
 )
 _LIST = re.compile(
     r"\[\s*('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")(?:\s*,\s*('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"))*\s*\]"

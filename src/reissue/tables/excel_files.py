@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from reissue.errors import MissingExtra, TableError, listed
-from reissue.model.csv_files import check_names
+from reissue.model.csv_files import check_names, csv_bytes
 from reissue.tables.plain import dates_of_midnights, whole_numbers
 from reissue.tables.room import check_room, excel_extent
 
@@ -60,6 +60,15 @@ def read_excel(path: Path, sheet: str | None, text: Collection[str]) -> pl.DataF
     table: pl.DataFrame = loaded.to_polars()
     table = table.select(_typed(column, column.name in text) for column in table)
     return table if table.width == 1 else table.filter(~pl.all_horizontal(pl.all().is_null()))
+
+
+def sheet_as_texts(path: Path, sheet: str | None) -> str:
+    """A sheet as the text of a CSV file, from its first line with cells on, whatever stands there."""
+    import fastexcel
+
+    book = fastexcel.read_excel(path)
+    loaded = book.load_sheet(_chosen(book, path.name, sheet), header_row=None, dtypes="string")
+    return csv_bytes(loaded.to_polars()).decode().partition("\n")[2]
 
 
 def _chosen(book: object, name: str, sheet: str | None) -> str:

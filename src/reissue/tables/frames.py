@@ -262,12 +262,20 @@ def read_in_parts(path: Path, columns: Collection[str]) -> list[Callable[[], pl.
     return [partial(understood, partial(read, begin, end), what, hint) for begin, end in pairwise(ends)]
 
 
+def content_of(path: Path) -> bytes:
+    """The content of a CSV file; unpacked if need be, if it fits."""
+    if path.name.lower().endswith(".gz"):
+        with gzip.open(path, "rb") as packed:
+            return unpacked(packed, path.name)
+    check_room(path.name, Extent(0, 1, path.stat().st_size))
+    return path.read_bytes()
+
+
 def _csv_file(path: Path) -> CsvFile:
     """A CSV file as it is laid out; unpacked if need be, if it fits."""
     content: Path | bytes = path
     if path.name.lower().endswith(".gz"):
-        with gzip.open(path, "rb") as packed:
-            content = unpacked(packed, path.name)
+        content = content_of(path)
     else:
         check_room(path.name, Extent(0, 1, path.stat().st_size))
     file = laid_out(content, path.name)

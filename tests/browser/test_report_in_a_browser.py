@@ -179,7 +179,7 @@ def test_groups_where_nobody_is_known_point_to_lines(browser: Any, tmp_path: Pat
     assert {"came", "gone", "changed", "newcomers isolated"} <= {*heads}
     # The sentence and the criterion count the same rows.
     said = page.query_selector(".statement .said").text_content()
-    single = re.search(r"that is ([0-9,]+)", said)
+    single = re.search(r"that makes ([0-9,]+)", said)
     assert single is not None
     assert f"{single[1]} with one value only" in page.query_selector("#criteria + .rows").text_content()
     page.close()

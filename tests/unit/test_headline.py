@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import reissue as ri
+from reissue.auditing.report import how_many
 from reissue.auditing.standing import in_order
 from reissue.auditing.subject import Subject
 from reissue.auditing.whereabouts import lines_told
@@ -93,7 +94,7 @@ def test_rows_where_nobody_is_known(tmp_path: Path) -> None:
     read = ri.read_releases([tmp_path / "one.csv"], sensitive="diagnosis")
     report = replace(ri.audit(read.published, limit=1 / 2), subject=SUBJECT)
     read_off = "The diagnosis of whoever is in 3 of 5 rows can be read off"
-    assert report.headline.sentence == f"{read_off}, if nothing was perturbed."
+    assert report.headline.sentence == f"{read_off} by anybody who knows their age, if nothing was perturbed."
     assert not report.passed
     page = report.to_html(tmp_path / "page.html").read_text()
     assert "No attack found anything" not in page, "not beside rows that tell"
@@ -101,7 +102,14 @@ def test_rows_where_nobody_is_known(tmp_path: Path) -> None:
     assert noised.headline.sentence.endswith(". 3 of 5 rows stand among rows that all show the same diagnosis.")
     assert noised.headline.sentence.startswith("Cells were perturbed: nothing that is shown is certain")
     said = replace(report, assumptions=(Assumption("unperturbed", "said"),))
-    assert said.headline.sentence == f"{read_off}."
+    assert said.headline.sentence == f"{read_off} by anybody who knows their age."
+    # What one must know of somebody is said, of many columns of how many; without the names of columns nothing is.
+    quasi = ("age", "sex", "city", "job", "ward")
+    many = replace(said, subject=replace(SUBJECT, quasi=quasi))
+    assert many.headline.sentence == f"{read_off} by anybody who knows their age, sex, city and 2 more columns."
+    four = replace(said, subject=replace(SUBJECT, quasi=quasi[:4]))
+    assert four.headline.sentence == f"{read_off} by anybody who knows their age, sex, city and job."
+    assert replace(said, subject=replace(SUBJECT, quasi=())).headline.sentence == f"{read_off}."
 
 
 def test_of_several_releases_the_last_speaks_first(tmp_path: Path) -> None:
@@ -111,9 +119,9 @@ def test_of_several_releases_the_last_speaks_first(tmp_path: Path) -> None:
     read = ri.read_releases([tmp_path / "1.csv", tmp_path / "2.csv"], sensitive="diagnosis")
     report = replace(ri.audit(read.published, limit=1 / 2), subject=SUBJECT)
     assert report.headline.sentence == (
-        "In release 2, the last, the diagnosis of whoever is in 1 of 4 rows can be read off, if nothing was perturbed; "
-        "3 more rows show one diagnosis with a share above 1/2 among rows like them. In all 2 releases, people counted "
-        "in each, that is 3 and 6 more of 9 rows."
+        "In release 2, the last, the diagnosis of whoever is in 1 of 4 rows can be read off by anybody who knows their "
+        "age, if nothing was perturbed; 3 more rows show one diagnosis with a share above 1/2 among rows like them. "
+        "With people counted in each of the 2 releases, that makes 3 and 6 of 9 rows."
     )
 
 
@@ -144,7 +152,7 @@ def test_rows_speak_where_nobody_counted_people(tmp_path: Path) -> None:
     assert not report.passed
     assert report.headline.sentence == (
         "People were not judged one by one. In release 2, the last, 3 of 3 rows show one value with a share above 1/2 "
-        "among rows like them. In all 2 releases, people counted in each, that is 6 of 6 rows."
+        "among rows like them. With people counted in each of the 2 releases, that makes 6 of 6 rows."
     )
 
 
@@ -240,9 +248,37 @@ def test_headlines_count_rows_as_differences_does(tmp_path: Path) -> None:
     read = ri.read_releases([tmp_path / "1.csv"], sensitive="diagnosis")
     report = replace(ri.audit(read.published, limit=1 / 2), subject=SUBJECT)
     assert report.headline.sentence == (
-        "The diagnosis of whoever is in 1 of 4 rows can be read off, if nothing was perturbed; 1 more would, but "
-        "whoever fits them may be in rows that overlap them."
+        "The diagnosis of whoever is in 1 of 4 rows can be read off by anybody who knows their age, if nothing was "
+        "perturbed; 1 more would, but whoever fits them may be in rows that overlap them."
     )
+    # Without a row that tells by itself, the sentence stands alone.
+    (tmp_path / "2.csv").write_text("age,diagnosis\n30-39,HIV\n35-44,flu\n35-44,gout\n*,gout\n")
+    read = ri.read_releases([tmp_path / "2.csv"], sensitive="diagnosis")
+    report = replace(ri.audit(read.published, limit=1 / 2), subject=SUBJECT)
+    assert report.headline.sentence == (
+        "2 of 4 rows show one diagnosis with a share above 1/2 among rows like them, but whoever fits them may be in "
+        "rows that overlap them."
+    )
+
+
+def test_nothing_found_is_said_without_names_of_attacks(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,HIV\n30-39,flu\n40-49,flu\n40-49,gout\n")
+    report = ri.audit(ri.read_releases([tmp_path / "1.csv"], sensitive="diagnosis").published, limit=1 / 2)
+    assert report.headline.words == (
+        "Not passed: Nothing beyond the limits was found in release 1 alone, but it is not proven that there is "
+        "nothing: it is not known who is in it."
+    )
+
+
+def test_terminal_and_page_count_the_same_findings(tmp_path: Path) -> None:
+    """Channels has sets that it cannot decide: they are no findings, neither here nor there."""
+    (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,HIV\n40-49,flu\n40-49,gout\n")
+    (tmp_path / "2.csv").write_text("age,diagnosis\n30-39,HIV\n40-49,flu\n40-49,angina\n")
+    read = ri.read_releases([tmp_path / "1.csv", tmp_path / "2.csv"], sensitive="diagnosis")
+    report = ri.audit(read.published, limit=1 / 2)
+    undecided = sum(run.judgement.count for run in report.runs if run.judgement.status == "undecided")
+    assert undecided
+    assert f"The worst of {how_many(report)}, one for each" in report.to_html(tmp_path / "page.html").read_text()
 
 
 def test_channels_counts_sets_without_keeping_them(tmp_path: Path) -> None:

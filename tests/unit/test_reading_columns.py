@@ -346,6 +346,19 @@ def test_groups_know_their_lines(tmp_path: Path) -> None:
         assert all(text[line - 1].startswith(f"{age},") for line in found.tolist())
 
 
+def test_a_file_that_is_no_release_is_said_to_be_none(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("age,d\n1-5,flu\n")
+    (tmp_path / "dictionary.csv").write_text("variable,meaning\nage,years\n")
+    with pytest.raises(TableError, match="may be no releases: name the other files in place of the folder"):
+        read_releases(tmp_path, sensitive="d")
+
+
+def test_people_who_come_twice_are_told_with_what_to_do() -> None:
+    table = pl.DataFrame({"case": ["a", "a", "b"], "age": [1, 2, 3], "d": ["x", "y", "x"]})
+    with pytest.raises(TableError, match="'case' does not tell people apart: leave it out, or keep one row"):
+        read_releases([table], sensitive="d", person="case")
+
+
 def test_two_columns_that_fold_alike_are_refused() -> None:
     table = pl.DataFrame({"Age": ["1"], "age": ["2"], "d": ["x"]})
     with pytest.raises(TableError, match="has the columns 'Age', 'age', which differ in case or signs alone"):

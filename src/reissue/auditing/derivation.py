@@ -14,9 +14,10 @@ from reissue.attacks.base import Finding
 from reissue.attacks.sentences import Cell, Place, Secret, Value, letter
 from reissue.auditing import whereabouts
 from reissue.auditing.compared import Truth
+from reissue.auditing.contradicted import SHORT
 from reissue.auditing.naming import Naming
 from reissue.auditing.subject import Subject
-from reissue.auditing.words import KINDS, joined
+from reissue.auditing.words import KINDS, brief, joined
 from reissue.errors import count_of
 from reissue.model.published import Published
 from reissue.pages.pictures import Picture
@@ -29,6 +30,8 @@ CHIPS = 5
 CERTAIN = 1 - 1e-12
 DOUBTFUL = ("conditional", "undecided")
 """What follows only if something holds, or may not follow at all: it is drawn with dashes."""
+LETTERS = 36
+"""So many letters of a file's name have room."""
 LINES = (8, 6, 4, 3, 2, 1)
 """So many lines of a file are told, as many as have room."""
 
@@ -112,8 +115,10 @@ def how_sure(finding: Finding, truth: Truth | None) -> str:
     if when := since(finding):
         told.append(when)
     told.append(f"by {finding.attack}")
-    if finding.rests_on:
-        told.append(f"resting on {joined(finding.rests_on)}")
+    # What is conditional says so already.
+    rests_on = [name for name in finding.rests_on if name != "unperturbed" or finding.kind != "conditional"]
+    if rests_on:
+        told.append(f"if {joined(SHORT[name] for name in rests_on)}")
     if mark := "" if truth is None else truth.told(finding):
         told.append("right, as the ledger knows" if mark == "right" else mark)
     return ", ".join(told)
@@ -125,12 +130,14 @@ def in_short(finding: Finding, naming: Naming, subject: Subject | None, truth: T
     own = [place for place in places if place.release == finding.release] or places[-1:]
     where = whereabouts.told(naming.published, subject, own[-1]) if own else None
     says = said_of(finding, naming) if naming.show_values else _without_value(finding, naming)
+    if where is not None and not finding.people:
+        return f"{where}: {says}, {how_sure(finding, truth)}"
     return f"{says}: {how_sure(finding, truth)}{'' if where is None else f'; {where}'}"
 
 
 def _without_value(finding: Finding, naming: Naming) -> str:
     """What is learnt of whom where values are hidden; letters would say nothing without the derivation."""
-    who = naming.who(finding) if finding.people else "whoever is in a group"
+    who = naming.who(finding) if finding.people else "whoever is there"
     several = len(finding.among)
     if finding.what in ("equivalence", "correlation"):
         return said_of(finding, naming)
@@ -186,8 +193,9 @@ def _stop(
     inside = not finding.people or bool(np.isin(finding.people[:1], release.members_of(place.group - 1)).any())
     chips, more = _chips(published, positions.tolist(), counts.tolist(), finding, lettering, inside)
     told = whereabouts.file_of(subject, place.release)
+    told = told and brief(told, LETTERS)
     if whereabouts.lines_of(release, place.group):
-        ways = [whereabouts.told(published, subject, place, most) for most in LINES]
+        ways = [whereabouts.told(published, subject, place, most, LETTERS) for most in LINES]
         told = next((way for way in ways if way and has_room(way)), ways[-1])
     return Stop(f"release {place.release:,}, group {place.group:,}", chips, told or "", more, inside)
 

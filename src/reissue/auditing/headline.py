@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Tone = Literal["good", "bad", "open"]
 """`good`: the limits are kept and nothing stands against it; `bad`: they are not; `open`: neither."""
+KNOWN = 4
+"""So many things that one must know of somebody are named."""
 
 
 @dataclass(frozen=True)
@@ -121,7 +123,7 @@ def _of_people(report: AuditReport) -> str:
         likely = report.truth.above.claims
     more = likely - certain - wrong
     everybody = max(people_of(report) or 0, likely)
-    together = _together(report)
+    together = taken_together(report)
     parts = []
     if certain:
         value = _value(report, sure)
@@ -196,7 +198,7 @@ def sensitive_of(report: AuditReport) -> str:
     return f"record of {joined(columns)}" if columns else "value"
 
 
-def _together(report: AuditReport) -> str:
+def taken_together(report: AuditReport) -> str:
     """`release 1 alone`, `releases 1 to 4 together`; where these are not taken together, `single releases`."""
     numbers = [one.number for one in report.published.plain] + [one.number for one in report.published.sets]
     if len(numbers) == 1:
@@ -213,6 +215,13 @@ def _a(noun: str) -> str:
 
 def _is(names: list[str]) -> str:
     return "is" if len(names) == 1 else "are"
+
+
+def findings_in_all(report: AuditReport) -> int:
+    """How many findings there are; what is not decided is not among them."""
+    return max(
+        sum(run.judgement.count for run in report.runs if run.judgement.status == "beyond"), len(report.findings)
+    )
 
 
 # Rows, where nobody knows whose they are
@@ -236,10 +245,9 @@ def _of_rows(report: AuditReport) -> str:
     sums = [
         sum(getattr(one, name) for _, one in each) for name in ("single", "above", "elsewhere") if getattr(shown, name)
     ]
-    both = [f"{one:,}{' more' if at else ''}" for at, one in enumerate(sums)]
     return (
-        f"{_capital(first)}. In all {len(each):,} releases, people counted in each, that is {joined(both)} of "
-        f"{_rows(rows)}."
+        f"{_capital(first)}. With people counted in each of the {len(each):,} releases, that makes "
+        f"{joined(f'{one:,}' for one in sums)} of {_rows(rows)}."
     )
 
 
@@ -291,16 +299,32 @@ def _rows_told(report: AuditReport, shown: _Shown, many: str) -> str:
         parts.append(f"{shown.single:,} of {many} stand among rows that all show the same {value}")
     elif shown.single:
         unless = ", if nothing was perturbed" if "unperturbed" in _untested(report) else ""
-        parts.append(f"the {value} of whoever is in {shown.single:,} of {many} can be read off{unless}")
+        parts.append(
+            f"the {value} of whoever is in {shown.single:,} of {many} can be read off{_knowing(report)}{unless}"
+        )
     if shown.above and report.limits.probability is not None:
         over = limit_told(report.limits.probability)
         who = f"{shown.above:,} more {'row' if shown.above == 1 else 'rows'}" if parts else f"{shown.above:,} of {many}"
         show = "shows" if shown.above == 1 else "show"
         parts.append(f"{who} {show} one {value} with a share above {over} among rows like them")
-    if shown.elsewhere:
-        who = f"{shown.elsewhere:,} more" if parts else f"{shown.elsewhere:,} of {many}"
-        parts.append(f"{who} would, but whoever fits them may be in rows that overlap them")
+    if shown.elsewhere and parts:
+        parts.append(f"{shown.elsewhere:,} more would, but whoever fits them may be in rows that overlap them")
+    elif shown.elsewhere and report.limits.probability is not None:
+        over = limit_told(report.limits.probability)
+        parts.append(
+            f"{shown.elsewhere:,} of {many} show one {value} with a share above {over} among rows like them, but "
+            "whoever fits them may be in rows that overlap them"
+        )
     return "; ".join(parts)
+
+
+def _knowing(report: AuditReport) -> str:
+    """What one must know of somebody to find their rows: ` by anybody who knows their age, sex and 4 more columns`."""
+    names = () if report.subject is None else report.subject.quasi
+    if not names:
+        return ""
+    told = [*names] if len(names) <= KNOWN else [*names[: KNOWN - 1], f"{len(names) - KNOWN + 1} more columns"]
+    return f" by anybody who knows their {joined(told)}"
 
 
 def _rows(rows: int) -> str:
@@ -339,7 +363,7 @@ def _nothing(report: AuditReport) -> str:
     if not asked:
         return "None of the attacks that were run was asked for anything, so nothing is judged."
     everybody = people_of(report) if report.named else None
-    together = _together(report)
+    together = taken_together(report)
     if not report.passed:
         left = report.disclosure.open or 0
         value = _a(sensitive_of(report))
@@ -349,6 +373,9 @@ def _nothing(report: AuditReport) -> str:
                 f"{count_of(everybody, 'person', 'people')} it is not settled."
             )
         why = report.verdict.partition("but ")[2] or "nothing is proven."
+        if not report.named and not report.published.sets and why.startswith("with "):
+            them = "it" if len(report.published.plain) == 1 else "them"
+            why = f"it is not proven that there is nothing: it is not known who is in {them}."
         return f"Nothing beyond the limits was found in {together.removesuffix(' together')}, but {why}"
     limit = report.limits.probability
     who = "Nobody" if everybody is None else f"None of {count_of(everybody, 'person', 'people')}"

@@ -26,7 +26,7 @@ from reissue.auditing.contradicted import marked as marked_by_ledger
 from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of
 from reissue.auditing.exposure import PEOPLE, Disclosure, disclosure_of, exposed_groups, worst_of
 from reissue.auditing.finding_table import check_file, finding_table, write_findings
-from reissue.auditing.headline import Headline, headline_of
+from reissue.auditing.headline import Headline, findings_in_all, headline_of
 from reissue.auditing.leaning import Leaning
 from reissue.auditing.limits import lacking, what_is_open
 from reissue.auditing.naming import Called, Naming
@@ -535,8 +535,7 @@ class AuditReport:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know about the figures."""
-        notes = list(self.remarks)
-        notes += _as_written(self.published) if self.remarks else []
+        notes = [*(_as_written(self.published) if self.remarks else ()), *self.remarks]
         if self.form == "anatomised":
             notes.append(ANATOMISED)
         notes += of_sets(self.published)
@@ -755,9 +754,8 @@ def marked(report: AuditReport, finding: Finding) -> str:
 
 
 def how_many(report: AuditReport) -> str:
-    """How many findings there are, in words; what is not decided is not among them."""
-    total = sum(run.judgement.count for run in report.runs if run.judgement.status == "beyond")
-    return count_of(max(total, len(report.findings)), "finding")
+    """How many findings there are, in words."""
+    return count_of(findings_in_all(report), "finding")
 
 
 def _told(finding: Finding, naming: Naming, mark: Mark | None) -> dict[str, Any]:

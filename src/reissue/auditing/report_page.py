@@ -15,11 +15,21 @@ import polars as pl
 
 from reissue.auditing.compared import MISTAKEN, Counted
 from reissue.auditing.derivation import DOUBTFUL, how_sure, picture_of, since, stated
-from reissue.auditing.headline import people_of
+from reissue.auditing.headline import findings_in_all, people_of, taken_together
 from reissue.auditing.naming import Naming
 from reissue.auditing.shown_tables import shown_tables, step_plots
 from reissue.auditing.standing import in_order
-from reissue.auditing.words import KINDS, STATUSES, WHAT, adversary, disclosed, joined, limits_in_words, not_covered
+from reissue.auditing.words import (
+    KINDS,
+    STATUSES,
+    WHAT,
+    adversary,
+    brief,
+    disclosed,
+    joined,
+    limits_in_words,
+    not_covered,
+)
 from reissue.errors import count_of
 from reissue.pages.pictures import Picture
 from reissue.pages.plots import Line, bar_plot, line_plot
@@ -61,7 +71,7 @@ def page(report: AuditReport, naming: Naming) -> str:
         criteria=[(one, ANSWERS[one.verdict], first_sentence(one.evidence)) for one in report.criteria],
         worst=_cards(report, report.leading, naming),
         supposed=[] if report.leading or report.mistaken else _cards(report, report.suspicions, naming),
-        findings_in_all=_in_all(report),
+        findings_in_all=findings_in_all(report),
         context=_context(report),
         releases=_releases(report),
         limits=[f"{upper_first(told)}." for told in limits_in_words(report.limits)],
@@ -128,26 +138,30 @@ def _facts(report: AuditReport) -> list[tuple[str, str]]:
         facts.append(("Known to outsiders", _some(subject.quasi) or "nothing"))
     facts.append(("Form", report.form or "not stated"))
     facts.append(("Limit", "; ".join(limits_in_words(report.limits)) or "none"))
+    if subject is not None and subject.doubts:
+        first, *more = subject.doubts
+        told = first if len(first) <= REMARK else f"{first[:REMARK].rsplit(' ', 1)[0]} …"
+        facts.append(
+            ("To check", f"{told} ({count_of(len(more), 'more note')} like this at the end)" if more else told)
+        )
     return facts
 
 
 NAMES, LETTERS = 12, 40
 """So many columns are named on the first page, each with so many letters; the rest is behind it."""
-
-
-def _brief(name: str) -> str:
-    return name if len(name) <= LETTERS else f"{name[:LETTERS]}…"
+REMARK = 200
+"""So many letters of the first note are there too."""
 
 
 def _some(names: Sequence[str]) -> str:
     """The first of some names, and how many more there are."""
-    told = ", ".join(map(_brief, names[:NAMES]))
+    told = ", ".join(brief(name, LETTERS) for name in names[:NAMES])
     return f"{told} and {len(names) - NAMES:,} more" if len(names) > NAMES else told
 
 
 def _span(names: Sequence[str]) -> str:
     """The first and the last of several names, all where they are few."""
-    once = [_brief(name) for name in dict.fromkeys(names)]
+    once = [brief(name, LETTERS) for name in dict.fromkeys(names)]
     return joined(once) if len(once) <= 3 else f"{once[0]} to {once[-1]} ({len(once):,} in all)"
 
 
@@ -188,10 +202,6 @@ def _card(report: AuditReport, finding: Finding, naming: Naming, id_: str) -> di
         "picture": picture_of(finding, naming, report.subject),
         "words": naming.witness(finding),
     }
-
-
-def _in_all(report: AuditReport) -> int:
-    return max(sum(run.judgement.count for run in report.runs), len(report.findings))
 
 
 # Behind it
@@ -359,7 +369,7 @@ def _plots(report: AuditReport) -> list[tuple[str, Picture, str]]:
                     x="probability of the likeliest value, up to ... %",
                     strong=over,
                 ),
-                f"People by the probability of their likeliest value, from all releases together.{dark}",
+                f"People by the probability of their likeliest value, from {taken_together(report)}.{dark}",
             )
         )
     plots += [plot for _, _, table in report.sections for plot in step_plots(table)]

@@ -23,6 +23,8 @@ class Subject:
     """What each release is called: its period, or its file."""
     files: Mapping[int, str] = field(default_factory=dict)
     """The file or folder that each release was read from, where it is known."""
+    doubts: tuple[str, ...] = ()
+    """What may have been read wrongly, or is to be asked, in the order of its weight."""
 
     @property
     def words(self) -> str:

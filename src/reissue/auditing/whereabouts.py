@@ -9,6 +9,7 @@ import numpy as np
 from reissue.arrays.types import Ints
 from reissue.attacks.sentences import Place, Witness
 from reissue.auditing.subject import Subject
+from reissue.auditing.words import brief
 from reissue.model.published import Published, PublishedGroups
 
 MOST = 12
@@ -38,9 +39,15 @@ def lines_told(lines: Ints, most: int = MOST) -> str:
     return f"{', '.join(told)} and {left:,} more" if left else ", ".join(told)
 
 
-def told(published: Published, subject: Subject | None, place: Place, most: int = MOST) -> str | None:
-    """Where a group is: `2020-04-03.csv lines 17, 204, 311`, or the file and its group; None without a file."""
+def told(
+    published: Published, subject: Subject | None, place: Place, most: int = MOST, letters: int = 1000
+) -> str | None:
+    """Where a group is: `2020-04-03.csv lines 17, 204, 311`, or the file and its group; None without a file.
+
+    The name of the file has at most so many letters.
+    """
     file = file_of(subject, place.release)
+    file = None if file is None else brief(file, letters)
     release = next((one for one in published.plain if one.number == place.release), None)
     lines = None if release is None or place.group > release.group_count else lines_of(release, place.group, most)
     if lines is None:

@@ -235,3 +235,9 @@ def joined(names: Iterable[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def brief(name: str, letters: int) -> str:
+    """A name in so many letters, without its middle: names of files that differ do so at their ends."""
+    head = letters * 2 // 5
+    return name if len(name) <= letters else f"{name[:head]}…{name[len(name) - (letters - head - 1) :]}"

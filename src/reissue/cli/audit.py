@@ -598,6 +598,7 @@ def _foreign(
             read.sensitive,
             names := dict(enumerate(read.names, 1)),
             names,
+            read.doubts,
         ),
     )
 

@@ -80,11 +80,13 @@ def _refuse(
     near = list(dict.fromkeys(close for name in wanted for close in get_close_matches(name, every, 2)))
     near = [name for name in near if name not in wanted]
     meant = f"did you mean {listed(near)}? " if near else ""
-    raise TableError(
-        "The releases do not fit what was said about them.",
-        problems=problems,
-        hint=f"{meant}name the columns as the files do (--sensitive, --rename old=new), or leave these files out.",
-    )
+    without = {name for name, _ in lacking}
+    others = {name for one, table in first.items() if one not in without for name in table.columns}
+    if others and not any(others & {*first[name].columns} for name in without):
+        hint = "they have no column of the others, and may be no releases: name the other files in place of the folder."
+    else:
+        hint = f"{meant}name the columns as the files do (--sensitive, --rename old=new), or leave these files out."
+    raise TableError("The releases do not fit what was said about them.", problems=problems, hint=hint)
 
 
 def check_named(files: Sequence[ReleaseFiles], told: ToldColumns) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 import polars as pl
 
 from reissue.errors import ParameterError, TableError, count_of, listed
+from reissue.foreign.asked_columns import code_notes, codes_apart, telling_notes
 from reissue.foreign.called_columns import called_alike, check_named
 from reissue.foreign.files import ReleaseFiles, read_cells, read_files
 from reissue.foreign.foreign_cells import SourceColumn, read_column
@@ -39,7 +40,6 @@ from reissue.foreign.questioned import left_out, questioned, refuse_counts
 from reissue.foreign.release_order import order_notes
 from reissue.foreign.spoken_columns import ToldColumns
 from reissue.foreign.suppression import Suppression, check_suppression, marked, suppression_notes, with_rest
-from reissue.foreign.telling_columns import code_notes, codes_apart, telling_notes
 from reissue.foreign.where import of_releases
 from reissue.model.attributes import Attribute, Intervals
 from reissue.model.hierarchy import MISSING, Hierarchy
@@ -73,6 +73,8 @@ class Foreign:
     """The sensitive columns; where there are several, values are records of them."""
     decisions: Mapping[str, Any] = field(default_factory=dict)
     """What was said and decided about columns, as parameters of `read_releases`."""
+    doubts: tuple[str, ...] = ()
+    """The notes that ask for something, or tell what may have been read wrongly; they are the first ones."""
 
     def __repr__(self) -> str:
         unmatched = int(self.unmatched["count"].sum())
@@ -166,9 +168,11 @@ def read_releases(
     told = told.with_missing(read.guessed)
     if not named and people is None:
         first += telling_notes(files, names, told.sensitive)
-    notes = [*first, *read.doubts, *suppression_notes(tables, regions, suppressed)]
-    notes += [*_hidden_notes(tables, told.sensitive), *value_notes(tables, " and ".join(told.sensitive)), *later]
-    notes += [*read.asides, *_role_notes(files, roles, names), *read.hows]
+    of_rows = suppression_notes(tables, regions, suppressed)
+    doubts = [*first, *read.doubts, *(of_rows if suppressed is None else [])]
+    notes = [*doubts, *(of_rows if suppressed is not None else []), *_hidden_notes(tables, told.sensitive)]
+    notes += [*value_notes(tables, " and ".join(told.sensitive)), *later, *read.asides]
+    notes += [*_role_notes(files, roles, names), *read.hows]
     regions = with_rest(tables, regions, suppressed)
     if named:
         published, unmatched = by_name(tables, people)
@@ -196,6 +200,7 @@ def read_releases(
         form,
         told.sensitive,
         told.decisions(names, rename, git, file),
+        tuple(doubts),
     )
 
 
@@ -269,10 +274,13 @@ def _grouped(files: Sequence[ReleaseFiles], roles: ColumnRoles) -> list[Grouped]
         else:
             tables.append(made)
     if problems:
+        doubled = all(" of people who have one already" in problem for _, problem in problems)
+        by_person = f"'{roles.person}' does not tell people apart: leave it out, or keep one row for each of them."
+        by_columns = "name the columns as the files do (sensitive, quasi, person, group), or correct the files."
         raise TableError(
             "The releases do not fit what was said about them.",
             problems=of_releases(problems),
-            hint="name the columns as the files do (sensitive, quasi, person, group), or correct the files.",
+            hint=by_person if doubled else by_columns,
         )
     return tables
 

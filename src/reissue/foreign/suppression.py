@@ -19,12 +19,15 @@ from reissue.arrays.types import Bools
 from reissue.errors import ParameterError, count_of, listed
 from reissue.foreign.foreign_cells import SUPPRESSED
 from reissue.foreign.foreign_tables import Grouped
+from reissue.foreign.where import of_releases
 from reissue.model.attributes import Attribute, Intervals
 from reissue.model.published import Published
 from reissue.model.regions import Regions
 
 Suppression = Literal["class", "anywhere"]
 """`class`: a suppressed row belongs to no class that its release publishes; `anywhere`: it may be anybody's."""
+FEW = 3
+"""So many releases are told of one by one."""
 SUPPRESSIONS: tuple[Suppression, ...] = get_args(Suppression)
 
 
@@ -88,21 +91,26 @@ def suppression_notes(
     if not any(rows):
         return []
     whose = "of people who fit no class that it publishes" if suppressed == "class" else "that may be anybody's"
-    notes = [
-        f"release '{table.name}' has {count_of(count, 'row')} {whose}"
+    notes = of_releases(
+        (table.name, f"has {count_of(count, 'row')} {whose}")
         for table, count in zip(tables, rows, strict=True)
         if count
-    ]
+    )
+    if len(notes) > FEW:
+        having = sum(count > 0 for count in rows)
+        notes = [f"{having:,} of {len(tables):,} releases have {count_of(sum(rows), 'row')} {whose}"]
     alike = all(
         _full_domain(region, groups)
         for region, groups, count in zip(regions, hidden, rows, strict=True)
         if count and not groups.all()
     )
     if suppressed is None and alike and not all(groups.all() for groups in hidden):
-        notes.append(
+        # What to say of them comes before how many there are.
+        notes.insert(
+            0,
             f"this looks like full-domain recoding with {count_of(sum(rows), 'suppressed row')}: no two different "
             "cells of a column overlap. If a suppressed row belongs to no published class, say so (--suppressed "
-            "class): classes can then be subtracted one by one. If it may be anybody's, say --suppressed anywhere"
+            "class): classes can then be subtracted one by one. If it may be anybody's, say --suppressed anywhere",
         )
     return notes
 

@@ -220,6 +220,14 @@ def test_columns_that_say_the_sensitive_value_are_told() -> None:
     assert "say" not in read_releases([table.head(40)], sensitive="outcome").notes[0]
 
 
+def test_values_of_which_not_one_stays_are_told() -> None:
+    one = pl.DataFrame({"age": [1, 1, 2], "d": ["Fatal", "Resolved", None]})
+    other = pl.DataFrame({"age": [1, 1, 2], "d": ["Deceased", "Recovered", None]})
+    notes = read_releases([one, other], sensitive="d").notes
+    assert notes[0].startswith("no value of 'd' in release 'table 1' is in 'table 2', the next: if the same are called")
+    assert "no value" not in read_releases([one, one], sensitive="d").notes[0]
+
+
 def test_codes_for_what_is_not_known_are_asked_about() -> None:
     rows = 60
     table = pl.DataFrame(

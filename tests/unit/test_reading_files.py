@@ -40,6 +40,11 @@ TABLE = "age,d\n1-5,flu\n1-5,hiv\n"
         ["Line_12312020.csv", "Line_01152021.csv"],
         ["1 marzo 2020.csv", "15 abril 2020.csv", "2 agosto 2020.csv"],
         ["data set 1.csv", "data set 2.csv"],
+        ["Mar20.csv", "Apr20.csv", "Jan21.csv"],
+        ["Q4 2019.csv", "Q1 2020.csv"],
+        ["PUDF_1q2019.csv", "PUDF_2q2019.csv", "PUDF_1q2020.csv"],
+        ["cases.csv", "cases (1).csv", "cases (2).csv", "cases (10).csv"],
+        ["cases.csv", "cases_final.csv", "cases_final_v2.csv"],
     ],
 )
 def test_releases_are_in_the_order_of_dates_and_numbers(names: list[str]) -> None:
@@ -160,6 +165,12 @@ def test_files_go_before_folders_beside_them(tmp_path: Path) -> None:
     foreign = read_releases(tmp_path, sensitive="d")
     assert foreign.names == ("1.csv",)
     assert any("1 folder with tables beside the files" in note for note in foreign.notes)
+
+
+def test_tables_that_are_called_texts_are_told_what_to_be_called(tmp_path: Path) -> None:
+    (tmp_path / "1.txt").write_text(TABLE)
+    with pytest.raises(TableError, match=r"A table in a \.txt file is read if the file is called \.csv"):
+        read_releases(tmp_path, sensitive="d")
 
 
 @pytest.fixture

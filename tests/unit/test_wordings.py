@@ -271,3 +271,27 @@ def test_what_cannot_be_compared_with_days_is_not(other: list[str | None]) -> No
     found = read(["2020-03-10", "2020-03-11"], other)
     assert all(isinstance(part, Sets) and set(part.which.tolist()) == {EVERYTHING} for part in found.parts)
     assert "as these cannot be compared" in found.doubts[-1]
+
+
+def test_labels_in_another_case_are_one_label() -> None:
+    first, second = read(["Male", "MALE ", "Not  known"], ["male", "not known"]).parts
+    assert isinstance(first, Sets)
+    assert isinstance(second, Sets)
+    assert first.labels == second.labels
+    assert len(first.labels) == 2
+    assert "labels that differ in case and spaces alone are one" in read(["a", "A"]).asides
+    assert read(["a", "A"], labels=True).parts[0].labels == ("A", "a")  # type: ignore[union-attr]
+
+
+def test_labels_of_which_not_one_stays_are_not_compared() -> None:
+    """Sex as M and F, and then in words: as labels they would exclude one another."""
+    first, second = ["M", "F"] * 20, ["Male", "Female"] * 20
+    found = read(first, second)
+    assert all(isinstance(part, Sets) and set(part.which.tolist()) == {EVERYTHING} for part in found.parts)
+    assert found.doubts[0].startswith("'x' has no label in release 2 that it has in release 1: it may be anything")
+    # One label that stays, few rows of each, or many labels: nothing speaks for other words.
+    for one, other in ((first, [*second, "F"]), (first[:10], second[:10]), (first, [f"L{at}" for at in range(40)])):
+        part, *_ = read(one, other).parts
+        assert isinstance(part, Sets)
+        assert EVERYTHING not in part.which
+    assert not read(first, second, labels=True).doubts

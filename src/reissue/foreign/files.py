@@ -255,9 +255,11 @@ def _in_folder(folder: Path, file: str | None, notes: list[str]) -> Found:
         )
     found = named or [(path.name, {"table": path}) for path in files]
     if not found:
+        others = any(path.name.lower().endswith(".txt") for path in inside)
+        renamed = " A table in a .txt file is read if the file is called .csv." if others else ""
         raise TableError(
             f"There are no releases in '{folder}'.",
-            hint=f"put one file for each release there: {', '.join((*KINDS, ZIP))}.",
+            hint=f"put one file for each release there: {', '.join((*KINDS, ZIP))}.{renamed}",
         )
     order, note = in_order([name for name, _ in found])
     notes += [note] if note else []

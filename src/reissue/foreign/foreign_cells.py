@@ -59,6 +59,8 @@ TIMES = 2
 """So many times of the day may stand in a file of days; two, where summer time begins."""
 DAYS_EACH = 5
 """So many different days must have each of them."""
+FEW_LABELS, ROWS_EACH = 20, 10
+"""A column of so few labels, each with so many rows, would show one of them again."""
 APART = "that exclude one another; give a hierarchy if some of them stand for others"
 
 
@@ -180,7 +182,14 @@ class _Reading:
             return _labels(coded, sorts), f"labels {APART}"
         self._doubt(coded, lambda text: sorts[text] == "broken", "a set of labels")
         self._doubt_labels(coded, sorts)
-        return _labels(coded, {text: sort for text, sort in sorts.items() if sort != "broken"}), f"labels {APART}"
+        if where := _called_otherwise(coded, sorts):
+            self.doubts.append(
+                f"'{self.name}' has no label in {where[1]} that it has in {where[0]}: it may be anything in all "
+                f"releases, as the same may be called differently; --labels '{self.name}' if they are others"
+            )
+            return _sets(coded, {}, ()), "something else in one file than in another, and is not compared"
+        coded, folded = self._folded(coded, sorts)
+        return _labels(coded, {text: sort for text, sort in folded.items() if sort != "broken"}), f"labels {APART}"
 
     def _mixed(self, coded: Sequence[_Coded], sorts: Mapping[str, str]) -> tuple[tuple[Attribute, ...], str]:
         """A column in which some cells are intervals and others cannot be."""
@@ -224,6 +233,19 @@ class _Reading:
                     f"--missing '{self.name}=...' if such cells say that nothing is known"
                 )
                 return
+
+    def _folded(self, coded: Sequence[_Coded], sorts: Mapping[str, str]) -> tuple[Sequence[_Coded], Mapping[str, str]]:
+        """Labels that differ in case and spaces alone as one, which can hide something and says nothing false."""
+        first: dict[str, str] = {}
+        for text in sorted(sorts):
+            if sorts[text] == "label":
+                first.setdefault(" ".join(text.casefold().split()), text)
+        one_for = {text: first[" ".join(text.casefold().split())] for text in sorts if sorts[text] == "label"}
+        if all(text == one for text, one in one_for.items()):
+            return coded, sorts
+        self.asides.append("labels that differ in case and spaces alone are one")
+        made = [one.meaning(lambda text: one_for.get(text, text)) for one in coded]
+        return made, {one_for.get(text, text): sort for text, sort in sorts.items()}
 
     def _doubt(self, coded: Sequence[_Coded], wanted: Callable[[str], bool], as_what: str) -> None:
         """Tell how many cells are not what the others of the column are."""
@@ -440,6 +462,21 @@ def _unreadable(
 def _is_date(text: str) -> bool:
     """Whether it is a date in any writing."""
     return in_iso(text, "day first") is not None or in_iso(text, "month first") is not None
+
+
+def _called_otherwise(coded: Sequence[_Coded], sorts: Mapping[str, str]) -> tuple[str, str] | None:
+    """Two sources, one after the other, that have a few labels each and none in common, in many rows."""
+    before: tuple[str, set[str]] | None = None
+    for one in coded:
+        held = {" ".join(text.casefold().split()) for text in one.means.values() if sorts.get(text) == "label"}
+        known = one.codes.size - one.count(lambda text: sorts.get(text) != "label")[0]
+        if not 2 <= len(held) <= FEW_LABELS or known < ROWS_EACH * len(held) or known < one.codes.size / 2:
+            before = None
+            continue
+        if before is not None and not held & before[1]:
+            return before[0], one.source.where
+        before = (one.source.where, held)
+    return None
 
 
 def _apart(coded: Sequence[_Coded], sorts: Mapping[str, str]) -> tuple[str, str] | None:

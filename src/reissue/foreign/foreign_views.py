@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from reissue.foreign.foreign_registry import ForeignRegistry
 from reissue.foreign.foreign_tables import FIRST_LINE, Grouped
 from reissue.foreign.matching import GroupCandidates, Matched, candidates, match
 from reissue.model.assumptions import Assumption
+from reissue.model.hierarchy import MISSING
 from reissue.model.published import Published, PublishedGroups
 from reissue.model.regions import Regions
 
@@ -239,6 +241,18 @@ class _Values:
 def _is_number(text: str) -> bool:
     """Whether a text is a number, and no other text is the same number: what differs stays different."""
     return _NUMBER.fullmatch(text) is not None and text != "-0" and Decimal(repr(float(text))) == Decimal(text)
+
+
+def value_doubts(tables: Sequence[Grouped], name: str) -> list[str]:
+    """Whether a release has none of the values of the one before it: they may be called differently."""
+    for one, other in pairwise(tables):
+        first, second = ({*table.values.str.strip_chars().unique()} - {MISSING, None} for table in (one, other))
+        if min(len(first), len(second)) > 1 and not first & second:
+            return [
+                f"no value of '{name}' in release '{one.name}' is in '{other.name}', the next: if the same are called "
+                "differently there, all of them seem to have changed; write them in one way"
+            ]
+    return []
 
 
 def value_notes(tables: Sequence[Grouped], name: str) -> list[str]:

@@ -34,7 +34,7 @@ from reissue.foreign.foreign_tables import (
     group_column,
     grouped,
 )
-from reissue.foreign.foreign_views import UNMATCHED, by_name, by_region, by_registry, value_notes
+from reissue.foreign.foreign_views import UNMATCHED, by_name, by_region, by_registry, value_doubts, value_notes
 from reissue.foreign.headers import folded
 from reissue.foreign.questioned import left_out, questioned, refuse_counts
 from reissue.foreign.release_order import order_notes
@@ -166,6 +166,7 @@ def read_releases(
     read = _regions(tables, people, names, hierarchies, told, show_values)
     regions, of_people = read.regions, read.of_people
     told = told.with_missing(read.guessed)
+    first += value_doubts(tables, " and ".join(told.sensitive))
     if not named and people is None:
         first += telling_notes(files, names, told.sensitive)
     of_rows = suppression_notes(tables, regions, suppressed)

@@ -220,6 +220,18 @@ def test_columns_that_say_the_sensitive_value_are_told() -> None:
     assert "say" not in read_releases([table.head(40)], sensitive="outcome").notes[0]
 
 
+def test_it_is_asked_what_is_known_where_all_of_it_tells_every_row_apart() -> None:
+    draw = np.random.default_rng(5)
+    columns = {f"c{at}": [str(cell) for cell in draw.integers(0, 4, 80)] for at in range(8)}
+    table = pl.DataFrame({**columns, "d": ["x", "y"] * 40})
+    (told,) = [note for note in read_releases([table], sensitive="d").doubts if "count as known" in note]
+    assert told.startswith("8 columns count as known to an outsider, and with all of them ")
+    assert "(--quasi)" in told
+    quasi = [f"c{at}" for at in range(8)]
+    for more in ({"quasi": quasi}, {"drop": quasi[4:]}):
+        assert not [note for note in read_releases([table], sensitive="d", **more).notes if "count as known" in note]  # type: ignore[arg-type]
+
+
 def test_values_of_which_not_one_stays_are_told() -> None:
     one = pl.DataFrame({"age": [1, 1, 2], "d": ["Fatal", "Resolved", None]})
     other = pl.DataFrame({"age": [1, 1, 2], "d": ["Deceased", "Recovered", None]})

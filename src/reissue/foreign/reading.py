@@ -49,6 +49,8 @@ from reissue.model.regions import Regions
 from reissue.tables.plain_ids import plain_forms
 
 COUNT = "count"
+MANY, FEW_TOGETHER = 6, 0.1
+"""From so many quasi-identifiers on it is asked which are known, if no larger share of rows is like another."""
 SLIPS = 0.01
 """So large a share of days may be written wrongly."""
 
@@ -166,11 +168,12 @@ def read_releases(
     read = _regions(tables, people, names, hierarchies, told, show_values)
     regions, of_people = read.regions, read.of_people
     told = told.with_missing(read.guessed)
-    first += value_doubts(tables, " and ".join(told.sensitive))
+    asked_about = value_doubts(tables, " and ".join(told.sensitive))
     if not named and people is None:
-        first += telling_notes(files, names, told.sensitive)
+        asked_about += telling_notes(files, names, told.sensitive)
+        asked_about += [] if roles.quasi is not None else _many_notes(tables[-1], names)
     of_rows = suppression_notes(tables, regions, suppressed)
-    doubts = [*first, *read.doubts, *(of_rows if suppressed is None else [])]
+    doubts = [*asked_about, *first, *read.doubts, *(of_rows if suppressed is None else [])]
     notes = [*doubts, *(of_rows if suppressed is not None else []), *_hidden_notes(tables, told.sensitive)]
     notes += [*value_notes(tables, " and ".join(told.sensitive)), *later, *read.asides]
     notes += [*_role_notes(files, roles, names), *read.hows]
@@ -388,6 +391,17 @@ def _newest(days: Attribute) -> float | None:
         return None
     known = days.high[np.isfinite(days.high) & (days.low == days.high)]
     return float(np.quantile(known, 1 - SLIPS, method="lower")) if known.size else None
+
+
+def _many_notes(last: Grouped, names: Sequence[str]) -> list[str]:
+    """Whether so much counts as known that nearly all rows stand alone, whatever an outsider really knows."""
+    alone, rows = int(np.count_nonzero(last.rows == 1)), int(last.rows.sum())
+    if len(names) < MANY or alone < (1 - FEW_TOGETHER) * rows:
+        return []
+    return [
+        f"{len(names):,} columns count as known to an outsider, and with all of them {alone:,} of {rows:,} rows of "
+        f"release '{last.name}' stand alone; name those that are known (--quasi), or leave out what is not (--drop)"
+    ]
 
 
 def _role_notes(files: Sequence[ReleaseFiles], roles: ColumnRoles, names: Sequence[str]) -> list[str]:

@@ -178,6 +178,18 @@ def test_codes_that_begin_with_zero_are_texts() -> None:
     assert part.labels == ("0101", "101")
 
 
+def test_codes_that_lost_their_zeros_in_one_file_are_numbers() -> None:
+    """As texts `05` and `5` would exclude one another, and all people of one file be gone in the next."""
+    found = read(["05", "11", "76"], ["5", "11", "76"])
+    first, second = found.parts
+    assert isinstance(first, Intervals)
+    assert isinstance(second, Intervals)
+    assert first.low.tolist() == second.low.tolist() == [5, 11, 76]
+    assert found.asides == ("the same numbers with zeros before them in some files and without in others",)
+    for other in (["05", "5", "11"], ["7", "11"]):
+        assert all(isinstance(part, Sets) for part in read(["05", "11"], other).parts)
+
+
 def test_bare_dashes_between_numbers_are_intervals() -> None:
     """Also where nothing else speaks for numbers: labels would exclude one another, and these two do not."""
     found = read(["20-30"], ["25-35"])

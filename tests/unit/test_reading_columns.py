@@ -220,6 +220,19 @@ def test_columns_that_say_the_sensitive_value_are_told() -> None:
     assert "say" not in read_releases([table.head(40)], sensitive="outcome").notes[0]
 
 
+def test_whole_numbers_that_a_library_wrote_as_decimals_are_the_same() -> None:
+    """One cell is missing in the second file, so that pandas wrote all others as 5.0: nobody changed or left."""
+    one = pl.DataFrame({"case": ["1", "2", "3"], "age": ["20", "30", "40"], "drg": ["470", "56", "7"]})
+    other = pl.DataFrame({"case": ["1.0", "2.0", "3.0"], "age": ["20.0", "30.0", None], "drg": ["470.0", "56.0", None]})
+    foreign = read_releases([one, other], sensitive="drg", person="case")
+    assert foreign.published.values == ("(missing)", "470", "56", "7")
+    assert foreign.published.people == ("1", "2", "3")
+    assert "'drg', 'case': whole numbers that some files write as 5.0 are read as 5" in foreign.notes
+    codes = other.with_columns(drg=pl.Series(["250.0", "250.1", None]))
+    assert "250.0" in read_releases([one, codes], sensitive="drg").published.values
+    assert "470.0" in read_releases([other], sensitive="drg").published.values
+
+
 def test_it_is_asked_what_is_known_where_all_of_it_tells_every_row_apart() -> None:
     draw = np.random.default_rng(5)
     columns = {f"c{at}": [str(cell) for cell in draw.integers(0, 4, 80)] for at in range(8)}

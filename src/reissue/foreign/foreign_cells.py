@@ -158,6 +158,9 @@ class _Reading:
                 tuple(_intervals(one, "numbers") for one in coded),
                 how if seen == {"bare"} else "numbers and intervals of them",
             )
+        if seen == {"number", "code"} and _padded_elsewhere(coded, sorts):
+            self.asides.append("the same numbers with zeros before them in some files and without in others")
+            return tuple(_intervals(one, "numbers") for one in coded), "numbers and intervals of them"
         if seen <= DATES:
             return tuple(_intervals(one, "dates") for one in coded), "dates and intervals of them"
         if seen & (SPREAD | {"dates"}):
@@ -462,6 +465,19 @@ def _unreadable(
 def _is_date(text: str) -> bool:
     """Whether it is a date in any writing."""
     return in_iso(text, "day first") is not None or in_iso(text, "month first") is not None
+
+
+def _padded_elsewhere(coded: Sequence[_Coded], sorts: Mapping[str, str]) -> bool:
+    """Whether files write the same numbers with and without leading zeros, `05` and `5`, and none has both."""
+    written: dict[float, set[str]] = {}
+    for one in coded:
+        texts = [text for text in set(one.means.values()) if text in sorts]
+        numbers = [float(text) for text in texts]
+        if len(set(numbers)) < len(numbers):
+            return False
+        for number, text in zip(numbers, texts, strict=True):
+            written.setdefault(number, set()).add(text)
+    return any(len(texts) > 1 for texts in written.values())
 
 
 def _called_otherwise(coded: Sequence[_Coded], sorts: Mapping[str, str]) -> tuple[str, str] | None:

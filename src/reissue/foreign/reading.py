@@ -25,6 +25,7 @@ from reissue.errors import ParameterError, TableError, count_of, listed
 from reissue.foreign.asked_columns import code_notes, codes_apart, telling_notes
 from reissue.foreign.called_columns import called_alike, check_named
 from reissue.foreign.files import ReleaseFiles, read_cells, read_files
+from reissue.foreign.float_texts import without_point_zero
 from reissue.foreign.foreign_cells import SourceColumn, read_column
 from reissue.foreign.foreign_registry import ForeignRegistry
 from reissue.foreign.foreign_tables import (
@@ -140,6 +141,9 @@ def read_releases(
     files = read_files(releases, git=git, file=file, notes=first)
     files, told, rename = called_alike(files, told, dict(rename or {}), accept_proposals, first, later)
     check_named(files, told)
+    compared = [*told.sensitive, *([] if told.person is None else [told.person])]
+    files, more = without_point_zero(files, compared)
+    later += more
     asked = {folded(name): folder for name, folder in hierarchies.items()}
     known = None if registry is None or person is None else read_cells(registry)
     if known is not None:
@@ -168,14 +172,15 @@ def read_releases(
     read = _regions(tables, people, names, hierarchies, told, show_values)
     regions, of_people = read.regions, read.of_people
     told = told.with_missing(read.guessed)
-    asked_about = value_doubts(tables, " and ".join(told.sensitive))
+    value = " and ".join(told.sensitive)
+    asked_about = [*value_doubts(tables, value), *value_notes(tables, value)]
     if not named and people is None:
         asked_about += telling_notes(files, names, told.sensitive)
         asked_about += [] if roles.quasi is not None else _many_notes(tables[-1], names)
     of_rows = suppression_notes(tables, regions, suppressed)
     doubts = [*asked_about, *first, *read.doubts, *(of_rows if suppressed is None else [])]
     notes = [*doubts, *(of_rows if suppressed is not None else []), *_hidden_notes(tables, told.sensitive)]
-    notes += [*value_notes(tables, " and ".join(told.sensitive)), *later, *read.asides]
+    notes += [*later, *read.asides]
     notes += [*_role_notes(files, roles, names), *read.hows]
     regions = with_rest(tables, regions, suppressed)
     if named:

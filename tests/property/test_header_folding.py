@@ -72,6 +72,14 @@ def test_numbers_are_not_run_together() -> None:
     assert folded("_") != folded("-")
 
 
+def test_accents_are_no_letters() -> None:
+    assert folded("Código del país") == folded("CODIGO DEL PAIS") == folded("Co\u0301digo del pai\u0301s")
+    assert folded("Straße") == folded("STRASSE")
+    # Marks are letters elsewhere.
+    assert folded("\u0915\u0947") != folded("\u0915\u0940")
+    assert folded("\u0439") != folded("\u0438")
+
+
 @examples(100)
 @given(st.lists(ANY_NAME, max_size=4))
 def test_names_as_one_text_and_back(names: list[str]) -> None:

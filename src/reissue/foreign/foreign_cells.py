@@ -44,7 +44,7 @@ from reissue.foreign.intervals import (
     is_dashed_code,
     is_plain,
 )
-from reissue.foreign.wordings import in_signs, says_missing, unwrapped
+from reissue.foreign.wordings import in_signs, plain_label, says_missing, unwrapped
 from reissue.model.attributes import EVERYTHING, Attribute, Intervals, Patterns, Sets
 from reissue.model.hierarchy import Hierarchy
 from reissue.tables.recode import set_labels
@@ -238,15 +238,15 @@ class _Reading:
                 return
 
     def _folded(self, coded: Sequence[_Coded], sorts: Mapping[str, str]) -> tuple[Sequence[_Coded], Mapping[str, str]]:
-        """Labels that differ in case and spaces alone as one, which can hide something and says nothing false."""
+        """Labels that differ in case, accents and spaces alone as one, which can hide something at most."""
         first: dict[str, str] = {}
         for text in sorted(sorts):
             if sorts[text] == "label":
-                first.setdefault(" ".join(text.casefold().split()), text)
-        one_for = {text: first[" ".join(text.casefold().split())] for text in sorts if sorts[text] == "label"}
+                first.setdefault(plain_label(text), text)
+        one_for = {text: first[plain_label(text)] for text in sorts if sorts[text] == "label"}
         if all(text == one for text, one in one_for.items()):
             return coded, sorts
-        self.asides.append("labels that differ in case and spaces alone are one")
+        self.asides.append("labels that differ in case, accents and spaces alone are one")
         made = [one.meaning(lambda text: one_for.get(text, text)) for one in coded]
         return made, {one_for.get(text, text): sort for text, sort in sorts.items()}
 
@@ -484,7 +484,7 @@ def _called_otherwise(coded: Sequence[_Coded], sorts: Mapping[str, str]) -> tupl
     """Two sources, one after the other, that have a few labels each and none in common, in many rows."""
     before: tuple[str, set[str]] | None = None
     for one in coded:
-        held = {" ".join(text.casefold().split()) for text in one.means.values() if sorts.get(text) == "label"}
+        held = {plain_label(text) for text in one.means.values() if sorts.get(text) == "label"}
         known = one.codes.size - one.count(lambda text: sorts.get(text) != "label")[0]
         if not 2 <= len(held) <= FEW_LABELS or known < ROWS_EACH * len(held) or known < one.codes.size / 2:
             before = None

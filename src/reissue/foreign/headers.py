@@ -1,7 +1,7 @@
 """Names of columns over time: the same but for case and signs, or another name at the same place.
 
-`Row_ID`, `ROW ID` and `row-id` are one name, which is certain enough to go by, and is noted. Between digits signs stay:
-`v1_2` is not `v12`. Two columns of one file that would be one name are refused.
+`Row_ID`, `ROW ID` and `row-id` are one name, and so are `Código` and `Codigo`, which is certain enough to go by, and is
+noted. Between digits signs stay: `v1_2` is not `v12`. Two columns of one file that would be one name are refused.
 
 That `RESOLVED` became `Outcome1` is a guess: it is proposed, and taken only where somebody says so.
 """
@@ -21,6 +21,7 @@ import polars as pl
 from reissue.errors import TableError, listed
 from reissue.foreign.files import ReleaseFiles
 from reissue.foreign.where import of_releases
+from reissue.foreign.wordings import without_accents
 
 _SIGNS = r"[\s_\-./:,;'\"()\[\]]+"
 _BETWEEN_DIGITS = re.compile(rf"(?<=\d){_SIGNS}(?=\d)")
@@ -30,8 +31,9 @@ SURE = 0.8
 
 
 def folded(name: str) -> str:
-    """A name without case and without signs between words; signs alone stay."""
+    """A name without case, without accents on Latin letters and without signs between words; signs alone stay."""
     text = unicodedata.normalize("NFKC", name).casefold().strip()
+    text = without_accents(text)
     return _ANY.sub("", _BETWEEN_DIGITS.sub("\0", text)) or text
 
 

@@ -18,6 +18,7 @@ Only years may be named: months beside years would be numbers of different thing
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable
 
 from reissue.tables.recode import set_text
@@ -34,6 +35,7 @@ MISSING_WORDS = frozenset(
 )  # fmt: skip
 """What people write beside numbers and dates where they do not know one; in small letters."""
 
+_ACCENTED = re.compile("([a-z])[\u0300-\u036f]+")
 _YEARS = re.compile(
     r"(?i)\s*(?:\(\s*years?\s*\)|(?:years?|yrs?)\b\.?(?:\s+(?:old|of\s+age))?|y/o|(?<=\d)y\b"
     r"|jahren?\b|jahre?\b|ans\b|años?\b|anos?\b|anni\b)\s*"
@@ -107,6 +109,18 @@ def in_signs(text: str) -> str:
             return form(found)
     # Without its unit a cell is what it would be without it: `20-29 years`, `90+ years`, `<20 years`.
     return plain if plain != text.strip() and not any(map(str.isalpha, plain)) else text
+
+
+def without_accents(text: str) -> str:
+    """A text without accents on small Latin letters; elsewhere marks are letters."""
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _ACCENTED.sub(r"\1", unicodedata.normalize("NFD", text)))
+
+
+def plain_label(text: str) -> str:
+    """A label without case, accents and spaces that say nothing."""
+    return without_accents(" ".join(text.casefold().split()))
 
 
 def says_missing(text: str) -> bool:

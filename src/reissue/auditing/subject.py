@@ -37,7 +37,7 @@ class Subject:
         return f"{about}; {listed(self.sensitive)} by {listed(self.quasi, 8)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
+        """As plain data; doubts are among the notes of a report."""
         numbered = {name: getattr(self, name) for name in ("releases", "files")}
         texts = {name: {str(number): called for number, called in of.items()} for name, of in numbered.items()}
-        return {**asdict(self), **texts}
+        return {name: one for name, one in {**asdict(self), **texts}.items() if name != "doubts"}

@@ -11,14 +11,18 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from real_data import FOLDER, needs
 
 import reissue as ri
 from reissue.arrays.types import Floats, Ints
 from reissue.model.sets import SetDesigns
+from reissue.publishing.checking.thresholds import NOTHING_ASKED as UNASKED
 from reissue.publishing.series import draft
 from reissue.reasoning.alternatives.designing import design_of
+from reissue.reasoning.alternatives.drawing import draw
 from reissue.reasoning.alternatives.set_probabilities import all_sets, probability_given
 from reissue.tables.recode_sets import design_tables, listed
+from reissue.utility.analysing.across_regions import Counted, mean_bounds, share_bounds
 from reissue.utility.analysing.condition_texts import read_conditions
 from reissue.utility.analysing.conditions import Excluded, Range
 
@@ -579,15 +583,151 @@ def test_regions_of_sets_say_that_they_are_spread() -> None:
     assert people_found["estimate"].sum() == pytest.approx(300)
     assert (people_found["low"] <= people_found["estimate"]).all()
     found = an.count("flu", by={"age": [33]})
-    assert {*found["interval"]} == {"95 % if even"}
+    assert {*found["interval"]} == {"at least 95 %"}
     assert an.count("flu")["interval"][0] == "95 %"
-    assert an.contrast("flu", between={"age": ((20, 30), (31, 59))})["interval"][0] == "95 % if even"
-    assert an.slope("flu", on="age")["interval"][0] == "95 % if even"
+    assert an.contrast("flu", between={"age": ((20, 30), (31, 59))})["interval"][0] == "at least 95 %"
+    slope = an.slope("flu", on="age")
+    assert slope["interval"][0] == "none"
+    assert slope.select("low", "high").row(0) == (None, None)
+    assert slope["error"][0] > 0
     whole = an.contrast("flu", between={"sex": ("female", "male")})
     cut = tables["table"]["sex"].cast(pl.String).str.contains(",").any()
-    assert whole["interval"][0] == ("95 % if even" if cut else "95 %")
+    assert whole["interval"][0] == ("at least 95 %" if cut else "95 %")
     assert found["estimate"].sum() == pytest.approx(an.count("flu")["estimate"][0])
     assert (found["error"] > 0).all()
+
+
+@pytest.mark.parametrize(("sure", "unsure"), [("110", "1000"), ("", "110"), ("1", "11"), ("00", ""), ("", "000")])
+def test_bounds_of_shares_are_those_over_all_who_may_be_in_a_group(sure: str, unsure: str) -> None:
+    counted = [
+        Counted(*(np.array([float(figure)]) for figure in (len(one), one.count("1"), one.count("1"))))
+        for one in (sure, unsure)
+    ]
+    groups = [
+        [*sure, *(who for who, there in zip(unsure, chosen, strict=True) if there)]
+        for chosen in product([False, True], repeat=len(unsure))
+    ]
+    shares = [group.count("1") / len(group) for group in groups if group]
+    low, high = share_bounds(*counted)
+    assert (low[0], high[0]) == pytest.approx((min(shares), max(shares)))
+
+
+def test_bounds_of_means_are_those_over_all_who_may_be_in_a_group() -> None:
+    values, sure, others = (1.0, 4.0, 9.0), (4.0, 4.0, 9.0), 3
+    means = [np.mean([*sure, *chosen]) for size in range(others + 1) for chosen in product(values, repeat=size)]
+    own = np.array([np.mean(sure)])
+    low, high = mean_bounds(np.array([3.0]), (own, own), np.array([float(others)]), (1.0, 9.0))
+    assert (low[0], high[0]) == pytest.approx((min(means), max(means)))
+    assert mean_bounds(np.zeros(1), (own * np.nan,) * 2, np.ones(1), (1.0, 9.0)) == (np.array([1.0]), np.array([9.0]))
+
+
+@pytest.mark.parametrize("target", ["table", "population"])
+def test_intervals_of_small_labels_in_large_regions_hold(target: Any) -> None:
+    """A label that few have stands beside frequent ones, and whoever has it has the flu: nothing is spread evenly."""
+    rng, n = np.random.default_rng(3), 200
+    gender = np.array(["female"] * 95 + ["male"] * 95 + ["other"] * 10)
+    region = np.where(np.arange(n) % 4 == 0, "{female,male,other}", np.where(gender == "other", "{male,other}", gender))
+    age = rng.integers(20, 60, n)
+    low = np.where(np.arange(n) % 2 == 0, age, age // 10 * 10)
+    high = np.where(np.arange(n) % 2 == 0, age, low + 9)
+    designs = designs_of([1 / 6] * 6, 2, ("asthma", "flu", "gout", "heart", "migraine", "ulcer"))
+    true = np.where((gender == "other") | (age % 10 < 4), 1, rng.integers(0, 6, n))
+    flu = true == 1
+    shares = {label: flu[gender == label].mean() for label in ("female", "male", "other")}
+    old = age >= 44
+    hits: dict[str, list[bool]] = {}
+    for draws in range(60):
+        words = lambda rows, _: rng.integers(0, 2**64, (rows.size, 16), dtype=np.uint64)  # noqa: E731
+        sets = draw(designs.designs[0], true, words)
+        an = ri.analyse(tables_of({"age_low": low, "age_high": high, "gender": region}, sets, designs))
+        answers = [
+            ("share", an.share("flu", by="gender", of=target).sort("gender"), list(shares.values())),
+            ("count", an.count("flu", by="gender", of=target).sort("gender"),
+             [flu[gender == label].sum() for label in shares]),
+            ("age", an.share("flu", where="age >= 44", of=target), [flu[old].mean()]),
+            ("both", an.contrast("flu", between={"gender": ("other", "female")}, of=target),
+             [shares["other"] - shares["female"]]),
+            ("table", an.table(where="gender = other", of=target).filter(pl.col("value") == "flu"), [10.0]),
+        ]  # fmt: skip
+        for name, found, truth in answers:
+            assert {*found["interval"]} == {"at least 95 %"}
+            assert (found["low"] <= found["estimate"].clip(0)).all()
+            inside = pl.Series(truth).is_between(found["low"] - 1e-9, found["high"] + 1e-9)
+            hits.setdefault(name, []).extend(inside.to_list())
+        assert draws or an.slope("flu", on="age", where="gender = other")["interval"][0] == "none"
+    assert all(np.mean(one) >= 0.95 for one in hits.values()), {name: np.mean(one) for name, one in hits.items()}
+
+
+def test_means_of_groups_that_cut_through_regions_hold() -> None:
+    """Of a column where some have no number too; who may be in the group has the largest, or none has any."""
+    rng, n = np.random.default_rng(4), 120
+    old = np.arange(n) % 3 == 0
+    low = np.where(np.arange(n) % 2 == 0, np.where(old, 60, 30), 20)
+    high = np.where(np.arange(n) % 2 == 0, low, 80)
+    designs = designs_of([1 / 5] * 5, 2, (1.0, 2.0, 5.0, 30.0, None))
+    true = np.where(old & (low == 20), rng.choice([3, 4], n), rng.integers(0, 3, n))
+    numbers = np.array([1.0, 2.0, 5.0, 30.0, np.nan])[true]
+    truth, held = np.nanmean(numbers[old]), []
+    for _ in range(60):
+        words = lambda rows, _: rng.integers(0, 2**64, (rows.size, 16), dtype=np.uint64)  # noqa: E731
+        sets = draw(designs.designs[0], true, words)
+        found = ri.analyse(tables_of({"age_low": low, "age_high": high}, sets, designs)).mean(where="age >= 50")
+        assert found["interval"][0] == "at least 95 %"
+        held.append(found["low"][0] <= truth <= found["high"][0])
+    assert np.mean(held) >= 0.95
+
+
+def test_changes_of_groups_that_cut_through_regions_hold(tmp_path: Path) -> None:
+    """Over releases everybody's sex is in the region, and those of one sex get the flu."""
+    schema = ri.Schema(person="patient", quasi={"sex": ri.Categorical()}, sensitive={"illness": ri.Categorical()})
+    rule = ri.Policy(schema, ri.Alternatives(m=3, reference=SHARES, limit="2/3", k=150, change=0.3), checks=UNASKED)
+    first = people(200, 6).drop("age")
+    ill = (pl.col("sex") == "male") & (pl.col("patient") < 150)
+    second = first.with_columns(pl.when(ill).then(pl.lit("flu")).otherwise("illness").alias("illness"))
+    with ri.open(tmp_path / "clinic", rule) as series:
+        series.publish(first, seed=1)
+        series.publish(second, seed=2)
+    an = ri.analyse(tmp_path / "clinic")
+    before, after = (
+        one.filter(pl.col("sex") == "male").select(pl.col("illness") == "flu").to_series().mean()
+        for one in (first, second)
+    )
+    for found in (
+        an.contrast("flu", releases=(1, 2), where="sex = male"),
+        an.trend("flu", where="sex = male").filter(pl.col("term") == "slope"),
+    ):
+        assert found["interval"][0] == "at least 95 %"
+        assert found["low"][0] <= after - before <= found["high"][0]
+
+
+@needs("covid_linelists/toronto_releases.parquet", stand_in="test_intervals_of_small_labels_in_large_regions_hold")
+def test_small_groups_of_a_line_list(tmp_path: Path) -> None:
+    """Few of gender OTHER, few without an age: their regions hold many times as many."""
+    names = ["Age Group", "Client Gender", "FSA"]
+    cases = pl.read_parquet(FOLDER / "covid_linelists/toronto_releases.parquet").filter(
+        pl.col("release").cast(pl.String) == "2020-08-01"
+    )
+    cases = cases.select("Assigned_ID", pl.col(*names, "Source of Infection").cast(pl.String).fill_null("no answer"))
+    schema = ri.Schema(
+        person="Assigned_ID", quasi={name: ri.Categorical() for name in names}, sensitive="Source of Infection"
+    )
+    rule = ri.Policy(schema, ri.Alternatives(m=4, limit="1/2", epsilon=1.0, k=10), checks=UNASKED)
+    held, tiny = [], []
+    for seed in range(5):
+        with ri.open(tmp_path / str(seed), rule) as series:
+            series.publish(cases, seed=seed)
+        an = ri.analyse(tmp_path / str(seed))
+        for name in ("Age Group", "Client Gender"):
+            for value in ("Close contact", "Community"):
+                has = pl.col("Source of Infection") == value
+                truth = cases.group_by(name).agg(pl.len().alias("n"), has.mean().alias("share"), has.sum().alias("all"))
+                for found, true in ((an.share(value, by=name), "share"), (an.count(value, by=name), "all")):
+                    both = found.join(truth, on=name).with_columns(inside=pl.col(true).is_between("low", "high"))
+                    held += both.filter(pl.col("interval") == "at least 95 %")["inside"].to_list()
+                    tiny += both.filter(pl.col("n") < 30)["inside"].to_list()
+    assert all(tiny)
+    assert len(tiny) >= 60
+    assert np.mean(held) >= 0.93
 
 
 def test_a_column_may_have_any_name() -> None:

@@ -299,6 +299,8 @@ def test_sets_give_what_analyse_gives(tmp_path: Path, k: int | None) -> None:
     assert found.gradients is not None
     assert found.sentence.startswith("Gradients survive")
     assert found.gradients.coverage is not None
+    # Where ages are regions, neither has an interval for a slope on them.
+    assert found.gradients.each.filter(column="age")["holds"].is_null().all() == (k is not None)
     each, table = found.gradients.each, steep()
     largest, other = table["sex"].value_counts().sort("count", descending=True)["sex"].to_list()
     an = ri.analyse(tmp_path / "clinic")

@@ -425,10 +425,9 @@ def _estimating(sent: Sent) -> list[str]:
             "error, and coefficients shrink towards 0.",
         ]
     if any(release.record["form"] != FORM for release in sent.releases):
-        lines += [
-            "- Do not pair rows with values inside a group: the order says nothing.",
-            "- Do not take middles of intervals for people's own numbers without saying so.",
-        ]
+        lines.append("- Do not pair rows with values inside a group: the order says nothing.")
+    if any(release.record["form"] != FORM or release.public.has_regions for release in sent.releases):
+        lines.append("- Do not take middles of intervals for people's own numbers without saying so.")
     if replaced:
         lines.append("- Do not count sensitive values: some were replaced, and no estimate is right.")
     lines.append("- Do not join releases by group numbers or by the order of rows.")

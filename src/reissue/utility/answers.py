@@ -36,7 +36,7 @@ class Answers:
 
     each: pl.DataFrame
     """Private, a row for each question and group of it: `question`, `kind`, `value`, `group`, `people`, `truth`,
-    `estimate`, `error` (standard), `low`, `high`, `interval` (what these are: 95 %, 95 % if even, certain
+    `estimate`, `error` (standard), `low`, `high`, `interval` (what these are: 95 %, at least 95 %, certain
     or none), `inside`
     (whether they hold the truth; null where there are none), `no_link`, `unanswered` (why there is no estimate; null
     where there is)."""
@@ -147,8 +147,8 @@ class Answers:
             lines.append(("  difference kept", self.kept, "from no link at all, least squares; 1 all of it, 0 nothing"))
         if self.coverage is None:
             return [*lines, ("  intervals", 0, "no interval: nothing says how far off they are")]
-        even = " if people are spread evenly over regions" if (self.each["interval"] == "95 % if even").any() else ""
-        kind = "bounds" if self.certain else f"95 % intervals{even}"
+        wide = (self.each["interval"] == "at least 95 %").any()
+        kind = "bounds" if self.certain else f"intervals of {'at least ' * wide}95 %"
         return [*lines, ("  intervals that hold it", self.coverage, f"the truth: of {self.intervals:,} {kind}")]
 
     def __repr__(self) -> str:

@@ -53,9 +53,9 @@ class Gradients:
     each: pl.DataFrame
     """Private, a row for each quasi-identifier (`column`) and sensitive value (`value`): `kind` (slope or difference),
     `truth`, `beyond_chance`, `released`, `ratio`, `holds` (whether the 95 % interval holds the truth; null where there
-    is none), `rank` (correlation of the order of shares; null where they do not differ beyond chance), `off` (how far
-    the value's share is off in a range or label of the column, the mean over people) and `off_no_link` (the same where
-    the share among all people stands for it)."""
+    is none, as where regions leave open who is where), `rank` (correlation of the order of shares; null where they do
+    not differ beyond chance), `off` (how far the value's share is off in a range or label of the column, the mean over
+    people) and `off_no_link` (the same where the share among all people stands for it)."""
     columns_left_out: tuple[str, ...] = ()
     """The quasi-identifiers that were not looked at: those after the first 12."""
     values_left_out: int = 0
@@ -231,8 +231,9 @@ def set_gradients(rows: SetRows) -> Gradients:
         else:
             place, count, places = cells.column.codes[shown].astype(np.int64), cells.cell.size, cells.of_codes
         people = np.bincount(place, minlength=count).astype(np.float64)
-        # The mean of y^2 - y, for whoever has whichever value, is the variance of their score y.
-        noise = _by_place(place, score**2 - score, count)
+        # The mean of y^2 - y, for whoever has whichever value, is the variance of their score y. Where it is not known
+        # who is where, that is not all there is to an error.
+        noise = _by_place(place, score**2 - score, count) if places.exact else None
         return places, Tally(people, _by_place(place, score, count), noise)
 
     return _gradients(rows.quasi, rows.values, everybody, chosen, released)

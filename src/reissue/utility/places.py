@@ -35,6 +35,11 @@ class Places:
     shares: Floats
     """For each place (lines) the share of it that is in each cell (columns)."""
 
+    @property
+    def exact(self) -> bool:
+        """Whether everybody's number, or cell, is known."""
+        return not self.variance.any() and bool(((self.shares == 0) | (self.shares == 1)).all())
+
 
 @dataclass(frozen=True, repr=False)
 class Cells:

@@ -6,8 +6,8 @@
     an.trend("heart failure")
 
 Each answer is a frame with the columns that were asked for, `people`, `estimate`, `error` (standard), `low`, `high` and
-`interval`, which says what low and high are: ends of a 95 % interval, of one that holds if people are spread evenly
-over regions, or bounds that are certain.
+`interval`, which says what low and high are: ends of a 95 % interval, of one that is wider because it holds however
+people are spread over published regions, or bounds that are certain.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ from reissue.utility.analysing.questions import (
     Columns,
     Elsewhere,
     Figures,
-    Interval,
     Kind,
     Question,
     Target,
@@ -334,7 +333,7 @@ class Analysis:
                 "error": figures.error,
                 "low": figures.low,
                 "high": figures.high,
-                "interval": [_interval(figures.interval, cut) for cut in cells.cut.tolist()],
+                "interval": figures.intervals,
             }
         )
         return pl.concat([cells.labels, own], how="horizontal") if cells.labels.width else own
@@ -428,11 +427,6 @@ def _row(cuts: Cuts, group: tuple[Any, ...], head: Mapping[str, Any], found: Any
          **{name: [figure] for name, figure in figures.items()}},
         schema_overrides={"release": pl.Int64, "people": pl.Float64},
     )  # fmt: skip
-
-
-def _interval(kind: Interval, cut: bool) -> Interval:
-    """What low and high are of a group that may cut through regions."""
-    return "95 % if even" if cut and kind == "95 %" else kind
 
 
 def _sloping(terms: Sequence[Term]) -> list[Term]:

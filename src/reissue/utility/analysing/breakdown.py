@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -94,6 +94,10 @@ class Cells:
     def cut(self) -> Bools:
         """Which groups cut through regions, so that nobody knows who of some of their rows is in them."""
         return np.bincount(self.group[self.weight < 1], minlength=self.count) > 0
+
+    def only(self, chosen: Bools) -> Cells:
+        """The same groups of some rows, each of which counts as a whole."""
+        return replace(self, rows=self.rows[chosen], group=self.group[chosen], weight=np.ones(int(chosen.sum())))
 
 
 def breakdown(table: pl.DataFrame, cuts: Cuts, weights: Floats, published: QuasiColumns) -> Cells:

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 import numpy as np
 import polars as pl
 
-from reissue.arrays.types import Floats
+from reissue.arrays.types import Bools, Floats
 from reissue.errors import Infeasible, ParameterError, count_of, listed
 from reissue.model.sets import OTHERS
 from reissue.utility.analysing.breakdown import Cells, Cuts
@@ -17,8 +17,8 @@ from reissue.utility.analysing.conditions import Condition, Conditions, Excluded
 
 Target = Literal["table", "population"]
 Kind = Literal["count", "share", "mean"]
-Interval = Literal["95 %", "95 % if even", "certain", "none"]
-"""`95 % if even`: where people are spread evenly over published regions, which nothing says that they are."""
+Interval = Literal["95 %", "at least 95 %", "certain", "none"]
+"""`at least 95 %`: of groups that cut through published regions, however people are spread over these."""
 
 Z = 1.959963984540054
 """The normal quantile of 95 %."""
@@ -52,6 +52,16 @@ class Figures:
     low: Floats
     high: Floats
     interval: Interval
+    cut: Bools | None = None
+    """The groups of which regions leave more open, so that low and high are something else; None: none of them."""
+    across: Interval = "none"
+    """What low and high are of these."""
+
+    @property
+    def intervals(self) -> list[Interval]:
+        """What low and high are of each group."""
+        cut = np.zeros(self.people.size, dtype=np.bool_) if self.cut is None else self.cut
+        return [self.across if one else self.interval for one in cut.tolist()]
 
 
 @dataclass(frozen=True)

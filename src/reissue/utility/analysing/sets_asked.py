@@ -1,13 +1,14 @@
 """Releases of sets, asked by scores: right on average whoever has which value, with errors that follow from the design.
 
 Rows of regions count by the share w of their region; that they are there with probability w adds w (1 - w) f^2 to the
-variance of a sum. `scored_rows.py` has the rest of it, `score_intervals.py` the intervals of shares and counts.
+variance of a sum. Nothing says that they are: low and high of such groups hold wherever people are in their regions
+(`across_regions.py`). `scored_rows.py` has the rest of it, `score_intervals.py` the intervals of shares and counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -22,11 +23,12 @@ from reissue.model.sets import SetDesigns, SetLists
 from reissue.tables.recode_sets import COMBINATIONS, DESIGN, ROOMS
 from reissue.tables.set_texts import with_lists
 from reissue.tables.set_views import read_designs, read_lists, slots_of
+from reissue.utility.analysing.across_regions import Counted, Ends, mean_bounds, share_bounds
 from reissue.utility.analysing.asking import PublicRows
 from reissue.utility.analysing.breakdown import Cells, in_both
 from reissue.utility.analysing.matched_rows import Matched, row_words
 from reissue.utility.analysing.public_files import PublicRelease
-from reissue.utility.analysing.questions import Combined, Figures, Interval, Question, Target, Term, Z
+from reissue.utility.analysing.questions import Combined, Figures, Question, Target, Term, Z
 from reissue.utility.analysing.score_intervals import share_interval
 from reissue.utility.analysing.scored_rows import RowFactors, Scored
 from reissue.utility.analysing.slopes import Outcomes
@@ -50,7 +52,7 @@ class SetsAsked(PublicRows):
         self._scoring: ListScores | None = None
         self._words: Words | None = None
         self._last: tuple[bytes, Scored, Floats] | None = None
-        self._asked: list[tuple[Cells, Question, Target, Figures]] = []
+        self._asked: list[tuple[Cells, Question, Target, str, Figures]] = []
 
     @cached_property
     def designs(self) -> SetDesigns:
@@ -203,7 +205,19 @@ class SetsAsked(PublicRows):
         return np.add.reduceat(question.counted[codes] * slots, ends - lengths)
 
     def figures(self, question: Question, cells: Cells, target: Target) -> Figures:
-        """Estimates of each group by scores, with 95 % intervals."""
+        """Estimates of each group by scores, with 95 % intervals; wider ones of groups that cut through regions."""
+        made = self._if_even(question, cells, target)
+        if not cells.cut.any():
+            return made
+        bounds = self._mean_bounds if question.kind == "mean" else self._bounds
+        low, high = bounds(question, cells, target)
+        # What holds anyhow holds also where people are spread evenly: the wider of the two at each end.
+        low = np.where(cells.cut, np.fmin(low, made.low), made.low)
+        high = np.where(cells.cut, np.fmax(high, made.high), made.high)
+        return replace(made, low=low, high=high, cut=cells.cut, across="at least 95 %")
+
+    def _if_even(self, question: Question, cells: Cells, target: Target) -> Figures:
+        """Estimates with intervals that hold where people are spread evenly over their regions."""
         if question.is_indicator:
             made = self._shares(question, cells, target)
             low, high = np.clip(made.low, 0.0, 1.0), np.clip(made.high, 0.0, 1.0)
@@ -224,6 +238,27 @@ class SetsAsked(PublicRows):
             variance = cells.total(w**2 * square + w * (1 - w) * own) * (1 + self._scores.unsure)
             error = np.sqrt(np.maximum(variance, 0.0) / known**2 + (self._scores.off * ratio) ** 2)
         return Figures(cells.people, ratio, error, ratio - Z * error, ratio + Z * error, "95 %")
+
+    def _counted(self, question: Question, cells: Cells, target: Target) -> Counted:
+        """How many people of each group have what is asked for, at least and at most; all rows are in it as a whole."""
+        found = self._if_even(replace(question, kind="count"), cells, target)
+        return Counted(found.people, found.low, found.high)
+
+    def _bounds(self, question: Question, cells: Cells, target: Target) -> Ends:
+        """The ends of intervals of counts and shares, wherever people are in their regions."""
+        sure = self._counted(question, cells.only(cells.weight == 1), target)
+        if question.kind == "count":
+            return sure.low, self._counted(question, cells.only(cells.weight > 0), target).high
+        return share_bounds(sure, self._counted(question, cells.only(cells.weight < 1), target))
+
+    def _mean_bounds(self, question: Question, cells: Cells, target: Target) -> Ends:
+        """The same of means; whoever may be in a group may have any of the numbers that there are."""
+        sure, others = cells.only(cells.weight == 1), cells.only(cells.weight < 1)
+        mean, known, numbers = self._if_even(question, sure, target), sure.people, question.counted
+        if question.known is not None:
+            having = Question("count", question.label, question.known)
+            known, numbers = self._counted(having, sure, target).low, numbers[question.known > 0]
+        return mean_bounds(known, (mean.low, mean.high), others.people, (float(numbers.min()), float(numbers.max())))
 
     def _shares(self, question: Question, cells: Cells, target: Target) -> Figures:
         """The shares of each group; the ends of intervals may be below 0 and above 1."""
@@ -284,10 +319,11 @@ class SetsAsked(PublicRows):
             variance = self._matched(views).variance(scores, parts, target)
         variance = max(variance + spreading, 0.0) * (1 + self._scores.unsure) + (self._scores.off * estimate) ** 2
         error = float(np.sqrt(variance))
-        kind: Interval = "95 % if even" if any(term.cells.cut[term.group] for term in terms) else "95 %"
+        if any(term.cells.cut[term.group] for term in terms):
+            return Combined(estimate, error, *_added(terms, target), "at least 95 %")
         if len(views) == 1 and terms[0].question.kind == "share" and _of_different_people(terms):
-            return Combined(estimate, error, *self._apart(terms, target), kind)
-        return Combined(estimate, error, estimate - Z * error, estimate + Z * error, kind)
+            return Combined(estimate, error, *self._apart(terms, target), "95 %")
+        return Combined(estimate, error, estimate - Z * error, estimate + Z * error, "95 %")
 
     def _apart(self, terms: Sequence[Term], target: Target) -> tuple[float, float]:
         """The ends of the interval of a sum of estimates of different people, from those of each.
@@ -298,7 +334,7 @@ class SetsAsked(PublicRows):
         """
         middle = down = up = 0.0
         for term in terms:
-            made = self._shares_of(term, target)
+            made = self._of_term(term, target, self._shares)
             share, low, high = (float(part[term.group]) for part in (made.estimate, made.low, made.high))
             middle += term.factor * share
             below, above = (share - low, high - share) if term.factor > 0 else (high - share, share - low)
@@ -306,14 +342,19 @@ class SetsAsked(PublicRows):
             up += (term.factor * above) ** 2
         return middle - float(np.sqrt(down)), middle + float(np.sqrt(up))
 
-    def _shares_of(self, term: Term, target: Target) -> Figures:
-        """The shares of all groups of a term, which is asked for group after group."""
-        for cells, question, wanted, made in self._asked:
-            if cells is term.cells and question is term.question and wanted == target:
+    def _of_term(self, term: Term, target: Target, of_all: Callable[[Question, Cells, Target], Figures]) -> Figures:
+        """The figures of all groups of a term, which is asked for group after group."""
+        for cells, question, wanted, asked, made in self._asked:
+            if cells is term.cells and question is term.question and wanted == target and asked == of_all.__name__:
                 return made
-        found = self._shares(term.question, term.cells, target)
-        self._asked = [*self._asked[-1:], (term.cells, term.question, target, found)]
+        found = of_all(term.question, term.cells, target)
+        self._asked = [*self._asked[-1:], (term.cells, term.question, target, of_all.__name__, found)]
         return found
+
+    def ends_of(self, term: Term, target: Target) -> tuple[float, float]:
+        """The ends of the interval of a term, by itself."""
+        made = self._of_term(term, target, self.figures)
+        return float(made.low[term.group]), float(made.high[term.group])
 
     def _matched(self, views: Mapping[int, SetsAsked]) -> Matched:
         numbers = tuple(views)
@@ -329,6 +370,16 @@ class SetsAsked(PublicRows):
             others = [name for name in self.release.columns("table") if name not in own]
             self._words = row_words(self.release.table("table", others), self.sets, self.designs)
         return self._words
+
+
+def _added(terms: Sequence[Term], target: Target) -> tuple[float, float]:
+    """The ends of a weighed sum from those of its terms, whatever the terms have to do with one another."""
+    low = high = 0.0
+    for term in terms:
+        assert isinstance(term.view, SetsAsked)
+        ends = [term.factor * end for end in term.view.ends_of(term, target)]
+        low, high = low + min(ends), high + max(ends)
+    return low, high
 
 
 @dataclass(frozen=True, repr=False)

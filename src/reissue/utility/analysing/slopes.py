@@ -5,7 +5,9 @@ the numbers, so that a slope is the covariance over the variance of numbers that
 is from the mean number, b = sum w d y / sum w (d^2 + within).
 
 Of sets y is a score, and the draw of sets adds sum (w d)^2 (y^2 - y(f^2)) to the variance of the numerator; where in
-their region people are adds what `scored_rows.py` calls `own`. Of groups nothing says how far off a slope is.
+their region people are adds what `scored_rows.py` calls `own`. Of groups nothing says how far off a slope is, nor where
+anybody's number, or who is in the group, is only known by a region: within a region values may go with the number as
+they like, and the slope is drawn towards 0.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from reissue.arrays.types import Floats
 from reissue.errors import ParameterError
 from reissue.utility.analysing.breakdown import Cells
 from reissue.utility.analysing.conditions import Conditions, QuasiColumns, is_number
-from reissue.utility.analysing.questions import Figures, Interval, Target, Z
+from reissue.utility.analysing.questions import Figures, Target, Z
 
 DAY = 86_400_000_000
 """In microseconds: dates and times count in days."""
@@ -102,5 +104,6 @@ def slopes(outcomes: Outcomes, cells: Cells, place: Positions, target: Target) -
         placed = total((w * within + w * (1 - w) * d**2) * own)
         variance = np.maximum(drawn + placed, 0.0) / spread**2
         error = np.sqrt(variance + (outcomes.off * slope) ** 2)
-    kind: Interval = "95 % if even" if within.any() else "95 %"
-    return Figures(people, slope, error, slope - Z * error, slope + Z * error, kind)
+    inexact = np.bincount(group[(within > 0) | (w < 1)], minlength=cells.count) > 0
+    low, high = (np.where(inexact, np.nan, slope + sign * Z * error) for sign in (-1, 1))
+    return Figures(people, slope, error, low, high, "95 %", inexact)

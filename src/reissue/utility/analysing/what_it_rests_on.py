@@ -36,9 +36,10 @@ def _of_sets(release: PublicRelease) -> list[str]:
     ]
     if release.has_regions:
         notes.append(
-            "Quasi-identifiers are regions, over which people are taken to be spread evenly. Groups that cut through "
-            "regions are as right as that is, and so are their intervals ('95 % if even'): of a label that few have, "
-            "and that stands in large regions, far too many people can be estimated."
+            "Quasi-identifiers are regions. People are taken to be spread evenly over them, which nothing says: of a "
+            "label that few have, and that stands in large regions, far too many people can be estimated, and the "
+            "error does not show it. Low and high of groups that cut through regions ('at least 95 %') hold wherever "
+            "people are in their regions. Slopes have neither where they rest on regions: they are drawn towards 0."
         )
     if release.record is None:
         notes.append("Without its record a release is taken to have sets that are all drawn by the design.")

@@ -777,6 +777,54 @@ def test_texts_select_the_same_people(clinic: Path) -> None:
         assert found["estimate"][0] == pytest.approx(table.filter(expression)["flu"].sum())
 
 
+@pytest.mark.parametrize("method", [ri.Mondrian(k=30), ri.Alternatives(m=3, reference=SHARES, limit="2/3", k=30)])
+@pytest.mark.parametrize("exported", [False, True])
+def test_nobody_without_a_number_is_certain_to_have_one(method: Any, exported: bool, tmp_path: Path) -> None:
+    """A region says that some of its people have no number, not who: no bound may take them for people who have one."""
+    table = people(400, 9).with_columns(age=pl.when(pl.col("patient") % 15 == 0).then(None).otherwise("age"))
+    schema = ri.Schema(
+        person="patient",
+        quasi={"age": ri.Numeric(missing="value"), "sex": ri.Categorical()},
+        sensitive={"illness": ri.Categorical()},
+    )
+    with ri.open(tmp_path / "clinic", ri.Policy(schema, method, series="unprotected", checks=UNASKED)) as series:
+        assert series.publish(table, seed=1).tables["table"]["age_missing"].any()
+        series.export(tmp_path / "sent")
+    an = ri.analyse(tmp_path / ("sent" if exported else "clinic"))
+    known = table.filter(pl.col("age").is_not_null())
+    for where, actual in (
+        ("age >= 0", known.height),
+        ("age != 200", known.height),
+        ("age >= 40", known.filter(pl.col("age") >= 40).height),
+    ):
+        found = an.count(where=where)
+        assert found["interval"][0] == "certain"
+        assert found["low"][0] <= actual <= found["high"][0]
+    having = an.count("flu", where="age >= 0")
+    assert having["low"][0] <= known.filter(pl.col("illness") == "flu").height <= having["high"][0]
+    assert having["interval"][0] == ("certain" if isinstance(method, ri.Mondrian) else "at least 95 %")
+    assert an.slope("flu", on="age")["interval"][0] == "none"
+    assert any("'age_missing' is true" in note for note in an.notes)
+    with pytest.raises(ri.errors.ParameterError, match="no published column 'age_missing'"):
+        an.count(by="age_missing")
+
+
+def test_questions_that_are_slips(clinic: Path) -> None:
+    an = ri.analyse(clinic / "public" / "0001")
+    for ages in ((50, 30), (np.int64(50), 30.0), (float("nan"), 30), (30, float("nan")), float("nan"), [np.nan]):
+        with pytest.raises(ri.errors.ParameterError, match=r"nobody is between|is a number or date"):
+            an.count(where={"age": ages})
+    for cuts in ([float("nan")], [30, float("inf")], np.array([np.nan])):
+        with pytest.raises(ri.errors.ParameterError, match="must be a list of numbers"):
+            an.count(by={"age": cuts})
+    with pytest.raises(ri.errors.ParameterError, match="A share is of a value"):
+        an.share(None)
+    nobody = an.share("flu", where={"age": (200, 300)})
+    assert nobody.select("people", "estimate", "low", "high", "interval").row(0) == (0.0, None, None, None, "none")
+    yes = {"table": pl.DataFrame({"group": [1, 1], "old": ["true", "false"], "illness": ["x", "y"]})}
+    assert ri.analyse(yes).count(where={"old": np.bool_(True)})["people"][0] == 1
+
+
 def test_wrong_questions(clinic: Path, tmp_path: Path) -> None:
     an = ri.analyse(clinic)
     for wrong, match in (

@@ -123,6 +123,8 @@ class Analysis:
 
     def share(self, value: Condition, by: By = None, where: Where = None, *, of: Target = "table") -> Any:
         """Which share of the people who satisfy the conditions have a value, or one of several."""
+        if value is None:
+            raise ParameterError("A share is of a value, and none is given.", hint="mean() gives the mean of numbers.")
         return self._answer(value, "share", cuts_of(by), _conditions(where), of)
 
     def mean(self, by: By = None, where: Where = None, *, column: str | None = None, of: Target = "table") -> Any:
@@ -371,6 +373,8 @@ class Analysis:
         if not several and (len(self._views) == 1 or frame["release"].null_count() == frame.height):
             frame = frame.drop("release")
         frame = frame.with_columns(pl.col(name).fill_nan(None) for name in ("estimate", "error", "low", "high"))
+        nothing = pl.col("low").is_null() & pl.col("high").is_null()
+        frame = frame.with_columns(interval=pl.when(nothing).then(pl.lit("none")).otherwise("interval"))
         return to_library(frame, self._library)
 
     def __repr__(self) -> str:

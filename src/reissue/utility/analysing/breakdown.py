@@ -8,6 +8,7 @@ The cuts 40, 60, 80 make the bins below 40, 40 to 59, 60 to 79, 80 and above.
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -44,9 +45,10 @@ def cuts_of(by: By) -> dict[str, Sequence[Any] | None]:
 
 def _ascending(cuts: Sequence[Any]) -> bool:
     try:
-        return not isinstance(cuts, str) and len(cuts) > 0 and sorted(set(cuts)) == list(cuts)
+        ordered = not isinstance(cuts, str) and len(cuts) > 0 and sorted(set(cuts)) == list(cuts)
     except TypeError:  # a number and a date have no order
         return False
+    return ordered and all(math.isfinite(cut) for cut in cuts if isinstance(cut, float | np.floating))
 
 
 def in_both(share: Floats, other: Floats) -> Floats:

@@ -69,14 +69,22 @@ class QuasiColumns:
     hierarchies: Mapping[str, Hierarchy]
     elsewhere: Callable[[str], Collection[str]] | None = None
     """The labels of a column in other releases of the series: one that stands only there is not misspelt."""
+    marked: frozenset[str] = frozenset()
+    """Those intervals beside which it stands whether somebody of the region has no number."""
 
     def needed(self, names: Iterable[str]) -> list[str]:
         """The columns of the table that these are written in."""
-        return [
-            column
-            for name in names
-            for column in ((f"{name}_low", f"{name}_high") if name in self.intervals else (name,))
-        ]
+        return [column for name in names for column in self._written(name)]
+
+    def _written(self, name: str) -> list[str]:
+        if name not in self.intervals:
+            return [name]
+        ends = [f"{name}_low", f"{name}_high"]
+        return [*ends, f"{name}_missing"] if name in self.marked else ends
+
+    def lacking(self, name: str) -> pl.Expr:
+        """For each row whether somebody of its region may have no number; in CSV files yes and no are texts."""
+        return pl.col(f"{name}_missing").cast(pl.String) == "true" if name in self.marked else pl.lit(False)
 
     def is_exact(self, table: pl.DataFrame, name: str) -> bool:
         """Whether every row has one value of this column."""
@@ -107,7 +115,9 @@ def shares(table: pl.DataFrame, where: Conditions, published: QuasiColumns) -> F
 def share_of(table: pl.DataFrame, name: str, condition: Condition, published: QuasiColumns) -> pl.Expr:
     """For each row the share of its region that one condition admits."""
     if name in published.intervals:
-        return _interval_share(table, name, condition)
+        share = _interval_share(table, name, condition)
+        # Whoever has no number satisfies no condition, and it is not said who that is.
+        return pl.when(published.lacking(name)).then(share.clip(upper_bound=1 - POINT)).otherwise(share)
     if published.is_exact(table, name):
         return pl.lit(matches(table[name], condition, published.elsewhere).cast(pl.Float64))
     return _label_share(table[name], condition, published)
@@ -154,9 +164,17 @@ def bounds(condition: Condition, dtype: pl.DataType) -> Range:
     if isinstance(condition, Range):
         return Range(_read(condition.first, dtype), _read(condition.last, dtype), condition.above, condition.below)
     if isinstance(condition, tuple) and len(condition) == 2 and not any(isinstance(end, str) for end in condition):
-        return Range(*condition)
+        first, last = condition
+        ends = [float(end) for end in condition if _is_plain_number(end)]
+        if any(map(math.isnan, ends)):
+            raise _no_number()
+        if (len(ends) == 2 and ends[0] > ends[1]) or (type(first) is type(last) is datetime.date and first > last):
+            raise ParameterError("The first of a pair on a numeric column is larger than the last: nobody is between.")
+        return Range(first, last)
     if isinstance(condition, np.generic):
         condition = condition.item()
+    if isinstance(condition, float) and math.isnan(condition):
+        raise _no_number()
     if isinstance(condition, int | float | datetime.date):
         return Range(condition, condition)
     if isinstance(condition, str):
@@ -182,6 +200,10 @@ def _read(end: Any, dtype: pl.DataType) -> Any:
     return number
 
 
+def _is_plain_number(end: Any) -> bool:
+    return isinstance(end, int | float | np.number)
+
+
 def _no_number() -> ParameterError:
     return ParameterError("A condition on a numeric column is a number or date, or a pair of the first and the last.")
 
@@ -191,7 +213,7 @@ def labels_of(condition: Condition) -> list[str]:
     if isinstance(condition, Excluded):
         return list(condition.labels)
     given = condition if isinstance(condition, Collection) and not isinstance(condition, str) else [condition]
-    return [str(label).lower() if isinstance(label, bool) else str(label) for label in given]
+    return [str(label).lower() if isinstance(label, bool | np.bool_) else str(label) for label in given]
 
 
 def check_labels(

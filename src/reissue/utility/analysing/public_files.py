@@ -199,12 +199,16 @@ class PublicRelease:
         # A table may itself have columns `bp_low` and `bp_high`.
         intervals = frozenset(name for name in intervals if f"{name}_low" not in self.kinds)
         ends = {f"{name}{end}" for name in intervals for end in ("_low", "_high")}
+        marked = frozenset(
+            name for name in intervals if (mark := f"{name}_missing") in columns and mark not in self.kinds
+        )
+        ends |= {f"{name}_missing" for name in marked}
         own = {"group"} if self.form != FORM else {DESIGN}
         plain = [name for name in columns if name not in (ends | own | {*self.sensitive_columns})]
         exact = frozenset(name for name, kind in self.kinds.items() if kind == "as it is")
         if self.form == "anatomised" or (self.form == FORM and self.record is not None and not self.has_regions):
             exact = frozenset(plain)
-        return QuasiColumns((*sorted(intervals), *plain), intervals, exact, hierarchies)
+        return QuasiColumns((*sorted(intervals), *plain), intervals, exact, hierarchies, marked=marked)
 
     def __repr__(self) -> str:
         return f"PublicRelease({self.number}, {self.form})"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from reissue.arrays.types import Floats
+from reissue.arrays.types import Bools, Floats
 from reissue.errors import ParameterError
 from reissue.utility.analysing.breakdown import Cells
 from reissue.utility.analysing.conditions import Conditions, QuasiColumns, is_number
@@ -34,6 +34,8 @@ class Positions:
     middle: Floats
     within: Floats
     """The variance within the region of each row; 0 where its number is published."""
+    lacking: Bools | None = None
+    """Whether somebody of the region of each row may have no number; None: of no region."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,7 +71,8 @@ def positions(table: pl.DataFrame, name: str, where: Conditions, published: Quas
     dtype = table[f"{name}_low"].dtype
     whole = dtype.is_integer() or dtype == pl.Date
     length = high - low + 1 if whole else high - low
-    return Positions((low + high) / 2, (length**2 - (1.0 if whole else 0.0)) / 12)
+    lacking = table.select(published.lacking(name).alias(name))[name].to_numpy() if name in published.marked else None
+    return Positions((low + high) / 2, (length**2 - (1.0 if whole else 0.0)) / 12, lacking)
 
 
 def _numbers(column: pl.Series) -> Floats:
@@ -104,6 +107,9 @@ def slopes(outcomes: Outcomes, cells: Cells, place: Positions, target: Target) -
         placed = total((w * within + w * (1 - w) * d**2) * own)
         variance = np.maximum(drawn + placed, 0.0) / spread**2
         error = np.sqrt(variance + (outcomes.off * slope) ** 2)
-    inexact = np.bincount(group[(within > 0) | (w < 1)], minlength=cells.count) > 0
+    uncertain = (within > 0) | (w < 1)
+    if place.lacking is not None:
+        uncertain |= place.lacking[rows]
+    inexact = np.bincount(group[uncertain], minlength=cells.count) > 0
     low, high = (np.where(inexact, np.nan, slope + sign * Z * error) for sign in (-1, 1))
     return Figures(people, slope, error, low, high, "95 %", inexact)

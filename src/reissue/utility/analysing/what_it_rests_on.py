@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from reissue.errors import listed
 from reissue.tables.set_views import FORM
 from reissue.utility.analysing.groups_asked import FAITHFUL, REPLACING
 from reissue.utility.analysing.public_files import PublicRelease
@@ -26,7 +27,13 @@ def notes_on(releases: Sequence[PublicRelease]) -> list[str]:
 
 
 def _notes(release: PublicRelease) -> list[str]:
-    return [*_of_sets(release)] if release.form == FORM else [*_of_groups(release)]
+    notes = _of_sets(release) if release.form == FORM else _of_groups(release)
+    if marked := sorted(release.published({}).marked):
+        notes.append(
+            f"Where {listed([f'{name}_missing' for name in marked])} is true, some of a region have no number. How "
+            "many is not said: estimates take all of them to have one, low and high do not."
+        )
+    return notes
 
 
 def _of_sets(release: PublicRelease) -> list[str]:

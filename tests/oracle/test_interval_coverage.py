@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from reissue.reasoning.alternatives.record_scoring import RecordPairs
 from reissue.tables.recode_sets import design_tables, listed, record_lists, record_tables
 from reissue.utility.analysing.analysis import Analysis
 from reissue.utility.analysing.public_files import PublicRelease
+from reissue.utility.analysing.score_intervals import share_interval
 
 DRAWS = sized(300, 2_000)
 SURE = 5
@@ -64,6 +66,70 @@ def check(hits: dict[str, list[bool]]) -> None:
         assert off < SURE * np.sqrt(0.95 * 0.05 / len(one)), f"{name}: {np.mean(one):.1%}"
         # What the pages promise, where there are draws enough to tell.
         assert off < 0.02 or len(one) < 1_000, f"{name}: {np.mean(one):.1%}"
+
+
+@pytest.mark.parametrize(("values", "m"), [(4, 2), (5, 3), (10, 4), (20, 4), (50, 10), (40, 4), (10, 6)])
+def test_groups_of_every_size_and_share(values: int, m: int) -> None:
+    """Values that are all as frequent: how many sets of a group have one is binomial, and coverage a sum."""
+    by_chance = (m - 1) / (values - 1)  # that somebody with another value has this one in their set
+    lacking = by_chance / (1 - by_chance)  # a score is 1 where the set has it, and else minus this
+    for n in (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 40, 100):
+        count = np.arange(n + 1)
+        estimate = (count - (n - count) * lacking) / n
+        second = (count + (n - count) * lacking**2) / n
+        slope, people = np.full(n + 1, 1 - lacking), np.full(n + 1, float(n))
+        for target in ("table", "population"):
+            error, low, high = share_interval(estimate, second, slope, people, target)
+            assert (error >= 0).all()
+            assert (low <= np.clip(estimate, 0, 1)).all()
+            assert (high >= np.clip(estimate, 0, 1)).all()
+            for having in range(n + 1):
+                truth = having / n
+                inside = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
+                if target == "table":
+                    chance = _binomial(n - having, by_chance)
+                    held = float(chance @ inside[having:])
+                else:
+                    held = float(_binomial(n, truth + (1 - truth) * by_chance) @ inside)
+                assert held >= 0.92, (n, having, target)
+
+
+def _binomial(n: int, p: float) -> Any:
+    return np.array([comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])
+
+
+def test_one_person() -> None:
+    """Whose set has a value may have it."""
+    tables = Drawing(SLOTS, 1).tables({"sex": ["f"]}, np.array([[2, 3, 4, 5]]))
+    an = ri.analyse(tables)
+    inside, outside = an.count("c"), an.count("i")
+    assert 0.9 < inside["estimate"][0] < 1.0
+    assert (inside["low"][0], inside["high"][0]) == (0.0, 1.0)
+    assert (outside["low"][0], outside["estimate"][0] < 0) == (0.0, True)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 12, 29])
+def test_means_slopes_and_changes_of_few_people(n: int) -> None:
+    """Of few people nothing is near to normal: no interval is better than one that does not hold."""
+    drawing = Drawing(PLAIN, 3)
+    true, age = drawing.rng.integers(0, 9, n), np.arange(n) * 3 + 20
+    old = np.arange(n) >= n // 2
+    columns = {"age": age, "old": np.where(old, "yes", "no")}
+    changed = np.where(drawing.rng.random(n) < 0.5, 1, true)
+    held = []
+    for _ in range(DRAWS // 3):
+        sets = drawing.sets(true)
+        later = np.where((changed == true)[:, None], sets, drawing.sets(changed))
+        an = ri.analyse([drawing.tables(columns, one) for one in (sets, later)])
+        one = an.only(1)
+        for found in (one.mean(), one.slope(10.0, on="age"), one.slope(on="age"), an.trend().tail(1)):
+            assert found["interval"][0] == "none"
+            assert found.select("low", "high").row(0) == (None, None)
+        change = an.contrast(10.0, releases=(1, 2))
+        assert change["interval"][0] == "at least 95 %"
+        truth = np.mean(changed == 1) - np.mean(true == 1)
+        held.append(change["low"][0] - 1e-9 <= truth <= change["high"][0] + 1e-9)
+    assert np.mean(held) >= 0.95
 
 
 @pytest.mark.parametrize("designs", [PLAIN, SLOTS], ids=["numbers", "slots"])

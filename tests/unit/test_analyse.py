@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import shutil
 from itertools import permutations, product
 from pathlib import Path
 from typing import Any
@@ -807,6 +808,22 @@ def test_nobody_without_a_number_is_certain_to_have_one(method: Any, exported: b
     assert any("'age_missing' is true" in note for note in an.notes)
     with pytest.raises(ri.errors.ParameterError, match="no published column 'age_missing'"):
         an.count(by="age_missing")
+
+
+def test_releases_that_are_not_there_are_told_of(clinic: Path, tmp_path: Path) -> None:
+    for number, name in ((1, "0001"), (2, "0004")):
+        shutil.copytree(clinic / "public" / f"{number:04}", tmp_path / "sent" / name)
+    assert not any("Not here" in note for note in ri.analyse(tmp_path / "sent").notes)
+    record = tmp_path / "sent" / "0004" / "release.json"
+    record.write_text(json.dumps({**json.loads(record.read_text()), "number": 4}))
+    an = ri.analyse(tmp_path / "sent")
+    assert "Not here: release 2, 3. Trends and changes pass over what is missing." in an.notes
+    # Three releases lie between them: the slope is the change by a third of that.
+    change, trend = an.contrast("flu", releases=(1, 4)), an.trend("flu")
+    assert trend["estimate"][-1] == pytest.approx(change["estimate"][0] / 3)
+    record.unlink()
+    with pytest.raises(ri.errors.TableError, match="'0004'"):
+        ri.analyse(tmp_path / "sent")
 
 
 def test_questions_that_are_slips(clinic: Path) -> None:

@@ -48,6 +48,7 @@ def mean_bounds(known: Floats, mean: Ends, others: Floats, extremes: tuple[float
     """
     ends = []
     for own, extreme in zip(mean, extremes, strict=True):
-        all_there_is = np.where(known > 0, np.clip(np.nan_to_num(own), *extremes), 0.0) * known + others * extreme
+        # Of too few people to say where their mean is, it may be anywhere.
+        all_there_is = np.where(np.isnan(own), extreme, np.clip(own, *extremes)) * known + others * extreme
         ends.append(np.divide(all_there_is, known + others, out=np.full_like(known, extreme), where=known + others > 0))
     return ends[0], ends[1]

@@ -267,7 +267,13 @@ def _folder(folder: Path, number: int) -> list[PublicRelease]:
     if (folder / RECORD).is_file() or _tables_in(folder) or sent_tables(folder):
         return [_release(folder, number)]
     inside = folder / "public" if (folder / "public").is_dir() else folder
-    parts = sorted(part for part in inside.iterdir() if part.is_dir() and (part / RECORD).is_file())
+    folders = sorted(part for part in inside.iterdir() if part.is_dir())
+    parts = [part for part in folders if (part / RECORD).is_file()]
+    if parts and (lacking := [part.name for part in folders if part not in parts and _tables_in(part)]):
+        raise TableError(
+            f"'{inside}' has releases without '{RECORD}': {listed(lacking)}. It says how they were made.",
+            hint="take the folder as it was published, or name the releases one by one.",
+        )
     if not parts:
         raise ParameterError(
             f"There is no release in '{folder}': neither '{RECORD}' nor tables, nor folders with them.",

@@ -22,6 +22,8 @@ Interval = Literal["95 %", "at least 95 %", "certain", "none"]
 
 Z = 1.959963984540054
 """The normal quantile of 95 %."""
+FEWEST_PEOPLE = 30
+"""Of fewer people than this a mean, a slope or a change over releases is not normal, nor is its variance known well."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,11 @@ make a quadratic equation for the ends.
 
 Where less than one set of a group is expected to have the value by chance, one such set more or less is all there is to
 see, and half of one is allowed for (a correction for continuity): without it intervals held the truth in 89 % of draws
-in the worst case tried, with it in 96 % or more. Where that is less than one group in twenty it is not needed.
+in the worst case tried, with it in 96 % or more. Where that is less than one group in twenty it is not needed. The same
+holds at the other end: where nearly everybody has the value, there are only a few whose sets may lack it by chance.
+Over every share that groups of 1 to 300 people can have, intervals hold the truth in 92 % of draws or more.
+
+Where no share is as near to the estimate as that, as in a group of one, the end is the nearest share there is.
 """
 
 from __future__ import annotations
@@ -25,6 +29,8 @@ from reissue.utility.analysing.questions import Target, Z
 
 FEWEST, FEW = 0.05, 1.0
 """Between these numbers of sets that have a value by chance, half of one is allowed for."""
+FEW_WITHOUT = 8.0
+"""The same where fewer people than this are without it, by the estimate."""
 
 
 def share_interval(
@@ -41,11 +47,15 @@ def share_interval(
     error = np.sqrt(np.maximum(base + linear * inside + square * inside**2, 0.0) / people)
     others = np.maximum(1 - slope, 0.0)  # nearly b, as a is nearly 1
     by_chance = people * others / (1 + others)
-    step = np.where((by_chance > FEWEST) & (by_chance < FEW), (1 + others) / (2 * people), 0.0)
+    few = ((by_chance > FEWEST) & (by_chance < FEW)) | (people * (1 - inside) < FEW_WITHOUT)
+    # Nobody can have by chance what no value, or every value, is.
+    step = np.where(few & (others > 0), (1 + others) / (2 * people), 0.0)
     ends = []
     for sign in (-1, 1):
         moved = estimate + sign * step
         lead, middle = people - Z**2 * square, people * moved + Z**2 * linear / 2
-        room = np.sqrt(np.maximum(middle**2 - lead * (people * moved**2 - Z**2 * base), 0.0))
-        ends.append((middle + sign * room) / lead)
-    return error, ends[0], ends[1]
+        room = middle**2 - lead * (people * moved**2 - Z**2 * base)
+        end = (middle + sign * np.sqrt(np.maximum(room, 0.0))) / lead
+        # Where no share is that near, the nearest there is.
+        ends.append(np.where(room < 0, np.clip(moved, 0.0, 1.0), end))
+    return error, np.fmin(ends[0], inside), np.fmax(ends[1], inside)

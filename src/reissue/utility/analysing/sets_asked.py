@@ -28,7 +28,7 @@ from reissue.utility.analysing.asking import PublicRows
 from reissue.utility.analysing.breakdown import Cells, in_both
 from reissue.utility.analysing.matched_rows import Matched, row_words
 from reissue.utility.analysing.public_files import PublicRelease
-from reissue.utility.analysing.questions import Combined, Figures, Question, Target, Term, Z
+from reissue.utility.analysing.questions import FEWEST_PEOPLE, Combined, Figures, Question, Target, Term, Z
 from reissue.utility.analysing.score_intervals import share_interval
 from reissue.utility.analysing.scored_rows import RowFactors, Scored
 from reissue.utility.analysing.slopes import Outcomes
@@ -237,7 +237,8 @@ class SetsAsked(PublicRows):
             square = scored.residual(at) ** 2 - (own if target == "table" else 0.0)
             variance = cells.total(w**2 * square + w * (1 - w) * own) * (1 + self._scores.unsure)
             error = np.sqrt(np.maximum(variance, 0.0) / known**2 + (self._scores.off * ratio) ** 2)
-        return Figures(cells.people, ratio, error, ratio - Z * error, ratio + Z * error, "95 %")
+        width = np.where(cells.people < FEWEST_PEOPLE, np.nan, Z * error)
+        return Figures(cells.people, ratio, error, ratio - width, ratio + width, "95 %")
 
     def _counted(self, question: Question, cells: Cells, target: Target) -> Counted:
         """How many people of each group have what is asked for, at least and at most; all rows are in it as a whole."""
@@ -319,10 +320,11 @@ class SetsAsked(PublicRows):
             variance = self._matched(views).variance(scores, parts, target)
         variance = max(variance + spreading, 0.0) * (1 + self._scores.unsure) + (self._scores.off * estimate) ** 2
         error = float(np.sqrt(variance))
-        if any(term.cells.cut[term.group] for term in terms):
-            return Combined(estimate, error, *_added(terms, target), "at least 95 %")
-        if len(views) == 1 and terms[0].question.kind == "share" and _of_different_people(terms):
+        cut = any(term.cells.cut[term.group] for term in terms)
+        if not cut and len(views) == 1 and terms[0].question.kind == "share" and _of_different_people(terms):
             return Combined(estimate, error, *self._apart(terms, target), "95 %")
+        if cut or min(term.cells.people[term.group] for term in terms) < FEWEST_PEOPLE:
+            return Combined(estimate, error, *_added(terms, target), "at least 95 %")
         return Combined(estimate, error, estimate - Z * error, estimate + Z * error, "95 %")
 
     def _apart(self, terms: Sequence[Term], target: Target) -> tuple[float, float]:

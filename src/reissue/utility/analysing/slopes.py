@@ -21,7 +21,7 @@ from reissue.arrays.types import Bools, Floats
 from reissue.errors import ParameterError
 from reissue.utility.analysing.breakdown import Cells
 from reissue.utility.analysing.conditions import Conditions, QuasiColumns, is_number
-from reissue.utility.analysing.questions import Figures, Target, Z
+from reissue.utility.analysing.questions import FEWEST_PEOPLE, Figures, Target, Z
 
 DAY = 86_400_000_000
 """In microseconds: dates and times count in days."""
@@ -110,6 +110,6 @@ def slopes(outcomes: Outcomes, cells: Cells, place: Positions, target: Target) -
     uncertain = (within > 0) | (w < 1)
     if place.lacking is not None:
         uncertain |= place.lacking[rows]
-    inexact = np.bincount(group[uncertain], minlength=cells.count) > 0
+    inexact = (np.bincount(group[uncertain], minlength=cells.count) > 0) | (people < FEWEST_PEOPLE)
     low, high = (np.where(inexact, np.nan, slope + sign * Z * error) for sign in (-1, 1))
     return Figures(people, slope, error, low, high, "95 %", inexact)

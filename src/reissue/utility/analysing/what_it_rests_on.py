@@ -23,6 +23,9 @@ def notes_on(releases: Sequence[PublicRelease]) -> list[str]:
         found.append(
             "Errors of differences between releases take the groups of each release to be filled independently."
         )
+    numbers = [release.number for release in releases]
+    if gaps := [str(number) for number in range(min(numbers), max(numbers)) if number not in numbers]:
+        found.append(f"Not here: release {', '.join(gaps)}. Trends and changes pass over what is missing.")
     return list(dict.fromkeys(found))
 
 

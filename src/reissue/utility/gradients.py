@@ -181,7 +181,7 @@ class Tally:
     having: Floats
     """For each place (lines) how many have each value (columns); of sets, their scores."""
     noise: Floats | None = None
-    """The variance of each of these, where they are estimates with intervals."""
+    """The variance of each of these, where they are estimates with intervals; there it is known who is where."""
 
 
 Released = Callable[[Cells], tuple[Places, Tally]]
@@ -306,9 +306,7 @@ def _slope(places: Places, tally: Tally) -> tuple[Floats, Floats, Floats | None]
     chance = np.sqrt(np.maximum(share * (1 - share), 0.0) / spread)
     if tally.noise is None:
         return x @ having / spread, chance, None
-    # Where in their region people are adds the variance of their place times (value - share)^2, as in `analyse`.
-    placed = within @ (having * (1 - 2 * share) + n[:, None] * share**2)
-    variance = (x**2) @ tally.noise[there] + placed
+    variance = (x**2) @ tally.noise[there]
     return x @ having / spread, chance, np.sqrt(np.maximum(variance, 0.0)) / spread
 
 
@@ -323,9 +321,6 @@ def _difference(places: Places, tally: Tally) -> tuple[Floats, Floats, Floats | 
         return shares[0] - shares[1], chance, None
     w = places.shares[:, :2]
     variance = (w[:, 0] / n[0] - w[:, 1] / n[1]) ** 2 @ tally.noise
-    for cell in (0, 1):
-        placed = tally.having * (1 - 2 * shares[cell]) + tally.people[:, None] * shares[cell] ** 2
-        variance += (w[:, cell] * (1 - w[:, cell])) @ placed / n[cell] ** 2
     return shares[0] - shares[1], chance, np.sqrt(np.maximum(variance, 0.0))
 
 

@@ -37,8 +37,11 @@ class Places:
 
     @property
     def exact(self) -> bool:
-        """Whether everybody's number, or cell, is known."""
-        return not self.variance.any() and bool(((self.shares == 0) | (self.shares == 1)).all())
+        """Whether everybody's number is known; of labels, who has one of the two largest."""
+        if self.mean is not None:
+            return not self.variance.any()
+        largest = self.shares[:, :2]
+        return bool(((largest == 0) | (largest == 1)).all())
 
 
 @dataclass(frozen=True, repr=False)

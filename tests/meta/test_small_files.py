@@ -23,6 +23,7 @@ OWN_IDEA = {
     "publishing/checking/answerable.py": "whether anything can be estimated from sets",
     "publishing/proposals/returning.py": "who comes back from one table to the next, and what to ask of that",
     "publishing/proposals/told_columns.py": "known columns that would tell a sensitive one",
+    "utility/analysing/across_regions.py": "what holds of a group wherever people are in their regions",
     "utility/analysing/score_intervals.py": "intervals for shares, in the manner of Wilson",
     "comparing/proposed.py": "the policy that init would propose, for who has none",
     "attacks/tracking/tracking_lives.py": "lives that move together, of which one is true",

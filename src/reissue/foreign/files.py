@@ -23,6 +23,7 @@ from reissue.tables.excel_files import sheet_of
 from reissue.tables.frames import READABLE as KINDS
 from reissue.tables.frames import read_table, understood
 from reissue.tables.recode import set_text
+from reissue.tables.room import TooLarge
 
 PARTS = ("table", "quasi", "sensitive", "counterfeits")
 """The tables of a release that Reissue wrote."""
@@ -156,6 +157,8 @@ def _cells_of(table: object) -> CellsOfFile:
         refuse_what_is_no_table(Path(table))
     try:
         cells = CellsOfFile(read_cells(table))
+    except TooLarge:
+        raise
     except TableError:
         found = mended(Path(table)) if isinstance(table, str | Path) and Path(table).is_file() else None
         if found is None:

@@ -66,6 +66,8 @@ def sheet_as_texts(path: Path, sheet: str | None) -> str:
     """A sheet as the text of a CSV file, from its first line with cells on, whatever stands there."""
     import fastexcel
 
+    if (extent := excel_extent(path)) is not None:
+        check_room(path.name, extent)
     book = fastexcel.read_excel(path)
     loaded = book.load_sheet(_chosen(book, path.name, sheet), header_row=None, dtypes="string")
     return csv_bytes(loaded.to_polars()).decode().partition("\n")[2]

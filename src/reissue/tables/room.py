@@ -53,10 +53,14 @@ class Extent(NamedTuple):
     """How many rows each part of the file has that can be read by itself; nothing where there are no such parts."""
 
 
+class TooLarge(TableError):
+    """A table that would not fit into memory: nothing else is to be tried with it."""
+
+
 def check_room(name: str, extent: Extent) -> None:
     """Refuse a table that would not fit into memory, or has more columns than any table about people."""
     if extent.columns > MOST_COLUMNS:
-        raise TableError(
+        raise TooLarge(
             f"'{name}' has {extent.columns:,} columns, and a table may have at most {MOST_COLUMNS:,}.",
             hint="leave out columns that are not needed, and check that rows and columns were not exchanged.",
         )
@@ -64,7 +68,7 @@ def check_room(name: str, extent: Extent) -> None:
     if extent.size < UNNOTICED or needed <= (there := memory()):
         return
     extents = f"{count_of(extent.rows, 'row')}, {count_of(extent.columns, 'column')}"
-    raise TableError(
+    raise TooLarge(
         f"'{name}' is too large: as a table ({extents}) it takes about {amount(extent.size)} of memory, and {TIMES} "
         f"times as much to work on it, {amount(needed)}. There are {amount(there)}.",
         hint="leave out columns and rows that are not needed, or use a machine with more memory. If you know better, "

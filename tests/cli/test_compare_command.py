@@ -173,3 +173,35 @@ def test_a_late_comparison_says_so(run: Run) -> None:
     ran = run("compare", *FILES, "--policy", "policy.toml", "--queries", 50, "--seconds", 1, "--processes", 1)
     assert ran.code == 0
     assert "not tried: the time was up" in ran.out
+
+
+@pytest.mark.usefixtures("files")
+def test_what_somebody_wrote_about_columns_stays(run: Run, tmp_path: Path) -> None:
+    """Comments, and a hierarchy in its own file; but those of the method that is not taken go."""
+    (tmp_path / "zip.csv").write_text("".join(f"{code};{code[:3]}**;*\n" for code in map(str, range(53100, 53200))))
+    mine = POLICY.replace('drop = ["zip"]', "drop = [\n    # Decide.\n]  # nothing").replace(
+        "[schema.sensitive.diagnosis]",
+        '[schema.quasi.zip]  # GUESS (high): a postcode\nkind = "hierarchy"\nfile = "zip.csv"  # beginnings\n'
+        "# NOT PUBLISHED: decide\n[schema.sensitive.diagnosis]  # GUESS",
+    )
+    mine = mine.replace(
+        '[method]\nname = "MInvariance"\nm = 2', '[method]  # guessed\nname = "Mondrian"  # once\nk = 2\nl = 2'
+    )
+    mine += "[checks]  # ours\nids_return = 0.1  # few come back\n"
+    (tmp_path / "policy.toml").write_text('# Of January.\nform = "anatomised"  # exact\n' + mine)
+    asked = ("compare", *FILES, "--policy", "policy.toml", *QUICK, "--method", "MInvariance")
+    ran = run(*asked, "--write", "chosen.toml")
+    assert ran.code == 0, ran.err
+    text = (tmp_path / "chosen.toml").read_text()
+    kept = ("# Of January.", "# Decide.", "# GUESS (high): a postcode", 'file = "zip.csv"  # beginnings', "# ours")
+    assert all(one in text for one in (*kept, "# NOT PUBLISHED: decide", "few come back"))
+    assert not any(one in text for one in ("Mondrian", "# once", "# exact", "# guessed", "could not be kept"))
+    before, after = ri.Policy.read(tmp_path / "policy.toml"), ri.Policy.read(tmp_path / "chosen.toml")
+    assert (after.schema, after.checks, after.people) == (before.schema, before.checks, before.people)
+    assert isinstance(after.method, ri.MInvariance)
+    # Elsewhere the file of the hierarchy is not beside it: the policy is complete in itself, and says what is missing.
+    (tmp_path / "other").mkdir()
+    assert run(*asked, "--write", "other/chosen.toml").code == 0
+    text = (tmp_path / "other/chosen.toml").read_text()
+    assert "The comments of the policy it was asked under could not be kept" in text
+    assert ri.Policy.read(tmp_path / "other/chosen.toml").to_dict() == after.to_dict()

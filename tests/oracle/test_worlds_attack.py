@@ -257,6 +257,18 @@ def test_a_part_that_contradicts_itself_does_not_spoil_the_others() -> None:
     assert found.judge(Limits(probability=Fraction(1, 2)), most=3).count == 7
 
 
+def test_more_figures_than_memory_has_room_for_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """40,000 people in groups of two who change among 20,000 values would take 400 million figures: 25 GB and more."""
+    releases: Releases = [
+        [(["A", "B"], ["x", "y"]), (["C", "D"], ["z", "w"])],
+        [(["A", "C"], ["u", "v"]), (["B", "D"], ["x", "w"])],
+    ]
+    assert Worlds().run(Published.from_groups(releases)).found.told["contradictory"] == 4
+    monkeypatch.setattr("reissue.reasoning.worlds.posteriors.FIGURES", 11)  # at most 4 units with 6 values each
+    with pytest.raises(ParameterError, match="4 people are in groups that contradict each other, and any of 6 values"):
+        Worlds().run(Published.from_groups(releases))
+
+
 def test_where_values_changed_each_release_still_counts_alone() -> None:
     releases: Releases = [[(["A", "B", "C"], ["x", "x", "y"])], [(["A", "B", "C"], ["x", "y", "y"])]]
     found = Worlds().run(Published.from_groups(releases))

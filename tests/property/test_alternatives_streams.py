@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -173,6 +174,28 @@ def test_a_table_that_does_not_fit_the_reference_is_told(tmp_path: Path) -> None
     misspelt = ri.Alternatives(m=3, reference=shares, harmless=["aa"])
     with pytest.raises(Refused, match="check the spelling"):
         published_once(tmp_path / "misspelt", misspelt, list("abcdefgh") * 50)
+
+
+def test_a_reference_that_fits_those_who_come_is_not_called_wrong(tmp_path: Path) -> None:
+    """Sets that are kept were drawn by the shares of their time: only those drawn now are held against the new ones."""
+    even, shifted = dict.fromkeys("abcdefgh", 1.0), {**dict.fromkeys("abcdefgh", 1.0), "a": 2.0}
+    columns = ({"age": ri.Numeric()}, {"illness": ri.Categorical()})
+    policy = ri.Policy(ri.Schema("person", *columns), ri.Alternatives(m=3, reference=even))
+    first = pl.DataFrame({"person": range(800), "age": 20, "illness": list("abcdefgh") * 100})
+    more = pl.DataFrame({"person": range(800, 1_700), "age": 20, "illness": list("aabcdefgh") * 100})
+    with ri.open(tmp_path / "s", policy) as series:
+        series.publish(first)
+        series.amend(replace(policy, method=replace(policy.method, reference=shifted)), "as those who come")
+        release = series.publish(pl.concat([first, more]))
+        assert not any("than the reference says" in note for note in release.summary["notes"])
+        # Now others than that come: 284 of 900 are 'h', and 100 were expected.
+        odd = more.with_columns(pl.col("person") + 1_000, illness=pl.Series(list("aabcdefgh") * 77 + ["h"] * 207))
+        (note,) = [
+            one
+            for one in series.draft(pl.concat([first, odd]), allow=["outgrown-shares"], reason="here").notes
+            if "than the reference says" in one
+        ]
+        assert f"up to {(77 + 207) / (900 / 9):.1f} times" in note
 
 
 @pytest.mark.parametrize(

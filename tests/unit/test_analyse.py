@@ -872,3 +872,34 @@ def test_wrong_questions(clinic: Path, tmp_path: Path) -> None:
     (tmp_path / "release.json").write_text(json.dumps({"number": 1}))
     with pytest.raises(ri.errors.TableError, match="not the record"):
         ri.analyse(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("periods", "at", "unit"),
+    [
+        (("2025-11", "2025-12", "2026-04"), (0, 1, 5), "month"),
+        (("2025-Q3", "2025-Q4", "2026-Q2"), (0, 1, 3), "quarter"),
+        (("2019", "2020", "2024"), (0, 1, 5), "year"),
+        (("2025-W51", "2025-W52", "2026-W02"), (0, 1, 3), "week"),
+        (("2020-08-01", "2020-08-30", "2020-10-09"), (0, 29, 69), "day"),
+        # From the middle of one to the middle of the next: 15.5, 45 (of 31 and 28 days), and 59 + 45.5 of 92 days.
+        (("2026-01", "2026-02", "2026-03/2026-05"), (15, 44.5, 104.5), "day"),
+        ((None, "2026-02", "2026-06"), (1, 2, 3), "release"),
+        (("2026-01", "2026-02", "2026-02"), (1, 2, 3), "release"),
+    ],
+)
+def test_a_trend_is_by_time_where_releases_have_periods(
+    periods: tuple[str | None, ...], at: tuple[float, ...], unit: str
+) -> None:
+    """By hand: least squares through shares 2/5, 3/6 and 4/7; a release that was left out counts."""
+    every = []
+    for number, period in enumerate(periods, start=1):
+        counts = pl.Series([2, number, 1, 1])
+        quasi = pl.DataFrame({"group": [1] * (2 + number) + [2, 2]}).with_columns(age=30, sex=pl.lit("f"))
+        tables = {"quasi": quasi, "sensitive": ANATOMISED["sensitive"].with_columns(count=counts)}
+        record = {**FAITHFUL, "number": number, "rows": 4 + number, **({} if period is None else {"period": period})}
+        every.append(as_release(tables, record, number))
+    found = ri.analyse(every).trend(4.0)
+    assert found["estimate"][:3].to_list() == pytest.approx([2 / 5, 3 / 6, 4 / 7])
+    assert found["estimate"][3] == pytest.approx(np.polyfit(at, [2 / 5, 3 / 6, 4 / 7], 1)[0])
+    assert found["per"].to_list() == [None, None, None, unit]

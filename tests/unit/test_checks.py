@@ -787,6 +787,37 @@ def test_values_that_outgrew_their_shares(tmp_path: Path) -> None:
         assert "Release 3 was allowed although" in series.audit().text()
 
 
+def test_values_that_outgrew_the_shares_of_a_cell(tmp_path: Path) -> None:
+    """Only among women is a value four times as frequent: whoever knows it is above the limit for women, by hand."""
+    labels = list("abcdefgh")
+
+    def table(often: int, first: int) -> pl.DataFrame:
+        women = ["a"] * often + labels[1:] * ((3_500 - often) // 7)  # all others equally often
+        men = labels * 375
+        ids, sexes = range(first, first + len(women) + len(men)), ["f"] * len(women) + ["m"] * len(men)
+        return pl.DataFrame({"id": ids, "age": [number % 40 for number in ids], "sex": sexes, "ill": women + men})
+
+    schema = ri.Schema("id", {"age": ri.Numeric(), "sex": ri.Categorical()}, {"ill": ri.Categorical()})
+    rules = ri.Policy(schema, ri.Alternatives(m=4, given=["sex"], epsilon=1.0), checks=ri.Checks(ids_return=0))
+    with ri.open(tmp_path / "s", rules) as series:
+        series.publish(table(434, 0))  # nearly one in eight
+        series.draft(table(490, 10_000))  # as chance may have it
+        later = table(1_750, 20_000)
+        assert failing(series.draft, later).keys() == {"outgrown-shares"}
+        made = series.draft(later, allow=["outgrown-shares"], reason=WHY)
+        counts = dict(later.filter(sex="f")["ill"].value_counts().iter_rows())
+        whole = sum(counts.values())
+        design = made.tables["design"].filter(sex="f", version=1)
+        weight = {value: counts.get(value, 0) / (whole * share) for value, share in design["ill", "share"].iter_rows()}
+        weight["(other values)"] = 1.0
+        beyond, highest = 0, 0.0
+        for shown in made.tables["table"].filter(sex="f")["ill"].to_list():
+            top = max(weight[value] for value in shown) / sum(weight[value] for value in shown)
+            beyond += top > 1.5 / 4
+            highest = max(highest, top)
+        assert far_above(made.grouping.sets) == (beyond, pytest.approx(highest))
+
+
 @needs("covid_linelists/toronto_releases.parquet", stand_in="test_values_that_outgrew_their_shares")
 def test_a_source_of_infection_that_outgrew_its_share(tmp_path: Path) -> None:
     table = pl.read_parquet(FOLDER / "covid_linelists/toronto_releases.parquet")

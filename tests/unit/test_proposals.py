@@ -665,3 +665,52 @@ def test_any_table_gets_a_policy_that_takes_it_or_words_that_say_why_not(table: 
     assert found.rows <= table.height
     quasi = [guess.column for guess in found.guesses if guess.role == "quasi"]
     assert not any(sense in meaning_of(name) for name in quasi for sense in SENSITIVE)
+
+
+def test_days_written_as_labels_are_told_how_to_become_days() -> None:
+    rng = np.random.default_rng(3)
+    days = [date(2025, 1, 1) + timedelta(days=int(day)) for day in rng.integers(0, 365, 6_000)]
+    labels = clinic().with_columns(seen_on=pl.Series([f"{day:%d.%m.%Y}" for day in days]))
+    text = propose([labels]).text
+    assert 'kind = "hierarchy"' in text.split('[schema.quasi."seen_on"]')[1]
+    assert "To make them days, write them as 2026-03-31" in text.split('[schema.quasi."seen_on"]')[1]
+    true = propose([labels.with_columns(seen_on=pl.Series(days))]).text
+    assert 'kind = "numeric"' in true.split('[schema.quasi."seen_on"]')[1].split("[")[0]
+    assert "To make them days" not in true
+
+
+@pytest.mark.parametrize(
+    "name", ["Hämoglobin (g/dl)", "Haemoglobin", "Kreatinin [mmol/l]", "Blutdruck", "creatinine_mg_dl", "Leukozyten"]
+)
+def test_measurements_of_the_body_are_clinical(name: str) -> None:
+    assert {*SENSITIVE} & meaning_of(name).senses
+    rng = np.random.default_rng(4)
+    table = clinic().with_columns(pl.Series(name, np.round(rng.normal(13.5, 1.6, 6_000), 1)))
+    assert roles(propose([table, table.with_columns(age=pl.col("age") + 1)]))[name] != "quasi"
+
+
+def test_reasons_are_true_of_what_is_proposed() -> None:
+    """A flag that the age tells, and a day that tells it too and another one: of the flag it was said that the day
+    tells it, "which is published", and the day was not. And what is left out was "taken for sensitive"."""
+    rng = np.random.default_rng(5)
+    n = 20_000
+    age = rng.choice(["child", "adult", "old"], n)
+    ward = rng.choice(["w1", "w2", "w3", "w4", "w5", "w6"], n)
+    outbreak = np.where((ward == "w1") & (rng.random(n) < 0.98), "yes", np.where(rng.random(n) < 0.15, "yes", "no"))
+    died = np.where(age == "child", "no", np.where(rng.random(n) < 0.4, "yes", "no"))
+    died = np.where((ward == "w1") & (rng.random(n) < 0.99), "yes", died)
+    table = pl.DataFrame(
+        {
+            "patient": range(n), "age_group": age, "sex": rng.choice(["f", "m"], n), "corner": ward,
+            "diagnosis": rng.choice(DIAGNOSES, n), "outbreak": outbreak, "outcome": died,
+            "status": rng.choice(["open", "shut"], n, p=[0.9, 0.1]),
+        }
+    )  # fmt: skip
+    found = propose([table])
+    made = {guess.column: guess for guess in found.guesses}
+    for guess in found.guesses:
+        for other in re.findall(r"'([^']+)', which is published", guess.why):
+            assert made[other].role != "drop", guess.why
+    for one in found.answered:
+        if match := re.match(r"'([^']+)' is taken for sensitive", one.assumption):
+            assert made[match[1]].role == "sensitive", one.assumption

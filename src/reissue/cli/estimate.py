@@ -50,7 +50,13 @@ def estimate(
         ),
     ] = None,
     table: Annotated[bool, typer.Option("--table", help="All values: a cross-table.")] = False,
-    trend: Annotated[bool, typer.Option("--trend", help="Over all releases, with the change per release.")] = False,
+    trend: Annotated[
+        bool,
+        typer.Option(
+            "--trend",
+            help="Over all releases, with the change per month, day ... of their periods; without periods per release.",
+        ),
+    ] = False,
     contrast: Annotated[
         str | None,
         typer.Option(

@@ -142,6 +142,9 @@ def _tell(found: Proposal, tables: list[Path], out: Path, command: str) -> None:
         f"wrote {out}{beside}. These are guesses: read it and confirm or correct every line marked GUESS, then",
         f"  reissue publish <series folder> {shlex.quote(str(tables[0]))} --policy {shlex.quote(str(out))} --dry-run",
     )
+    if len(tables) > 1:
+        rehearse = shlex.join(["reissue", "compare", *map(str, tables), "--policy", str(out)])
+        say("Whether it is worth it, and which method is, a rehearsal shows before anything is out:", f"  {rehearse}")
     changes = found.changes
     if changes is not None:
         say(f"Through {len(tables):,} tables {changes.words}.")

@@ -70,10 +70,12 @@ def compare(
     _check(tables, methods, seconds, people, queries, processes)
     check_seed(seed, "compare")
     progress(0, 1, "Reading the tables")
+    written = None
     if policy is None:
         policy = proposed_policy(tables)
     elif not isinstance(policy, Policy):
-        policy = Policy.read(policy)
+        path, policy = Path(policy), Policy.read(policy)
+        written = path.read_text(encoding="utf-8")
     lists = registry if isinstance(registry, list | tuple) else [] if registry is None else [registry]
     series = read_series(tables, policy.schema, people, seed, lists)
     tried = _chosen(suggested(series, policy), methods)
@@ -92,6 +94,7 @@ def compare(
         notes=tuple(_notes(series)),
         stopped=_stopped(series, policy),
         library=series.library,
+        written=written,
     )
 
 

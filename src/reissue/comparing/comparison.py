@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from reissue.charts import Chart
+from reissue.comparing.kept_comments import with_comments
 from reissue.comparing.picture import BLUE, GREEN, GREY, SUFFIXES, Panel, drawn
 from reissue.comparing.recommending import Recommendation, Situation, recommended
 from reissue.comparing.rehearsed import ROW
@@ -43,6 +44,8 @@ class Comparison:
     stopped: tuple[str, ...] = ()
     """What `publish` will refuse some of these tables for, whichever method is taken: checks before a commit."""
     library: Library = "polars"
+    written: str | None = None
+    """The policy file that it was asked under, as it is written; None where there was none."""
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -85,8 +88,12 @@ class Comparison:
         """Whether the gate of the policy given does not go with the method to take."""
         return self.given.gate is not None and self.policy is not None and self.policy.gate is None
 
-    def policy_text(self) -> str:
-        """The policy to take as a file, with the reasons in comments."""
+    def policy_text(self, folder: str | Path = ".") -> str:
+        """The policy to take as a file, to lie in `folder`, with the reasons in comments.
+
+        Of the policy file that was given all comments stay but those of the method. Where that cannot be, as when
+        hierarchies lie in another folder, the policy is written out whole, and the first lines say so.
+        """
         policy = self.policy
         if policy is None:
             why = "Checks would refuse these tables" if self.stopped else "No method is recommended"
@@ -96,8 +103,11 @@ class Comparison:
             told.append("The gate of the policy it was asked under does not go with this method, and was left out.")
         if isinstance(getattr(policy.method, "change", None), float):
             told.append("'change' is the least rate seen between two tables, rounded down, and will be public.")
+        kept = None if self.written is None else with_comments(self.written, policy, Path(folder))
+        if self.written is not None and kept is None:
+            told.append("The comments of the policy it was asked under could not be kept: read them there.")
         told.append("Read every line before you publish under it: what is published stays published.")
-        return "\n".join([*(f"# {printable(line)}" for line in told), "", policy.to_toml()])
+        return "\n".join([*(f"# {printable(line)}" for line in told), "", policy.to_toml() if kept is None else kept])
 
     def chart(self) -> Chart:
         """The picture: what each method costs, leaves to analysts, and gives to attacks."""
@@ -152,7 +162,7 @@ class Comparison:
             elif path.suffix == ".json":
                 path.write_text(json.dumps(self.to_dict(), indent=2, ensure_ascii=False), encoding="utf-8")
             elif path.suffix == ".toml":
-                path.write_text(self.policy_text(), encoding="utf-8")
+                path.write_text(self.policy_text(path.parent), encoding="utf-8")
             else:
                 raise ParameterError(
                     "A comparison is saved as .csv, .parquet, .json, .html, .svg, .png or .toml. "

@@ -58,6 +58,31 @@ class Period:
         return self.text
 
     @property
+    def grain(self) -> str | None:
+        """Of what length it is: `year`, `quarter`, `month`, `week` or `day`; None of a range."""
+        if "/" in self.text:
+            return None
+        if "W" in self.text or "Q" in self.text:
+            return "week" if "W" in self.text else "quarter"
+        return ("year", "month", "day")[self.text.count("-")]
+
+    @property
+    def at(self) -> float:
+        """Where it lies in time, in its own grain: neighbours are 1 apart. Of a range it is the middle, in days."""
+        places = {
+            "year": self.begin.year,
+            "quarter": self.begin.year * 4 + self.begin.month // 3,
+            "month": self.begin.year * 12 + self.begin.month,
+            "week": self.begin.toordinal() // 7,
+        }
+        return float(places[self.grain]) if self.grain in places else self.middle
+
+    @property
+    def middle(self) -> float:
+        """The middle of its days, as a number of days."""
+        return (self.begin.toordinal() + self.end.toordinal()) / 2
+
+    @property
     def in_names(self) -> str:
         """As names of files and folders can have it."""
         return self.text.replace("/", "_")

@@ -525,9 +525,9 @@ class Alternatives(Method):
             count, factor, chance = far
             what = count_of(count, "value is more frequent", "values are more frequent")
             found.append(
-                f"{what} in this table than the reference says, up to {factor:.1f} times: whoever knows that gives one "
-                f"of them up to {chance:.2f} instead of its limit; a reference from outside that fits can be recorded "
-                "with `reissue amend`"
+                f"{what} than the reference says, among those whose sets are drawn now, up to {factor:.1f} times: "
+                f"whoever knows that gives one of them up to {chance:.2f} instead of its limit; a reference that fits "
+                "can be recorded with `reissue amend`"
             )
         for what, people in _rare(book, sets).items():
             found.append(f"{count_of(people, 'person has', 'people have')} a rare value{what}, published as '{OTHERS}'")
@@ -566,9 +566,8 @@ def _understated(book: Book, sets: Sets) -> tuple[int, float, float] | None:
     """How many values are far more frequent than their share, the largest factor, and the probability that gives."""
     design = book.designs.of_values[-1]
     held = book.designs.places[-1]
-    # Lives that moved on are where the chain has taken them; shares are what is expected of newcomers.
-    asked = sets.own[sets.drawn] if book.designs.linked else sets.own
-    counts = np.bincount(asked, minlength=len(book.designs.labels))[held].astype(np.float64)
+    # Sets that are kept were drawn by the shares of their time, and lives that moved on are where the chain took them.
+    counts = np.bincount(sets.own[sets.drawn], minlength=len(book.designs.labels))[held].astype(np.float64)
     expected = design.shares * counts.sum()
     # Chance alone, and the noise of shares, are no reason to say anything.
     over = np.flatnonzero((counts > 1.25 * expected) & (counts > expected + 5 * np.sqrt(expected) + 5))
@@ -879,7 +878,8 @@ def _check_names(before: Book, after: Book) -> None:
         raise Refused(
             f"{count_of(count, 'value')} would move between '{OTHERS}' and a name of its own, and so everybody who has "
             "it would be told from the others.",
-            hint=f"give a reference with the same names as before, and '{OTHERS}' as before.",
+            hint=f"give a reference with the same names as before, and '{OTHERS}' as before; the table 'design' of the "
+            "last release has them.",
         )
 
 

@@ -26,7 +26,7 @@ AT_ONCE = 1 << 16
 def outgrown_shares(draft: Draft, checks: Checks) -> Failed | None:
     """Whether many people have a value that is far likelier than its limit by how frequent values are in this table."""
     sets = draft.grouping.sets
-    if sets is None or checks.outgrown_shares >= 1 or sets.designs.cells is not None:
+    if sets is None or checks.outgrown_shares >= 1:
         return None
     # Sets that are kept were drawn for a table in which values were as frequent as they were then.
     shown = draft.grouping.group >= 0

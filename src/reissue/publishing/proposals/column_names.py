@@ -64,12 +64,13 @@ CLINICAL = """
     stroke strk- isch- ischm- osteo- chrn- chronic- esrd kidney renal cardi- heart hyperten- asthma epilep- dement-
     arthrit- symptom- treatment- therap- behandlung traitement- tratamiento- drug drugs medication- medikament-
     medicament- atc prescri- dose insulin gluc- glu *a1c* hba lab labs test tests result results resultat- befund
-    blood bmi cholest- chol hdl ldl trigly- haemo- hemo- pressure icu intubat- hospital- klinik clinic- inpatient
-    outpatient emergency procedure- surgery surgical operation- ops allerg- pregnan- schwanger- grossesse embarazo
-    fertil- fer disab- *behinderung* handicap discapacidad mental psych- addict- alcohol smok- tobacco genotype
-    genetic- mutation biops- severity prognos- vaccin- impf- outbreak exposure medical medic- medizin- clinical
-    admission admtng admis- aufnahme disposition specialty specialit- icd_code weight gewicht poids peso dis dear
-    deye drem ddrs dout dphy
+    blood *blut* bmi cholest- chol hdl ldl trigly- haemo- hamo- hemo- kreatinin- creatinin- leuko- leuco- thrombo-
+    erythro- ferritin troponin crp tsh gfr egfr systol- diastol- puls pulse spo2 dl mmol umol mmhg pressure icu
+    intubat- hospital- klinik clinic- inpatient outpatient emergency procedure- surgery surgical operation- ops
+    allerg- pregnan- schwanger- grossesse embarazo fertil- fer disab- *behinderung* handicap discapacidad mental
+    psych- addict- alcohol smok- tobacco genotype genetic- mutation biops- severity prognos- vaccin- impf- outbreak
+    exposure medical medic- medizin- clinical admission admtng admis- aufnahme disposition specialty specialit-
+    icd_code weight gewicht poids peso dis dear deye drem ddrs dout dphy
 """
 DRUGS = """
     -formin -glinide -propamide -gliptin -glipton -glitazone -gliflozin -glutide -glyburide -glipizide -glimepiride

@@ -34,6 +34,8 @@ class Drawn:
     used: bool
     """Whether the policy uses it; else it stands in a comment, as what could be used instead."""
     words: str
+    days: bool = False
+    """Whether its leaves are days that are written in a way that is read as labels."""
 
     def csv(self) -> str:
         """The file."""
@@ -102,7 +104,7 @@ def _of_text_dates(texts: pl.Series, facts: Facts) -> Drawn | None:
     words = f"months, quarters and years of days written as {_pattern_words(style)}"
     if facts.dates.ambiguous:
         words += " (the day may as well be first as the month: check)"
-    return Drawn(facts.name, tuple((leaf, *above) for leaf, above in rows.items()), True, words)
+    return Drawn(facts.name, tuple((leaf, *above) for leaf, above in rows.items()), True, words, days=True)
 
 
 def _ways(style: str) -> list[_Way]:

@@ -125,6 +125,11 @@ def _quasi_kind(guess: Guess, draught: Draught) -> list[str]:
     lines = []
     if drawn is not None and drawn.used:
         lines += ['kind = "hierarchy"', f"file = {quoted(file)}  # {drawn.words}; the file has labels of the column"]
+        if drawn.days:
+            lines += [
+                "# These are labels: no slope can be estimated on them. To make them days, write them as 2026-03-31 in",
+                '# every table (in Excel: as dates), and here kind = "numeric" in place of kind and file.',
+            ]
     elif guess.kind == "numeric":
         lines += ['kind = "numeric"', 'wider = "accept"  # later tables may go beyond the range seen so far']
     elif guess.column in draught.unseen:

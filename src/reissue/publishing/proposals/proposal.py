@@ -335,7 +335,9 @@ class _Search:
             # Something has to be sensitive: then rather without the columns that tell it.
             unsafe.discard(next((name for name in self._ranked() if name in unsafe), ""))
         left = len(quasi)
-        for (column, name), (number, people) in sorted(told.items(), key=lambda one: one[0][1] not in unsafe):
+        # Of what tells a column that is left out for it, one that stays is named.
+        ordered = sorted(told.items(), key=lambda one: (one[0][1] not in unsafe, one[0][0] not in sure))
+        for (column, name), (number, people) in ordered:
             words = f"of {number:,} of {people:,} people nearly for certain"
             if name in unsafe and self.guesses[name].role == "sensitive":
                 why = f"{self.guesses[name].why}. '{column}', which is published, tells it {words}"
@@ -643,6 +645,13 @@ class _Search:
         told = []
         for one in self.asking.answered:
             column = one.question.key.removeprefix("role of ")
+            if (
+                self.asking.answer is None
+                and one.answer == "sensitive"
+                and column in self.guesses
+                and (column not in attempt.columns)
+            ):
+                continue  # it is not published, and the reason says so
             if self.asking.answer is None and one.answer == "quasi" and column in attempt.columns:
                 taken = f"'{column}' is taken for sensitive: it may be what the table is about, and little else fits"
                 told.append(Answered(replace(one.question, default="sensitive", taken=taken), "sensitive"))

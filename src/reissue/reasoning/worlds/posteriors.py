@@ -27,7 +27,7 @@ from reissue.arrays import dense
 from reissue.arrays.budget import ends_after, moment, passed, share_of, spend
 from reissue.arrays.runs import joined, owners, runs, starts_of
 from reissue.arrays.types import Bools, Bytes, Floats, Ints
-from reissue.errors import ParameterError
+from reissue.errors import ParameterError, count_of
 from reissue.model.published import Published
 from reissue.model.telling import tell
 from reissue.reasoning.history import diversity
@@ -50,6 +50,8 @@ COUNTED = 2_000
 """Parts of more classes are not counted: their tables would be too large in any case."""
 SEARCHED = 400
 """Parts of more classes are neither sampled nor searched: a sample of so many choices is worth nothing."""
+FIGURES = 20_000_000
+"""Of people whose groups contradict each other no more figures are kept than this, one for each unit and value."""
 MEMBER = 1.0
 """How many steps it takes to look for symmetry, for each member of each group."""
 TRIED = 0.05
@@ -328,6 +330,14 @@ class _Units:
         rows = np.concatenate([release.rows for release in residual.releases])[used]
         home = parts.part[used]
         lengths = np.diff(parts.starts)[home]
+        if lengths.sum() > FIGURES:
+            raise ParameterError(
+                f"{count_of(people.size, 'person is', 'people are')} in groups that contradict each other, and any of "
+                f"{int(lengths.max()):,} values is possible for them: {int(lengths.sum()):,} figures, and no more than "
+                f"{FIGURES:,} are kept.",
+                hint="values changed, it seems: say so (change), and Tracking is asked instead; or audit coarser "
+                "values, or fewer releases.",
+            )
         entries = runs(parts.starts[home], lengths)
         values = parts.values[entries]
         # What the release alone says can only be a lower bound; and any value may be certain after all.

@@ -52,6 +52,7 @@ from reissue.utility.analysing.questions import (
     values_asked,
 )
 from reissue.utility.analysing.sets_asked import SetsAsked
+from reissue.utility.analysing.trend_times import trend_times
 from reissue.utility.analysing.what_it_rests_on import notes_on
 
 Where = Conditions | str | None
@@ -229,10 +230,12 @@ class Analysis:
         column: str | None = None,
         of: Target = "table",
     ) -> Any:
-        """The share (the mean, without a value) in each release, and its slope: the change from release to release.
+        """The share (the mean, without a value) in each release, and its slope: the change from one to the next.
 
-        The slope is that of the line that fits best. It stands in rows of their own, without a release. `column` says
-        of which of several sensitive columns the mean is.
+        The slope is that of the line that fits best. It stands in rows of their own, without a release. `per` says what
+        it is per: where all releases have a period it is time, so that one that was left out counts (`month` for
+        months, `day` for days and for periods of different lengths); otherwise `release`. `column` says of which of
+        several sensitive columns the mean is.
         """
         if len(self._views) < 2:
             raise ParameterError("A trend needs several releases.", hint="give the folder 'public' of a series.")
@@ -245,6 +248,7 @@ class Analysis:
 
         parts, terms = [], dict[tuple[Any, ...], list[Term]]()
         label = ""
+        times = trend_times([view.release for view in self._views])
         for view, (cells, question, figures) in zip(self._views, of_each(asked, self._views), strict=True):
             label = question.label
             parts.append(self._rows(view, cells, figures, label).with_columns(term=pl.lit(question.kind)))
@@ -254,14 +258,15 @@ class Analysis:
         for group, every in terms.items():
             if len(every) < 2:
                 continue
-            weighed = _sloping(every)
+            weighed = _sloping(every, times.at)
             found = weighed[0].view.combined(weighed, target)
             people = sum(float(term.cells.people[term.group]) for term in every)
             slopes.append(_row(cuts, group, {"value": label, "release": None, "people": people}, found))
         if slopes:
             parts.append(pl.concat(slopes).with_columns(term=pl.lit("slope")))
+        per = pl.when(pl.col("term") == "slope").then(pl.lit(times.unit)).alias("per")
         head = [*cuts, "value", "term"]
-        return self._frame([part.select(*head, pl.exclude(head)) for part in parts], several=True)
+        return self._frame([part.select(*head, per, pl.exclude(head)) for part in parts], several=True)
 
     def scores(self, values: Sequence[Condition] | None = None, *, mean: bool = False) -> Any:
         """The published columns, the release, and for each value a column of unbiased scores, for any regression.
@@ -433,9 +438,9 @@ def _row(cuts: Cuts, group: tuple[Any, ...], head: Mapping[str, Any], found: Any
     )  # fmt: skip
 
 
-def _sloping(terms: Sequence[Term]) -> list[Term]:
-    """The terms of the slope of the line of least squares through the answers, by release."""
-    at = np.array([term.view.number for term in terms], dtype=np.float64)
+def _sloping(terms: Sequence[Term], times: Mapping[int, float]) -> list[Term]:
+    """The terms of the slope of the line of least squares through the answers, by when their releases are."""
+    at = np.array([times[term.view.number] for term in terms], dtype=np.float64)
     factor: Floats = (at - at.mean()) / ((at - at.mean()) ** 2).sum()
     return [
         Term(term.view, term.question, term.cells, term.group, float(one))

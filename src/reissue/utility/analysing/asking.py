@@ -49,8 +49,8 @@ class PublicRows(ABC):
         if lacking:
             raise ParameterError(
                 f"{listed(lacking)} was generalised along a hierarchy, which is needed to count.",
-                hint="pass hierarchies={...}, on the command line --hierarchy column=file; series.policy.schema.quasi "
-                "holds it for those who may see it.",
+                hint="ask the publisher for it, a file with a line for each label, and pass it: on the command line "
+                "--hierarchy column=file, in Python hierarchies={...}.",
             )
         if not names:
             return breakdown(

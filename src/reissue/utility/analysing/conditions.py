@@ -230,8 +230,8 @@ def check_labels(
         # A zero would be wrong if the label is misspelt, or hidden behind one of a hierarchy.
         raise ParameterError(
             f"Asked for in '{name}', and stand nowhere in it: {listed(sorted(unknown))}.",
-            hint="check the spelling; if the column was generalised along a hierarchy, pass it in hierarchies={...}, "
-            "on the command line --hierarchy column=file.",
+            hint="check the spelling; if the column was generalised along a hierarchy, pass it: on the command line "
+            "--hierarchy column=file, in Python hierarchies={...}.",
         )
 
 

@@ -17,7 +17,7 @@ import polars as pl
 
 from reissue.attacks.sentences import Cell, Part, Value, Witness
 from reissue.errors import InternalError, ParameterError
-from reissue.model.assumptions import AssumptionName
+from reissue.model.assumptions import Assumption, AssumptionName
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published
 
@@ -43,6 +43,9 @@ POSTERIORS = pl.Schema(
 """The columns of `Findings.posteriors`. `person` holds numbers (Int64) where the view was not built from names.
 `probability` is the figure itself where `kind` is exact, the estimate where it is sampled, and otherwise the
 largest it can be; `low` and `high` are proven bounds; `fraction` is the exact figure, as in `6/7`."""
+
+SUPPOSED = pl.Schema({"person": pl.Int64, "release": pl.Int64})
+"""The columns of `Findings.supposed`."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,8 @@ class Finding:
     in that column; empty where that is `value` alone, or where it is about no values."""
     rests_on: tuple[AssumptionName, ...] = field(default=(), compare=False)
     """The assumptions that it needs, beside that the files are what was published."""
+    supposed: bool = False
+    """Whether it is so only if the person is in a release, which is not known."""
 
     @classmethod
     def of_few(
@@ -203,6 +208,12 @@ class Findings(ABC):
         return {}
 
     @property
+    def supposed(self) -> pl.DataFrame:
+        """People of whom what is told supposes that they are in a release, which is not known: each `person`, by
+        number, with the `release` that it is said of, null for all; none by default."""
+        return pl.DataFrame(schema=SUPPOSED)
+
+    @property
     def linked_rows(self) -> tuple[int, int] | None:
         """How many rows can be followed into the next release, of how many; None: that was not looked at."""
         return None
@@ -211,6 +222,15 @@ class Findings(ABC):
     @abstractmethod
     def witnesses(self) -> tuple[Witness, ...]:
         """Why the worst of it follows, the worst first."""
+
+    @property
+    def disproved(self) -> tuple[Assumption, ...]:
+        """What was assumed and the releases contradict, as was seen on the way; none by default."""
+        return ()
+
+    def withdrawn(self) -> Findings:
+        """What is left without what is `disproved`."""
+        return self
 
     @property
     def refutation(self) -> str:
@@ -249,6 +269,8 @@ class Attack(ABC):
     """The assumptions without which nothing that it concludes from several releases holds."""
     alone: ClassVar[tuple[AssumptionName, ...]] = ()
     """Those of them without which it still looks at each release alone; where another falls it is not run."""
+    helped_by: ClassVar[tuple[AssumptionName, ...]] = ()
+    """What it concludes more from where somebody says so, and does without otherwise."""
     static: ClassVar[bool] = False
     """Whether it takes everybody's value to be the same in all releases."""
     changes: ClassVar[bool] = False

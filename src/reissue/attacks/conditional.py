@@ -14,7 +14,7 @@ import polars as pl
 from reissue.attacks.base import Finding, Findings, Judgement, Limits
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tied import TIED
-from reissue.model.assumptions import AssumptionName
+from reissue.model.assumptions import Assumption, AssumptionName
 
 DOUBTED = "if nothing was perturbed, which is in doubt"
 PERTURBED = "Cells were perturbed: nothing that is shown is certain, and figures are those of the cells as published."
@@ -23,11 +23,20 @@ PERTURBED = "Cells were perturbed: nothing that is shown is certain, and figures
 class ConditionalFindings(Findings):
     """What an attack found, each with what it rests on; nothing is certain, and nothing is ruled out."""
 
-    def __init__(self, findings: Findings, rests_on: tuple[AssumptionName, ...], *, known: bool) -> None:
+    def __init__(
+        self,
+        findings: Findings,
+        rests_on: tuple[AssumptionName, ...],
+        *,
+        known: bool,
+        beside: tuple[AssumptionName, ...] = (),
+    ) -> None:
         self.findings = findings
         """What was found, taken as it is published."""
         self.published = findings.published
         self.rests_on = rests_on
+        self.beside = beside
+        """What findings that do not say it rest on beside it."""
         self.known = known
         """Whether the assumption is known not to hold, and not in doubt only."""
         self.dated = findings.dated
@@ -58,6 +67,16 @@ class ConditionalFindings(Findings):
         """Who would be tied to which value beyond the limits."""
         return self.findings.tied(limits)
 
+    @property
+    def disproved(self) -> tuple[Assumption, ...]:
+        """What the releases contradict."""
+        return self.findings.disproved
+
+    @property
+    def supposed(self) -> pl.DataFrame:
+        """Those of whom what is told supposes that they are in a release."""
+        return self.findings.supposed
+
     def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
         """None: their figures would be read as facts."""
         return {}
@@ -75,7 +94,7 @@ class ConditionalFindings(Findings):
         return replace(
             one,
             kind="conditional",
-            rests_on=tuple(dict.fromkeys((*one.rests_on, *self.rests_on))),
+            rests_on=tuple(dict.fromkeys((*(one.rests_on or self.beside), *self.rests_on))),
             witness=_doubted(one.witness, self.known),
         )
 

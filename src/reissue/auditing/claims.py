@@ -34,12 +34,16 @@ _COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "kind": pl.String,
     "attack": pl.String,
     "shown": pl.Int64,
+    "supposed": pl.Boolean,
 }
 CLAIMS = pl.Schema(_COLUMNS)
 """`positions` are those of the values in the view or, where `column` names one of several sensitive columns, in that
 column; `release` is the time that it is said of, null where that is always; `attack` names all that come to it;
-`shown` is how often the releases show these values in all: what is rare comes first."""
+`shown` is how often the releases show these values in all: what is rare comes first. What is `supposed` is so only if
+the person is in a release, which is not known."""
 
+BESIDE = ("attack", "shown", "supposed")
+"""What is told of all claims of an attack at once."""
 SURENESS = ("exact", "bounded", "sampled", "conditional", "undecided")
 
 
@@ -79,12 +83,25 @@ def claims_by(attack: Attack, findings: Findings, limits: Limits, known: Ints) -
             kind=pl.when(likely).then(pl.col("kind")).fill_null(pl.lit(unproven)),
         )
         above = above.with_columns(certain=pl.lit(False))
-    parts = [pl.DataFrame(schema={name: kind for name, kind in CLAIMS.items() if name not in ("attack", "shown")})]
+    parts = [pl.DataFrame(schema={name: kind for name, kind in CLAIMS.items() if name not in BESIDE})]
     parts += [one.select(parts[0].columns).cast(parts[0].schema) for one in (certain, above) if one.height]
     every = pl.concat(parts)
     return every.with_columns(
-        attack=pl.lit(attack.name), shown=pl.Series(_shown(findings.published, every), dtype=pl.Int64)
+        attack=pl.lit(attack.name),
+        shown=pl.Series(_shown(findings.published, every), dtype=pl.Int64),
+        supposed=~pl.col("certain") & pl.Series(_supposed(findings, every), dtype=pl.Boolean),
     ).select(*CLAIMS)
+
+
+def _supposed(findings: Findings, claims: pl.DataFrame) -> pl.Series:
+    """Which claims suppose that the person is in a release, or in the one that they are said of."""
+    told = findings.supposed
+    if not told.height:
+        return pl.Series([False], dtype=pl.Boolean).new_from_index(0, claims.height)
+    always = claims["person"].is_in(told.filter(pl.col("release").is_null())["person"].implode())
+    dated = claims.join(told.unique(), on=["person", "release"], how="semi").select("person", "release").unique()
+    seen = claims.join(dated.with_columns(seen=True), on=["person", "release"], how="left", maintain_order="left")
+    return always | seen["seen"].fill_null(value=False)
 
 
 def _with_figures(findings: Findings, above: pl.DataFrame, known: Ints) -> pl.DataFrame:

@@ -41,6 +41,7 @@ DROPPED: dict[AssumptionName, str] = {
 }
 TOGETHER = "conclusions over several releases are withdrawn, and what each release shows alone is left"
 WITHOUT: dict[AssumptionName, str] = {
+    "values-permanent": "nothing is concluded from permanent values",
     "nobody-leaves": "nothing is concluded from who would have stayed",
     "presence": "nobody's presence is used",
     "registry-complete": "nobody is looked for in the registry",

@@ -96,6 +96,8 @@ def said_of(finding: Finding, naming: Naming) -> str:
 def stated(finding: Finding, naming: Naming) -> str:
     """The same, with the condition that it is so under, where that is in doubt."""
     said = said_of(finding, naming)
+    if finding.supposed:
+        said = f"if they are in a release, {said}"
     return f"if these cells are true, {said}" if finding.kind == "conditional" else said
 
 
@@ -112,11 +114,15 @@ def how_sure(finding: Finding, truth: Truth | None) -> str:
     """How sure, since when, by which attack, resting on what, and whether it is true: `certain, from release 2 on`."""
     sure = finding.kind == "exact" and finding.probability is not None and finding.probability >= CERTAIN
     told = ["certain" if sure else KINDS[finding.kind]]
+    if finding.supposed:
+        told[0] += " if they are in a release"
     if when := since(finding):
         told.append(when)
     told.append(f"by {finding.attack}")
     # What is conditional says so already.
     rests_on = [name for name in finding.rests_on if name != "unperturbed" or finding.kind != "conditional"]
+    # What supposes that they are there says so already.
+    rests_on = [name for name in rests_on if name != "presence" or not finding.supposed]
     if rests_on:
         told.append(f"if {joined(SHORT[name] for name in rests_on)}")
     if mark := "" if truth is None else truth.told(finding):

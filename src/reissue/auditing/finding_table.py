@@ -128,6 +128,11 @@ def _of_claims(report: AuditReport, naming: Naming, claims: pl.DataFrame, told: 
             witnesses[row] = _text(naming.witness(finding))
             resting[row] = ", ".join(finding.rests_on) or None
     first = claims["attack"].str.split(", ").list.first().replace_strict(rests, default=None, return_dtype=pl.String)
+    resting_on = pl.Series(resting, dtype=pl.String).fill_null(first.replace("", None))
+    # Of each of these people it is not known whether they are in a release.
+    unsaid = claims["supposed"] & ~resting_on.fill_null("").str.contains("presence", literal=True)
+    more = pl.concat_str(resting_on, pl.lit("presence"), separator=", ", ignore_nulls=True)
+    resting_on = pl.select(pl.when(unsaid).then(more).otherwise(resting_on)).to_series()
     several = claims["positions"].list.len() > 1
     return pl.DataFrame(
         {
@@ -147,7 +152,7 @@ def _of_claims(report: AuditReport, naming: Naming, claims: pl.DataFrame, told: 
             "kind": claims["kind"],
             "what": pl.select(pl.when(several).then(pl.lit("excluded")).otherwise(pl.lit("value"))).to_series(),
             "attack": claims["attack"],
-            "rests_on": pl.Series(resting, dtype=pl.String).fill_null(first.replace("", None)),
+            "rests_on": resting_on,
             "witness": pl.Series(witnesses, dtype=pl.String),
         },
         schema_overrides=dict(COLUMNS),
@@ -156,7 +161,7 @@ def _of_claims(report: AuditReport, naming: Naming, claims: pl.DataFrame, told: 
 
 def _resting(report: AuditReport, run: Run) -> tuple[AssumptionName, ...]:
     """What the claims of an attack rest on, as its findings say."""
-    told = next((one.rests_on for one in run.judgement.findings if one.people), None)
+    told = next((one.rests_on for one in run.judgement.findings if one.people and not one.supposed), None)
     return report.leaning.carrying(run.by) if told is None else told
 
 

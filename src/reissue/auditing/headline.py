@@ -144,6 +144,7 @@ def _of_people(report: AuditReport) -> str:
         most = f", up to {highest:.3g}" if isinstance(highest, float) else ""
         if (rest["kind"] == "conditional").any():
             most += ", taking cells as they are published" if _perturbed(report) else ", if nothing was perturbed"
+        most += ", if they are in a release" if rest["supposed"].any() else ""
         most += ", by estimate" if (rest["kind"] == "sampled").all() and rest.height else ""
         over = "what the limits allow" if report.limits.probability is None else limit_told(report.limits.probability)
         who = f"{more:,} more" if parts else f"{more:,} of {count_of(everybody, 'person', 'people')}"
@@ -174,11 +175,12 @@ def people_of(report: AuditReport) -> int | None:
     """How many people a report is about; None where nobody knows."""
     figures = report.disclosure.people
     counted = report.measured.table["cumulative_people"].drop_nulls().to_list()
-    if figures or counted:
-        return figures or int(counted[-1])
+    if counted:
+        # An attack may have figures for some only.
+        return max(figures, int(counted[-1]))
     # Where it is not known who is in which group, those who may be.
     listed = report.named and not report.published.sets and not report.published.exact
-    return int(np.count_nonzero(report.published.index.people >= 0)) if listed else None
+    return max(figures, int(np.count_nonzero(report.published.index.people >= 0))) if listed else figures or None
 
 
 def _value(report: AuditReport, claims: pl.DataFrame) -> str:

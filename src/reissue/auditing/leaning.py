@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from reissue.attacks.base import Attack, Findings, Judgement
+from reissue.attacks.base import Attack, Finding, Findings, Judgement
 from reissue.attacks.conditional import ConditionalFindings
 from reissue.auditing.contradicted import SHORT
 from reissue.model.assumptions import Assumption, AssumptionName
@@ -43,10 +43,11 @@ class Leaning:
         on: set[AssumptionName] = {
             "values-stay",
             "values-permanent",
-            "nobody-leaves",
             "unperturbed",
             "suppressed-class",
         }
+        if not published.exact:
+            on.add("nobody-leaves")
         if any(release.space is not None for release in published.plain):
             on.add("cells-stay")
         elif published.tested:
@@ -78,6 +79,11 @@ class Leaning:
             return knowledge
         return (knowledge or Knowledge()).without(self.fallen)
 
+    def without(self, refuted: Sequence[Assumption]) -> Leaning:
+        """The same with what an attack saw that the releases contradict."""
+        seen = {one.name: one for one in refuted}
+        return replace(self, assumptions=tuple(seen.get(one.name, one) for one in self.assumptions))
+
     def withdrawn(self, attack: Attack) -> str:
         """Why an attack is not run; empty where it is."""
         leans = {*attack.rests_on} | ({"values-stay"} if attack.static else set())
@@ -94,23 +100,32 @@ class Leaning:
         modelled = knowledge is not None and knowledge.change is not None
         return self.several and "values-stay" in self.fallen & {*attack.alone} and not modelled
 
-    def conditional(self, findings: Findings) -> Findings:
+    def conditional(self, attack: Attack, findings: Findings) -> Findings:
         """Findings as they may be told: under a condition where it is in doubt, or known not to hold."""
         perturbed = "unperturbed" in self.fallen
         if not (perturbed or self.doubted):
             return findings
-        return ConditionalFindings(findings, ("unperturbed",), known=perturbed)
+        return ConditionalFindings(findings, ("unperturbed",), known=perturbed, beside=self.carrying(attack))
 
     def resting(self, attack: Attack, judgement: Judgement) -> Judgement:
         """A judgement whose findings say what they rest on."""
         names = self.carrying(attack)
-        findings = tuple(replace(one, rests_on=names) if not one.rests_on else one for one in judgement.findings)
-        return replace(judgement, findings=findings)
+        findings = tuple(replace(one, rests_on=one.rests_on or names) for one in judgement.findings)
+        return replace(judgement, findings=tuple(map(_supposing, findings)))
 
     def carrying(self, attack: Attack) -> tuple[AssumptionName, ...]:
         """What the conclusions of an attack rest on here."""
         named = {one.name for one in self.assumptions} & self.on - self.fallen
-        return tuple(name for name in attack.rests_on if name in named)
+        said = {one.name for one in self.assumptions if one.status == "said"}
+        helping = (name for name in attack.helped_by if name in named & said)
+        return (*helping, *(name for name in attack.rests_on if name in named))
+
+
+def _supposing(finding: Finding) -> Finding:
+    """A finding about somebody of whom nobody knows whether they are in a release rests on their being in it."""
+    if not finding.supposed:
+        return finding
+    return replace(finding, rests_on=tuple(dict.fromkeys((*finding.rests_on, "presence"))))
 
 
 def _why_not(one: Assumption) -> str:

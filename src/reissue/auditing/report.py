@@ -179,7 +179,7 @@ class AuditReport:
     @property
     def together(self) -> bool:
         """Whether conclusions are drawn from several releases together."""
-        return not self.leaning.several or "values-stay" not in self.leaning.fallen or self._permanent or self._followed
+        return not self.leaning.several or "values-stay" not in self.leaning.fallen or self._lasting or self._followed
 
     @property
     def contradicted(self) -> str:
@@ -247,6 +247,11 @@ class AuditReport:
     def _permanent(self) -> bool:
         """Whether all but some permanent values may change."""
         return self.knowledge is not None and bool(self.knowledge.permanent)
+
+    @property
+    def _lasting(self) -> bool:
+        """Whether conclusions rest on permanent values, and nothing contradicts that they are."""
+        return self._permanent and "values-permanent" not in self.leaning.fallen
 
     @property
     def verdict(self) -> str:
@@ -336,6 +341,7 @@ class AuditReport:
         shown = sum(int(often[value]) for value in values if 0 <= value < often.size) if values else often.sum()
         return (
             -(finding.probability or 0.0),
+            finding.supposed,
             SURENESS.index(finding.kind),
             int(shown),
             len(finding.people),

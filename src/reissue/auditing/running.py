@@ -139,6 +139,9 @@ def attacked(
         attack = _built(named[at], limits, sharing.next_seconds, knowledge)
         with listening(listener_of(progress)), sharing.spending() as budget:
             runs[at] = _run(attack, seen, beside, limits, budget, leaning)
+    if not marked:
+        refuted = [one for run in runs.values() if run.findings is not None for one in run.findings.disproved]
+        assumed = leaning.without(refuted).assumptions
     told = AuditReport(
         seen,
         knowledge,
@@ -189,9 +192,11 @@ def _run(
         # Before it had anything to tell.
         judgement = Judgement(open_now, "It came to no result.")
         return Run(attack.name, attack, _stopped(judgement, budget), None, perf_counter() - began, budget)
-    findings = leaning.conditional(findings)
-    judgement = leaning.resting(attack, unless_hidden(findings.judge(limits, most=MOST), published))
-    judgement = with_the_rarest(attack, findings, judgement, limits)
+    if not leaning.marked:
+        leaning, findings = leaning.without(findings.disproved), findings.withdrawn()
+    findings = leaning.conditional(attack, findings)
+    judgement = unless_hidden(findings.judge(limits, most=MOST), published)
+    judgement = leaning.resting(attack, with_the_rarest(attack, findings, judgement, limits))
     if knowledge is not None and knowledge.counterfeits and not attack.argues:
         judgement = _without_the_argument(attack, judgement, limits)
     return Run(attack.name, attack, _stopped(judgement, budget), findings, perf_counter() - began, budget)

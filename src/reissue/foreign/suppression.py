@@ -20,6 +20,7 @@ from reissue.errors import ParameterError, count_of, listed
 from reissue.foreign.foreign_cells import SUPPRESSED
 from reissue.foreign.foreign_tables import Grouped
 from reissue.foreign.where import of_releases
+from reissue.model.assumptions import Assumption
 from reissue.model.attributes import Attribute, Intervals
 from reissue.model.published import Published
 from reissue.model.regions import Regions
@@ -29,6 +30,9 @@ Suppression = Literal["class", "anywhere"]
 FEW = 3
 """So many releases are told of one by one."""
 SUPPRESSIONS: tuple[Suppression, ...] = get_args(Suppression)
+
+
+CLASS = Assumption("suppressed-class", "said", evidence="No release tells by itself whose its suppressed rows are.")
 
 
 def check_suppression(suppressed: object) -> list[str]:
@@ -71,11 +75,16 @@ def with_rest(tables: Sequence[Grouped], regions: Sequence[Regions], suppressed:
 
 
 def marked(published: Published, tables: Sequence[Grouped], suppressed: Suppression | None) -> Published:
-    """The view, in which suppressed groups are marked where nobody said what they are, nor who is in them."""
-    if suppressed is not None or published.exact:
-        return published
+    """The view, in which suppressed groups are marked where nobody said what they are, nor who is in them.
+
+    Where somebody said that they belong to no class, and it is not the files that name people, that is assumed.
+    """
     found = [np.flatnonzero(suppressed_groups(table)) for table in tables]
     if not any(groups.size for groups in found):
+        return published
+    if suppressed == "class" and (published.tested or any(one.space is not None for one in published.plain)):
+        return replace(published, tested=(*published.tested, CLASS))
+    if suppressed is not None or published.exact:
         return published
     pairs = zip(published.releases, found, strict=True)
     releases = tuple(replace(one, suppressed=groups) if groups.size else one for one, groups in pairs)

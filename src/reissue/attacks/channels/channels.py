@@ -80,7 +80,9 @@ class Channels(Attack):
         "registry-complete",
         "cells-stay",
         "unperturbed",
+        "suppressed-class",
     )
+    helped_by: ClassVar[tuple[AssumptionName, ...]] = ("nobody-leaves",)
     static: ClassVar[bool] = True
     sets: ClassVar[OfSets] = "none"
     by_default: ClassVar[bool] = True

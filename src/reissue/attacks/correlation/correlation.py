@@ -59,6 +59,7 @@ class Correlation(Attack):
         "registry-complete",
         "cells-stay",
         "unperturbed",
+        "suppressed-class",
     )
     static: ClassVar[bool] = True
     sets: ClassVar[OfSets] = "bridge"

@@ -437,7 +437,7 @@ class DifferencesFindings(Findings):
             row["often"] / row["people"] if self._sure else None,
             kind,
             of_event(one, two, row, sure=self._sure),
-            rests_on=(*NEWCOMERS, *self._rests(row["step"] + 1)),
+            rests_on=tuple(dict.fromkeys((*NEWCOMERS, *self._rests(row["step"] + 1), *self._rests(row["step"])))),
         )
 
 

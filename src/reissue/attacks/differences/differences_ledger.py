@@ -76,9 +76,9 @@ def steps_told(ledger: pl.DataFrame) -> list[str]:
     total = dict(zip(ledger.columns, ledger.sum().row(0), strict=True))
     came, changes = count_of(total["came"], "row"), count_of(total["single_changes"], "single change")
     told = [
-        f"From release to release at least {came} came, {total['gone']:,} went and {total['turned']:,} show another "
-        f"value or are somebody else's; {total['newcomers']:,} newcomers, {total['leavers']:,} leavers and {changes} "
-        "are isolated."
+        f"Unless quasi-identifiers changed or were perturbed, at least {came} came from release to release, "
+        f"{total['gone']:,} went and {total['turned']:,} show another value or are somebody else's; "
+        f"{total['newcomers']:,} newcomers, {total['leavers']:,} leavers and {changes} are isolated."
     ]
     if total["links"]:
         lone = count_of(total["links"], "lone row", "lone rows")
@@ -88,5 +88,5 @@ def steps_told(ledger: pl.DataFrame) -> list[str]:
         )
     if total["newcomers_alone"]:
         who = count_of(total["newcomers_alone"], "newcomer is", "newcomers are")
-        told.append(f"{who} seen to be in it, where being in it is the secret: no row was like theirs before.")
+        told.append(f"Then {who} seen to be in it, where being in it is the secret: no row was like theirs before.")
     return told

@@ -61,6 +61,7 @@ class Equivalence(Attack):
         "registry-complete",
         "cells-stay",
         "unperturbed",
+        "suppressed-class",
     )
     static: ClassVar[bool] = True
     sets: ClassVar[OfSets] = "none"

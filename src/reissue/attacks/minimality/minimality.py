@@ -61,7 +61,13 @@ class Minimality(Attack):
     )
     judges: ClassVar[tuple[str, ...]] = ("credibility", "probability")
     proves: ClassVar[tuple[str, ...]] = ("credibility",)
-    rests_on: ClassVar[tuple[AssumptionName, ...]] = ("presence", "registry-complete", "cells-stay", "unperturbed")
+    rests_on: ClassVar[tuple[AssumptionName, ...]] = (
+        "presence",
+        "registry-complete",
+        "cells-stay",
+        "unperturbed",
+        "suppressed-class",
+    )
     alone: ClassVar[tuple[AssumptionName, ...]] = ("unperturbed",)
     sets: ClassVar[OfSets] = "none"
     by_default: ClassVar[bool] = True

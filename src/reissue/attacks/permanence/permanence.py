@@ -55,6 +55,7 @@ class Permanence(Attack):
         "registry-complete",
         "cells-stay",
         "unperturbed",
+        "suppressed-class",
     )
     sets: ClassVar[OfSets] = "none"
     by_default: ClassVar[bool] = True

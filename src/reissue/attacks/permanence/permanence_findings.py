@@ -30,9 +30,12 @@ from reissue.attacks.permanence.permanence_witness import Explainer
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tied import tied_to, tied_together
 from reissue.errors import ParameterError, count_of
+from reissue.model.assumptions import Assumption
 from reissue.model.knowledge import Knowledge
 from reissue.model.published import Published
 from reissue.reasoning.permanence.permanence_figures import Chances, Presence
+
+WITHDRAWN = "Permanent values were lost, so that nothing is concluded over several releases."
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,10 @@ class PermanenceFindings(Findings):
         presence: Presence | None,
         alone: tuple[Chances, ...],
         together: tuple[Chances | None, ...],
+        lost: int = 0,
     ) -> None:
+        self._lost = lost
+        """Where permanent values were lost: in how many groups. Then no value is taken to be permanent."""
         self.published, self.knowledge, self._presence = published, knowledge, presence
         self.alone, self.together = alone, together
         """For each permanent value that is shown what follows without the mechanism, and with it."""
@@ -81,6 +87,20 @@ class PermanenceFindings(Findings):
 
     def __repr__(self) -> str:
         return f"PermanenceFindings({len(self.chosen)} permanent values, {len(self.certain):,} people certain)"
+
+    @property
+    def disproved(self) -> tuple[Assumption, ...]:
+        """That permanent values are never lost, where groups contradict it."""
+        lost = self._lost or sum(one.told.get("contradictory", 0) for one in self.chosen)
+        if not lost:
+            return ()
+        what = f"{count_of(lost, 'group')} cannot be as published if nobody lost a permanent value."
+        return (Assumption("values-permanent", "refuted", lost, what),)
+
+    def withdrawn(self) -> PermanenceFindings:
+        """What every release shows by itself, if permanent values were lost."""
+        lost = sum(one.contradictions for one in self.disproved)
+        return PermanenceFindings(self.published, self.knowledge, self._presence, (), (), lost) if lost else self
 
     @property
     def without_mechanism(self) -> PermanenceFindings:
@@ -224,6 +244,8 @@ class PermanenceFindings(Findings):
             return Judgement("not asked", "No value is known to be permanent.")
         if limits.probability is None:
             return Judgement("not asked", "No limit for probabilities was given.")
+        if self._lost:
+            return self._judge_alone(limits.probability, most)
         lasting, passing = self._judge_lasting(limits.probability, most), self._judge_passing(limits.probability, most)
         if lasting.status == "within" and self.knowledge.cohorts is not None and self.knowledge.present:
             plain = self.without_mechanism._judge_lasting(limits.probability, 0)
@@ -236,11 +258,19 @@ class PermanenceFindings(Findings):
             return passing
         return Judgement("within", f"{lasting.words} {passing.words}")
 
+    def _judge_alone(self, limit: Fraction, most: int) -> Judgement:
+        """What each release shows by itself, where permanent values were lost."""
+        alone = self._judge_passing(limit, most)
+        if alone.status == "beyond":
+            return replace(alone, words=f"{WITHDRAWN} In single releases {alone.words}")
+        return Judgement("undecided", WITHDRAWN)
+
     def _judge_passing(self, limit: Fraction, most: int) -> Judgement:
         """Values that are not permanent, each by its release alone."""
         passing = self._passing()
         beyond = passing.beyond(limit)
-        highest = f"the highest share of one that is not permanent in a group is {float(passing.highest()):.3g}."
+        which = "a value" if self._lost else "one that is not permanent"
+        highest = f"the highest share of {which} in a group is {float(passing.highest()):.3g}."
         if not beyond.size:
             return Judgement("within", f"{highest[0].upper()}{highest[1:]}")
         findings = tuple(passing.finding(self.published, int(entry)) for entry in beyond[: max(most, 0)])
@@ -312,7 +342,8 @@ class PermanenceFindings(Findings):
     def _passing(self) -> Passing:
         """What the releases show of values that are not permanent."""
         known = self.knowledge.participation(self.published)
-        return Passing.of(self.published, self.knowledge.permanent_values(self.published), known)
+        lasting = np.zeros(0, dtype=np.int64) if self._lost else self.knowledge.permanent_values(self.published)
+        return Passing.of(self.published, lasting, known)
 
     def _how_many(self, what: Literal["certain", "excluded"]) -> int:
         nobody = np.zeros(0, dtype=np.int64)

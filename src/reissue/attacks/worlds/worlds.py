@@ -18,7 +18,7 @@ other than that all worlds are equally likely.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Literal, overload
@@ -29,13 +29,24 @@ import polars as pl
 from reissue.arrays.budget import budgeted
 from reissue.arrays.runs import entries_of
 from reissue.arrays.types import Bools, Floats, Ints
-from reissue.attacks.base import Attack, Finding, Findings, Judgement, Kind, Limits, OfSets, need_whole, together
+from reissue.attacks.base import (
+    SUPPOSED,
+    Attack,
+    Finding,
+    Findings,
+    Judgement,
+    Kind,
+    Limits,
+    OfSets,
+    need_whole,
+    together,
+)
 from reissue.attacks.figures import KINDS, Figures, called, limit_told
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tied import shown_values, tied_to, tied_together
 from reissue.attacks.worlds.worlds_alone import WorldsAlone, alone
 from reissue.attacks.worlds.worlds_changing import ChangingFindings, entry_figures, need_courses
-from reissue.attacks.worlds.worlds_columns import ColumnWorlds
+from reissue.attacks.worlds.worlds_columns import IF_THERE, ColumnWorlds
 from reissue.attacks.worlds.worlds_diversity import (
     PossibleValues,
     few_values,
@@ -74,6 +85,7 @@ class Worlds(Attack):
         "registry-complete",
         "cells-stay",
         "unperturbed",
+        "suppressed-class",
     )
     alone: ClassVar[tuple[AssumptionName, ...]] = ("values-stay", "unperturbed")
     static: ClassVar[bool] = True
@@ -254,6 +266,26 @@ class WorldsFindings(Findings):
         return self._feared.largest(self.found.starts)
 
     @cached_property
+    def _there(self) -> Bools:
+        """The units whose people are certainly in a release."""
+        units = self.found.size.size
+        if self.found.present:
+            return np.ones(units, dtype=np.bool_)
+        told = [one.members if one.sure is None else one.members[one.sure] for one in self.published.releases]
+        sure = np.zeros(units, dtype=np.bool_)
+        sure[self.found.unit[np.isin(self.found.people, np.concatenate(told))]] = True
+        chances = [Fraction(0)] * units
+        for entry in np.flatnonzero(self.found.kind == EXACT).tolist():
+            chances[int(self.found.owner[entry])] += self._figures.fractions[self._figures.least[entry]]
+        return sure | np.array([chance == 1 for chance in chances], dtype=np.bool_)
+
+    @property
+    def supposed(self) -> pl.DataFrame:
+        """Those of whom what is told supposes that they are in a release."""
+        people = self.found.people[~self._there[self.found.unit]]
+        return pl.DataFrame({"person": people, "release": [None] * people.size}, schema=SUPPOSED)
+
+    @cached_property
     def _likeliest(self) -> Ints:
         """For every unit the entry of the value most likely."""
         return self._feared.likeliest(self.found.starts)
@@ -390,7 +422,7 @@ class WorldsFindings(Findings):
         for column in self.published.columns:
             if column.name == name:
                 unknown = ~np.isin(self.found.people, self.known_people)
-                return ColumnWorlds(column, self.found, self._feared, unknown, self._explainer)
+                return ColumnWorlds(column, self.found, self._feared, unknown, self._there, self._explainer)
         raise ParameterError("There is no such sensitive column in the view.", hint="columns are called as published.")
 
     def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
@@ -426,8 +458,9 @@ class WorldsFindings(Findings):
             order = hit[np.lexsort((people[hit], self._difficulty[unknown][hit], -self._told[unit[hit]]))]
             findings = tuple(self._finding(int(people[at]), int(unit[at])) for at in order[:most].tolist())
             highest = float(self._told[unit[hit]].max())
+            supposed = "" if self._there[unit[hit]].all() else IF_THERE
             words = (
-                f"{hit.size:,} of {everybody} can be tied to a value with more than {limit_told(limit)}; "
+                f"{hit.size:,} of {everybody} can be tied to a value with more than {limit_told(limit)}{supposed}; "
                 f"the highest probability is {highest:.3g}. {self.certain_people.size:,} are certain."
             )
             return Judgement("beyond", words, findings, int(hit.size))
@@ -452,7 +485,8 @@ class WorldsFindings(Findings):
     def _few(self, person: int, unit: int) -> Finding:
         if self.found.certain[unit]:
             return self._finding(person, unit)
-        return few_values(self.found, self._explainer, self.attack, person, unit)
+        few = few_values(self.found, self._explainer, self.attack, person, unit)
+        return replace(few, supposed=not self._there[unit])
 
     @cached_property
     def _difficulty(self) -> Ints:
@@ -476,8 +510,9 @@ class WorldsFindings(Findings):
             witness, release = self._explainer.alone(person, value)
         else:
             exact = self._feared.exact(entry)
-            witness = self._explainer.likely(person, value, exact, figure, kind, self.found.present)
-        return Finding(self.attack, "value", (person,), release, value, figure, kind, witness)
+            witness = self._explainer.likely(person, value, exact, figure, kind, bool(self._there[unit]))
+        supposed = not self._there[unit]
+        return Finding(self.attack, "value", (person,), release, value, figure, kind, witness, supposed=supposed)
 
 
 def figures_of(found: Posteriors) -> Figures:

@@ -101,6 +101,11 @@ class WorldsAlone(Findings):
         return tied_together([frame.filter(~pl.col("person").is_in(known)) for frame in frames])
 
     @property
+    def supposed(self) -> pl.DataFrame:
+        """Those of whom what is told of a release supposes that they are in it."""
+        return pl.concat([one.supposed.with_columns(release=pl.lit(number, pl.Int64)) for number, one in self._dated])
+
+    @property
     def witnesses(self) -> tuple[Witness, ...]:
         """Why the worst follows, release after release."""
         return tuple(witness for one in self.each for witness in one.witnesses[:10])
@@ -113,7 +118,7 @@ class WorldsAlone(Findings):
         beyond = [(number, one) for number, one in judged if one.status == "beyond"]
         known = {*self.known_people.tolist()}
         every: list[Finding] = [
-            replace(finding, release=number, rests_on=("unperturbed",))
+            replace(finding, release=number)
             for number, one in beyond
             for finding in one.findings
             if not known & {*finding.people}

@@ -6,6 +6,7 @@ of the column, with everything that the other columns tell of it: more than the 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
@@ -25,16 +26,24 @@ from reissue.reasoning.worlds.posteriors import Posteriors
 
 NEAR = 1e-12
 """A sum of proven bounds that cannot be told from 1 is 1."""
+IF_THERE = " if they are in a release, which is not known of all of them"
+"""What is added where some of those who are counted may be in no release."""
 
 
 class ColumnWorlds:
     """One column, person by person."""
 
     def __init__(
-        self, column: ValueColumn, found: Posteriors, records: Figures, unknown: Bools, explainer: Explainer
+        self,
+        column: ValueColumn,
+        found: Posteriors,
+        records: Figures,
+        unknown: Bools,
+        there: Bools,
+        explainer: Explainer,
     ) -> None:
         self.column = column
-        self._found, self._explainer = found, explainer
+        self._found, self._there, self._explainer = found, there, explainer
         self._people, self._unit = found.people[unknown], found.unit[unknown]
         self.figures, self._starts, self._values = records.added(found.starts, column.of[found.values])
 
@@ -72,6 +81,11 @@ class ColumnWorlds:
     def _likeliest(self) -> Ints:
         return self.figures.likeliest(self._starts)
 
+    @property
+    def _certain_people(self) -> int:
+        """How many are certain to have one value of the column."""
+        return int((self._any(self._certain) & self._there)[self._unit].sum())
+
     def row(self, limit: Fraction | None) -> dict[str, Any]:
         """The column in figures, for a report."""
         top = self._told[self._likeliest[self._unit]] if self._unit.size else np.zeros(0)
@@ -80,7 +94,7 @@ class ColumnWorlds:
             "limit": "below 1" if limit is None else limit_told(limit),
             "people": self._people.size,
             "above the limit": int(self._any(self._beyond(limit))[self._unit].sum()),
-            "certain": int(self._any(self._certain)[self._unit].sum()),
+            "certain": self._certain_people,
             "highest probability": float(top.max(initial=0.0)),
         }
 
@@ -91,13 +105,14 @@ class ColumnWorlds:
         beyond = self._beyond(limit)
         hit = np.flatnonzero(self._any(beyond)[self._unit])
         top = self._told[self._likeliest[self._unit]] if self._unit.size else np.zeros(0)
-        certain = int(self._any(self._certain)[self._unit].sum())
+        certain = self._certain_people
         if hit.size:
+            supposed = "" if self._there[self._unit[hit]].all() else IF_THERE
             worst = hit[np.lexsort((self._people[hit], -top[hit]))][: max(most, 0)]
             findings = tuple(self._finding(int(self._people[at]), int(self._unit[at])) for at in worst.tolist())
             words = (
-                f"Of '{self.column.name}' alone {hit.size:,} of {everybody} can be tied to a value with {bar}; the "
-                f"highest probability is {top[hit].max():.3g}. {certain:,} are certain."
+                f"Of '{self.column.name}' alone {hit.size:,} of {everybody} can be tied to a value with "
+                f"{bar}{supposed}; the highest probability is {top[hit].max():.3g}. {certain:,} are certain."
             )
             return Judgement("beyond", words, findings, int(hit.size))
         unproven = self._any(~self._within(limit))[self._unit]
@@ -123,10 +138,10 @@ class ColumnWorlds:
         kind: Kind = KINDS[self.figures.kind[row]]
         value, figure = int(self._values[row]), float(self._told[row])
         records = self._found.values[int(self._found.starts[unit]) : int(self._found.starts[unit + 1])].tolist()
-        witness = self._explainer.of_column(
-            person, records, Cell(self.column.name, value), self.figures.exact(row), figure, kind
-        )
+        cell, there = Cell(self.column.name, value), bool(self._there[unit])
+        witness = self._explainer.of_column(person, records, cell, self.figures.exact(row), figure, kind, there)
         release = self._explainer.last_release(person)
         name = self.column.name
         among = (value,)
-        return Finding("Worlds", "value", (person,), release, None, figure, kind, witness, column=name, among=among)
+        found = Finding("Worlds", "value", (person,), release, None, figure, kind, witness, column=name, among=among)
+        return replace(found, supposed=not self._there[unit])

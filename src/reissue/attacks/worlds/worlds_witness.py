@@ -97,7 +97,14 @@ class Explainer:
         return Witness(tuple(sentences))
 
     def of_column(
-        self, person: int, records: list[int], cell: Cell, fraction: Fraction | None, figure: float, kind: Kind
+        self,
+        person: int,
+        records: list[int],
+        cell: Cell,
+        fraction: Fraction | None,
+        figure: float,
+        kind: Kind,
+        present: bool,
     ) -> Witness:
         """Why a value of one of several columns is likely for a person: the records that are left for them."""
         together = self._together(person)
@@ -105,6 +112,8 @@ class Explainer:
         if not together:
             sentences.append(("Other groups share people with these, and so on.",))
         sentences += self._told_known(together)
+        if not present:
+            sentences.append(("Suppose that ", Person(person), " is in one of the releases."))
         sentences.append((Person(person), " can have ", *some_values(records, SHOWN, "or"), "."))
         if fraction == 1:
             return Witness((*sentences, ("So ", Person(person), " has ", cell, ".")))

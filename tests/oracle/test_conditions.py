@@ -1,0 +1,204 @@
+"""Everything that is told of somebody names what it rests on; each case is small enough to be worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from lives import Lives, calm, made_up_people, released
+
+import reissue as ri
+from reissue.auditing.report import AuditReport
+from reissue.foreign import Foreign
+
+ROWS = pl.DataFrame({"age": ["20-29", "30-39", "30-39"], "illness": ["HIV", "flu", "gout"]})
+REGISTRY = pl.DataFrame({"name": ["Ann", "Zoe", "Ben", "Cleo"], "age": ["21", "22", "31", "32"]})
+
+
+def read(*releases: pl.DataFrame, registry: pl.DataFrame | None = REGISTRY, **more: object) -> Foreign:
+    people = {} if registry is None else {"registry": registry, "person": "name"}
+    return ri.read_releases([*releases], sensitive=more.pop("sensitive", "illness"), **people, **more)  # type: ignore[arg-type]
+
+
+def audited(foreign: Foreign, knowledge: ri.Knowledge | None = None) -> AuditReport:
+    return ri.audit(foreign.published, knowledge, limit=1 / 2, seconds=30, steps=1_000_000)
+
+
+def rests(report: AuditReport) -> dict[str, set[str]]:
+    """By person what their finding of a value needs."""
+    table = report.findings_table(show_people=True, show_values=True).filter(what="value")
+    return {person: set((text or "").split(", ")) for person, text in table.select("person", "rests_on").iter_rows()}
+
+
+# Whoever may be in no release
+
+
+def test_who_may_be_in_no_release_is_not_certain() -> None:
+    """Of Ann and Zoe one is in the release, with HIV; the other is in none and need not have it."""
+    report = audited(read(ROWS))
+    told = {str(report.published.name(one.people[0])): one for one in report.findings if one.people}
+    assert told["Ann"].supposed and told["Zoe"].supposed
+    assert "presence" in rests(report)["Ann"] and "presence" in rests(report)["Zoe"]
+    assert "Ann" not in report.runs[0].findings.certain  # type: ignore[union-attr]
+    assert "if they are in a release" in report.headline.sentence
+    assert "if they are in a release" in report.judgements["Worlds"].words
+
+
+def test_who_is_certainly_there_needs_no_such_condition() -> None:
+    """Without Zoe, nobody but Ann can have the first row."""
+    report = audited(read(ROWS, registry=REGISTRY.filter(pl.col("name") != "Zoe")))
+    assert report.runs[0].findings.certain == {"Ann": "HIV"}  # type: ignore[union-attr]
+    assert not any(one.supposed for one in report.findings)
+    assert "presence" not in rests(report)["Ann"]
+    assert "if they are in a release" not in report.headline.sentence
+
+
+def test_of_several_columns_nobody_is_counted_as_certain_who_may_be_in_no_release() -> None:
+    rows = ROWS.with_columns(drug=pl.Series(["x", "y", "y"]))
+    report = audited(read(rows, sensitive=["illness", "drug"]))
+    worlds = next(run for run in report.runs if run.attack == "Worlds")
+    assert worlds.findings is not None
+    columns = worlds.findings.tables(report.limits)["Each sensitive column by itself"]
+    # Ben and Cleo both have y; of Ann and Zoe it is not known who has x.
+    assert dict(columns.select("column", "certain").iter_rows()) == {"illness": 0, "drug": 2}
+    about = [one for one in report.findings if one.column == "drug" and report.published.name(one.people[0]) == "Zoe"]
+    assert about and all(one.supposed for one in about)
+    assert "Suppose that" in about[0].witness.text(report.published)
+
+
+# What a registry and suppressed rows are needed for
+
+
+def test_single_releases_rest_on_the_registry_too() -> None:
+    """Ben's values do not agree; what release 1 alone tells of Ann needs a registry that lacks nobody like her."""
+    later = ROWS.with_columns(illness=pl.Series(["HIV", "ulcer", "asthma"]))
+    report = audited(read(ROWS, later, registry=REGISTRY.filter(pl.col("name") != "Zoe"), present="all"))
+    status = {one.name: one.status for one in report.assumptions}
+    assert status["values-stay"] == "refuted"
+    assert {"registry-complete", "presence", "unperturbed"} <= rests(report)["Ann"]
+    assert "values-stay" not in rests(report)["Ann"]
+    said = audited(
+        read(ROWS, later, registry=REGISTRY.filter(pl.col("name") != "Zoe"), present="all"),
+        ri.Knowledge(dropped=["values-stay"]),
+    )
+    assert {"registry-complete", "presence", "unperturbed"} <= rests(said)["Ann"]
+
+
+def test_what_follows_from_whole_classes_that_were_suppressed_says_so() -> None:
+    """Dan fits no class, so the suppressed row is his, unless it is Cleo's, who was suppressed alone."""
+    rows = pl.DataFrame({"age": ["[20-29]", "[20-29]", "*"], "illness": ["flu", "gout", "HIV"]})
+    people = pl.DataFrame({"name": ["Ann", "Ben", "Cleo", "Dan"], "age": ["25", "26", "27", "70"]})
+    report = audited(read(rows, registry=people, suppressed="class"))
+    assert report.runs[0].findings.certain == {"Dan": "HIV"}  # type: ignore[union-attr]
+    assert "suppressed-class" in rests(report)["Dan"]
+    assert {one.name: one.status for one in report.assumptions}["suppressed-class"] == "said"
+    assert "suppressed rows belong to no published class (as was said)" in report.verdict
+    without = audited(read(rows, registry=people))
+    assert not without.runs[0].findings.certain  # type: ignore[union-attr]
+    assert "suppressed-class" not in {one.name for one in without.assumptions}
+
+
+def test_a_newcomer_may_have_been_suppressed_before() -> None:
+    before = pl.DataFrame({"age": ["[20-29]", "[20-29]", "*"], "illness": ["flu", "gout", "HIV"]})
+    after = pl.DataFrame({"age": ["[20-29]", "[20-29]", "[20-29]"], "illness": ["flu", "gout", "HIV"]})
+    view = read(before, after, registry=None, suppressed="class")
+    report = audited(view, ri.Knowledge(growing=True))
+    newcomers = [one for one in report.findings if one.what == "newcomer" and one.kind == "exact"]
+    assert all("suppressed-class" in one.rests_on for one in newcomers)
+    assert "suppressed-class" in {one.name for one in report.assumptions}
+
+
+def test_sets_of_values_rest_on_nobody_leaving_where_that_is_said() -> None:
+    before = pl.DataFrame({"age": ["20-29", "20-29", "30-39"], "illness": ["flu", "gout", "flu"]})
+    after = pl.concat([before, pl.DataFrame({"age": ["20-29"], "illness": ["HIV"]})])
+    view = read(before, after, registry=None)
+    report = audited(view, ri.Knowledge(growing=True))
+    sets = [one for one in report.findings if one.attack == "Channels"]
+    assert sets and all("nobody-leaves" in one.rests_on for one in sets)
+    silent = audited(view)
+    assert not any("nobody-leaves" in one.rests_on for one in silent.findings if one.attack == "Channels")
+
+
+@pytest.mark.parametrize("column", [None, "illness"])
+def test_the_rarest_of_many_findings_say_what_they_rest_on(column: str | None) -> None:
+    """More people than an attack keeps findings for; those with the rarest value are asked for afterwards."""
+    many = 150
+    cells = {"id": [f"p{at}" for at in range(many)], "age": [f"{at}" for at in range(many)]}
+    rows = pl.DataFrame({**cells, "illness": ["flu"] * (many - 1) + ["HIV"], "drug": ["x"] * many})
+    sensitive = ["illness", "drug"] if column else "illness"
+    view = ri.read_releases([rows], sensitive=sensitive, quasi=["age"], person="id").published
+    report = ri.audit(view, limit=1 / 2, seconds=30, steps=1_000_000)
+    assert any(
+        report.published.name(one.people[0]) == f"p{many - 1}" for one in report.findings if one.attack == "Worlds"
+    )
+    assert all(one.rests_on for one in report.findings if one.attack == "Worlds")
+
+
+# Permanent values that were lost
+
+
+def lost(*releases: list[tuple[str, str, str]]) -> AuditReport:
+    frames = [pl.DataFrame(one, schema=["name", "age", "illness"], orient="row") for one in releases]
+    view = ri.read_releases(frames, sensitive="illness", person="name").published
+    return ri.audit(view, ri.Knowledge(permanent=["HIV"]), limit=1 / 2, seconds=30, steps=1_000_000)
+
+
+BEFORE = [("Ann", "20-29", "HIV"), ("Ben", "20-29", "flu"), ("Cleo", "30-39", "HIV"), ("Dan", "30-39", "gout")]
+
+
+def test_permanent_values_that_were_lost_are_a_contradiction_in_the_first_line() -> None:
+    """HIV is gone from the twenties, though both people are still there."""
+    after = [("Ann", "20-29", "ulcer"), ("Ben", "20-29", "flu"), ("Cleo", "30-34", "HIV"), ("Dan", "35-39", "gout")]
+    report = lost(BEFORE, after)
+    (one,) = (one for one in report.assumptions if one.name == "values-permanent")
+    assert (one.status, one.contradictions) == ("refuted", 1)
+    assert "permanent were lost (1 contradiction)" in report.headline.sentence
+    # Without values that stay, only the last release tells of Cleo and Dan, each alone in a group.
+    assert rests(report).keys() == {"Cleo", "Dan"} and all(some == {"unperturbed"} for some in rests(report).values())
+    assert all(one.release == 2 for one in report.findings)
+    assert "nothing beyond the limits was found" not in report.verdict
+
+
+def test_permanent_values_that_were_kept_are_as_before() -> None:
+    after = [("Ann", "20-24", "HIV"), ("Ben", "25-29", "ulcer"), ("Cleo", "30-39", "HIV"), ("Dan", "30-39", "ulcer")]
+    report = lost(BEFORE, after)
+    (one,) = (one for one in report.assumptions if one.name == "values-permanent")
+    assert one.status == "said"
+    assert not report.contradicted
+    assert "Ann" in rests(report)
+
+
+def test_people_without_figures_are_counted_too() -> None:
+    """Only Ann and Ben can have HIV, and four people are in the releases."""
+    rows = [("Ann", "20-29", "HIV"), ("Ben", "20-29", "HIV"), ("Cleo", "30-39", "flu"), ("Dan", "30-39", "gout")]
+    assert "2 of 4 people's" in lost(rows, rows).headline.sentence
+
+
+# Steps from release to release
+
+
+def test_who_came_and_went_rests_on_quasi_identifiers() -> None:
+    """Nobody came and nobody went: one person's age was corrected."""
+    before = pl.DataFrame({"age": ["20-29", "30-39"], "illness": ["flu", "gout"]})
+    after = pl.DataFrame({"age": ["20-29", "40-49"], "illness": ["flu", "gout"]})
+    words = audited(read(before, after, registry=None)).judgements["Differences"].words
+    assert "Unless quasi-identifiers changed or were perturbed, at least 1 row came" in words
+    assert "Then 1 newcomer is seen to be in it" in words
+
+
+# Everything at once
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nobody_is_certain_who_is_in_no_release(seed: int) -> None:
+    """Everybody in the registry has a double who is in no release."""
+    rng = np.random.default_rng(seed)
+    people = made_up_people(rng, 12)
+    series = released(rng, people, calm(Lives(people=12, releases=2)), "full-domain", 1)
+    doubles = series.registry.with_columns(pl.format("double of {}", "person").alias("person"))
+    registry = pl.concat([series.registry, doubles])
+    report = ri.audit(series.view("unknown", people=registry).published, limit=1 / 2, seconds=30, steps=300_000)
+    table = report.findings_table(show_people=True, show_values=True).filter(what="value")
+    absent = table.filter(~pl.col("person").is_in([*series.truth]))
+    assert absent.height, "somebody must look as if they were there"
+    assert absent["rests_on"].str.contains("presence").all()

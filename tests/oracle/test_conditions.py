@@ -202,3 +202,11 @@ def test_nobody_is_certain_who_is_in_no_release(seed: int) -> None:
     absent = table.filter(~pl.col("person").is_in([*series.truth]))
     assert absent.height, "somebody must look as if they were there"
     assert absent["rests_on"].str.contains("presence").all()
+
+
+def test_of_two_that_cannot_both_hold_one_is_said_to_fall() -> None:
+    """Somebody left and another came, and nobody's value changed: that is not told as a change."""
+    before = pl.DataFrame({"age": ["20-29"] * 4, "illness": ["flu", "flu", "gout", "gout"]})
+    after = pl.DataFrame({"age": ["20-29"] * 4, "illness": ["flu", "gout", "gout", "gout"]})
+    told = audited(read(before, after, registry=None), ri.Knowledge(growing=True)).headline.sentence
+    assert "values did not stay the same, or people left, though nobody was said to (1 contradiction):" in told.lower()

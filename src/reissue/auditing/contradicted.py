@@ -71,12 +71,16 @@ def contradicted(assumptions: Sequence[Assumption], *, several: bool, doubted: b
     fallen = [one for one in assumptions if not one.carries and (growing or one.name != "nobody-leaves")]
     if not fallen:
         return ""
+    told = [DROPPED[one.name] for one in fallen if one.status != "refuted"]
+    seen: dict[tuple[int, str], list[AssumptionName]] = {}
+    for one in fallen:
+        if one.status == "refuted":
+            seen.setdefault((one.contradictions, one.evidence), []).append(one.name)
+    # What is contradicted by the same rows cannot all hold: one of it at least does not.
     told = [
-        f"{REFUTED[one.name]} ({count_of(one.contradictions, 'contradiction')})"
-        if one.status == "refuted"
-        else DROPPED[one.name]
-        for one in fallen
-    ]
+        f"{', or '.join(REFUTED[name] for name in some)} ({count_of(many, 'contradiction')})"
+        for (many, _), some in seen.items()
+    ] + told
     names = [one.name for one in fallen]
     left = []
     if several and {"values-stay", "unperturbed"} & {*names}:

@@ -33,7 +33,7 @@ def leaking() -> AuditReport:
     releases.append([(["p0", "new"], ["flu", "measles"]), (people[1:6], ["asthma", "gout", "cancer", "HIV", "angina"])])
     report = ri.audit(ri.Published.from_groups(releases), limit=1 / 2)
     names = {number: f"2020-0{number}.csv" for number in (1, 2, 3)}
-    statuses = ("refuted", "holds", "dropped", "said", "untested", "untested", "holds", "said")
+    statuses = ("refuted", "holds", "dropped", "said", "said", "untested", "untested", "holds", "said", "said")
     assumptions = tuple(
         Assumption(name, status, 64 if status == "refuted" else 0, "64 cells cannot be explained without it.")
         for name, status in zip(ASSUMPTIONS, statuses, strict=True)

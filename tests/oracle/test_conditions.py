@@ -210,3 +210,46 @@ def test_of_two_that_cannot_both_hold_one_is_said_to_fall() -> None:
     after = pl.DataFrame({"age": ["20-29"] * 4, "illness": ["flu", "gout", "gout", "gout"]})
     told = audited(read(before, after, registry=None), ri.Knowledge(growing=True)).headline.sentence
     assert "values did not stay the same, or people left, though nobody was said to (1 contradiction):" in told.lower()
+
+
+# What somebody said of values and of groups
+
+
+def test_what_follows_from_a_rule_says_so() -> None:
+    """Only where the group is no larger than the rule asks does it follow that Ann and Ben have HIV."""
+    rows = pl.DataFrame({"age": ["30-39"] * 7, "illness": ["HIV", "HIV", "flu", "gout", "flu", "asthma", "gout"]})
+    people = pl.DataFrame({"name": ["Ann", "Ben", *"cdefg"], "age": ["31", "31", *["38"] * 5]})
+    rule = ri.Minimal([ri.guarantees.ShareDiverse(2, protect=[["HIV"]])], "global")
+    report = audited(read(rows, registry=people, present="all"), ri.Knowledge(minimal={1: rule}))
+    assert all("groups-minimal" in one.rests_on for one in report.findings)
+    assert "groups are as small as the rule that was said allows (as was said)" in report.verdict
+
+
+def test_what_follows_from_a_model_of_change_says_so() -> None:
+    """One person changes: Ann had flu and has gout, and everybody else has what they had."""
+    before = [("Ann", "20-29", "flu"), ("Ben", "30-39", "gout"), ("Cleo", "30-39", "HIV")]
+    after = [("Ann", "20-29", "gout"), ("Ben", "30-39", "gout"), ("Cleo", "40-49", "HIV")]
+    frames = [pl.DataFrame(one, schema=["name", "age", "illness"], orient="row") for one in (before, after)]
+    view = ri.read_releases(frames, sensitive="illness", person="name").published
+
+    def told(people: int | None) -> AuditReport:
+        knowledge = ri.Knowledge(change=ri.ValueChange(people=people))
+        return ri.audit(view, knowledge, limit=1 / 2, seconds=30, steps=1_000_000)
+
+    report = told(1)
+    assert all("values-follow" in one.rests_on for one in report.findings) and report.findings
+    assert "values change as was said (as was said)" in report.verdict
+    refuted = told(0)
+    status = {one.name: one.status for one in refuted.assumptions}
+    assert status["values-follow"] == "refuted"
+    free = told(None)
+    assert "values-follow" not in {one.name for one in free.assumptions}
+
+
+def test_the_headline_says_that_it_rests_on_the_registry() -> None:
+    told = audited(read(ROWS, registry=REGISTRY.filter(pl.col("name") != "Zoe"), present="all")).headline.sentence
+    assert (
+        "1 of 3 people's value can be read off from release 1 alone, if the registry is right and nothing was" in told
+    )
+    without = audited(read(ROWS.with_columns(name=pl.Series(["Ann", "Ben", "Cleo"])), registry=None, person="name"))
+    assert "registry" not in without.headline.sentence

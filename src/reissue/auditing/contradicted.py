@@ -12,32 +12,38 @@ SHORT: dict[AssumptionName, str] = {
     "values-stay": "values stay",
     "values-permanent": "permanent values are never lost",
     "cells-stay": "quasi-identifiers stay",
+    "values-follow": "values change as was said",
     "nobody-leaves": "nobody leaves",
     "presence": "people are where they were said to be",
     "registry-complete": "the registry has everybody",
     "unperturbed": "nothing is perturbed",
     "suppressed-class": "suppressed rows belong to no published class",
+    "groups-minimal": "groups are as small as the rule that was said allows",
 }
 """What is assumed, in a few words."""
 REFUTED: dict[AssumptionName, str] = {
     "values-stay": "values did not stay the same",
     "values-permanent": "values that were said to be permanent were lost",
     "cells-stay": "quasi-identifiers did not stay the same",
+    "values-follow": "values changed otherwise than was said",
     "nobody-leaves": "people left, though nobody was said to",
     "presence": "people are not where they were said to be, or their quasi-identifiers were corrected",
     "registry-complete": "the registry lacks people, or quasi-identifiers were corrected",
     "unperturbed": "cells were perturbed",
     "suppressed-class": "suppressed rows belong to published classes",
+    "groups-minimal": "groups are not what the rule that was said makes of them",
 }
 DROPPED: dict[AssumptionName, str] = {
     **REFUTED,
     "values-stay": "values may change",
     "values-permanent": "values that were said to be permanent may be lost",
+    "values-follow": "values may change otherwise than was said",
     "cells-stay": "quasi-identifiers may change",
     "nobody-leaves": "people may leave",
     "presence": "it is not known who is in the releases",
     "registry-complete": "the registry may lack people",
     "suppressed-class": "suppressed rows may belong to any class",
+    "groups-minimal": "groups may be larger than the rule that was said asks",
 }
 TOGETHER = "conclusions over several releases are withdrawn, and what each release shows alone is left"
 WITHOUT: dict[AssumptionName, str] = {

@@ -158,10 +158,13 @@ def _if_so(report: AuditReport) -> str:
     """What certainty rests on that the releases do not contradict, and cannot prove."""
     resting = {name for run in report.runs if run.findings is not None for name in run.by.rests_on}
     open_ = _untested(report) & resting
-    told = _staying(report)
+    told = [_staying(report).removeprefix(", if ")]
+    if open_ & {"registry-complete", "cells-stay"}:
+        told.append("the registry is right")
     if "unperturbed" in open_:
-        told = f"{told} and nothing was perturbed" if told else ", if nothing was perturbed"
-    return told
+        told.append("nothing was perturbed")
+    told = [one for one in told if one]
+    return f", if {joined(told)}" if told else ""
 
 
 def _staying(report: AuditReport) -> str:

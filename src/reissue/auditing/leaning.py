@@ -43,6 +43,8 @@ class Leaning:
         on: set[AssumptionName] = {
             "values-stay",
             "values-permanent",
+            "values-follow",
+            "groups-minimal",
             "unperturbed",
             "suppressed-class",
         }

@@ -188,6 +188,8 @@ class AuditReport:
             one for one in self.assumptions if one.name != "values-stay" or not (self._permanent or self._modelled)
         ]
         if self._permanent or self._modelled:
+            # What refutes a model of change is told in its own words.
+            shown = [one for one in shown if (one.name, one.status) != ("values-follow", "refuted")]
             told = contradicted(shown, several=self.leaning.several, doubted=False)
             return ". ".join(one for one in (self._refutation, told) if one)
         if self.marked and (told := marked_by_ledger(shown, self._changed)):

@@ -12,12 +12,14 @@ from typing import Literal, get_args
 AssumptionName = Literal[
     "values-stay",
     "values-permanent",
+    "values-follow",
     "cells-stay",
     "nobody-leaves",
     "presence",
     "registry-complete",
     "unperturbed",
     "suppressed-class",
+    "groups-minimal",
 ]
 ASSUMPTIONS: tuple[AssumptionName, ...] = get_args(AssumptionName)
 
@@ -28,12 +30,14 @@ releases cannot contradict it; `refuted`: they do; `dropped`: somebody said that
 IN_WORDS: dict[AssumptionName, str] = {
     "values-stay": "Whoever is in several releases has the same value in all of them.",
     "values-permanent": "Nobody ever loses a value that was said to be permanent.",
+    "values-follow": "Values change as was said, and not otherwise.",
     "cells-stay": "The quasi-identifiers of people are the same in all releases.",
     "nobody-leaves": "Nobody who is in a release is missing from a later one.",
     "presence": "Who is in which release is as was said.",
     "registry-complete": "Everybody in the releases is in the registry.",
     "unperturbed": "Cells are published as they were recorded: nothing was swapped, drawn anew or noised.",
     "suppressed-class": "A suppressed row belongs to no class that is published.",
+    "groups-minimal": "Groups had to keep what was said, and none is larger or coarser than that asks.",
 }
 
 

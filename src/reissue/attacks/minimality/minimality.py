@@ -67,6 +67,7 @@ class Minimality(Attack):
         "cells-stay",
         "unperturbed",
         "suppressed-class",
+        "groups-minimal",
     )
     alone: ClassVar[tuple[AssumptionName, ...]] = ("unperturbed",)
     sets: ClassVar[OfSets] = "none"

@@ -81,6 +81,7 @@ class Worlds(Attack):
     tells: ClassVar[tuple[str, ...]] = ("diversity",)
     rests_on: ClassVar[tuple[AssumptionName, ...]] = (
         "values-stay",
+        "values-follow",
         "presence",
         "registry-complete",
         "cells-stay",

@@ -22,6 +22,7 @@ from reissue.attacks.figures import BOUNDED, EXACT, KINDS, RISKS, SAMPLED, Figur
 from reissue.attacks.sentences import Cell, Part, Person, Place, Sentence, Value, Witness, holding, shortened
 from reissue.attacks.tied import tied_to, tied_together
 from reissue.errors import ParameterError, count_of
+from reissue.model.assumptions import Assumption
 from reissue.model.published import Published
 from reissue.model.value_change import ValueChange
 from reissue.reasoning.worlds.change_program import IMPOSSIBLE, OPEN, POSSIBLE, Least
@@ -117,6 +118,11 @@ class ChangingFindings(Findings):
         self._told_ways = dict(told or {})
         self.searched = tuple(self._searched())
         self.undecided = tuple(self._undecided())
+
+    @property
+    def disproved(self) -> tuple[Assumption, ...]:
+        """That values change as was said, where no world agrees with it."""
+        return (Assumption("values-follow", "refuted", 1, f"{self.refutation}."),) if self.refuted else ()
 
     @classmethod
     def of(cls, published: Published, change: ValueChange, found: Changing, known_people: Ints) -> ChangingFindings:

@@ -46,6 +46,11 @@ def assumptions_of(
         told.setdefault("cells-stay", _said(Assumption("cells-stay", "untested", evidence=why), knowledge))
     if several and knowledge.permanent:
         told["values-permanent"] = Assumption("values-permanent", "said", evidence="Somebody said which ones.")
+    if several and knowledge.change is not None and not knowledge.change.free:
+        told["values-follow"] = _said(Assumption("values-follow", "said", evidence="Somebody said how."), knowledge)
+    if knowledge.minimal:
+        why = "Somebody said what groups had to keep."
+        told["groups-minimal"] = _said(Assumption("groups-minimal", "said", evidence=why), knowledge)
     told["unperturbed"] = _unperturbed(knowledge, told.get("values-stay"))
     for name in ("nobody-leaves", "presence", "registry-complete", "cells-stay", "suppressed-class"):
         if name in knowledge.said or name in knowledge.dropped:
@@ -54,8 +59,8 @@ def assumptions_of(
 
 
 _ORDER: tuple[AssumptionName, ...] = (
-    "values-stay", "values-permanent", "nobody-leaves", "cells-stay", "presence", "registry-complete", "unperturbed",
-    "suppressed-class",
+    "values-stay", "values-permanent", "values-follow", "nobody-leaves", "cells-stay", "presence", "registry-complete",
+    "unperturbed", "suppressed-class", "groups-minimal",
 )  # fmt: skip
 
 

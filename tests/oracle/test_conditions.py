@@ -248,8 +248,6 @@ def test_what_follows_from_a_model_of_change_says_so() -> None:
 
 def test_the_headline_says_that_it_rests_on_the_registry() -> None:
     told = audited(read(ROWS, registry=REGISTRY.filter(pl.col("name") != "Zoe"), present="all")).headline.sentence
-    assert (
-        "1 of 3 people's value can be read off from release 1 alone, if the registry is right and nothing was" in told
-    )
+    assert "1 of 3 people's value can be read off from release 1 alone, if the registry is right and nothing" in told
     without = audited(read(ROWS.with_columns(name=pl.Series(["Ann", "Ben", "Cleo"])), registry=None, person="name"))
     assert "registry" not in without.headline.sentence

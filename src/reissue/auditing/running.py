@@ -130,6 +130,9 @@ def attacked(
         progress("Testing assumptions")
     with sharing.testing() as deadline:
         assumed = assumptions_of(seen, beside, deadline)
+    if marked:
+        # By which rule its groups were formed a series of one's own knows itself.
+        assumed = tuple(one for one in assumed if one.name != "groups-minimal")
     leaning = Leaning.of(assumed, seen, marked=marked)
     beside = leaning.knowledge(beside)
     runs: dict[int, Run] = {}

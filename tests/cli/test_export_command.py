@@ -97,4 +97,4 @@ def test_mistakes_and_refusals(run: Run, clinic: Path) -> None:
 def test_a_package_can_be_audited_as_any_release(run: Run, clinic: Path) -> None:
     """What describes the tables is not taken for releases."""
     assert run("export", "clinic", "sent", 1).code == 0
-    assert [one.name for one in read_files("sent")] == ["table.csv"]
+    assert [one.name for one in read_files("sent")[0]] == ["table.csv"]

@@ -232,3 +232,80 @@ def test_no_repository_and_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingExtra, match="needs the program 'git'"):
         read_releases(git=tmp_path, file="x.csv", sensitive="d")
+
+
+ROWS = [["age", "d"], ["1-5", "flu"], ["1-5", "hiv"]]
+NOTES = [["Notes"], ["What this is"], ["d: as the lab says"]]
+CODES = [["Field", "Meaning"], ["age", "years"], ["d", "diagnosis"]]
+TITLED = [["Cases of April"], [], *ROWS]
+
+
+def workbook(path: Path, *sheets: tuple[str, list[list[str]]], hidden: str = "") -> Path:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("fastexcel")
+    book = xlsxwriter.Workbook(path)
+    for name, rows in sheets:
+        sheet = book.add_worksheet(name)
+        for number, row in enumerate(rows):
+            sheet.write_row(number, 0, row)
+        if name == hidden:
+            sheet.hide()
+    book.close()
+    return path
+
+
+@pytest.mark.parametrize("beside", [NOTES, CODES])
+@pytest.mark.parametrize("rows", [ROWS, TITLED])
+def test_the_sheet_with_the_sensitive_column_is_read(
+    tmp_path: Path, beside: list[list[str]], rows: list[list[str]]
+) -> None:
+    for month in ("2020-01.xlsx", "2020-02.xlsx"):
+        workbook(tmp_path / month, ("About", beside), ("Data", rows))
+    found = read_releases(tmp_path, sensitive="D")
+    assert found.published.values == ("flu", "hiv")
+    told = (
+        "each of 2 releases ('2020-01.xlsx' to '2020-02.xlsx') has several sheets: 'Data' is read, and 'About' is not"
+    )
+    assert told in found.doubts
+    assert found.decisions["sheet"] == ["Data"]
+    again = read_releases(tmp_path, **found.decisions)
+    assert again.published.values == ("flu", "hiv")
+
+
+def test_a_sheet_that_is_called_otherwise_over_time(tmp_path: Path) -> None:
+    workbook(tmp_path / "1.xlsx", ("About", NOTES), ("Data", ROWS))
+    workbook(tmp_path / "2.xlsx", ("About", NOTES), ("Data", [["age", "diag"], ["1-5", "flu"], ["1-5", "hiv"]]))
+    found = read_releases(tmp_path, sensitive="d", rename={"diag": "d"})
+    assert found.decisions["sheet"] == ["Data"]
+    with pytest.raises(TableError, match=r"release '2\.xlsx' has no column 'd'"):
+        read_releases(tmp_path, sensitive="d")
+
+
+def test_of_several_sheets_one_is_named(tmp_path: Path) -> None:
+    path = workbook(tmp_path / "1.xlsx", ("Jan", ROWS), ("Feb", [*ROWS, ["1-5", "tb"]]))
+    with pytest.raises(TableError) as caught:
+        read_releases([path], sensitive="d")
+    assert "release '1.xlsx' has several sheets with the column 'd': 'Jan', 'Feb'" in str(caught.value)
+    assert "--sheet Jan. If each sheet is a release, name all of them in their order: '1.xlsx#Jan' '1.xlsx#Feb'" in str(
+        caught.value
+    )
+    assert read_releases([path], sensitive="d", sheet="Feb").published.values == ("flu", "hiv", "tb")
+    assert len(read_releases([f"{path}#Jan", f"{path}#Feb"], sensitive="d").names) == 2
+    with pytest.raises(TableError, match="has no sheet 'March' with cells, only 'Jan', 'Feb'"):
+        read_releases([path], sensitive="d", sheet="March")
+    with pytest.raises(TableError, match="none of them with the column 'x': 'Jan', 'Feb'"):
+        read_releases([path], sensitive="x")
+
+
+def test_a_sheet_is_no_part_of_other_files(tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text(TABLE)
+    with pytest.raises(TableError, match="None of the releases is an Excel file"):
+        read_releases(tmp_path, sensitive="d", sheet="Data")
+
+
+def test_hidden_sheets_are_told_of(tmp_path: Path) -> None:
+    workbook(tmp_path / "1.xlsx", ("Data", ROWS), ("Names", ROWS), hidden="Names")
+    found = read_releases(tmp_path, sensitive="d")
+    assert found.doubts == (
+        "release '1.xlsx' has 1 hidden sheet ('Names'), not read here: whoever has the file can read what is in it",
+    )

@@ -21,6 +21,7 @@ from reissue.cli.reading_options import (
     ReadingOptions,
     Rename,
     Save,
+    Sheet,
     Yes,
 )
 
@@ -270,6 +271,7 @@ def audit(
     counts: Counts = None,
     git: Git = None,
     file: File = None,
+    sheet: Sheet = None,
     options: Options = None,
     save: Save = None,
     as_json: AsJson = False,
@@ -334,7 +336,7 @@ def audit(
         minimal=minimal,
         protect=protect or [],
     )
-    reading = ReadingOptions.of(keep, labels, missing, rename, yes, counts, git, file, save)
+    reading = ReadingOptions.of(keep, labels, missing, rename, yes, counts, git, file, sheet, save)
     where = reading.check(target or [], force=force)
     lasting = [value for some in permanent or [] for value in _names(some) or []]
     changing = value_change_of(change or [], follows or [])

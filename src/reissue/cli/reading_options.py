@@ -66,6 +66,13 @@ File = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="The file of the repository, or the one to read in each folder of TARGET."),
 ]
+Sheet = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The sheet of Excel files that have several; by default the one with the sensitive columns.",
+    ),
+]
 Options = Annotated[
     Path | None,
     typer.Option(
@@ -93,6 +100,7 @@ class ReadingOptions:
     counts: str | None
     git: Path | None
     file: str | None
+    sheet: list[str]
     save: Path | None
 
     @classmethod
@@ -106,6 +114,7 @@ class ReadingOptions:
         counts: str | None,
         git: Path | None,
         file: str | None,
+        sheet: str | None,
         save: Path | None,
     ) -> ReadingOptions:
         """From what the command line has."""
@@ -113,7 +122,8 @@ class ReadingOptions:
 
         kept = [] if keep is None else names_of(keep)
         named = [] if labels is None else names_of(labels)
-        return cls(kept, named, _missing(missing or []), _renamed(rename or []), yes, counts, git, file, save)
+        sheets = [] if sheet is None else names_of(sheet)
+        return cls(kept, named, _missing(missing or []), _renamed(rename or []), yes, counts, git, file, sheets, save)
 
     def check(self, target: list[Path], *, force: bool) -> list[Path]:
         """Refuse what does not go together; the files or folders to read."""
@@ -158,6 +168,7 @@ class ReadingOptions:
             "counts": self.counts,
             "git": self.git,
             "file": self.file,
+            "sheet": self.sheet,
         }
 
 

@@ -18,6 +18,7 @@ from reissue.foreign.release_order import in_order
 from reissue.foreign.release_order import natural as natural
 from reissue.foreign.surroundings import CellsOfFile, mended, refuse_what_is_no_table, without_remarks
 from reissue.foreign.where import of_releases
+from reissue.foreign.workbooks import with_sheets
 from reissue.model.telling import told as each
 from reissue.tables.excel_files import sheet_of
 from reissue.tables.frames import READABLE as KINDS
@@ -59,16 +60,20 @@ def read_files(
     *,
     git: str | Path | None = None,
     file: str | None = None,
+    columns: Sequence[str] = (),
+    sheets: Sequence[str] = (),
     notes: list[str] | None = None,
-) -> list[ReleaseFiles]:
+) -> tuple[list[ReleaseFiles], tuple[str, ...]]:
     """Read a folder with a file or a folder for each release, or files and tables in the order given.
 
     `git` is a repository instead, and `file` what is read of each of its states; else `file` is what is read of the
-    folder of each release. What is to be noted goes to `notes`.
+    folder of each release. Of Excel files with several sheets those called `sheets` are read, else those that have
+    these `columns`; which they are comes with the files. What is to be noted goes to `notes`.
     """
     told: list[str] = [] if notes is None else notes
     with TemporaryDirectory(prefix="reissue-") as scratch:
-        return _read(_found(releases, git, file, Path(scratch), told), told)
+        chosen = with_sheets(_found(releases, git, file, Path(scratch), told), columns, sheets, told)
+        return _read(chosen.found, told), chosen.sheets
 
 
 def _found(
@@ -160,7 +165,7 @@ def _cells_of(table: object) -> CellsOfFile:
     except TooLarge:
         raise
     except TableError:
-        found = mended(Path(table)) if isinstance(table, str | Path) and Path(table).is_file() else None
+        found = mended(Path(table)) if isinstance(table, str | Path) and sheet_of(Path(table))[0].is_file() else None
         if found is None:
             raise
         cells = found

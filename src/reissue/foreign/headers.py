@@ -15,13 +15,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from reissue.errors import TableError, listed
-from reissue.foreign.files import ReleaseFiles
 from reissue.foreign.where import of_releases
 from reissue.foreign.wordings import without_accents
+
+if TYPE_CHECKING:
+    from reissue.foreign.files import ReleaseFiles
 
 _SIGNS = r"[\s_\-./:,;'\"()\[\]]+"
 _BETWEEN_DIGITS = re.compile(rf"(?<=\d){_SIGNS}(?=\d)")

@@ -103,6 +103,7 @@ def read_releases(
     counts: str | None = None,
     git: str | Path | None = None,
     file: str | None = None,
+    sheet: str | Sequence[str] = (),
     suppressed: Suppression | None = None,
     show_values: bool = False,
 ) -> Foreign:
@@ -110,7 +111,9 @@ def read_releases(
 
     `releases` is a folder with one file (or one folder) for each release, in the order of the dates or numbers in
     their names, a zip archive of such files, or files and tables in their order. With `git`, a folder of a repository,
-    they are the states of its `file`; else `file` is what is read in the folder of each release.
+    they are the states of its `file`; else `file` is what is read in the folder of each release. `sheet` is what is
+    read of Excel files with several sheets, one name or those that may be there; by default the one that has the
+    sensitive columns.
 
     `sensitive` is the sensitive column, or several: then values are records of them. `quasi` are the columns an
     outsider may know of people; by default all that have no other role, but for those that tell every row apart, are
@@ -138,8 +141,11 @@ def read_releases(
     # What may have been read wrongly comes before what is as it seems.
     first: list[str] = []
     later: list[str] = []
-    files = read_files(releases, git=git, file=file, notes=first)
-    files, told, rename = called_alike(files, told, dict(rename or {}), accept_proposals, first, later)
+    sheets = (sheet,) if isinstance(sheet, str) else tuple(sheet)
+    new = dict(rename or {})
+    columns = [next((old for old, name in new.items() if name == column), column) for column in told.sensitive]
+    files, sheets = read_files(releases, git=git, file=file, columns=columns, sheets=sheets, notes=first)
+    files, told, rename = called_alike(files, told, new, accept_proposals, first, later)
     check_named(files, told)
     compared = [*told.sensitive, *([] if told.person is None else [told.person])]
     files, more = without_point_zero(files, compared)
@@ -208,7 +214,7 @@ def read_releases(
         tuple(names),
         form,
         told.sensitive,
-        told.decisions(names, rename, git, file),
+        told.decisions(names, rename, git, file, sheets),
         tuple(doubts),
     )
 

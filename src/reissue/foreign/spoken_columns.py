@@ -157,7 +157,12 @@ class ToldColumns:
         return replace(self, missing_in={**self.missing_in, **more})
 
     def decisions(
-        self, names: Sequence[str], rename: Mapping[str, str], git: str | Path | None, file: str | None
+        self,
+        names: Sequence[str],
+        rename: Mapping[str, str],
+        git: str | Path | None,
+        file: str | None,
+        sheets: Sequence[str],
     ) -> dict[str, Any]:
         """What was said and decided, as parameters."""
         missing = {name: sorted(texts) for name, texts in self.missing_in.items()}
@@ -175,5 +180,6 @@ class ToldColumns:
             "counts": self.counts,
             "git": None if git is None else str(git),
             "file": file,
+            "sheet": list(sheets),
         }
         return {name: value for name, value in found.items() if value}

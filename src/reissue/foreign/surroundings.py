@@ -186,7 +186,8 @@ def _table_in(text: str, name: str) -> tuple[str, int, int] | None:
 def _header(cells: list[str], after: list[str], width: int) -> list[str]:
     """The names of the columns, if a line can have them; R leaves out that of its row names."""
     filled = sum(bool(cell.strip()) for cell in cells)
-    if len(cells) == width and (filled >= width - 1 or filled >= 0.6 * width):
+    title = filled == 1 and cells[0].strip() != ""
+    if len(cells) == width and not title and (filled >= width - 1 or filled >= 0.6 * width):
         return cells
     by_r = len(cells) == filled == width - 1 > 1 and len(after) == width and any(map(_is_plain, after))
     return ["", *cells] if by_r else []

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -36,18 +38,31 @@ def sheet_of(path: Path) -> tuple[Path, str | None]:
     return path, None
 
 
+@dataclass(frozen=True)
+class SheetHead:
+    """The beginning of a sheet."""
+
+    name: str
+    hidden: bool
+    lines: tuple[tuple[str, ...], ...]
+    """The cells of its first lines that have any, as text."""
+
+
+def heads_of(path: Path, lines: int) -> tuple[SheetHead, ...]:
+    """The first lines of every sheet."""
+    book = _opened(path)
+    heads = []
+    for name in book.sheet_names:
+        loaded = book.load_sheet(name, header_row=None, n_rows=lines, dtypes="string")
+        rows = loaded.to_polars().rows()
+        cells = tuple(tuple("" if cell is None else str(cell).strip() for cell in row) for row in rows)
+        heads.append(SheetHead(name, loaded.visible != "visible", tuple(row for row in cells if any(row))))
+    return tuple(heads)
+
+
 def read_excel(path: Path, sheet: str | None, text: Collection[str]) -> pl.DataFrame:
     """A sheet as a table; the numbers of columns named in `text` as a CSV file would have them."""
-    if find_spec("fastexcel") is None:
-        raise MissingExtra(
-            "Reading Excel files needs the package 'fastexcel'.",
-            hint="install reissue with its extra excel (from a clone: pip install '.[excel]'), or save as CSV.",
-        )
-    import fastexcel
-
-    if (extent := excel_extent(path)) is not None:
-        check_room(path.name, extent)
-    book = fastexcel.read_excel(path)
+    book = _opened(path)
     sheet = _chosen(book, path.name, sheet)
     header = book.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars()
     names = ["" if name is None else str(name) for name in (header.row(0) if header.height else ())]
@@ -64,25 +79,35 @@ def read_excel(path: Path, sheet: str | None, text: Collection[str]) -> pl.DataF
 
 def sheet_as_texts(path: Path, sheet: str | None) -> str:
     """A sheet as the text of a CSV file, from its first line with cells on, whatever stands there."""
-    import fastexcel
-
-    if (extent := excel_extent(path)) is not None:
-        check_room(path.name, extent)
-    book = fastexcel.read_excel(path)
+    book = _opened(path)
     loaded = book.load_sheet(_chosen(book, path.name, sheet), header_row=None, dtypes="string")
     return csv_bytes(loaded.to_polars()).decode().partition("\n")[2]
 
 
-def _chosen(book: object, name: str, sheet: str | None) -> str:
+def _opened(path: Path) -> Any:
+    """A workbook, if it fits into memory."""
+    if find_spec("fastexcel") is None:
+        raise MissingExtra(
+            "Reading Excel files needs the package 'fastexcel'.",
+            hint="install reissue with its extra excel (from a clone: pip install '.[excel]'), or save as CSV.",
+        )
+    import fastexcel
+
+    if (extent := excel_extent(path)) is not None:
+        check_room(path.name, extent)
+    return fastexcel.read_excel(path)
+
+
+def _chosen(book: Any, name: str, sheet: str | None) -> str:
     """The sheet that is named, or the only one that has cells."""
-    names: list[str] = book.sheet_names  # type: ignore[attr-defined]
+    names: list[str] = book.sheet_names
     if sheet is not None:
         if sheet not in names:
             raise TableError(f"'{name}' has no sheet '{sheet}'. It has {listed(names)}.", hint="name one of them.")
         return sheet
     filled = []
     for one in names:
-        loaded = book.load_sheet(one, n_rows=1)  # type: ignore[attr-defined]
+        loaded = book.load_sheet(one, n_rows=1)
         if loaded.width and loaded.visible == "visible":
             filled.append(one)
     if not filled:

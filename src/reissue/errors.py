@@ -6,6 +6,7 @@
     │   ├── PolicyError           a schema or policy that contradicts itself or cannot be read
     │   ├── HierarchyError        a hierarchy that is not a taxonomy, or does not cover a column
     │   ├── TableError            a table that does not fit the policy
+    │   │   └── TooLarge          one that would not fit into memory
     │   ├── MissingExtra          an optional package is needed (also an ImportError)
     │   └── SeriesError           the folder of a series
     │       ├── NotASeries        there is no series there
@@ -74,6 +75,10 @@ class HierarchyError(UserError):
 
 class TableError(UserError):
     """A table that does not fit the policy."""
+
+
+class TooLarge(TableError):
+    """A table that would not fit into memory: nothing else is to be tried with it."""
 
 
 class MissingExtra(UserError, ImportError):

@@ -61,6 +61,7 @@ def test_all_who_work_in_threads_are_known() -> None:
         "attacks.tracking.tracking",
         "comparing.compare_methods",
         "comparing.crew",
+        "parts.local_engine",
         "reasoning.alternatives.record_flight",
         "reasoning.alternatives.set_histories",
         "utility.analysing.analysis",

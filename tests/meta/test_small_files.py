@@ -25,6 +25,8 @@ OWN_IDEA = {
     "publishing/proposals/told_columns.py": "known columns that would tell a sensitive one",
     "utility/analysing/across_regions.py": "what holds of a group wherever people are in their regions",
     "utility/analysing/score_intervals.py": "intervals for shares, in the manner of Wilson",
+    "comparing/kept_comments.py": "a policy file with another method and all else as somebody wrote it",
+    "utility/analysing/trend_times.py": "when releases are, for a line through their answers",
     "comparing/proposed.py": "the policy that init would propose, for who has none",
     "attacks/tracking/tracking_lives.py": "lives that move together, of which one is true",
     "attacks/tracking/tracking_witness.py": "why it follows, in sentences",

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from reissue.errors import MissingExtra, ReissueWarning, TableError, UserError, count_of
+from reissue.errors import MissingExtra, ReissueWarning, TableError, TooLarge, UserError, count_of
 from reissue.foreign.archives import ZIP, tables_in
 from reissue.foreign.git_history import history_of
 from reissue.foreign.release_order import in_order
@@ -24,7 +24,6 @@ from reissue.tables.excel_files import sheet_of
 from reissue.tables.frames import READABLE as KINDS
 from reissue.tables.frames import read_table, understood
 from reissue.tables.recode import set_text
-from reissue.tables.room import TooLarge
 
 PARTS = ("table", "quasi", "sensitive", "counterfeits")
 """The tables of a release that Reissue wrote."""

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
-from reissue.errors import ParameterError, TableError, count_of
+from reissue.errors import ParameterError, TooLarge, count_of
 
 VARIABLE = "REISSUE_MEMORY"
 """The variable that says how much memory there is, instead of the system."""
@@ -51,10 +51,6 @@ class Extent(NamedTuple):
     """In bytes."""
     parts: tuple[int, ...] = ()
     """How many rows each part of the file has that can be read by itself; nothing where there are no such parts."""
-
-
-class TooLarge(TableError):
-    """A table that would not fit into memory: nothing else is to be tried with it."""
 
 
 def check_room(name: str, extent: Extent) -> None:

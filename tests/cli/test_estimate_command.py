@@ -106,6 +106,9 @@ def test_what_is_printed_and_written(run: Run, clinic: Path, tmp_path: Path) -> 
         (("--scores", "s.csv", "--by", "sex", "--out", "o.csv"), "does not go with --by, --out"),
         (("--scores", "s.csv", "--value", "flu", "--trend"), "does not go with --trend"),
         (("--value", "illness >= 3"), "no order"),
+        (("--where", "age >= 60 and age >= old"), "with a number and with something else"),
+        (("--value", "flu", "--out", "none/answer.csv"), "cannot be written: its folder is not there"),
+        (("--scores", "none/scores.parquet"), "cannot be written: its folder is not there"),
     ],
 )
 def test_what_is_refused(run: Run, clinic: Path, arguments: tuple[str, ...], said: str) -> None:

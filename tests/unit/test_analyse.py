@@ -270,8 +270,13 @@ def worlds(value: Any) -> list[tuple[Any, ...]]:
             lambda dose: dose,
             lambda x: (x[0] + x[2] + x[4]) / 3 - (x[1] + x[3]) / 2,
         ),
+        (
+            lambda an: an.contrast(4.0, between={"age": ((20, 30), (21, 40))}),
+            lambda dose: dose == 4,
+            lambda x: (x[0] + x[1] + x[2]) / 3 - (x[1] + x[2] + x[3]) / 3,
+        ),
     ],
-    ids=["count", "share", "mean", "contrast", "contrast of means"],
+    ids=["count", "share", "mean", "contrast", "contrast of means", "contrast of groups that overlap"],
 )
 def test_values_placed_at_random_in_every_way(answer: Any, value: Any, of_people: Any) -> None:
     """Mean and standard deviation over all ways to place values; bounds hold in all, and for one group are attained."""
@@ -427,6 +432,136 @@ def test_bounds_hold_where_decimals_end() -> None:
     assert ages.count(where="age != 20")["estimate"][0] == pytest.approx(0.9)
 
 
+def test_conditions_on_a_column_that_groups_are_by() -> None:
+    """What part of a region is in a group and satisfies a condition, counted age by age and label by label."""
+    table = pl.DataFrame(
+        {
+            "group": [1] * 6 + [2] * 4,
+            "age_low": [20] * 6 + [50] * 4,
+            "age_high": [49] * 6 + [79] * 4,
+            "sex": ["{f,m}"] * 6 + ["m"] * 4,
+            "illness": ["flu"] * 10,
+        }
+    )
+    an = ri.analyse(as_release({"table": table}, {**FAITHFUL, "form": "generalised", "rows": 10}))
+    every = {"below 40": range(40), "40 to 59": range(40, 60), "60 and above": range(60, 200)}
+    for where, admitted in (
+        ("age >= 40", lambda age: age >= 40),
+        ("age > 30 and age < 55", lambda age: 30 < age < 55),
+        ("age != 45", lambda age: age != 45),
+        ("age in (25, 45, 75)", lambda age: age in (25, 45, 75)),
+        ("age >= 20", lambda age: True),
+    ):
+        expected, low, high = {}, {}, {}
+        for label, ages in every.items():
+            parts = [
+                sum(admitted(age) for age in ages if age in region) / 30 for region in (range(20, 50), range(50, 80))
+            ]
+            if any(parts):
+                expected[label] = 6 * parts[0] + 4 * parts[1]
+                low[label] = sum(count for count, part in zip((6, 4), parts, strict=True) if part == 1)
+                high[label] = sum(count for count, part in zip((6, 4), parts, strict=True) if part)
+        found = an.count("flu", by={"age": [40, 60]}, where=where)
+        assert dict(zip(found["age"], found["estimate"], strict=True)) == pytest.approx(expected), where
+        assert dict(zip(found["age"], found["low"], strict=True)) == low, where
+        assert dict(zip(found["age"], found["high"], strict=True)) == high, where
+    women = an.count(by="sex", where="sex = f")
+    assert women.select("sex", "people", "low", "high").rows() == [("f", 3.0, 0.0, 6.0)]
+    assert an.count(by="sex", where="sex != f")["people"].to_list() == [7.0]
+    # One and the same question, asked as two groups: ages 20 to 39 are two thirds of the first region.
+    apart = an.contrast("flu", between={"age": ((20, 39), (40, 49))}, by={"age": [45]})
+    assert apart["age"].to_list() == ["below 45"]
+    assert apart["people"][0] == pytest.approx(6 * 20 / 30 + 6 * 5 / 30)
+
+
+@pytest.mark.parametrize("width", [10, 29, 36, 49, 100])
+def test_whoever_is_in_a_list_of_all_numbers_is_in_it_for_certain(width: int) -> None:
+    """A sum of parts of a region may be off from 1 by rounding, to either side."""
+    table = pl.DataFrame({"group": [1], "age_low": [20], "age_high": [19 + width], "illness": ["flu"]})
+    an = ri.analyse(as_release({"table": table}, {**FAITHFUL, "form": "generalised", "rows": 1}))
+    found = an.count("flu", where={"age": [*range(20, 20 + width)]})
+    assert found.select("estimate", "low", "high").row(0) == (1.0, 1.0, 1.0)
+
+
+def test_people_without_a_number_are_a_group_of_their_own() -> None:
+    """As where numbers are exact; of a region that has some of them, any of its people may be one."""
+    table = pl.DataFrame(
+        {
+            "group": [1, 1, 2, 2, 2],
+            "age_low": [None, None, 20, 20, 20],
+            "age_high": [None, None, 39, 39, 39],
+            "age_missing": [True, True, True, True, True],
+            "illness": ["flu", "cold", "flu", "flu", "cold"],
+        }
+    )
+    an = ri.analyse(as_release({"table": table}, {**FAITHFUL, "form": "generalised", "rows": 5}))
+    found = an.count("flu", by={"age": [30]})
+    assert found["age"].to_list() == ["below 30", "30 and above", None]
+    assert found["estimate"].to_list() == pytest.approx([1, 1, 1])
+    assert found["low"].to_list() == [0, 0, 1]
+    assert found["high"].to_list() == [2, 2, 3]
+    assert an.count("flu", by={"age": [30]}, where="age >= 30")["age"].to_list() == ["30 and above"]
+    exact = {"quasi": pl.DataFrame({"age": [None, 20, 35], "group": [1, 1, 1]}),
+             "sensitive": pl.DataFrame({"group": [1], "illness": ["flu"], "count": [3]})}  # fmt: skip
+    assert ri.analyse(exact).count(by={"age": [30]})["age"].to_list() == ["below 30", "30 and above", None]
+
+
+def test_a_difference_from_nobody_has_no_answer() -> None:
+    """Of the two groups one has people, the other nobody."""
+    sets = designs_of([0.2] * 5, 2, (1.0, 4.0, 9.0, 16.0, 25.0))
+    people_of = {"sex": ["f", "m"], "age": [20, 30]}
+    exact = pl.DataFrame({**people_of, "group": [1, 2], "dose": [1.0, 4.0]})
+    for tables in ({"table": exact}, ANATOMISED, tables_of(people_of, [[0, 1], [1, 2]], sets)):
+        found = ri.analyse(tables).contrast(4.0, between={"sex": ("f", "m")}, where="age = 20")
+        assert found["people"][0] == 1
+        assert found.select("estimate", "error", "low", "high", "interval").row(0) == (None, None, None, None, "none")
+
+
+def test_people_who_are_withheld_are_told_of(tmp_path: Path) -> None:
+    """Whose value changed is not there any more, so that no share after the first release is that of the table."""
+    table = people(300, 4)
+    changed = table.with_columns(illness=pl.when(pl.col("patient") < 60).then(pl.lit("flu")).otherwise("illness"))
+    schema = ri.Schema(
+        person="patient", quasi={"age": ri.Numeric(), "sex": ri.Categorical()}, sensitive={"illness": ri.Categorical()}
+    )
+    method = ri.Alternatives(m=3, reference=SHARES, limit="2/3", changed="withhold")
+    with ri.open(tmp_path / "clinic", ri.Policy(schema, method, checks=UNASKED)) as series:
+        series.publish(table, seed=1)
+        assert series.publish(changed, seed=2).tables["table"].height < 300
+    an = ri.analyse(tmp_path / "clinic")
+    assert any("against what the design declares are withheld" in note for note in an.notes)
+    assert not any("withheld" in note for note in an.only(1).notes)
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+@pytest.mark.parametrize("k", [None, 4])
+def test_times_are_compared_with_dates_and_times(zone: str | None, k: int | None, tmp_path: Path) -> None:
+    """Of a column of times, also of one with a zone; in the zone of the column where none is said."""
+    hours = [datetime.datetime(2020, 1, 1) + datetime.timedelta(hours=8 * at) for at in range(40)]
+    table = pl.DataFrame({"patient": range(40), "at": pl.Series(hours).dt.replace_time_zone(zone)})
+    table = table.with_columns(illness=pl.Series(list(SHARES) * 6).head(40))
+    schema = ri.Schema(person="patient", quasi={"at": ri.Numeric()}, sensitive={"illness": ri.Categorical()})
+    rule = ri.Policy(schema, ri.Alternatives(m=3, reference=SHARES, limit="2/3", k=k), checks=UNASKED)
+    an = ri.analyse(draft(table, rule, seed=1).tables)
+    day = datetime.date(2020, 1, 5)  # the 13th of them, and the first
+    moment = datetime.datetime(2020, 1, 5, tzinfo=None if zone is None else datetime.UTC)
+    asked = [
+        an.count(where="at < 2020-01-05"),
+        an.count(where={"at": (hours[0], moment - datetime.timedelta(hours=1))}),
+    ]
+    asked += [an.count(by={"at": [day]}), an.count(by={"at": [moment]}), an.count(where={"at": (day, None)})]
+    for found, actual in zip(asked, (12, 12, 12, 12, 28), strict=True):
+        if k is None:
+            assert found["people"][0] == actual
+        assert found["low"][0] <= actual <= found["high"][0]
+    wrong: list[Any] = [5, "2020-02-30", "2020-01-01T00:00+25:00", datetime.time(3)]
+    if zone is None:
+        wrong.append(datetime.datetime(2020, 1, 5, tzinfo=datetime.UTC))
+    for condition in wrong:
+        with pytest.raises(ri.errors.ParameterError, match="dates or times is one of them"):
+            an.count(where={"at": condition})
+
+
 def test_groups_that_overlap_share_what_is_wrong_with_them() -> None:
     """A group differs from itself by 0 for certain, and an interval is as wide as the error of the difference."""
     designs = designs_of([0.2] * 5, 2, tuple("abcde"))
@@ -563,6 +698,7 @@ def test_tables_and_scores_add_up(clinic: Path) -> None:
     assert total["estimate"].to_list() == pytest.approx(total["people"].to_list())
     scores = an.scores()
     assert scores.select(pl.sum_horizontal(list(SHARES))).to_series().to_list() == pytest.approx([1.0] * 280)
+    assert an.scores("flu").equals(an.scores(["flu"]))
     assert an.scores(["flu", ["gout", "ulcer"]]).columns == ["age", "sex", "release", "flu", "gout, ulcer"]
     assert ri.estimate(_tables(clinic, 1), {"illness": "flu"}) == pytest.approx(scores["flu"].sum())
 
@@ -829,7 +965,7 @@ def test_releases_that_are_not_there_are_told_of(clinic: Path, tmp_path: Path) -
 def test_questions_that_are_slips(clinic: Path) -> None:
     an = ri.analyse(clinic / "public" / "0001")
     for ages in ((50, 30), (np.int64(50), 30.0), (float("nan"), 30), (30, float("nan")), float("nan"), [np.nan]):
-        with pytest.raises(ri.errors.ParameterError, match=r"nobody is between|is a number or date"):
+        with pytest.raises(ri.errors.ParameterError, match=r"nobody is between|is a number, or a pair"):
             an.count(where={"age": ages})
     for cuts in ([float("nan")], [30, float("inf")], np.array([np.nan])):
         with pytest.raises(ri.errors.ParameterError, match="must be a list of numbers"):
@@ -860,6 +996,23 @@ def test_wrong_questions(clinic: Path, tmp_path: Path) -> None:
         (lambda: an.share([]), "list is empty"),
         (lambda: an.share("flu", by={"age": [datetime.date(2020, 1, 1)]}), "must be numbers"),
         (lambda: an.share("flu", by={"age": [20, datetime.date(2020, 1, 1)]}), "ascending"),
+        (lambda: an.share("flu", by={"age": ["30"]}), "must be numbers"),
+        (lambda: an.share("flu", by={"age": [10**400]}), "must be a list of numbers"),
+        (lambda: an.share("flu", by=5), "a column, a list of columns"),
+        (lambda: an.share("flu", by=[None]), "a column, a list of columns"),
+        (lambda: an.share("flu", where=5), "conditions by column, or a text"),
+        (lambda: an.share("flu", where=["age >= 60"]), "conditions by column, or a text"),
+        (lambda: an.share("flu", where={"age": datetime.date(2020, 1, 1)}), "is a number, or a pair"),
+        (lambda: an.share("flu", where={"age": 10**400}), "is a number, or a pair"),
+        (lambda: an.share("flu", where={"age": None}), "is a number, or a pair"),
+        (lambda: an.share("flu", where="age >= 60 and age >= old"), "with a number and with something else"),
+        (lambda: an.contrast("flu", releases=5), "two numbers"),
+        (lambda: an.contrast("flu", between="sex"), "two groups"),
+        (lambda: an.slope("flu", on="age", column=["illness"]), "the name of one sensitive column"),
+        (lambda: an.table(columns=[]), "names of sensitive columns"),
+        (lambda: an.table(columns=5), "names of sensitive columns"),
+        (lambda: an.scores([]), "a list of values"),
+        (lambda: an.scores(5), "a list of values"),
         (lambda: an.only(1).trend("flu"), "several releases"),
         (lambda: an.mean(), "no mean"),
         (lambda: ri.analyse(tmp_path), "no release in"),

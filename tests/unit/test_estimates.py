@@ -121,7 +121,7 @@ def test_wrong_questions() -> None:
         ri.estimate({"table": GENERALISED}, {"agee": 3})
     with pytest.raises(ri.errors.ParameterError, match="must hold 'table'"):
         ri.estimate({"quasi": GENERALISED}, {})
-    with pytest.raises(ri.errors.ParameterError, match="numeric column"):
+    with pytest.raises(ri.errors.ParameterError, match="column of numbers"):
         ri.estimate({"table": GENERALISED}, {"age": "old"})
 
 

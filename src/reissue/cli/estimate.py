@@ -306,7 +306,10 @@ def write_frame(frame: pl.DataFrame, path: Path) -> None:
     try:
         frame.write_parquet(path) if path.suffix == ".parquet" else write_csv(frame, path)
     except OSError as error:
-        raise StorageError(f"'{path}' cannot be written: {error.strerror}.") from error
+        why = (
+            "its folder is not there" if isinstance(error, FileNotFoundError) else error.strerror or "the disk refuses"
+        )
+        raise StorageError(f"'{path}' cannot be written: {why}.", hint="name another file.") from error
 
 
 def _told(line: str, data: dict[str, Any], notes: list[str], as_json: bool) -> None:

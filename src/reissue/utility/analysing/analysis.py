@@ -180,7 +180,7 @@ class Analysis:
             raise ParameterError("A contrast is between two groups or between two releases: give one of the two.")
         conditions, cuts, target = _conditions(where), cuts_of(by), _checked(of)
         if releases is not None:
-            if len(releases) != 2 or releases[0] == releases[1]:
+            if not isinstance(releases, tuple | list) or len(releases) != 2 or releases[0] == releases[1]:
                 raise ParameterError("The 'releases' of a contrast must be two numbers.", hint="releases=(1, 5)")
             first, second = (self._view_of(number) for number in releases)
             _check_one_form([first, second])
@@ -276,6 +276,12 @@ class Analysis:
         releases `cluster` numbers the people, as far as rows show them: errors are to be clustered by it. Where several
         columns are sensitive a value is named by column, and without `values` every column has a score for each value.
         """
+        values = [values] if isinstance(values, str) else values
+        if values is not None and not (isinstance(values, Sequence) and values):
+            raise ParameterError(
+                "The 'values' of scores must be a list of values; without it there are scores of all.",
+                hint='values=["heart failure"]',
+            )
         views = [view for view in self._views if isinstance(view, SetsAsked)]
         if len(views) < len(self._views):
             raise Infeasible(
@@ -319,6 +325,8 @@ class Analysis:
     def _question(self, view: View, value: Condition, kind: Kind, column: str | None = None) -> Question:
         """What is asked of a release; without a value the mean, of one of several columns where it is said."""
         columns = view.columns()
+        if column is not None and not isinstance(column, str):
+            raise ParameterError("The 'column' of a question must be the name of one sensitive column.")
         if value is None:
             return mean_of(column_of_numbers(columns, column))
         if column is not None and not isinstance(value, Mapping):
@@ -403,7 +411,14 @@ def _labels_in(views: Sequence[PublicRows], name: str) -> set[str]:
 def _conditions(where: Where) -> dict[str, Condition]:
     if where is None:
         return {}
-    return read_conditions(where) if isinstance(where, str) else dict(where)
+    if isinstance(where, str):
+        return read_conditions(where)
+    if not isinstance(where, Mapping) or not all(isinstance(name, str) for name in where):
+        raise ParameterError(
+            "The 'where' of a question must be conditions by column, or a text of them.",
+            hint='where={"age": (20, 39), "sex": "female"}, or where="age >= 60 and sex = female"',
+        )
+    return dict(where)
 
 
 def _checked(of: str) -> Target:
@@ -417,6 +432,10 @@ def _chosen(view: View, names: Sequence[str] | str | None) -> Columns:
     columns = view.columns()
     if names is None:
         return columns
+    if not isinstance(names, Sequence) or not names:
+        raise ParameterError(
+            "The 'columns' of a table must be names of sensitive columns.", hint=f"there are {listed(list(columns))}."
+        )
     chosen = [names] if isinstance(names, str) else list(names)
     if unknown := [name for name in chosen if name not in columns]:
         raise ParameterError(
@@ -458,7 +477,8 @@ def _check_one_form(views: Sequence[View]) -> None:
 
 
 def _check_between(between: Mapping[str, Any], where: Conditions) -> None:
-    if not between or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in between.values()):
+    named = isinstance(between, Mapping) and between
+    if not named or any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in between.values()):
         raise ParameterError(
             "The 'between' of a contrast must name two groups.", hint='between={"sex": ("female", "male")}'
         )

@@ -22,6 +22,7 @@ from reissue.arrays.types import Floats, Ints
 from reissue.utility.analysing.breakdown import Cells, sums_by
 from reissue.utility.analysing.groups_asked import GroupsAsked, added, coded
 from reissue.utility.analysing.questions import Combined, Figures, Question, Target, Term
+from reissue.utility.analysing.scored_rows import RowFactors
 from reissue.utility.analysing.slopes import Outcomes
 
 
@@ -158,23 +159,26 @@ class AnatomisedAsked(GroupsAsked):
         return Combined(bounds.estimate, float(np.sqrt(variance)), bounds.low, bounds.high, bounds.interval)
 
     def _variance(self, terms: Sequence[Term]) -> float:
-        """The variance of a weighed sum of this release; a row is in one of its terms alone."""
+        """The variance of a weighed sum of this release."""
         moments, size = self._moments(terms[0].question), self._size
-        factor, centred, square, mixed, both = (np.zeros(size.size) for _ in range(5))
+        factors = RowFactors.none(self.release.height)
         for term in terms:
             rows = term.cells.rows[term.cells.group == term.group]
-            people = np.bincount(self.group[rows], minlength=size.size).astype(np.float64)
-            known = float(people @ moments.known)
-            counting = term.question.kind == "count"
-            share = term.factor if counting else term.factor / known
-            ratio = 0.0 if counting else float(people @ moments.mean) / known
-            factor += share * people
-            centred += share * ratio * people
-            square += share**2 * people
-            mixed += share**2 * ratio * people
-            both += (share * ratio) ** 2 * people
+            bucket = self.group[rows]
+            known = float(moments.known[bucket].sum())
+            if term.question.kind == "count":
+                factors.add(rows, np.full(rows.size, term.factor), 0.0)
+            elif known:
+                factors.add(rows, np.full(rows.size, term.factor / known), float(moments.mean[bucket].sum()) / known)
+            else:
+                return float("nan")  # of nobody there is no share, and so no difference
+
+        def total(figures: Floats) -> Floats:
+            return sums_by(self.group, figures, size.size)
+
         each = np.divide(1.0, size, out=np.zeros(size.size), where=size > 0)
-        found = moments.variance * (square - factor**2 * each)
-        found -= 2 * moments.covariance * (mixed - factor * centred * each)
-        found += moments.of_known * (both - centred**2 * each)
+        factor, centred = factors.factor, factors.centred
+        found = moments.variance * (total(factor**2) - total(factor) ** 2 * each)
+        found -= 2 * moments.covariance * (total(factor * centred) - total(factor) * total(centred) * each)
+        found += moments.of_known * (total(centred**2) - total(centred) ** 2 * each)
         return max(float(found.sum()), 0.0)

@@ -57,7 +57,9 @@ class PublicRows(ABC):
                 self.release.table(self.release.main, []), {}, np.ones(self.release.height), self.published
             )
         table = self.release.table(self.release.main, self.published.needed(names))
-        return breakdown(table, cuts, shares(table, where, self.published), self.published)
+        within = {name: where[name] for name in where if name in cuts and not self.published.is_exact(table, name)}
+        alone = {name: condition for name, condition in where.items() if name not in within}
+        return breakdown(table, cuts, shares(table, alone, self.published), self.published, within)
 
     def slopes(self, question: Question, cells: Cells, on: str, where: Conditions, target: Target) -> Figures:
         """For each group the slope on a quasi-identifier of numbers or dates; `where` selected the rows."""

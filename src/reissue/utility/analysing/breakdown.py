@@ -8,11 +8,11 @@ The cuts 40, 60, 80 make the bins below 40, 40 to 59, 60 to 79, 80 and above.
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,10 +21,22 @@ import polars as pl
 from reissue.arrays.dense import numbered
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.errors import ParameterError
-from reissue.utility.analysing.conditions import QuasiColumns, Range, is_number, leaves_of, share_of
+from reissue.utility.analysing.conditions import (
+    Conditions,
+    Excluded,
+    QuasiColumns,
+    Range,
+    admitted_of,
+    is_number,
+    read_end,
+    share_of,
+    share_without,
+)
 
 By = str | Sequence[str] | Mapping[str, Sequence[Any] | None] | None
 Cuts = Mapping[str, Sequence[Any] | None]
+MOST = 1e300
+"""No cut is larger; a whole number of any length is no float."""
 REGION = "\0region"
 """No column of a table is called so."""
 
@@ -35,6 +47,11 @@ def cuts_of(by: By) -> dict[str, Sequence[Any] | None]:
         return {}
     if isinstance(by, str):
         return {by: None}
+    if not isinstance(by, Sequence | Mapping) or not all(isinstance(name, str) for name in by):
+        raise ParameterError(
+            "The 'by' of a question must be a column, a list of columns, or columns with their cuts.",
+            hint='by="sex", by=["sex", "region"], by={"age": [40, 60], "sex": None}',
+        )
     if not isinstance(by, Mapping):
         return dict.fromkeys(by)
     for name, cuts in by.items():
@@ -48,7 +65,7 @@ def _ascending(cuts: Sequence[Any]) -> bool:
         ordered = not isinstance(cuts, str) and len(cuts) > 0 and sorted(set(cuts)) == list(cuts)
     except TypeError:  # a number and a date have no order
         return False
-    return ordered and all(math.isfinite(cut) for cut in cuts if isinstance(cut, float | np.floating))
+    return ordered and all(-MOST <= cut <= MOST for cut in cuts if isinstance(cut, int | float | np.number))
 
 
 def in_both(share: Floats, other: Floats) -> Floats:
@@ -102,8 +119,14 @@ class Cells:
         return replace(self, rows=self.rows[chosen], group=self.group[chosen], weight=np.ones(int(chosen.sum())))
 
 
-def breakdown(table: pl.DataFrame, cuts: Cuts, weights: Floats, published: QuasiColumns) -> Cells:
-    """The groups of the rows that count, by weight."""
+def breakdown(
+    table: pl.DataFrame, cuts: Cuts, weights: Floats, published: QuasiColumns, within: Conditions = MappingProxyType({})
+) -> Cells:
+    """The groups of the rows that count, by weight.
+
+    `within` has conditions on columns of regions that groups are by too, which `weights` leave out: which part of a
+    region is in a group and satisfies them is not the product of two shares.
+    """
     rows = np.flatnonzero(weights > 0)
     weight, group = weights[rows], np.zeros(rows.size, dtype=np.int64)
     parts: list[pl.Series] = []
@@ -112,12 +135,12 @@ def breakdown(table: pl.DataFrame, cuts: Cuts, weights: Floats, published: Quasi
             codes, labels = _codes(table[name], edges)
             code = codes[rows]
         else:
-            spread = _spread(table, name, edges, published)
+            spread = _spread(table, name, edges, published, within)
             share = spread.shares[spread.region[rows]]
             entry, code = np.nonzero(share > 0)
             rows, group = rows[entry], group[entry]
             weight, labels = weight[entry] * share[entry, code], spread.labels
-        group = group * labels.len() + code
+        group = group * max(labels.len(), 1) + code
         parts.append(labels)
     if not parts:
         return Cells(rows, group, weight, pl.DataFrame(), 1)
@@ -153,20 +176,24 @@ def _codes(column: pl.Series, edges: Sequence[Any] | None) -> tuple[Ints, pl.Ser
 def _places(values: pl.Series, edges: Sequence[Any]) -> Ints:
     """In which bin each value is; compared as what both can be, since a decimal made whole may change its bin."""
     if values.dtype.is_numeric():
-        cuts = np.array([float(edge) for edge in edges])
-        return np.searchsorted(cuts, values.cast(pl.Float64).to_numpy(), side="right")
+        return np.searchsorted(
+            np.array([float(edge) for edge in edges]), values.cast(pl.Float64).to_numpy(), side="right"
+        )
     exact = pl.Datetime("us", getattr(values.dtype, "time_zone", None))
-    places = pl.Series(list(edges)).cast(exact).search_sorted(values.cast(exact), side="right")
+    cuts = pl.Series([read_end(edge, values.dtype) for edge in edges]).cast(exact)
+    places = cuts.search_sorted(values.cast(exact), side="right")
     return places.to_numpy().astype(np.int64)
 
 
 def _check_ordered(name: str, dtype: pl.DataType, edges: Sequence[Any]) -> None:
     if not is_number(dtype):
         raise ParameterError(f"'{name}' is a column of labels, which cannot be cut into bins.")
-    numbers = all(isinstance(edge, int | float | np.number) for edge in edges)
-    if dtype.is_numeric() != numbers:
-        kind = "numbers" if dtype.is_numeric() else "dates"
-        raise ParameterError(f"The cuts of '{name}' must be {kind}, as the column is of {kind}.")
+    kind = (int, float, np.number) if dtype.is_numeric() else (datetime.date,)
+    if not all(isinstance(edge, kind) for edge in edges):
+        kinds, hint = ("numbers", "40, 60") if dtype.is_numeric() else ("dates", "datetime.date(2020, 3, 1)")
+        raise ParameterError(
+            f"The cuts of '{name}' must be {kinds}, as the column is of {kinds}.", hint=f"by={{'{name}': [{hint}]}}"
+        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -180,14 +207,16 @@ class _Spread:
     labels: pl.Series
 
 
-def _spread(table: pl.DataFrame, name: str, edges: Sequence[Any] | None, published: QuasiColumns) -> _Spread:
+def _spread(
+    table: pl.DataFrame, name: str, edges: Sequence[Any] | None, published: QuasiColumns, within: Conditions
+) -> _Spread:
     own = table.select(published.needed([name]))
     distinct = own.unique(maintain_order=True)
     numbers = own.join(
         distinct.with_row_index(REGION), on=own.columns, how="left", nulls_equal=True, maintain_order="left"
     )
     region = numbers[REGION].to_numpy().astype(np.int64)
-    groups: list[tuple[str, Any]]
+    labels: list[str | None]
     if name in published.intervals:
         if edges is None:
             raise ParameterError(
@@ -196,16 +225,23 @@ def _spread(table: pl.DataFrame, name: str, edges: Sequence[Any] | None, publish
             )
         dtype = distinct[f"{name}_low"].dtype
         _check_ordered(name, dtype, edges)
+        condition = within.get(name, Range())
         groups = list(bins(edges, dtype))
+        labels = [label for label, _ in groups]
+        found = [share_of(distinct, name, condition, published, bin_of) for _, bin_of in groups]
+        if name not in within:
+            # Whoever has no number is in no bin, and satisfies no condition.
+            labels, found = [*labels, None], [*found, share_without(name, published)]
     else:
         if edges is not None:
             _check_ordered(name, distinct[name].dtype, edges)
-        covers = leaves_of(distinct[name].cast(pl.String), published.hierarchies.get(name))
-        groups = [(leaf, leaf) for leaf in sorted({leaf for leaves in covers.values() for leaf in leaves})]
-    shares = distinct.select(
-        share_of(distinct, name, condition, published).alias(str(at)) for at, (_, condition) in enumerate(groups)
+        leaves = admitted_of(distinct[name], within.get(name, Excluded(())), published)
+        labels = [*sorted(leaves)]
+        found = [share_of(distinct, name, label, published) for label in labels]
+    shares = distinct.select(share.alias(str(at)) for at, share in enumerate(found))
+    return _Spread(
+        region, shares.to_numpy().reshape(distinct.height, len(labels)), pl.Series(name, labels, dtype=pl.String)
     )
-    return _Spread(region, shares.to_numpy(), pl.Series(name, [label for label, _ in groups], dtype=pl.String))
 
 
 def bins(edges: Sequence[Any], dtype: pl.DataType) -> list[tuple[str, Range]]:

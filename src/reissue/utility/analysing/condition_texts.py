@@ -33,6 +33,18 @@ def conditions_of(tokens: Sequence[Token]) -> dict[str, Condition]:
         name, condition = _condition(part)
         before = found.get(name)
         if isinstance(before, Range) and isinstance(condition, Range):
+            if (
+                len(
+                    {
+                        type(end) is str
+                        for one in (before, condition)
+                        for end in (one.first, one.last)
+                        if end is not None
+                    }
+                )
+                > 1
+            ):
+                raise _unreadable(f"'{name}' is compared with a number and with something else")
             condition = before.within(condition)
         elif before is not None:
             raise _unreadable(f"'{name}' stands in two conditions that cannot be joined")

@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import polars as pl
@@ -112,15 +113,24 @@ def shares(table: pl.DataFrame, where: Conditions, published: QuasiColumns) -> F
     return table.select(share.alias("share")).to_series().to_numpy()
 
 
-def share_of(table: pl.DataFrame, name: str, condition: Condition, published: QuasiColumns) -> pl.Expr:
-    """For each row the share of its region that one condition admits."""
+def share_of(
+    table: pl.DataFrame, name: str, condition: Condition, published: QuasiColumns, bin_of: Range | None = None
+) -> pl.Expr:
+    """For each row the share of its region that one condition admits, of an interval also within a bin."""
     if name in published.intervals:
-        share = _interval_share(table, name, condition)
+        share = _interval_share(table, name, condition, bin_of)
         # Whoever has no number satisfies no condition, and it is not said who that is.
         return pl.when(published.lacking(name)).then(share.clip(upper_bound=1 - POINT)).otherwise(share)
     if published.is_exact(table, name):
         return pl.lit(matches(table[name], condition, published.elsewhere).cast(pl.Float64))
     return _label_share(table[name], condition, published)
+
+
+def share_without(name: str, published: QuasiColumns) -> pl.Expr:
+    """For each row the share of its interval that has no number: all, nobody, or so few as can be where some have
+    none, as it is not said how many."""
+    few = pl.when(published.lacking(name)).then(POINT).otherwise(0.0)
+    return pl.when(pl.col(f"{name}_low").is_null()).then(1.0).otherwise(few)
 
 
 def is_number(dtype: pl.DataType) -> bool:
@@ -162,50 +172,75 @@ def matches(
 def bounds(condition: Condition, dtype: pl.DataType) -> Range:
     """What a condition on a column of numbers or times admits."""
     if isinstance(condition, Range):
-        return Range(_read(condition.first, dtype), _read(condition.last, dtype), condition.above, condition.below)
+        return Range(
+            read_end(condition.first, dtype), read_end(condition.last, dtype), condition.above, condition.below
+        )
     if isinstance(condition, tuple) and len(condition) == 2 and not any(isinstance(end, str) for end in condition):
-        first, last = condition
-        ends = [float(end) for end in condition if _is_plain_number(end)]
-        if any(map(math.isnan, ends)):
-            raise _no_number()
-        if (len(ends) == 2 and ends[0] > ends[1]) or (type(first) is type(last) is datetime.date and first > last):
+        first, last = (read_end(end, dtype) for end in condition)
+        if first is not None and last is not None and first > last:
             raise ParameterError("The first of a pair on a numeric column is larger than the last: nobody is between.")
         return Range(first, last)
-    if isinstance(condition, np.generic):
-        condition = condition.item()
-    if isinstance(condition, float) and math.isnan(condition):
-        raise _no_number()
-    if isinstance(condition, int | float | datetime.date):
-        return Range(condition, condition)
-    if isinstance(condition, str):
-        one = _read(condition, dtype)
-        return Range(one, one)
-    raise _no_number()
+    if condition is None:
+        raise _no_number(dtype)
+    one = read_end(condition, dtype)
+    return Range(one, one)
 
 
-def _read(end: Any, dtype: pl.DataType) -> Any:
-    """An end that may be written as text, as the column has it."""
-    if not isinstance(end, str):
-        return end
+def read_end(end: Any, dtype: pl.DataType) -> Any:
+    """An end, which may be written as text, as the column has it."""
+    if end is None:
+        return None
     try:
-        if dtype == pl.Date:
-            return datetime.date.fromisoformat(end)
-        if dtype.is_temporal():
-            return datetime.datetime.fromisoformat(end)
-        number = float(end)
-    except ValueError:
-        raise _no_number() from None
-    if math.isnan(number):
-        raise _no_number()
-    return number
+        return _moment(end, dtype) if dtype.is_temporal() else _figure(end)
+    except (ValueError, OverflowError):
+        raise _no_number(dtype) from None
 
 
-def _is_plain_number(end: Any) -> bool:
-    return isinstance(end, int | float | np.number)
+def _figure(end: Any) -> int | float:
+    """A number to compare with."""
+    number = float(end) if isinstance(end, str) else end.item() if isinstance(end, np.generic) else end
+    if not isinstance(number, int | float) or math.isnan(float(number)):
+        raise ValueError
+    # No column has a whole number that is larger.
+    return float(number) if isinstance(number, int) and abs(number) >= 2**63 else number
 
 
-def _no_number() -> ParameterError:
-    return ParameterError("A condition on a numeric column is a number or date, or a pair of the first and the last.")
+def _moment(end: Any, dtype: pl.DataType) -> datetime.date | datetime.time:
+    """A date or time of the kind that a column has."""
+    if dtype == pl.Time:
+        made = datetime.time.fromisoformat(end) if isinstance(end, str) else end
+        if not isinstance(made, datetime.time):
+            raise ValueError
+        return made
+    moment = datetime.datetime.fromisoformat(end) if isinstance(end, str) else end
+    if not isinstance(moment, datetime.date):  # which a datetime is, too
+        raise ValueError
+    if not isinstance(moment, datetime.datetime):
+        moment = datetime.datetime.combine(moment, datetime.time())
+    if dtype == pl.Date:
+        if moment.time() != datetime.time() or moment.tzinfo is not None:
+            raise ValueError
+        return moment.date()
+    zone = getattr(dtype, "time_zone", None)
+    if zone is None:
+        if moment.tzinfo is not None:
+            raise ValueError
+        return moment
+    there = ZoneInfo(zone)
+    return moment.replace(tzinfo=there) if moment.tzinfo is None else moment.astimezone(there)
+
+
+def _no_number(dtype: pl.DataType) -> ParameterError:
+    if dtype.is_temporal():
+        return ParameterError(
+            "A condition on a column of dates or times is one of them, or a pair of the first and the last.",
+            hint='"2020-03-01", or (datetime.date(2020, 3, 1), datetime.date(2020, 3, 31)); in a text '
+            "day >= 2020-03-01 and day <= 2020-03-31.",
+        )
+    return ParameterError(
+        "A condition on a column of numbers is a number, or a pair of the first and the last.",
+        hint="60, or (60, 79); in a text age >= 60 and age <= 79.",
+    )
 
 
 def labels_of(condition: Condition) -> list[str]:
@@ -235,62 +270,115 @@ def check_labels(
         )
 
 
-def _interval_share(table: pl.DataFrame, name: str, condition: Condition) -> pl.Expr:
-    """The share of each interval that the condition admits; people without a value satisfy no condition."""
+@dataclass(frozen=True)
+class _Span:
+    """What a condition admits of a column's numbers; of dates and times as they are counted."""
+
+    begin: float = -math.inf
+    end: float = math.inf
+    above: bool = False
+    below: bool = False
+
+    @classmethod
+    def of(cls, asked: Range, dtype: pl.DataType) -> _Span:
+        """The same of a condition."""
+        begin, end = (_physical(end, dtype) for end in (asked.first, asked.last))
+        return cls(-math.inf if begin is None else begin, math.inf if end is None else end, asked.above, asked.below)
+
+    def within(self, other: _Span) -> _Span:
+        """What both admit."""
+        begin, above = max((self.begin, self.above), (other.begin, other.above))
+        end, at_end = min((self.end, not self.below), (other.end, not other.below))
+        return _Span(begin, end, above, not at_end)
+
+    def admits(self, point: float) -> bool:
+        """Whether it admits one number."""
+        first = point > self.begin if self.above else point >= self.begin
+        return first and (point < self.end if self.below else point <= self.end)
+
+
+def _interval_share(table: pl.DataFrame, name: str, condition: Condition, bin_of: Range | None) -> pl.Expr:
+    """The share of each interval that a condition and a bin admit; people without a value satisfy no condition."""
     dtype = table[f"{name}_low"].dtype
+    span = _Span() if bin_of is None else _Span.of(bin_of, dtype)
     if isinstance(condition, Excluded):
-        known = pl.col(f"{name}_low").is_not_null().cast(pl.Float64)
-        return known - _interval_share(table, name, list(condition.labels))
+        return _span_share(name, span, dtype) - _points_share(name, condition.labels, span, dtype)
     if isinstance(condition, Collection) and not isinstance(condition, str | tuple):
-        points = {_single(bounds(one, dtype)) for one in condition}
-        return pl.sum_horizontal(pl.lit(0.0), *(_interval_share(table, name, point) for point in points))
-    asked = bounds(condition, dtype)
-    first, last = (_physical(end, dtype) for end in (asked.first, asked.last))
-    low = pl.col(f"{name}_low").to_physical().cast(pl.Float64)
-    high = pl.col(f"{name}_high").to_physical().cast(pl.Float64)
-    begin = -math.inf if first is None else first
-    end = math.inf if last is None else last
+        return _points_share(name, condition, span, dtype)
+    return _span_share(name, span.within(_Span.of(bounds(condition, dtype), dtype)), dtype)
+
+
+def _ends(name: str) -> tuple[pl.Expr, pl.Expr]:
+    low, high = (pl.col(f"{name}{end}").to_physical().cast(pl.Float64) for end in ("_low", "_high"))
+    return low, high
+
+
+def _points_share(name: str, condition: Collection[Any], span: _Span, dtype: pl.DataType) -> pl.Expr:
+    """The share of each interval that some of its numbers are."""
+    points = {_Span.of(bounds(one, dtype), dtype) for one in condition}
+    if any(one.begin != one.end for one in points):
+        raise _no_number(dtype)
+    inside = [one for one in points if span.admits(one.begin) and (dtype.is_float() or one.begin.is_integer())]
+    if dtype.is_float():
+        return pl.sum_horizontal(pl.lit(0.0), *(_span_share(name, one, dtype) for one in inside))
+    # Counted before they are divided: a sum of parts may be off from 1 by rounding, and then nobody is certain.
+    low, high = _ends(name)
+    found = pl.sum_horizontal(
+        pl.lit(0.0), *(((low <= one.begin) & (high >= one.begin)).cast(pl.Float64) for one in inside)
+    )
+    return (found / (high - low + 1.0)).fill_null(0.0)
+
+
+def _span_share(name: str, span: _Span, dtype: pl.DataType) -> pl.Expr:
+    """The share of each interval that lies in a span."""
+    low, high = _ends(name)
+    begin, end = span.begin, span.end
     if not dtype.is_float():
         # Whole numbers: count those inside.
-        begin = math.floor(begin) + 1 if asked.above else begin
-        end = math.ceil(end) - 1 if asked.below else end
-        inside = pl.min_horizontal(high, pl.lit(float(end)).floor()) - pl.max_horizontal(
-            low, pl.lit(float(begin)).ceil()
+        begin, end = (
+            part if math.isinf(part) else rounded(part) for part, rounded in ((begin, math.ceil), (end, math.floor))
         )
+        begin = begin + 1 if span.above and begin == span.begin else begin
+        end = end - 1 if span.below and end == span.end else end
+        inside = pl.min_horizontal(high, pl.lit(float(end))) - pl.max_horizontal(low, pl.lit(float(begin)))
         return ((inside + 1.0).clip(lower_bound=0.0) / (high - low + 1.0)).fill_null(0.0)
-    inside = pl.min_horizontal(high, pl.lit(float(end))) - pl.max_horizontal(low, pl.lit(float(begin)))
-    starts, ends = (low > begin if asked.above else low >= begin), (high < end if asked.below else high <= end)
-    touches = (high > begin if asked.above else high >= begin) & (low < end if asked.below else low <= end)
+    if begin > end or (begin == end and (span.above or span.below)):
+        return pl.lit(0.0)
+    inside = pl.min_horizontal(high, pl.lit(end)) - pl.max_horizontal(low, pl.lit(begin))
+    starts, ends = (low > begin if span.above else low >= begin), (high < end if span.below else high <= end)
+    touches = (high > begin if span.above else high >= begin) & (low < end if span.below else low <= end)
     # A point of an interval has no length, but somebody may be there: what is not for certain must not be 0 or 1.
     part = (inside / pl.max_horizontal(high - low, pl.lit(POINT))).clip(POINT, 1 - POINT)
     share = pl.when(starts & ends).then(1.0).when(touches).then(part).otherwise(0.0)
     return share.fill_null(0.0)
 
 
-def _single(asked: Range) -> Any:
-    """The number of a condition that admits one alone."""
-    if asked.first is None or asked.first != asked.last:
-        raise _no_number()
-    return asked.first
-
-
 def _physical(end: Any, dtype: pl.DataType) -> float | None:
     if end is None:
         return None
-    return float(pl.Series([end]).cast(dtype).to_physical()[0]) if dtype.is_temporal() else float(end)
+    made = read_end(end, dtype)
+    return float(pl.Series([made]).cast(dtype).to_physical()[0]) if dtype.is_temporal() else float(made)
 
 
 def _label_share(column: pl.Series, condition: Condition, published: QuasiColumns) -> pl.Expr:
     """The share of each published label or set that the condition admits."""
-    if isinstance(condition, Range):
-        raise ParameterError(f"'{column.name}' is a column of labels: they have no order to compare by.")
-    text, wanted = column.cast(pl.String), labels_of(condition)
-    covers = leaves_of(text, published.hierarchies.get(column.name))
-    every = {leaf for leaves in covers.values() for leaf in leaves}
-    check_labels(column.name, wanted, every, published.elsewhere)
-    admitted = every.difference(wanted) if isinstance(condition, Excluded) else set(wanted)
+    text = column.cast(pl.String)
+    covers, admitted = (
+        leaves_of(text, published.hierarchies.get(column.name)),
+        admitted_of(column, condition, published),
+    )
     share = {label: len(admitted.intersection(leaves)) / len(leaves) for label, leaves in covers.items()}
     return pl.lit(text.replace_strict(share, default=0.0, return_dtype=pl.Float64))
+
+
+def admitted_of(column: pl.Series, condition: Condition, published: QuasiColumns) -> set[str]:
+    """Which of the labels that a column stands for a condition admits."""
+    if isinstance(condition, Range):
+        raise ParameterError(f"'{column.name}' is a column of labels: they have no order to compare by.")
+    covers = leaves_of(column.cast(pl.String), published.hierarchies.get(column.name))
+    every, wanted = {leaf for leaves in covers.values() for leaf in leaves}, labels_of(condition)
+    check_labels(column.name, wanted, every, published.elsewhere)
+    return every.difference(wanted) if isinstance(condition, Excluded) else every.intersection(wanted)
 
 
 def leaves_of(text: pl.Series, hierarchy: Hierarchy | None) -> dict[str, Collection[str]]:

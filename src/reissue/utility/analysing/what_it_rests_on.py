@@ -51,6 +51,11 @@ def _of_sets(release: PublicRelease) -> list[str]:
             "error does not show it. Low and high of groups that cut through regions ('at least 95 %') hold wherever "
             "people are in their regions. Slopes have neither where they rest on regions: they are drawn towards 0."
         )
+    if release.record is not None and release.number > 1 and release.record["method"].get("changed") == "withhold":
+        notes.append(
+            "People whose value changed against what the design declares are withheld: they are in no count. Shares after "
+            "the first release are those of the others, and not of the whole table; low and high do not show it."
+        )
     if release.record is None:
         notes.append("Without its record a release is taken to have sets that are all drawn by the design.")
     elif why := why_not_by_design(release.number, release.design):

@@ -236,3 +236,21 @@ def test_real_patients_whose_diagnoses_change(tmp_path: Path) -> None:
     own = attacks.Tracking(change=moves).run(view)
     assert own.judge(Limits(Fraction(3, 4))).status != "beyond"
     assert own.risks["probability"].max() <= 0.75 + 1e-9
+
+
+def test_shares_of_numbers_are_given_by_numbers_or_by_text(tmp_path: Path) -> None:
+    """However a number is written: in Python as a number, in a policy file as text, with a point or without."""
+    table = pl.DataFrame({"id": range(60), "age": range(60), "dose": [0.5, 1.0, 2.0, 2.5] * 15})
+    schema = ri.Schema(person="id", quasi={"age": ri.Numeric()}, sensitive={"dose": ri.Numeric()})
+    for number, reference in enumerate(
+        ({0.5: 0.4, 1: 0.3, 2.0: 0.2, 2.5: 0.1}, {"0.5": 0.4, "1": 0.3, "2.00": 0.2, "2.5": 0.1})
+    ):
+        policy = ri.Policy(
+            schema, ri.Alternatives(m=2, limit="1/2", reference=reference), checks=ri.Checks(unused_value=1)
+        )
+        design = ri.publish(tmp_path / str(number), table, policy).tables["design"]
+        assert design["dose"].to_list() == [0.5, 1.0, 2.0, 2.5]
+        assert design["share"].to_list() == pytest.approx([0.4, 0.3, 0.2, 0.1])
+    for wrong in ({None: 0.5, 1: 0.5}, {(1, 2): 0.5, "b": 0.5}):
+        with pytest.raises(ri.errors.ParameterError, match="2 values, 1 of them with something else"):
+            ri.Alternatives(m=2, reference=wrong)

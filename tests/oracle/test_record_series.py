@@ -426,6 +426,7 @@ def test_what_is_refused_with_several_columns(tmp_path: Path) -> None:
         "'given' is for one sensitive column": {"given": ["age"]},
         "a table of change is for one sensitive column": {"change": {"d1": 0.1}},
         "is said column by column": {"limits": {"d1": "1/2"}},
+        "the limit of a whole column is the schema's": {"limits": {"diagnosis": "1/2"}},
         "no sensitive column: 'floor'": {"harmless": {"floor": ["w1"]}},
     }.items():
         with pytest.raises(ri.errors.PolicyError, match=words):

@@ -137,6 +137,8 @@ class Alternatives(Method):
                 validation.replace(name, tuple(one))
         validation.real("spent", least=0)
         self._read_files(validation)
+        if isinstance(self.reference, Mapping):
+            validation.replace("reference", references.by_text(self.reference))
         if self.reference is not None and not references.are_shares(self.reference):
             validation.wrong(
                 "reference",
@@ -218,7 +220,8 @@ class Alternatives(Method):
     def _rooms(self, schema: Schema) -> list[ColumnRoom]:
         """What each of several sensitive columns may take of a set."""
         harmless = self.harmless if isinstance(self.harmless, Mapping) else {}
-        return column_rooms(schema, self.m, self.limit, self.limits, harmless)
+        limits = {name: one for name, one in self.limits.items() if isinstance(one, Mapping)}
+        return column_rooms(schema, self.m, self.limit, limits, harmless)
 
     def _largest(self) -> Fraction:
         """The largest probability that a value with a limit may have."""

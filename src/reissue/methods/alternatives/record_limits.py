@@ -64,7 +64,8 @@ def room_problems(
             isinstance(one, Mapping if name == "limits" else list | tuple) for one in given.values()
         ):
             wanted = '{"column": {"value": "1/2"}}' if name == "limits" else '{"column": ["value"]}'
-            problems.append(f"with several sensitive columns '{name}' is said column by column: {wanted}")
+            whole = "; the limit of a whole column is the schema's" if name == "limits" else ""
+            problems.append(f"with several sensitive columns '{name}' is said column by column: {wanted}{whole}")
         elif unknown := [column for column in given if column not in schema.sensitive_columns]:
             problems.append(f"'{name}' names what is no sensitive column: {listed(unknown)}")
     low = [name for name in schema.limits if (schema.limit_of(name) or 1) < Fraction(1, m)]

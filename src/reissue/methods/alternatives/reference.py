@@ -72,6 +72,12 @@ def is_number(values: Column) -> bool:
     return isinstance(values.levels, Numbers) and not isinstance(values.levels, Leaves)
 
 
+def by_text(given: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Shares by what values are called in a policy file: numbers as they are written."""
+    numbers = (int, float, np.integer, np.floating)
+    return {str(label) if isinstance(label, numbers) else label: share for label, share in given.items()}
+
+
 def are_shares(given: object) -> bool:
     """Whether it is a mapping from at least two values, as text, to numbers above 0."""
     if not isinstance(given, Mapping) or len(given) < 2:
@@ -87,16 +93,27 @@ def what_is_wrong(given: object) -> str:
     if not isinstance(given, Mapping):
         return f"a {type(given).__name__}"
     bad = sum(
-        isinstance(one, bool) or not isinstance(one, int | float) or not 0 < one < np.inf for one in given.values()
+        isinstance(one, bool) or not isinstance(one, int | float) or not 0 < one < np.inf or not isinstance(label, str)
+        for label, one in given.items()
     )
     return f"{count_of(len(given), 'value')}, {bad:,} of them with something else"
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def given(shares: Mapping[str, float], values: Column) -> Reference:
     """The reference that the policy gives, in the order of the column's values."""
     known = names_of(values)
-    texts = {str(name): name for name in known}
-    # A policy file has text only; a number is meant by how it is written.
+    texts: dict[object, object] = {str(name): name for name in known}
+    if is_number(values):
+        # A policy file has text only: a number is meant however it is written.
+        numbers: dict[float | None, object] = {float(str(name)): name for name in known}
+        texts = {label: numbers.get(_number(label), label) for label in shares}
     named: dict[object, float] = {texts.get(str(label), label): share for label, share in shares.items()}
     order = [name for name in known if name in named]
     rest = sorted(({*named} - {*order, OTHERS}), key=str)

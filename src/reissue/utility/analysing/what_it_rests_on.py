@@ -53,8 +53,8 @@ def _of_sets(release: PublicRelease) -> list[str]:
         )
     if release.record is not None and release.number > 1 and release.record["method"].get("changed") == "withhold":
         notes.append(
-            "People whose value changed against what the design declares are withheld: they are in no count. Shares after "
-            "the first release are those of the others, and not of the whole table; low and high do not show it."
+            "People whose value changed against what the design declares are withheld: they are in no count. Shares "
+            "after the first release are those of the others, and not of the whole table; low and high do not show it."
         )
     if release.record is None:
         notes.append("Without its record a release is taken to have sets that are all drawn by the design.")

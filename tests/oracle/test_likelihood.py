@@ -19,6 +19,7 @@ from reissue.attacks.likelihood import likelihood_evidence
 from reissue.attacks.likelihood.likelihood_findings import difference, wilson
 from reissue.errors import ParameterError
 from reissue.model.published import Published
+from reissue.model.sets import OTHERS
 from reissue.samples.census import census
 from tests.profiles import seeds
 from tests.published_sets import designs_of, view_of_sets
@@ -443,3 +444,15 @@ def test_models_that_do_not_fit_are_refused(parameters: dict[str, Any], told: st
     view = view_of_sets([{0: (0, 1, 2), 1: (1, 2, 3)}], designs_of([SHARES], M, None), region=[frame])
     with pytest.raises(ParameterError, match=told):
         Likelihood(**parameters).run(view)
+
+
+def test_values_that_are_all_written_in_another_way_are_not_all_rare() -> None:
+    """Rare values stand under a common name, and so do values of other people that have no name of their own."""
+    others = designs_of([SHARES], M, None)
+    labels = (*others.labels[:-1], OTHERS)
+    frame = pl.DataFrame({"sex": ["f", "m"]})
+    view = view_of_sets([{0: (0, 1, 2), 1: (1, 2, 4)}], replace(others, labels=labels), region=[frame])
+    known = pl.DataFrame({"sex": ["f", "m"] * 20, "illness": [str(labels[0]), "rare"] * 20})
+    assert Likelihood(model=known).run(view).releases["expected"][0] > 0
+    with pytest.raises(ParameterError, match="no value that the releases show"):
+        Likelihood(model=known.with_columns(illness=pl.lit("A"))).run(view)

@@ -482,6 +482,8 @@ def test_what_is_likely_of_each_column(tmp_path: Path) -> None:
         series.publish(table, seed=3)
         view = series.published()
         found = ri.attacks.Likelihood(model=model, given=["age"]).run(view)
+        with pytest.raises(ri.errors.ParameterError, match="lacks 'ward': several columns are sensitive"):
+            ri.attacks.Likelihood(model=table.drop("ward")).run(view)
         members = series.private.members(1).join(table, left_on="person", right_on="id").head(200)
         numbers = {series.private.name_of(number): number for number in range(count)} if count < 5_000 else {}
     truth = {number: record_text(table.row(person)[2:]) for person, number in numbers.items()}

@@ -42,7 +42,7 @@ from reissue.attacks.likelihood.likelihood_evidence import Evidence, evidence_of
 from reissue.attacks.likelihood.likelihood_findings import LikelihoodFindings
 from reissue.attacks.likelihood.likelihood_judged import Judged, judged
 from reissue.attacks.likelihood.likelihood_learning import as_they_are, calibrated, folds, learnt
-from reissue.errors import ParameterError, count_of
+from reissue.errors import ParameterError, count_of, listed
 from reissue.model.knowledge import Knowledge
 from reissue.model.parameters import Validation
 from reissue.model.published import Published, PublishedGroups
@@ -187,7 +187,13 @@ class Likelihood(Attack):
             return given_models.from_function(self.model, asked, values)
         table = read_table(self.model)[0]
         names = [column.name for column in published.columns]
-        if names and all(name in table.columns for name in names):
+        lacking = [name for name in names if name not in table.columns]
+        if lacking and self.value is None:
+            raise ParameterError(
+                f"The table in 'model' lacks {listed(lacking)}: several columns are sensitive, and all are needed.",
+                hint=f"give it {listed(names)} beside the quasi-identifiers.",
+            )
+        if names and not lacking:
             own = pl.Series(record_labels(table, names), dtype=pl.String)
         else:
             own = table[given_models.value_column(table, self.value, quasi)]

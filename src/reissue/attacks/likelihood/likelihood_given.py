@@ -112,7 +112,10 @@ def coded(column: pl.Series, values: tuple[object, ...]) -> Ints:
     distinct = column.unique()
     others = place.get(OTHERS, -1)
     texts = distinct.cast(pl.String).to_list()
-    codes = [place.get(cell, place.get(text, others)) for cell, text in zip(distinct.to_list(), texts, strict=True)]
+    named = [place.get(cell, place.get(text)) for cell, text in zip(distinct.to_list(), texts, strict=True)]
+    if all(code in (None, others) for code in named):
+        others = -1  # values that are all written in another way are not all rare
+    codes = [others if code is None else code for code in named]
     known = pl.DataFrame({"cell": distinct, "code": pl.Series(codes, dtype=pl.Int64)})
     rows = column.alias("cell").to_frame()
     joined = rows.join(known, on="cell", how="left", nulls_equal=True, maintain_order="left")

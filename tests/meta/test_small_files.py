@@ -24,7 +24,6 @@ OWN_IDEA = {
     "publishing/proposals/returning.py": "who comes back from one table to the next, and what to ask of that",
     "publishing/proposals/told_columns.py": "known columns that would tell a sensitive one",
     "utility/analysing/across_regions.py": "what holds of a group wherever people are in their regions",
-    "utility/analysing/score_intervals.py": "intervals for shares, in the manner of Wilson",
     "comparing/kept_comments.py": "a policy file with another method and all else as somebody wrote it",
     "utility/analysing/trend_times.py": "when releases are, for a line through their answers",
     "comparing/proposed.py": "the policy that init would propose, for who has none",

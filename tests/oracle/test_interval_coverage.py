@@ -23,7 +23,7 @@ from reissue.reasoning.alternatives.record_scoring import RecordPairs
 from reissue.tables.recode_sets import design_tables, listed, record_lists, record_tables
 from reissue.utility.analysing.analysis import Analysis
 from reissue.utility.analysing.public_files import PublicRelease
-from reissue.utility.analysing.score_intervals import share_interval
+from reissue.utility.analysing.score_intervals import Weighed, share_interval, sum_distances
 
 DRAWS = sized(300, 2_000)
 SURE = 5
@@ -68,12 +68,15 @@ def check(hits: dict[str, list[bool]]) -> None:
         assert off < 0.02 or len(one) < 1_000, f"{name}: {np.mean(one):.1%}"
 
 
-@pytest.mark.parametrize(("values", "m"), [(4, 2), (5, 3), (10, 4), (20, 4), (50, 10), (40, 4), (10, 6)])
+DESIGNS = [(4, 2), (5, 3), (10, 4), (20, 4), (50, 10), (40, 4), (10, 6), (100, 4), (400, 3), (10, 9), (50, 49)]
+
+
+@pytest.mark.parametrize(("values", "m"), DESIGNS)
 def test_groups_of_every_size_and_share(values: int, m: int) -> None:
     """Values that are all as frequent: how many sets of a group have one is binomial, and coverage a sum."""
     by_chance = (m - 1) / (values - 1)  # that somebody with another value has this one in their set
     lacking = by_chance / (1 - by_chance)  # a score is 1 where the set has it, and else minus this
-    for n in (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 40, 100):
+    for n in (1, 2, 3, 4, 5, 6, 8, 10, 15, 20, 40, 100, 200):
         count = np.arange(n + 1)
         estimate = (count - (n - count) * lacking) / n
         second = (count + (n - count) * lacking**2) / n
@@ -83,7 +86,7 @@ def test_groups_of_every_size_and_share(values: int, m: int) -> None:
             assert (error >= 0).all()
             assert (low <= np.clip(estimate, 0, 1)).all()
             assert (high >= np.clip(estimate, 0, 1)).all()
-            for having in range(n + 1):
+            for having in range(0, n + 1, max(1, n // 40)):
                 truth = having / n
                 inside = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
                 if target == "table":
@@ -96,6 +99,87 @@ def test_groups_of_every_size_and_share(values: int, m: int) -> None:
 
 def _binomial(n: int, p: float) -> Any:
     return np.array([comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])
+
+
+@pytest.mark.parametrize(("values", "m"), [(5, 3), (10, 4), (50, 10), (100, 4)])
+@pytest.mark.parametrize("target", ["table", "population"])
+@pytest.mark.parametrize(
+    "sum_of", ["few change", "few come", "groups of 3 and 40", "one far out", "even slope", "trend"]
+)
+def test_sums_that_few_rows_make(values: int, m: int, target: Any, sum_of: str) -> None:
+    """Differences, changes and slopes: whoever is in them and whatever they have, intervals hold."""
+    rng = np.random.default_rng(2)
+    by_chance = (m - 1) / (values - 1)
+    lacking = by_chance / (1 - by_chance)
+    far = np.concatenate([np.linspace(0, 1, 99), [50.0]])
+    factor = {
+        "few change": np.repeat([-1.0, 1.0, 0.0], [3, 3, 300]) / 303,
+        "few come": np.repeat([-1 / 300, 1 / 304, 1 / 304 - 1 / 300], [1, 5, 299]),
+        "groups of 3 and 40": np.repeat([1 / 3, -1 / 40], [3, 40]),
+        "one far out": (far - far.mean()) / ((far - far.mean()) ** 2).sum(),
+        "even slope": (np.arange(60) - 29.5) / ((np.arange(60) - 29.5) ** 2).sum(),
+        "trend": np.tile([-1.5, -0.5, 0.5, 1.5, -2.0, 0.0], 4) / 300,
+    }[sum_of]
+    draws = sized(600, 3_000)
+    row = np.repeat(np.arange(draws), factor.size)
+    for share in (0.0, 1 / values, 0.5, 1.0):
+        drawn = rng.random((draws if target == "population" else 1, factor.size)) < share
+        has = np.broadcast_to(drawn, (draws, factor.size))
+        score = np.where(has | (rng.random(has.shape) < by_chance), 1.0, -lacking)
+        truth = factor.sum() * share if target == "population" else (factor * has).sum(axis=1)
+        rows = Weighed(np.tile(factor, draws), score.ravel(), np.full(score.size, 1 - lacking))
+        down, up = sum_distances(rows, target, row, draws)
+        away = truth - (factor * score).sum(axis=1)
+        held = ((-np.sqrt(down) - 1e-9 <= away) & (away <= np.sqrt(up) + 1e-9)).mean()
+        assert held >= 0.92 - 4 * np.sqrt(0.92 * 0.08 / draws), (share, held)
+
+
+def test_a_sum_of_many_rows_that_count_alike_is_normal() -> None:
+    """The distances are then 1.96 standard errors, by hand: sum c^2 (y^2 - y)."""
+    rng = np.random.default_rng(4)
+    score = np.where(rng.random(20_000) < 0.3, 1.0, -0.25)
+    factor = np.repeat([1 / 8_000, -1 / 12_000], [8_000, 12_000])
+    down, up = sum_distances(Weighed(factor, score, np.full(20_000, 0.75)), "table")
+    error = np.sqrt((factor**2 * (score**2 - score)).sum())
+    assert np.sqrt([down[0], up[0]]) == pytest.approx([1.959964 * error] * 2, rel=0.02)
+
+
+@pytest.mark.parametrize("changed", [1, 3])
+def test_few_changes_in_a_release_that_stays(changed: int) -> None:
+    """Of 300 people one or three have another value: what is wrong with both releases cancels, and little is left."""
+    drawing = Drawing(SLOTS, 9)
+    true = drawing.rng.choice(9, 300, p=SLOTS.designs[0].shares)
+    later = true.copy()
+    later[:changed] = (true[:changed] + 1 + np.arange(changed)) % 9
+    who = {"place": np.arange(300)}
+    held: dict[str, list[bool]] = {}
+    for _ in range(DRAWS):
+        sets = drawing.sets(true)
+        again = np.where((later != true)[:, None], drawing.sets(later), sets)
+        an = ri.analyse([drawing.tables(who, one) for one in (sets, again)])
+        for code in {int(true[0]), int(later[0]), 4}:
+            actual = (later == code).mean() - (true == code).mean()
+            change = an.contrast(SLOTS.labels[code], releases=(1, 2))
+            slope = an.trend(SLOTS.labels[code]).tail(1)
+            assert slope.select("low", "high").row(0) == pytest.approx(change.select("low", "high").row(0))
+            held.setdefault(str(code), []).append(bool(change["low"][0] - 1e-9 <= actual <= change["high"][0] + 1e-9))
+            assert change["high"][0] - change["low"][0] < 0.06  # that of the share is about 0.15
+    assert all(np.mean(one) > 0.92 - SURE * np.sqrt(0.92 * 0.08 / len(one)) for one in held.values()), {
+        code: np.mean(one) for code, one in held.items()
+    }
+
+
+def test_a_slope_that_one_person_makes() -> None:
+    """Of a share it has an interval that allows for it; of a mean it has none."""
+    drawing = Drawing(PLAIN, 10)
+    true = drawing.rng.integers(0, 9, 60)
+    for age, interval in ((np.arange(60), "95 %"), (np.where(np.arange(60) == 3, 5_000, np.arange(60)), "none")):
+        an = ri.analyse(drawing.tables({"age": age}, drawing.sets(true)))
+        assert an.slope(on="age")["interval"][0] == interval
+        found = an.slope(10.0, on="age")
+        assert found["interval"][0] == "95 %"
+        assert (found["high"] - found["low"])[0] > (1.9 if interval == "95 %" else 2.5) * 2 * found["error"][0]
+        assert an.slope(10.0, on="age", of="population")["interval"][0] == interval
 
 
 def test_one_person() -> None:
@@ -126,7 +210,7 @@ def test_means_slopes_and_changes_of_few_people(n: int) -> None:
             assert found["interval"][0] == "none"
             assert found.select("low", "high").row(0) == (None, None)
         change = an.contrast(10.0, releases=(1, 2))
-        assert change["interval"][0] == "at least 95 %"
+        assert change["interval"][0] == "95 %"
         truth = np.mean(changed == 1) - np.mean(true == 1)
         held.append(change["low"][0] - 1e-9 <= truth <= change["high"][0] + 1e-9)
     assert np.mean(held) >= 0.95

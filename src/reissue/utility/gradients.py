@@ -52,10 +52,10 @@ class Gradients:
 
     each: pl.DataFrame
     """Private, a row for each quasi-identifier (`column`) and sensitive value (`value`): `kind` (slope or difference),
-    `truth`, `beyond_chance`, `released`, `ratio`, `holds` (whether the 95 % interval holds the truth; null where there
-    is none, as where regions leave open who is where), `rank` (correlation of the order of shares; null where they do
-    not differ beyond chance), `off` (how far the value's share is off in a range or label of the column, the mean over
-    people) and `off_no_link` (the same where the share among all people stands for it)."""
+    `truth`, `beyond_chance`, `released`, `ratio`, `holds` (whether 1.96 standard errors hold the truth; null where
+    there are none, as where regions leave open who is where), `rank` (correlation of the order of shares; null where
+    they do not differ beyond chance), `off` (how far the value's share is off in a range or label of the column, the
+    mean over people) and `off_no_link` (the same where the share among all people stands for it)."""
     columns_left_out: tuple[str, ...] = ()
     """The quasi-identifiers that were not looked at: those after the first 12."""
     values_left_out: int = 0
@@ -83,7 +83,7 @@ class Gradients:
 
     @property
     def coverage(self) -> float | None:
-        """The share of 95 % intervals that hold the truth, of all gradients; None where there are none."""
+        """How often 1.96 standard errors hold the truth, of all gradients; None where there are none."""
         holds = self.each["holds"].drop_nulls()
         return float(holds.cast(pl.Float64).to_numpy().mean()) if len(holds) else None
 
@@ -157,7 +157,9 @@ class Gradients:
         if self.rank is not None:
             lines.append(("rank order kept", self.rank, "of a value's shares by group; 1 the same, 0 none; median"))
         if self.coverage is not None:
-            lines.append(("intervals that hold the truth", self.coverage, "of the 95 % intervals of gradients"))
+            lines.append(
+                ("gradients near the truth", self.coverage, "within 1.96 standard errors; 95 % where these are right")
+            )
         if lines and self.left_out is not None:
             lines.append(
                 (

@@ -14,6 +14,7 @@ people, but no more than there are.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -25,6 +26,7 @@ from reissue.arrays.runs import runs, starts_of
 from reissue.arrays.types import Floats, Ints, Words
 from reissue.model.sets import SetDesigns, SetLists
 from reissue.utility.analysing.questions import Target
+from reissue.utility.analysing.score_intervals import Weighed
 from reissue.utility.analysing.scored_rows import RowFactors, Scored
 
 KINDS = 1 << 16
@@ -59,8 +61,11 @@ class Matched:
         """The share of rows that are unlike all others of their release."""
         return float(self._count[:, self._unique].sum() / max(self._count.sum(), 1))
 
-    def variance(self, scored: Sequence[Scored], factors: Sequence[RowFactors], target: Target) -> float:
-        """The variance of the sum over all releases; rows that agree have the same scores and the same factors."""
+    def variance(self, scored: Sequence[Scored], factors: Sequence[RowFactors], target: Target) -> tuple[float, float]:
+        """The variance of the sum over all releases; rows that agree have the same scores and the same factors.
+
+        And how much of it comes of it that of rows that agree some are others than it seems.
+        """
         score = self._scores(scored)
         total = RowFactors.none(self._unique.size)
         for key, one in zip(self._key, factors, strict=True):
@@ -68,7 +73,7 @@ class Matched:
             total.factor[key] += one.factor
             total.centred[key] += one.centred
         found = float(score.products(total, total, target)[self._unique].sum())
-        several = np.flatnonzero(~self._unique)
+        several, hidden = np.flatnonzero(~self._unique), 0.0
         if several.size:
             rest, count = score.at(several), self._count[:, several].astype(np.float64)
             some = [self._of_several(several, key, one) for key, one in zip(self._key, factors, strict=True)]
@@ -78,9 +83,26 @@ class Matched:
                 if not (some[at].factor.any() and some[other].factor.any()):
                     continue
                 here, there = count[at], count[other]
-                same = np.minimum(np.minimum(here, there), self._again[at, other] * (here + there) / 2)
-                found += 2 * float((same * rest.products(some[at], some[other], target)).sum())
-        return found
+                most = np.minimum(here, there)
+                same = np.minimum(most, self._again[at, other] * (here + there) / 2)
+                both = 2 * rest.products(some[at], some[other], target)
+                found += float((same * both).sum())
+                hidden += float(((same - most) * both).sum())
+        return found, max(hidden, 0.0)
+
+    @cached_property
+    def people(self) -> list[Ints]:
+        """For each release a number for each row, the same where rows are taken to be the same person's."""
+        return _numbers(self._key, self._count)
+
+    def by_person(self, scored: Sequence[Scored], slopes: Sequence[Floats], factors: Sequence[RowFactors]) -> Weighed:
+        """For each person what they count over all releases; of several rows that agree as many stay as can."""
+        several = 1 + max(int(one.max(initial=0)) for one in self.people)
+        factor, score, slope = np.zeros(several), np.zeros(several), np.zeros(several)
+        for who, own, moving, one in zip(self.people, scored, slopes, factors, strict=True):
+            factor[who] += one.factor
+            score[who], slope[who] = own.first, moving
+        return Weighed(factor, score, slope)
 
     def _of_several(self, several: Ints, key: Ints, factors: RowFactors) -> RowFactors:
         """What the rows of a release count, for kinds that stand several times in some release."""
@@ -133,6 +155,10 @@ def clusters(words: Sequence[Words]) -> list[Ints]:
     Of several rows of a release that agree the first goes with the first of another, the second with the second.
     """
     keys, _, count = _kinds(words)
+    return _numbers(keys, count)
+
+
+def _numbers(keys: Sequence[Ints], count: Small) -> list[Ints]:
     begin = starts_of(count.max(axis=0)) + 1
     numbers = []
     for key, own in zip(keys, count, strict=True):

@@ -29,7 +29,7 @@ from reissue.utility.analysing.breakdown import Cells, in_both
 from reissue.utility.analysing.matched_rows import Matched, row_words
 from reissue.utility.analysing.public_files import PublicRelease
 from reissue.utility.analysing.questions import FEWEST_PEOPLE, Combined, Figures, Question, Target, Term, Z
-from reissue.utility.analysing.score_intervals import share_interval
+from reissue.utility.analysing.score_intervals import Weighed, share_interval, sum_distances
 from reissue.utility.analysing.scored_rows import RowFactors, Scored
 from reissue.utility.analysing.slopes import Outcomes
 from reissue.utility.row_scores import ListScores, why_not_by_design
@@ -52,7 +52,7 @@ class SetsAsked(PublicRows):
         self._scoring: ListScores | None = None
         self._words: Words | None = None
         self._last: tuple[bytes, Scored, Floats] | None = None
-        self._asked: list[tuple[Cells, Question, Target, str, Figures]] = []
+        self._asked: list[tuple[Cells, Question, Target, Figures]] = []
 
     @cached_property
     def designs(self) -> SetDesigns:
@@ -159,7 +159,8 @@ class SetsAsked(PublicRows):
     def outcomes(self, question: Question) -> Outcomes:
         """For each row its score for a question, and that of its square."""
         scored = self.scored(question)
-        return Outcomes(scored.first, scored.square, True, self._scores.unsure, self._scores.off)
+        slope = self.slopes_of_rows(question) if question.is_indicator else None
+        return Outcomes(scored.first, scored.square, True, slope, self._scores.unsure, self._scores.off)
 
     def _of(self, question: Question) -> tuple[Scored, Floats]:
         name = question.counted.tobytes() + (b"" if question.known is None else question.known.tobytes())
@@ -310,52 +311,48 @@ class SetsAsked(PublicRows):
             spreading += factor**2 * float((w * (1 - w) * scored.own(0.0 if counting else ratio)).sum())
             if not term.cells.whole:
                 placed.append(_Placed(view, term.question, rows, w, factor, 0.0 if counting else ratio))
+        if np.isnan(estimate):
+            return Combined(estimate, estimate, estimate, estimate, "none")  # of nobody
         questions = {term.view.number: term.question for term in terms}
         spreading += sum(2 * one.with_other(other) for one, other in combinations(placed, 2) if one.view is other.view)
         scores = [view.scored(questions[number]) for number, view in views.items()]
         parts = [factors[number] for number in views]
+        slopes = [view.slopes_of_rows(questions[number]) for number, view in views.items()]
+        hidden = 0.0
         if len(views) == 1:
             variance = float(scores[0].products(parts[0], parts[0], target).sum())
+            weighed = Weighed(parts[0].factor, scores[0].first, slopes[0])
         else:
-            variance = self._matched(views).variance(scores, parts, target)
-        variance = max(variance + spreading, 0.0) * (1 + self._scores.unsure) + (self._scores.off * estimate) ** 2
-        error = float(np.sqrt(variance))
-        cut = any(term.cells.cut[term.group] for term in terms)
-        if not cut and len(views) == 1 and terms[0].question.kind == "share" and _of_different_people(terms):
-            return Combined(estimate, error, *self._apart(terms, target), "95 %")
-        if cut or min(term.cells.people[term.group] for term in terms) < FEWEST_PEOPLE:
+            matched = self._matched(views)
+            variance, hidden = matched.variance(scores, parts, target)
+            weighed = matched.by_person(scores, slopes, parts)
+        unsure, off = self._scores.unsure, self._scores.off
+        error = float(np.sqrt(max(variance + spreading, 0.0) * (1 + unsure) + (off * estimate) ** 2))
+        few = min(min(term.cells.people[term.group] for term in terms), weighed.alike) < FEWEST_PEOPLE
+        if any(term.cells.cut[term.group] for term in terms) or (few and not terms[0].question.is_indicator):
             return Combined(estimate, error, *_added(terms, target), "at least 95 %")
-        return Combined(estimate, error, estimate - Z * error, estimate + Z * error, "95 %")
+        if not terms[0].question.is_indicator:
+            return Combined(estimate, error, estimate - Z * error, estimate + Z * error, "95 %")
+        apart = sum_distances(replace(weighed, unsure=unsure, off=off), target)
+        down, up = (float(np.sqrt(one[0] + Z**2 * hidden)) for one in apart)
+        return Combined(estimate, error, estimate - down, estimate + up, "95 %")
 
-    def _apart(self, terms: Sequence[Term], target: Target) -> tuple[float, float]:
-        """The ends of the interval of a sum of estimates of different people, from those of each.
+    def slopes_of_rows(self, question: Question) -> Floats:
+        """For each row by how much E[y^2] differs between those who have the value and those who have not."""
+        return self._of(question)[1][self.sets.design]
 
-        The distance to an end is the root of the sum of squared distances to theirs (Zou & Donner, Construction of
-        confidence limits about effect measures, Statistics in Medicine 27 (2008) 1693-1702): intervals of small groups
-        are not even on both sides.
-        """
-        middle = down = up = 0.0
-        for term in terms:
-            made = self._of_term(term, target, self._shares)
-            share, low, high = (float(part[term.group]) for part in (made.estimate, made.low, made.high))
-            middle += term.factor * share
-            below, above = (share - low, high - share) if term.factor > 0 else (high - share, share - low)
-            down += (term.factor * below) ** 2
-            up += (term.factor * above) ** 2
-        return middle - float(np.sqrt(down)), middle + float(np.sqrt(up))
-
-    def _of_term(self, term: Term, target: Target, of_all: Callable[[Question, Cells, Target], Figures]) -> Figures:
+    def _of_term(self, term: Term, target: Target) -> Figures:
         """The figures of all groups of a term, which is asked for group after group."""
-        for cells, question, wanted, asked, made in self._asked:
-            if cells is term.cells and question is term.question and wanted == target and asked == of_all.__name__:
+        for cells, question, wanted, made in self._asked:
+            if cells is term.cells and question is term.question and wanted == target:
                 return made
-        found = of_all(term.question, term.cells, target)
-        self._asked = [*self._asked[-1:], (term.cells, term.question, target, of_all.__name__, found)]
+        found = self.figures(term.question, term.cells, target)
+        self._asked = [*self._asked[-1:], (term.cells, term.question, target, found)]
         return found
 
     def ends_of(self, term: Term, target: Target) -> tuple[float, float]:
         """The ends of the interval of a term, by itself."""
-        made = self._of_term(term, target, self.figures)
+        made = self._of_term(term, target)
         return float(made.low[term.group]), float(made.high[term.group])
 
     def _matched(self, views: Mapping[int, SetsAsked]) -> Matched:
@@ -401,10 +398,3 @@ class _Placed:
         scored = self.view.scored(self.question).at(both)
         own = scored.square - (self.ratio + other.ratio) * scored.first + self.ratio * other.ratio * scored.over
         return self.factor * other.factor * float((in_both(self.weight[at], other.weight[there]) * own).sum())
-
-
-def _of_different_people(terms: Sequence[Term]) -> bool:
-    """Whether no row is in two of the estimates for certain; what two have in common cancels, in part or whole."""
-    rows = [term.cells.rows[(term.cells.group == term.group) & (term.cells.weight == 1)] for term in terms]
-    every = np.concatenate(rows)
-    return bool(np.unique(every).size == every.size)

@@ -5,9 +5,10 @@ the numbers, so that a slope is the covariance over the variance of numbers that
 is from the mean number, b = sum w d y / sum w (d^2 + within).
 
 Of sets y is a score, and the draw of sets adds sum (w d)^2 (y^2 - y(f^2)) to the variance of the numerator; where in
-their region people are adds what `scored_rows.py` calls `own`. Of groups nothing says how far off a slope is, nor where
-anybody's number, or who is in the group, is only known by a region: within a region values may go with the number as
-they like, and the slope is drawn towards 0.
+their region people are adds what `scored_rows.py` calls `own`. Intervals of shares are those of `score_intervals.py`,
+as one row far out may be most of a slope. Of groups nothing says how far off a slope is, nor where anybody's number, or
+who is in the group, is only known by a region: within a region values may go with the number as they like, and the
+slope is drawn towards 0.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ from reissue.errors import ParameterError
 from reissue.utility.analysing.breakdown import Cells
 from reissue.utility.analysing.conditions import Conditions, QuasiColumns, is_number
 from reissue.utility.analysing.questions import FEWEST_PEOPLE, Figures, Target, Z
+from reissue.utility.analysing.score_intervals import Weighed, sum_distances
 
+FEWEST_ALIKE = FEWEST_PEOPLE / 2
+"""So many rows that count alike a slope of means, or one for a population, rests on at least. Of 30 people who are
+spread evenly it is 17; one who is far out may be all that a slope rests on, and nothing is normal there."""
 DAY = 86_400_000_000
 """In microseconds: dates and times count in days."""
 
@@ -47,6 +52,8 @@ class Outcomes:
     """The same of its square."""
     drawn: bool
     """Whether these are scores of sets that were drawn by a design, whose errors follow from it."""
+    moving: Floats | None = None
+    """Of scores of a share by how much E[y^2] differs between those who have the value and those who have not."""
     unsure: float = 0.0
     """By what variances are larger, as a part of them."""
     off: float = 0.0
@@ -110,6 +117,14 @@ def slopes(outcomes: Outcomes, cells: Cells, place: Positions, target: Target) -
     uncertain = (within > 0) | (w < 1)
     if place.lacking is not None:
         uncertain |= place.lacking[rows]
-    inexact = (np.bincount(group[uncertain], minlength=cells.count) > 0) | (people < FEWEST_PEOPLE)
-    low, high = (np.where(inexact, np.nan, slope + sign * Z * error) for sign in (-1, 1))
+    inexact = (np.bincount(group[uncertain], minlength=cells.count) > 0) | (people < FEWEST_PEOPLE) | np.isnan(spread)
+    if outcomes.moving is None or target == "population":
+        inexact |= ~(total((w * d) ** 2) ** 2 >= FEWEST_ALIKE * total((w * d) ** 4))
+    if outcomes.moving is None:
+        down = up = Z * error
+    else:
+        factor = np.nan_to_num(w * d / spread[group])
+        weighed = Weighed(factor, y, outcomes.moving[rows], outcomes.unsure, outcomes.off)
+        down, up = (np.sqrt(one) for one in sum_distances(weighed, target, group, cells.count))
+    low, high = (np.where(inexact, np.nan, slope + part) for part in (-down, up))
     return Figures(people, slope, error, low, high, "95 %", inexact)

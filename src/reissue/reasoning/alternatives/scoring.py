@@ -56,6 +56,10 @@ class Scores:
         `wanted` has a row for each value, or just numbers: 1 where a value is wanted; a column for each question.
         """
         asked = (wanted.T * self._design.inclusion * self._scale).T
+        if self._inverse is not None and asked.size == asked.shape[0]:
+            # Of one question, added up by NumPy itself: a product would wake threads that mostly wait.
+            solved = np.einsum("ij,j->i", self._inverse, asked.ravel())
+            return np.asarray((solved * self._scale).reshape(asked.shape))
         if self._inverse is not None:
             return np.asarray(((self._inverse @ asked).T * self._scale).T)
         columns = asked[:, None] if asked.ndim == 1 else asked

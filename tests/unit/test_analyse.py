@@ -94,6 +94,7 @@ def test_errors_of_contrasts_and_means_by_hand() -> None:
     scores = an.scores([1.0, 2.0, 4.0, 8.0, 16.0]).select(["1.0", "2.0", "4.0", "8.0", "16.0"]).to_numpy()
     number, square = scores @ np.array([1, 2, 4, 8, 16]), scores @ np.array([1, 4, 16, 64, 256])
     female = an.scores([1.0])["sex"].to_numpy() == "f"
+    assert an.scores([], mean=True)["v"].to_numpy() == pytest.approx(number)
     found = an.mean(by="sex").sort("sex")
     for at, own in enumerate((female, ~female)):
         n = own.sum()

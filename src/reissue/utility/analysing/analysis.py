@@ -277,7 +277,7 @@ class Analysis:
         columns are sensitive a value is named by column, and without `values` every column has a score for each value.
         """
         values = [values] if isinstance(values, str) else values
-        if values is not None and not (isinstance(values, Sequence) and values):
+        if values is not None and not (isinstance(values, Sequence) and (values or mean)):
             raise ParameterError(
                 "The 'values' of scores must be a list of values; without it there are scores of all.",
                 hint='values=["heart failure"]',

@@ -331,6 +331,34 @@ def test_intervals_of_slopes_hold_the_truth_about_as_often_as_they_say(tmp_path:
     assert 0.90 <= np.mean(held) <= 0.99
 
 
+def test_what_the_draw_alone_does_is_said_to_be_chance(tmp_path: Path) -> None:
+    """Scores are right on average: a slope of 150 people may come out too large or too small, and nothing flattens it."""
+    told = []
+    for seed in range(12):
+        folder = tmp_path / str(seed)
+        with ri.open(
+            folder, ri.Policy(SCHEMA, ri.Alternatives(m=3, reference=SHARES, limit="2/3"), checks=NOTHING_ASKED)
+        ) as series:
+            series.publish(steep(150), seed=seed)
+            utility = series.utility(1)
+        found = utility.gradients
+        assert found is not None
+        sure = found.each.filter("beyond_chance")
+        noise = float(np.median(sure["error"] / sure["truth"].abs()))
+        assert found.noise == pytest.approx(noise)
+        if not 0.8 <= found.ratio <= 1.25 and found.kept == found.sure:
+            told.append(utility.sentence)
+            assert abs(found.ratio - 1) < 2 * noise
+            assert utility.sentence.startswith(
+                f"Gradients are right on average, and each off by about {noise:.0%} of its size by chance"
+            )
+        line = found.each.filter(column="sex", value="heart").row(0, named=True)
+        order = steep(150)["sex"].value_counts().sort("count", "sex", descending=True)["sex"].to_list()
+        expected = ri.analyse(folder).contrast("heart", between={"sex": (order[0], order[1])})
+        assert line["error"] == pytest.approx(expected["error"][0])
+    assert told
+
+
 def test_later_sets_of_lives_have_no_gradients_and_say_so(tmp_path: Path) -> None:
     chances = {one: {other: 0.8 if one == other else 0.05 for other in SHARES} for one in SHARES}
     even = dict.fromkeys(SHARES, 0.2)

@@ -52,10 +52,10 @@ class Gradients:
 
     each: pl.DataFrame
     """Private, a row for each quasi-identifier (`column`) and sensitive value (`value`): `kind` (slope or difference),
-    `truth`, `beyond_chance`, `released`, `ratio`, `holds` (whether 1.96 standard errors hold the truth; null where
-    there are none, as where regions leave open who is where), `rank` (correlation of the order of shares; null where
-    they do not differ beyond chance), `off` (how far the value's share is off in a range or label of the column, the
-    mean over people) and `off_no_link` (the same where the share among all people stands for it)."""
+    `truth`, `beyond_chance`, `released`, `error` (of sets, standard; null where regions leave open who is where),
+    `ratio`, `holds` (whether 1.96 of these errors hold the truth), `rank` (correlation of the order of shares; null
+    where they do not differ beyond chance), `off` (how far the value's share is off in a range or label of the column,
+    the mean over people) and `off_no_link` (the same where the share among all people stands for it)."""
     columns_left_out: tuple[str, ...] = ()
     """The quasi-identifiers that were not looked at: those after the first 12."""
     values_left_out: int = 0
@@ -80,6 +80,12 @@ class Gradients:
     def ratio(self) -> float | None:
         """What is left of their size, the median: 1 all of it, 0 nothing, below 0 it is turned round."""
         return _median(self._sure()["ratio"])
+
+    @property
+    def noise(self) -> float | None:
+        """By how much of its size one of them is off by the draw of sets, the median; None where that is not known."""
+        sure = self._sure()
+        return _median((sure["error"] / sure["truth"].abs()).drop_nulls())
 
     @property
     def coverage(self) -> float | None:
@@ -270,6 +276,7 @@ def _gradients(quasi: Sequence[Column], values: Column, real: Ints, chosen: Aske
                     "truth": float(truth[at]),
                     "beyond_chance": bool(sure[at]),
                     "released": float(found[at]),
+                    "error": None if error is None else float(error[at]),
                     "ratio": float(found[at] / truth[at]) if truth[at] else None,
                     "holds": None if holds is None else bool(holds[at]),
                     "rank": float(ranks[at]) if differ[at] else None,
@@ -279,7 +286,7 @@ def _gradients(quasi: Sequence[Column], values: Column, real: Ints, chosen: Aske
             )
     schema = {
         "column": pl.String, "value": pl.String, "kind": pl.String, "truth": pl.Float64, "beyond_chance": pl.Boolean,
-        "released": pl.Float64, "ratio": pl.Float64, "holds": pl.Boolean, "rank": pl.Float64,
+        "released": pl.Float64, "error": pl.Float64, "ratio": pl.Float64, "holds": pl.Boolean, "rank": pl.Float64,
         "off": pl.Float64, "off_no_link": pl.Float64,
     }  # fmt: skip
     beyond = tuple(column.name for column in quasi[MOST_COLUMNS:])

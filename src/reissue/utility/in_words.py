@@ -8,6 +8,9 @@ from reissue.utility.sizes_of_counts import ByQuery
 
 UNBIASED = (0.8, 1.25)
 """A gradient of so much of its size survives."""
+BY_CHANCE = 2.0
+"""So many standard errors of one gradient the draw of sets alone may take their median away from the truth: as many as
+there are, they are of the same people."""
 GONE = 0.1
 """One of less than this is gone."""
 NEARER = 1.05
@@ -42,6 +45,9 @@ def _lost(gradients: Gradients, ratio: float) -> str | None:
 def _kept(gradients: Gradients, ratio: float) -> str:
     figures = f"({gradients.kept:,} of {gradients.sure:,} keep their sign, at {ratio:.2f} of their size)"
     low, high = UNBIASED
+    noise = gradients.noise
+    if not low <= ratio <= high and noise is not None and abs(ratio - 1) <= BY_CHANCE * noise:
+        return f"Gradients are right on average, and each off by about {noise:.0%} of its size by chance {figures}"
     if ratio < low:
         return f"Gradients are flattened {figures}"
     if ratio > high:

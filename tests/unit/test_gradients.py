@@ -332,7 +332,7 @@ def test_intervals_of_slopes_hold_the_truth_about_as_often_as_they_say(tmp_path:
 
 
 def test_what_the_draw_alone_does_is_said_to_be_chance(tmp_path: Path) -> None:
-    """Scores are right on average: a slope of 150 people may come out too large or too small, and nothing flattens it."""
+    """Scores are right on average: of 150 people a slope may come out too large or too small, without being bent."""
     told = []
     for seed in range(12):
         folder = tmp_path / str(seed)

@@ -376,6 +376,25 @@ def test_limits_of_several_columns_can_be_kept() -> None:
     assert even.limits == {"x": Fraction(1, 4)}
 
 
+def test_sets_of_many_records_are_tried_for_what_can_be_estimated() -> None:
+    """900 records: beside a diagnosis two columns of three equally frequent values each are told by nothing."""
+    rng, rows = np.random.default_rng(2), 40_000
+    table = pl.DataFrame(
+        {
+            "patient": [f"P{number:06d}" for number in range(rows)],
+            "age": rng.integers(20, 90, rows),
+            "sex": rng.choice(["m", "f"], rows),
+            "diagnosis": [f"E{10 + min(code, 60)}" for code in rng.geometric(0.06, rows).tolist()],
+            "creatinine": rng.choice(["low", "normal", "high"], rows),
+            "sodium": rng.choice(["low", "normal", "high"], rows),
+        }
+    )
+    found = propose([table])
+    columns = [guess.column for guess in found.guesses if guess.role == "sensitive"]
+    assert found.method.name == "Alternatives" and "diagnosis" in columns
+    draft(table, found.policy)  # refused before: "recipients can estimate nothing from these sets"
+
+
 def test_values_that_change_are_declared_at_the_slowest_rate(tmp_path: Path) -> None:
     """Half of the values are redrawn in every state, the others seldom: what is declared fits the latter."""
     rng = np.random.default_rng(7)

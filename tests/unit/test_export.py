@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from frictionless import Package, validate
+from frictionless import validate
 
 import reissue as ri
 from reissue.errors import MissingExtra, ParameterError, Refused, SeriesDamaged, StorageError, TableError

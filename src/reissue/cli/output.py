@@ -152,7 +152,7 @@ def print_table(
     screen = console()
     if not screen.is_terminal and "COLUMNS" not in os.environ:
         screen.width = max(screen.width, WIDE)
-    screen.print(table, crop=not narrow)
+    screen.print(table, crop=False)
 
 
 def _with_indent(text: str) -> list[str]:
@@ -221,6 +221,15 @@ class Stages:
         (task,) = (one for one in self._bar.tasks if one.id == self._task)
         total = None if task.total is None else max(task.total, self._begun + 1)
         self._bar.update(self._task, description=printable(stage), completed=self._begun, total=total)
+
+    @contextmanager
+    def put_aside(self) -> Iterator[None]:
+        """No bar is shown inside, where somebody is asked something."""
+        self._bar.stop()
+        try:
+            yield
+        finally:
+            self._bar.start()
 
     def part(self, share: float) -> None:
         """So much of the stage is done. What is done twice over does not go backwards."""

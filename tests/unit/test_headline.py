@@ -297,3 +297,18 @@ def test_where_cells_were_perturbed_figures_are_of_cells_as_published() -> None:
     report = ri.audit(view, ri.Knowledge(dropped=frozenset({"unperturbed"})), limit=1 / 2)
     assert "if nothing was perturbed" not in report.headline.sentence
     assert report.headline.sentence.endswith("above 1/2, up to 0.667, taking cells as they are published.")
+
+
+@pytest.mark.parametrize(
+    ("called", "words"),
+    [
+        (["2026-01", "2026-02", "2026-03"], "3 releases (2026-01 to 2026-03)"),
+        (["2026-01", "2026-02", "2026-01"], "3 releases (2026-01 to 2026-02)"),  # the last one corrects the first
+        (["2026-01", "2026-01"], "2 releases (2026-01)"),
+        (["2026-01"], "1 release (2026-01)"),
+        (["", ""], "2 releases;"),
+    ],
+)
+def test_what_was_audited_is_from_first_to_last(called: list[str], words: str) -> None:
+    subject = Subject("clinic", ("age",), ("diagnosis",), dict(enumerate(called, 1)))
+    assert f"clinic: {words}" in subject.words

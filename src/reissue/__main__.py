@@ -1,4 +1,4 @@
-"""`python -m reissue`: the command line."""
+"""The command line: `reissue`, and `python -m reissue`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,21 @@ import sys
 from pathlib import Path
 
 HERE, START = Path(__file__).resolve().parent, Path.cwd()
-if not sys.flags.safe_path and Path(sys.path[0]).resolve() == START and not HERE.is_relative_to(START):
+AS_MODULE = __name__ == "__main__" and not sys.flags.safe_path
+if AS_MODULE and Path(sys.path[0]).resolve() == START and not HERE.is_relative_to(START):
     # With -m the current folder comes first, and a file in it would be taken for a library of the same name.
     sys.path.pop(0)
 
-from reissue.cli import main  # noqa: E402
+
+def main() -> None:
+    """Load the commands and run one. To load them takes a moment, in which Ctrl-C is answered in one line too."""
+    try:
+        from reissue.cli import main as run
+    except KeyboardInterrupt:
+        sys.stderr.write("Stopped by Ctrl-C. Nothing was changed.\n")
+        sys.exit(130)  # as everywhere else
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -33,12 +33,12 @@ def table(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def at_a_terminal(folder: Path, answers: list[str], *arguments: str) -> tuple[int, str]:
+def at_a_terminal(folder: Path, answers: list[str], *arguments: str, term: str = "dumb") -> tuple[int, str]:
     """Run `reissue init` with a terminal for input and output; each answer is typed when something is asked."""
     theirs, ours = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", CODE, "init", "table.csv", *arguments],
-        cwd=folder, env={**os.environ, "TERM": "dumb", "COLUMNS": "200"}, stdin=ours, stdout=ours, stderr=ours,
+        cwd=folder, env={**os.environ, "TERM": term, "COLUMNS": "200"}, stdin=ours, stdout=ours, stderr=ours,
     )  # fmt: skip
     os.close(ours)
     seen, typed, until = "", 0, time.monotonic() + PATIENCE
@@ -79,6 +79,15 @@ def test_whoever_leaves_leaves_nothing_behind(table: Path) -> None:
     code, _ = at_a_terminal(table, ["\x04"])
     assert code != 0
     assert [path.name for path in table.iterdir()] == ["table.csv"]
+
+
+def test_what_is_being_done_is_shown_and_gives_way_to_questions(table: Path) -> None:
+    code, seen = at_a_terminal(table, ["\n"], term="xterm")
+    assert code == 0, seen
+    assert "Looking at columns" in seen and "Trying " in seen
+    asked = seen[seen.index("What is 'mystery'?") : seen.index("Number [")]
+    assert "Looking at columns" not in asked  # no bar is drawn over the question
+    assert "mystery" in ri.Policy.read(table / "policy.toml").schema.quasi
 
 
 @pytest.mark.parametrize("option", ["--yes", "--json"])

@@ -6,6 +6,7 @@ import random
 import time
 from typing import Any
 
+import polars as pl
 import pytest
 
 import reissue as ri
@@ -26,7 +27,7 @@ from reissue.arrays.budget import (
     stop,
     working,
 )
-from reissue.attacks import Channels, Correlation, Equivalence, Limits, Minimality, Permanence, Worlds
+from reissue.attacks import Channels, Correlation, Equivalence, Limits, Minimality, Permanence, Tracking, Worlds
 from reissue.auditing.sharing import Sharing
 from reissue.errors import ParameterError
 from reissue.model.published import Published
@@ -230,3 +231,30 @@ def test_progress_hears_how_much_of_an_attack_is_done() -> None:
 def test_steps_are_checked(steps: Any) -> None:
     with pytest.raises(ParameterError, match="'steps' must be a whole number"):
         ri.audit(mixed(8, 1, 4), limit=1 / 2, steps=steps)
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory: pytest.TempPathFactory) -> ri.Series:
+    """Two releases of sets of 3,000 people."""
+    values = ["asthma", "flu", "gout", "ulcer"]
+    schema = ri.Schema("id", {"age": ri.Numeric()}, {"ill": ri.Categorical()})
+    table = pl.DataFrame({"id": range(3_000), "age": [n % 59 for n in range(3_000)], "ill": values * 750})
+    method = ri.Alternatives(m=2, reference=dict.fromkeys(values, 1.0), change=0.1)
+    series = ri.open(tmp_path_factory.mktemp("sets") / "s", ri.Policy(schema, method))
+    series.publish(table)
+    series.publish(table.head(2_900))
+    return series
+
+
+def test_sets_are_followed_within_the_time(sets: ri.Series) -> None:
+    """It went on to the end, whatever the time: of ten million sets for minutes."""
+    view = sets.published()
+    with Budget(until=time.monotonic() - 1).spending(), pytest.raises(OutOfTime):
+        Tracking().run(view)
+    with Budget(until=time.monotonic() + 1_000).spending():
+        assert Tracking().run(view).followed is not None
+    assert Tracking().run(view).followed is not None  # without a budget there is no time to keep to
+    report = sets.audit(seconds=0.001)
+    (run,) = (one for one in report.runs if one.attack == "Tracking")
+    assert run.judgement.status == "undecided" and "came to no result" in run.judgement.words
+    assert not report.passed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
@@ -157,6 +158,14 @@ def test_ids_alike_within_one_table(months: list[pl.DataFrame]) -> None:
     assert failing(draft, twice, policy())["ids-alike"].startswith("4 newcomers have ids")
 
 
+def test_random_codes_of_one_length_are_nobody_elses() -> None:
+    """By chance some of 150,000 codes of eight hexadecimal digits are one text when all zeros after letters go."""
+    rng = np.random.default_rng(3)
+    codes = {f"{number:08x}" for number in rng.integers(0, 1 << 32, 150_000).tolist()}
+    assert len({re.sub("(^|[^0-9])0+([0-9])", r"\1\2", code) for code in codes}) < len(codes)
+    assert plain_forms(pl.Series(sorted(codes))).n_unique() == len(codes)
+
+
 def test_whole_numbers_are_written_in_one_way(tmp_path: Path, months: list[pl.DataFrame]) -> None:
     numbers = [renamed(month, pl.col("patient").str.slice(2).cast(pl.Int64)) for month in months]
     with ri.open(tmp_path / "s", policy()) as series:
@@ -167,6 +176,8 @@ def test_whole_numbers_are_written_in_one_way(tmp_path: Path, months: list[pl.Da
 def test_plain_forms() -> None:
     same = ["P-0421", "p0421", "P_421", " p 000421 ", "Ｐ４２１", "P.04-21".replace("04-21", "0421")]
     assert plain_forms(pl.Series(same)).unique().to_list() == ["p421"]
+    hexadecimal = pl.Series(["a01b0002", "a1b00002", "0a0b0c01", "a0b0c010", "01-12", "11-02"])  # all of one length
+    assert plain_forms(hexadecimal).n_unique() == 6
     other = pl.Series(["0", "00", "a0", "a00", "10", "100", "---", "", "é1", "e1", "日本", "日-本", None])
     expected = ["0", "0", "a0", "a0", "10", "100", None, None, "é1", "e1", "日本", "日本", None]
     assert plain_forms(other).to_list() == expected

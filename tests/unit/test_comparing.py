@@ -15,10 +15,11 @@ from real_data import FOLDER, needs
 
 import reissue as ri
 from reissue.comparing import compare_methods
+from reissue.comparing.attacked import without_a_link
 from reissue.comparing.crew import LOST, UNPACKABLE, Outcome, worked_through
-from reissue.comparing.rehearsed import ROW
+from reissue.comparing.rehearsed import ROW, Effort, rehearsed
 from reissue.comparing.series_tables import least_rate, read_series
-from reissue.comparing.suggested import NO_LINK, asked_m, feasible_m, suggested
+from reissue.comparing.suggested import NO_LINK, Candidate, asked_m, feasible_m, suggested
 from reissue.errors import InternalError, ParameterError, TableError
 from reissue.samples.census import census
 from reissue.samples.hospital import hospital
@@ -120,6 +121,35 @@ def test_no_link_at_all_is_what_utility_says(found: ri.Comparison, tmp_path: Pat
     assert beside["advantage"] == 0
     most = months[-1]["diagnosis"].value_counts()["count"].max() / months[-1].height  # type: ignore[operator]
     assert beside["right"] == pytest.approx(most)
+
+
+def test_no_link_at_all_tells_who_came_and_who_left() -> None:
+    """By hand: three came, and flu grew by two, so that each of them has it with 2/3; one left with the only ulcer."""
+    first = pl.DataFrame({"person": range(6), "value": ["flu", "flu", "gout", "gout", "flu", "ulcer"]})
+    came = pl.DataFrame({"person": [10, 11, 12], "value": ["flu", "flu", "gout"]})
+    second = pl.concat([first, came])
+    third = second.filter(pl.col("person") != 5)
+    told = without_a_link([first, second, third], 0.5)
+    assert (told["above"], told["far_above"]) == (4 / 9, 1 / 9)  # with 2/3 > 1/2, and for certain
+    assert (told["certain"], told["certain_false"]) == (1 / 9, 0.0)
+    assert told["undecided"] == 0.0
+    told = without_a_link([first, second, third], 0.7)
+    assert (told["above"], told["undecided"]) == (1 / 9, 3 / 9)
+    # Somebody leaves, and in their place another's value changes: who takes values for fixed is certain, and wrong.
+    changed = first.filter(pl.col("person") != 5).with_columns(value=pl.Series(["flu", "flu", "gout", "gout", "ulcer"]))
+    assert without_a_link([first, changed], 0.5)["certain_false"] == 1.0
+    assert without_a_link([first], 0.5)["above"] == 0.0
+
+
+def test_one_group_for_all_is_a_row_like_others(months: list[pl.DataFrame]) -> None:
+    """Nobody's own row adds anything to what all others say; a method with one group was an error instead."""
+    policy = ri.Policy(SCHEMA, ri.Mondrian(k=months[-1].height // 2 + 1, l=2), series="unprotected")
+    tables = read_series(months, SCHEMA, None, 1)
+    found = rehearsed(Candidate("one group", "Mondrian", (policy,)), tables, 0.25, Effort(50, 1))
+    most = months[-1]["diagnosis"].value_counts()["count"].max() / months[-1].height  # type: ignore[operator]
+    assert found.row["right"] == found.row["without"] == pytest.approx(most)
+    assert found.row["advantage"] == 0.0
+    assert found.row["smallest"] == min(month.height for month in months)
 
 
 def test_shares_are_off_by_what_a_cross_table_is_off_by() -> None:

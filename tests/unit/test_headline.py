@@ -242,6 +242,24 @@ def test_a_verdict_rests_on_what_its_findings_rest_on(tmp_path: Path) -> None:
     assert states["nobody-leaves"] == "contradicted 1 time, and nothing rests on it"
 
 
+def test_findings_of_ones_own_series_may_rest_on_what_is_contradicted(tmp_path: Path) -> None:
+    """Values changed, as the releases show; who takes them to stay concludes something all the same."""
+    rng = np.random.default_rng(1)
+    schema = ri.Schema("id", {"age": ri.Numeric()}, {"ill": ri.Categorical(new="accept")})
+    with ri.open(tmp_path / "s", ri.Policy(schema, ri.Mondrian(k=3, l=2), series="unprotected")) as series:
+        ill = rng.choice([*"abcdef"], 30)
+        for _ in range(2):
+            ages = rng.permutation(np.arange(20, 50))
+            series.publish(pl.DataFrame({"id": range(30), "age": ages, "ill": ill}))
+            ill = np.where(rng.random(30) < 0.3, rng.choice([*"abcdef"], 30), ill)
+        report = series.audit(limit=1 / 2)
+    assert any("values-stay" in finding.rests_on for finding in report.findings)
+    (state,) = [words for one, words, _ in in_order(report.assumptions, report.supposed) if one.name == "values-stay"]
+    assert state.startswith("contradicted") and state.endswith("; findings are of who takes it to hold")
+    page = report.to_html(tmp_path / "report.html").read_text()
+    assert "findings are of who takes it to hold" in page and "and nothing rests on it" not in page
+
+
 def test_headlines_count_rows_as_differences_does(tmp_path: Path) -> None:
     """Whoever fits the lone row of 30-39 may be in the group of 35-44 that overlaps it, and shows other values."""
     (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,HIV\n35-44,flu\n35-44,gout\n60-69,flu\n")
@@ -297,3 +315,18 @@ def test_where_cells_were_perturbed_figures_are_of_cells_as_published() -> None:
     report = ri.audit(view, ri.Knowledge(dropped=frozenset({"unperturbed"})), limit=1 / 2)
     assert "if nothing was perturbed" not in report.headline.sentence
     assert report.headline.sentence.endswith("above 1/2, up to 0.667, taking cells as they are published.")
+
+
+@pytest.mark.parametrize(
+    ("called", "words"),
+    [
+        (["2026-01", "2026-02", "2026-03"], "3 releases (2026-01 to 2026-03)"),
+        (["2026-01", "2026-02", "2026-01"], "3 releases (2026-01 to 2026-02)"),  # the last one corrects the first
+        (["2026-01", "2026-01"], "2 releases (2026-01)"),
+        (["2026-01"], "1 release (2026-01)"),
+        (["", ""], "2 releases;"),
+    ],
+)
+def test_what_was_audited_is_from_first_to_last(called: list[str], words: str) -> None:
+    subject = Subject("clinic", ("age",), ("diagnosis",), dict(enumerate(called, 1)))
+    assert f"clinic: {words}" in subject.words

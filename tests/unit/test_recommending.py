@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -140,6 +141,38 @@ def test_two_tables_without_a_link_where_nothing_is_worth_more() -> None:
     assert "No slope of the last table is beyond chance" in str(told)
     steep = recommended([row(counts=0.06), BESIDE], ASKED)
     assert "If slopes matter more than counts: Alternatives, m = 4 keeps the sign of 10 of 10" in str(steep)
+
+
+def test_what_two_tables_tell_over_several_releases_is_said() -> None:
+    flat = {**BESIDE, "slopes": 0, "above": 0.034}
+    told = str(recommended([row(counts=0.06, slopes=0, kept=0, size=None), flat], ASKED))
+    assert "counts that differ tell what those have who came or left, if these are few" in told
+    assert "With these tables that is 3.4 % of people, at least." in told
+    assert "ties nobody to anything" not in told
+
+
+def test_advice_follows_what_is_in_the_way() -> None:
+    moving = Situation(asked=0.25, people=20_000, whole=20_000, largest_share=0.1, changed=0.3)
+    astray = row(far_above=0.2)
+    assert "count how with `reissue moves`" in str(recommended([astray, BESIDE], moving))
+    assert "Counts of later releases can then not be estimated" in str(recommended([astray, BESIDE], moving))
+    for given in ({"moves_given": True}, {"several_columns": True}):
+        assert "count how with" not in str(recommended([astray, BESIDE], replace(moving, **given)))
+    assert "is for one sensitive column" in str(recommended([astray, BESIDE], replace(moving, several_columns=True)))
+    outgrown = row(checks="'outgrown-shares' refuses release 2: values are no longer as frequent")
+    told = str(recommended([outgrown, BESIDE], ASKED))
+    assert "`reissue shares` counts them again" in told and "withhold those people" not in told
+
+
+def test_regions_that_were_asked_for_and_given_up_are_named() -> None:
+    asked = replace(ASKED, regions=10)
+    for form, smallest, said in (("generalised", 2, True), ("generalised", 12, False), ("alternatives", 10, False)):
+        told = str(recommended([row("MInvariance, generalised", form=form, smallest=smallest), BESIDE], asked))
+        assert (
+            "the regions of 10 people or more that the policy asks for: groups have 2 people or more" in told
+        ) == said
+    told = str(recommended([row("MInvariance, generalised", form="generalised", smallest=2), BESIDE], ASKED))
+    assert "that the policy asks for" not in told
 
 
 def test_a_sample_may_be_too_small_to_tell() -> None:

@@ -13,10 +13,15 @@ from typing import TypeVar
 
 import polars as pl
 
+from reissue.arrays.budget import OutOfTime, passed
+
 PARALLEL_FROM = 20_000
 """Fewer rows are not worth a second thread for kernels, which let go of the interpreter for long."""
 COLUMNS_FROM = 50_000
 """Fewer rows are not worth one for each column, where the interpreter has more to do."""
+
+PARTS_A_LOOK = 2
+"""So many parts each core does between two looks at the clock."""
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
@@ -45,6 +50,16 @@ def at_once(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Resul
         waiting = [pool.submit(work, part) for part in parts[:-1]]
         last = work(parts[-1])
         return [*(part.result() for part in waiting), last]
+
+
+def at_once_in_time(work: Callable[[Part], Result], parts: Sequence[Part]) -> list[Result]:
+    """The same, a few parts after the other. Raises `OutOfTime` once the clock of the budget being spent is over."""
+    found: list[Result] = []
+    for first in range(0, len(parts), PARTS_A_LOOK * cores()):
+        if passed(None):
+            raise OutOfTime
+        found += at_once(work, parts[first : first + PARTS_A_LOOK * cores()])
+    return found
 
 
 def of_each(work: Callable[[Part], Result], things: Sequence[Part]) -> list[Result]:

@@ -208,8 +208,12 @@ class AuditReport:
     @cached_property
     def _resting(self) -> frozenset[AssumptionName]:
         """What conclusions rest on: where something was found, what the findings name."""
-        named = {name for one in self.findings if one.kind != "undecided" for name in one.rests_on}
-        return frozenset(named) & self.leaning.on if named else self.leaning.on
+        return self.supposed & self.leaning.on if self.supposed else self.leaning.on
+
+    @cached_property
+    def supposed(self) -> frozenset[AssumptionName]:
+        """What findings name that they rest on."""
+        return frozenset(name for one in self.findings if one.kind != "undecided" for name in one.rests_on)
 
     @property
     def _refutation(self) -> str:

@@ -104,7 +104,7 @@ def page(report: AuditReport, naming: Naming) -> str:
 
 def _sizes(report: AuditReport) -> str:
     """`4 releases with 1,234 rows about 348 people`."""
-    rows, people = int(report.risks["rows"].sum()), people_of(report) if report.named else None
+    rows, people = int(report.risks["rows"].sum()), people_of(report) if report.supposed else None
     told = f"{count_of(report.risks.height, 'release')} with {count_of(rows, 'row')}"
     return told if people is None else f"{told} about {count_of(people, 'person', 'people')}"
 
@@ -169,7 +169,7 @@ def _assumptions(report: AuditReport) -> list[dict[str, str]]:
     """What the conclusions rest on."""
     return [
         {"name": one.name, "words": one.words, "state": state, "kind": mark, "evidence": one.evidence}
-        for one, state, mark in in_order(report.assumptions)
+        for one, state, mark in in_order(report.assumptions, report.supposed)
     ]
 
 
@@ -209,7 +209,7 @@ def _card(report: AuditReport, finding: Finding, naming: Naming, id_: str) -> di
 
 def _context(report: AuditReport) -> list[tuple[str, str]]:
     promised = "; ".join(f"{one.words}: {one.meaning}" if one.meaning else one.words for one in report.promises)
-    people = people_of(report) if report.named else None
+    people = people_of(report) if report.supposed else None
     subject = report.subject
     columns = (
         []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from reissue.errors import count_of
 from reissue.model.assumptions import Assumption, AssumptionStatus
@@ -17,11 +17,15 @@ STATES: dict[AssumptionStatus, tuple[str, str]] = {
 """What is known of an assumption, in words, and how it is marked; in the order that a reader needs it."""
 
 
-def in_order(assumptions: Iterable[Assumption]) -> Iterator[tuple[Assumption, str, str]]:
-    """Each with what is known of it, in words, and its mark: bad, open or plain, as nothing here is proven."""
+def in_order(assumptions: Iterable[Assumption], named: Collection[str] = ()) -> Iterator[tuple[Assumption, str, str]]:
+    """Each with what is known of it, in words, and its mark: bad, open or plain, as nothing here is proven.
+
+    `named` are those that findings rest on. In an audit of one's own series that can be what is contradicted: the
+    findings are what an outsider would conclude who takes it to hold.
+    """
     order = list(STATES)
     for one in sorted(assumptions, key=lambda one: order.index(one.status)):
         state, mark = STATES[one.status]
         often = f" {count_of(one.contradictions, 'time')}" if one.status == "refuted" and one.contradictions else ""
-        unused = ", and nothing rests on it" if one.status == "refuted" else ""
-        yield one, f"{state}{often}{unused}", mark
+        use = "; findings are of who takes it to hold" if one.name in named else ", and nothing rests on it"
+        yield one, f"{state}{often}{use if one.status == 'refuted' else ''}", mark

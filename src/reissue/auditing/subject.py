@@ -30,8 +30,9 @@ class Subject:
     def words(self) -> str:
         """In one line."""
         numbers = sorted(self.releases)
-        called = [self.releases[number] for number in (numbers[:1] if len(numbers) == 1 else [numbers[0], numbers[-1]])]
-        which = " to ".join(dict.fromkeys(one for one in called if one))
+        # A correction is called as what it corrects.
+        called = [*dict.fromkeys(self.releases[number] for number in numbers)]
+        which = " to ".join(one for one in (called if len(called) == 1 else [called[0], called[-1]]) if one)
         many = "1 release" if len(numbers) == 1 else f"{len(numbers):,} releases"
         about = f"{self.name}: {many}{f' ({which})' if which else ''}"
         return f"{about}; {listed(self.sensitive)} by {listed(self.quasi, 8)}"

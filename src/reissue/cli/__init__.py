@@ -29,6 +29,7 @@ from reissue.cli.publish import publish
 from reissue.cli.restore import restore
 from reissue.cli.resume import resume
 from reissue.cli.retract import retract
+from reissue.cli.shares import shares
 from reissue.cli.show import show
 from reissue.cli.stopping import watched
 from reissue.cli.study import HANDED_OVER, study
@@ -47,7 +48,23 @@ app = typer.Typer(
 )
 
 for command in (
-    *(init, compare, moves, publish, audit, log, show, utility, estimate, export, retract, adopt, amend, forget),
+    *(
+        init,
+        compare,
+        moves,
+        publish,
+        audit,
+        log,
+        show,
+        utility,
+        estimate,
+        export,
+        retract,
+        adopt,
+        amend,
+        shares,
+        forget,
+    ),
     *(verify, backup, restore, resume),
     *(key, datasets, demo, warm_up),
 ):

@@ -24,7 +24,8 @@ LINE = 160
 LEGEND = (
     "promise: nobody is tied to a value with more (alone: by one release). counts: median error;",
     "shares: of values in groups of people, mean error in points; slopes: those beyond chance that keep their sign.",
-    "> limit: people tied to a value with more than is promised (+: not all were decided);",
+    "> limit: people whom somebody ties to a value with more than that (+: not all were decided), who takes values for",
+    "fixed or, of sets, knows exactly how these people's values moved, against whom sets promise nothing;",
     "guess: right guesses by a model learnt from the release; own row: points of these from the person's own row.",
 )
 

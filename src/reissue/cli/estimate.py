@@ -335,4 +335,4 @@ def _show(answer: pl.DataFrame, analysis: Analysis, where: str | None, *, slopin
     # A slope may be far below the shares that it is of.
     rounded = answer.with_columns(pl.col(pl.Float64).round_sig_figs(4) if sloping else pl.col(pl.Float64).round(4))
     words = [at for at, dtype in enumerate(rounded.dtypes) if dtype == pl.String]
-    print_table(title, rounded.columns, rounded.rows(), left=words)
+    print_table(title, rounded.columns, rounded.rows(), left=words, narrow=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reissue.cli.output import AsJson, note, print_json, print_table, say, steps, warn
+from reissue.cli.output import AsJson, note, print_json, print_table, say, stages, warn
 
 if TYPE_CHECKING:
     from reissue.publishing.proposals.proposal import Proposal
@@ -53,10 +53,16 @@ def init(
     moves = command if len(tables) > 1 else None
     if not (yes or as_json) and sys.stdin.isatty() and sys.stdout.isatty():
         say(f"Looking at {', '.join(table.name for table in tables)}. Enter takes what stands in brackets.")
-        found = propose(tables, out.name, answer=_asked, moves=moves)
+        with stages(None) as progress:
+
+            def ask(question: Question) -> str:
+                with progress.put_aside():
+                    return _asked(question)
+
+            found = propose(tables, out.name, answer=ask, moves=moves, progress=progress)
     else:
-        with steps(f"Reading {tables[0].name}"):
-            found = propose(tables, out.name, moves=moves)
+        with stages(None) as progress:
+            found = propose(tables, out.name, moves=moves, progress=progress)
     _write(found, out, force)
     if as_json:
         print_json(_as_data(found, out))
@@ -126,7 +132,7 @@ def _tell(found: Proposal, tables: list[Path], out: Path, command: str) -> None:
     )  # fmt: skip
     say(f"{found.method.name}: {found.method.why}", heading="method ")
     for one in found.answered:
-        say(one.assumption, heading="taken ")
+        say(one.assumption, heading="assumed ")
     for line in found.notes:
         note(line)
     for line in found.warnings:

@@ -126,7 +126,8 @@ def print_table(
 ) -> None:
     """Print a table; columns are right-aligned but for those at the places in `left`.
 
-    `narrow`: with few lines, and no word is ever cut; where nobody watches at a terminal it is as wide as it wants.
+    No figure is ever cut, and no text, which goes on in the next line. `narrow`: with few lines between, and no word is
+    broken either; then it may be wider than the terminal. Where nobody watches at one it is as wide as it wants.
     """
     from rich.box import HEAVY_HEAD, SIMPLE_HEAD
     from rich.table import Table
@@ -138,17 +139,20 @@ def print_table(
     texts = [[printable(cell_text(cell)) for cell in row] for row in rows]
     for place, name in enumerate(columns):
         words = [word for text in (name, *(row[place] for row in texts)) for word in _with_indent(text)]
+        figures = [row[place] for row in texts] if place not in left else []
+        kept = words if narrow else figures
         table.add_column(
             Text(printable(name)),
             justify="left" if place in left else "right",
-            min_width=max(map(len, words), default=None) if narrow else None,
+            min_width=max(map(len, kept), default=None),
+            overflow="fold",
         )
     for row in texts:
         table.add_row(*map(Text, row))
     screen = console()
-    if narrow and not screen.is_terminal and "COLUMNS" not in os.environ:
+    if not screen.is_terminal and "COLUMNS" not in os.environ:
         screen.width = max(screen.width, WIDE)
-    screen.print(table, crop=not narrow)
+    screen.print(table, crop=False)
 
 
 def _with_indent(text: str) -> list[str]:
@@ -174,7 +178,7 @@ def print_rows(title: str, frame: pl.DataFrame) -> None:
 
 
 def cell_text(cell: object) -> str:
-    """Numbers with separators, floats to four digits, the rest as it is."""
+    """Numbers with separators, floats to four digits or to the whole number, the rest as it is."""
     if cell is None:
         return "-"
     if isinstance(cell, bool):
@@ -182,7 +186,7 @@ def cell_text(cell: object) -> str:
     if isinstance(cell, int):
         return f"{cell:,}"
     if isinstance(cell, float):
-        return f"{cell:,.4g}" if abs(cell) < 1e6 else f"{cell:,.0f}"
+        return f"{cell:,.4g}" if abs(cell) < 1e3 else f"{cell:,.0f}"
     return str(cell)
 
 
@@ -217,6 +221,15 @@ class Stages:
         (task,) = (one for one in self._bar.tasks if one.id == self._task)
         total = None if task.total is None else max(task.total, self._begun + 1)
         self._bar.update(self._task, description=printable(stage), completed=self._begun, total=total)
+
+    @contextmanager
+    def put_aside(self) -> Iterator[None]:
+        """No bar is shown inside, where somebody is asked something."""
+        self._bar.stop()
+        try:
+            yield
+        finally:
+            self._bar.start()
 
     def part(self, share: float) -> None:
         """So much of the stage is done. What is done twice over does not go backwards."""

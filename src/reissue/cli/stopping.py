@@ -163,6 +163,7 @@ WATCHED: dict[str, Callable[[Given], AbstractContextManager[None]]] = {
     "audit": lambda given: writing(given["html"]),
     "estimate": lambda given: writing(given["scores"], given["out"]),
     "compare": lambda given: writing(given["chart"], given["out"], given["write"]),
+    "shares": lambda given: changing(given["series"], "The shares are recorded."),
     "retract": lambda given: changing(given["series"], "The release is marked as retracted."),
     "moves": lambda given: writing(given["out"], given["shares"]),
     "init": lambda given: writing(given["out"]),

@@ -10,12 +10,15 @@ Everything here is a fixed amount of work, so that the same series gives the sam
   `Tracking` with that chain. Where cells have shares of their own it takes how often they moved instead, which is
   less, so that nobody is decided. Who takes values for fixed is certain where one value is left.
 - **Of both**, somebody learns from the last release what is likely for whom: `Likelihood`.
+- **Of no link at all**, somebody who takes values for fixed, and knows who came and who left, subtracts the counts of
+  one release from those of the next: what came more than went is what newcomers have at least.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -68,9 +71,14 @@ def attacked(view: Published, truth: TruthBehind, states: Sequence[pl.DataFrame]
 def likely(view: Published, truth: TruthBehind) -> dict[str, float]:
     """Top guesses that are right on the last release, with and without the person's own row, and the difference.
 
-    Where several columns are sensitive, those of the column with the largest difference.
+    Where several columns are sensitive, those of the column with the largest difference. Where everybody is in one
+    group, nobody's own row says more than those of all others.
     """
-    found = Likelihood().run(last_alone(view))
+    last = last_alone(view)
+    if not last.sets and last.releases[-1].group_count == 1:
+        most = float(_largest(last.releases[-1])[0])
+        return {"right": most, "without": most, "advantage": 0.0}
+    found = Likelihood().run(last)
     scored = [found.scored(truth.frame)]
     for column in view.columns:
         named = [column.values[at] for at in column.of]
@@ -81,11 +89,42 @@ def likely(view: Published, truth: TruthBehind) -> dict[str, float]:
     return {"right": worst["right"], "without": worst["without"], "advantage": worst["advantage"]}
 
 
-def guessed(states: Sequence[pl.DataFrame]) -> dict[str, Any]:
-    """With no link at all nobody is tied to anything: whoever guesses names the most frequent value."""
+def without_a_link(states: Sequence[pl.DataFrame], bound: float) -> dict[str, Any]:
+    """What two tables without a link tell, release after release: whoever guesses names the most frequent value, and
+    whoever subtracts knows at least how many of those who came, or left, have a value."""
     most = float(states[-1]["value"].value_counts(normalize=True)["proportion"].to_numpy().max())
-    nothing = dict.fromkeys(("above", "far_above", "undecided", "certain", "advantage"), 0.0)
-    return {**nothing, "certain_false": None, "right": most, "without": most}
+    everybody = pl.concat(state.select("person") for state in states).n_unique()
+    told = [pl.DataFrame(schema={"person": states[0].schema["person"], "value": pl.String, "chance": pl.Float64})]
+    for before, after in pairwise(states):
+        for one, other in ((before, after), (after, before)):
+            batch = other.join(one, on="person", how="anti").select("person")
+            more = _counts(other).join(_counts(one), on="value", how="left", suffix="_then")
+            more = more.with_columns((pl.col("len") - pl.col("len_then").fill_null(0)).alias("more")).sort(
+                "more", "value"
+            )
+            if batch.height and more.height:
+                value, least = more.row(-1, named=True)["value"], more.row(-1, named=True)["more"]
+                chance = max(least, 0) / batch.height
+                told.append(batch.with_columns(value=pl.lit(value, dtype=pl.String), chance=pl.lit(min(chance, 1.0))))
+    highest = pl.concat(told).sort("chance").group_by("person").last()
+    certain = highest.filter(pl.col("chance") >= 1)
+    had = pl.concat(states).select("person", "value").unique()
+    return {
+        "above": highest.filter(pl.col("chance") > CLEARLY * bound).height / everybody,
+        "far_above": highest.filter(pl.col("chance") > min(TWICE * bound, (1 + bound) / 2) + 1e-9).height / everybody,
+        "undecided": highest.filter(pl.col("chance") <= CLEARLY * bound).height / everybody,
+        "certain": certain.height / everybody,
+        "certain_false": certain.join(had, on=["person", "value"], how="anti").height / certain.height
+        if certain.height
+        else None,
+        "right": most,
+        "without": most,
+        "advantage": 0.0,
+    }
+
+
+def _counts(state: pl.DataFrame) -> pl.DataFrame:
+    return state.group_by("value").len().with_columns(pl.col("len").cast(pl.Int64))
 
 
 # Sets

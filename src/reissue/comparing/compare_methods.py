@@ -23,6 +23,7 @@ from reissue.comparing.rehearsed import Effort, Found, promised, rehearsed, unli
 from reissue.comparing.series_tables import SeriesTables, read_series
 from reissue.comparing.suggested import Candidate, asked_m, suggested
 from reissue.errors import InternalError, ParameterError, listed
+from reissue.methods.alternatives.alternatives import Alternatives
 from reissue.publishing.checking.looking_ahead import looking_ahead
 from reissue.publishing.policy import Ids, Policy
 
@@ -82,7 +83,7 @@ def compare(
     effort = Effort(queries, seed)
     bound = _asked(policy)
     ends = None if seconds is None else began + seconds
-    beside = unlinked(series, effort)
+    beside = unlinked(series, bound, effort)
     found = _all(tried, series, bound, effort, processes, ends, seconds, progress)
     return Comparison(
         rows=(*(one.row for one in found), beside.row),
@@ -200,6 +201,8 @@ def _situation(series: SeriesTables, policy: Policy, bound: float) -> Situation:
         changed=series.changed / series.stayed if series.states and series.stayed else 0.0,
         several_rows=series.several_rows is not None,
         several_columns=len(policy.schema.sensitive_columns) > 1,
+        regions=getattr(policy.method, "k", None) if isinstance(policy.method, Alternatives) else None,
+        moves_given=isinstance(policy.method, Alternatives) and isinstance(policy.method.change, Mapping),
     )
 
 

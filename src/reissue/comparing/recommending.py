@@ -24,6 +24,7 @@ from typing import Any
 
 from reissue.comparing.suggested import NO_LINK
 from reissue.errors import count_of
+from reissue.publishing.checking.outgrown_shares import OUTGROWN
 
 MOST_LOST = 0.05
 """So many people may be withheld, rows counterfeit, values replaced."""
@@ -54,7 +55,11 @@ TWO_TABLES = (
     "two tables without a link (one without the sensitive column, its rows in random order; the other says how often "
     "each value is)"
 )
-"""What ties nobody to anything; no method is needed for it."""
+"""What no method is needed for."""
+OVER_SERIES = (
+    "In one release that ties nobody to a value; over several, counts that differ tell what those have who came or "
+    "left, if these are few. How to make them is on the page 'Which method?'."
+)
 FORMS = {
     "alternatives": "recipients get m values for everybody, one of them true, and estimate with errors",
     "generalised": "recipients get ranges in place of exact columns",
@@ -79,6 +84,10 @@ class Situation:
     several_rows: bool = False
     several_columns: bool = False
     """Whether values are records of several sensitive columns."""
+    regions: int | None = None
+    """How many people regions of quasi-identifiers are to have, where the policy asks for regions."""
+    moves_given: bool = False
+    """Whether the policy has a table of change already."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +120,7 @@ def recommended(rows: Sequence[Row], situation: Situation) -> Recommendation:
         best = min(fit, key=lambda row: (_rank(row, situation.asked), price(row)))
         return Recommendation(best["method"], *_taken(best, beside, fit, measured, situation), against)
     if not measured:
-        return Recommendation(None, *_nothing_measured(rows, situation), against)
+        return Recommendation(None, *_nothing_measured(rows, beside, situation), against)
     able = [row for row in measured if row not in weaker]
     sentence, reasons = _none_fit(able, failed, beside, situation)
     return Recommendation(None, sentence, (*reasons, *_if_less(weaker)), against)
@@ -195,7 +204,7 @@ def _taken(
     else:
         reasons.append("No other that was measured is fit.")
     reasons.append("It costs: " + "; ".join(_costs(best)) + ".")
-    reasons.append("What you give up: " + "; ".join(_given_up(best, measured)) + ".")
+    reasons.append("What you give up: " + "; ".join(_given_up(best, measured, situation)) + ".")
     return sentence, tuple(reasons)
 
 
@@ -248,8 +257,13 @@ def _costs(row: Row) -> Iterator[str]:
         yield f"whoever takes values for fixed is certain of {percent(row['certain'])} of people{wrong}"
 
 
-def _given_up(row: Row, measured: Sequence[Row]) -> Iterator[str]:
+def _given_up(row: Row, measured: Sequence[Row], situation: Situation) -> Iterator[str]:
     yield FORMS.get(row["form"], "exact columns and values")
+    if situation.regions and (row.get("smallest") or situation.regions) < situation.regions:
+        yield (
+            f"the regions of {situation.regions} people or more that the policy asks for: groups have "
+            f"{count_of(row['smallest'], 'person', 'people')} or more"
+        )
     if row.get("kind") == "Incremental":
         yield "as soon as somebody leaves or a value changes, the next release is refused"
     if row.get("slopes") and row.get("size") is not None and row["size"] < FLAT:
@@ -278,12 +292,16 @@ def _none_fit(
         else:
             reasons += [*_steep(safe), *_more_people(safe, beside, situation)]
         told = f"Publish {TWO_TABLES}: nothing here is worth more to analysts."
-        return told, tuple(reasons)
+        return told, (*reasons, _over_series(beside))
     ways = [row for row in asked if PROTECTS not in failed[row["method"]]] or asked
     nearest = min(ways, key=lambda row: (len(failed[row["method"]]), row.get("counts") or 1.0))
     reasons = [f"The nearest is {nearest['method']}: {'; '.join(failed[nearest['method']].values())}."]
     astray = any(row["form"] == "alternatives" and WITHSTANDS in failed[row["method"]] for row in asked)
-    return "Nothing fits these tables as they are.", (*reasons, *_what_to_do(situation, astray=astray))
+    outgrown = OUTGROWN in (nearest.get("checks") or "")
+    return "Nothing fits these tables as they are.", (
+        *reasons,
+        *_what_to_do(situation, beside, astray=astray, outgrown=outgrown),
+    )
 
 
 def _if_less(weaker: Sequence[Row]) -> list[str]:
@@ -327,14 +345,27 @@ def _more_people(safe: Sequence[Row], beside: Row, situation: Situation) -> list
     return [f"Sets become worth it with about {rounded:,.0f} people; there are {situation.people:,}."]
 
 
-def _nothing_measured(rows: Sequence[Row], situation: Situation) -> tuple[str, tuple[str, ...]]:
+def _nothing_measured(rows: Sequence[Row], beside: Row, situation: Situation) -> tuple[str, tuple[str, ...]]:
     if any(row.get("late") for row in rows):
         return "Nothing was measured in time.", ("Allow more seconds (--seconds), or fewer people (--people).",)
-    return "No method takes these tables as they are.", tuple(_what_to_do(situation))
+    return "No method takes these tables as they are.", tuple(_what_to_do(situation, beside))
 
 
-def _what_to_do(situation: Situation, *, astray: bool = False) -> Iterator[str]:
-    """What helps; `astray`: values move otherwise than `Alternatives` was told."""
+def _over_series(beside: Row) -> str:
+    """What two tables without a link tell over several releases, in words, and of how many people by those given."""
+    if not beside.get("above"):
+        return OVER_SERIES
+    return f"{OVER_SERIES} With these tables that is {percent(beside['above'])} of people, at least."
+
+
+def _what_to_do(situation: Situation, beside: Row, *, astray: bool = False, outgrown: bool = False) -> Iterator[str]:
+    """What helps; `astray`: values move otherwise than `Alternatives` was told; `outgrown`: they have become more
+    frequent than its shares say."""
+    if outgrown:
+        yield (
+            "Where values have outgrown the shares that sets are drawn by, `reissue shares` counts them again before "
+            "that release goes out, and adds to what is told of people; or a larger limit leaves more room."
+        )
     if situation.several_rows:
         yield "A person has several rows: [schema.events] says which one counts, for all methods but HDComposition."
     if situation.largest_share > situation.asked:
@@ -342,17 +373,23 @@ def _what_to_do(situation: Situation, *, astray: bool = False) -> Iterator[str]:
             f"One value has {percent(situation.largest_share)} of the people, more than {_share(situation.asked)}: "
             "tell it apart into finer values, ask for less, or name what may be known under 'harmless' of Alternatives."
         )
-    if astray and not situation.several_columns:
+    if astray and situation.several_columns:
+        yield (
+            f"{percent(situation.changed)} of values change from one table to the next, and not at one rate for all. A "
+            "table of change, which follows that (`reissue moves`), is for one sensitive column."
+        )
+    elif astray and not situation.moves_given:
         yield (
             f"{percent(situation.changed)} of values change from one table to the next, and not at one rate for all: "
-            "count how with `reissue moves`, and give Alternatives that table as 'change'."
+            "count how with `reissue moves`, and give Alternatives that table as 'change'. Counts of later releases "
+            "can then not be estimated."
         )
-    elif situation.changed > POINT:
+    elif situation.changed > POINT and not astray:
         yield (
             f"{percent(situation.changed)} of values change from one table to the next, and methods for groups "
             "withhold those people: Alternatives with 'change' does not."
         )
-    yield f"Publish {TWO_TABLES}, which ties nobody to anything."
+    yield f"Or publish {TWO_TABLES}. {_over_series(beside)}"
 
 
 def percent(share: float) -> str:

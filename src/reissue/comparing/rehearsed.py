@@ -9,6 +9,7 @@
 | `withheld`                        | people who should be in a release and are not: the largest share of any release  |
 | `counterfeit`                     | rows that are nobody, likewise                                                   |
 | `replaced`                        | people published with another value, likewise                                    |
+| `smallest`                        | the people of the smallest group of any release                                  |
 | `counts`                          | median relative error of COUNT queries on the last release                       |
 | `shares`                          | how far shares of values in groups of people are off there, the mean             |
 | `slopes`, `kept`, `turned`        | slopes and differences beyond chance; how many keep their sign, how many turn    |
@@ -30,7 +31,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints
-from reissue.comparing.attacked import attacked, guessed
+from reissue.comparing.attacked import attacked, without_a_link
 from reissue.comparing.series_tables import SeriesTables, by_id
 from reissue.comparing.suggested import NO_LINK, Candidate, in_one_line
 from reissue.comparing.truth_behind import TruthBehind, renumbered
@@ -57,6 +58,7 @@ ROW = pl.Schema(
         "withheld": pl.Float64,
         "counterfeit": pl.Float64,
         "replaced": pl.Float64,
+        "smallest": pl.Int64,
         "counts": pl.Float64,
         "shares": pl.Float64,
         "slopes": pl.Int64,
@@ -195,6 +197,9 @@ def _costs(drafts: Sequence[Draft]) -> Row:
         "withheld": max(sum(why["people"] for why in one["held_back"].values()) / one["people"] for one in each),
         "counterfeit": max(one["counterfeits"] / max(one["rows"], 1) for one in each),
         "replaced": max(one["replaced"] / one["people"] for one in each),
+        "smallest": min(
+            int(draft.grouping.sizes().min(initial=one["people"])) for draft, one in zip(drafts, each, strict=True)
+        ),
     }
 
 
@@ -240,8 +245,9 @@ def slopes(gradients: Gradients) -> Row:
     }
 
 
-def unlinked(tables: SeriesTables, effort: Effort) -> Found:
-    """The last table as two, quasi-identifiers and values, that nothing links: everybody in one group."""
+def unlinked(tables: SeriesTables, bound: float, effort: Effort) -> Found:
+    """The last table as two, quasi-identifiers and values, that nothing links: everybody in one group. What counts tell
+    from release to release is held against `bound`."""
     from reissue.tables.coding import code_table
 
     head = {"method": NO_LINK, "kind": NO_LINK, "form": "two tables", "promise": "nothing is tied", "protects": True}
@@ -254,7 +260,7 @@ def unlinked(tables: SeriesTables, effort: Effort) -> Found:
     counts = found.query_error.median if found.query_error is not None and found.query_error.answered else None
     # No group differs from any other: what is left of each slope is 0 by definition, not a ratio of roundings.
     told = {**slopes(found.gradients), "kept": 0, "turned": 0, "size": 0.0 if found.gradients.sure else None}
-    return Found({**head, **nothing, "counts": counts, **told, **guessed(tables.states)})
+    return Found({**head, **nothing, "counts": counts, **told, **without_a_link(tables.states, bound)})
 
 
 # What attacks get

@@ -263,8 +263,6 @@ def _promised(sent: Sent) -> list[str]:
         lines += ["", "The public record warns:", "", *warned]
     alone = any(release.record["series"] == "unprotected" for release in sent.releases)
     has = "one release and no other" if alone else "the releases"
-    # Where all rows are true, what seems to be certain is.
-    doubt = " Where a value seems to be certain, it may be so because a row is not true."
     return [
         *lines,
         "",
@@ -273,9 +271,17 @@ def _promised(sent: Sent) -> list[str]:
         "than another for a certain person. What is true of people in general, the tables tell of everybody.",
         *_limits(sent),
         "",
-        "**Do not try to find out who somebody is, or what somebody's value is.**"
-        + ("" if all(_method(release) in FAITHFUL for release in sent.releases) else doubt),
+        f"**Do not try to find out who somebody is, or what somebody's value is.**{_doubt(sent)}",
     ]
+
+
+def _doubt(sent: Sent) -> str:
+    """Why what seems to be certain need not be so; nothing where all rows are true, and values stay."""
+    if any(release.record["form"] != FORM and _method(release) not in FAITHFUL for release in sent.releases):
+        return " Where a value seems to be certain, it may be so because a row is not true."
+    if any(release.record["form"] == FORM and release.record["design"]["change"] for release in sent.releases):
+        return " Where releases seem to leave somebody one value, it need not be theirs: values change between them."
+    return ""
 
 
 def _limits(sent: Sent) -> list[str]:

@@ -653,6 +653,26 @@ class Series:
         self._policy, self._policy_version = policy, version
         return version
 
+    def renew_shares(
+        self,
+        table: object,
+        reason: str,
+        *,
+        epsilon: float | None = None,
+        progress: Progress = lambda stage: None,
+    ) -> PolicyVersion:
+        """Count the shares that sets are drawn by once more, and record them: for where values have outgrown them.
+
+        `table` is the one to be published next. Those whose sets it would draw are counted, with noise of `epsilon`, by
+        default that of the policy; it adds to what was told of people before, and every record says so. The policy
+        with these shares was tried on the table. Sets that are out stay as they are.
+        """
+        from reissue.publishing.renewed_shares import renewed_shares
+
+        check_text("The 'reason' parameter of renew_shares", reason)
+        policy = self._current_policy()
+        return self.amend(renewed_shares(Submission(table), policy, self._history(), epsilon, progress), reason)
+
     def retract(self, number: int, reason: str) -> tuple[str, ...]:
         """Mark a release that never left the building, so that it is not handed out; gives what that does not change.
 

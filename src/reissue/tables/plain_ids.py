@@ -1,7 +1,8 @@
 """Plain forms of ids: what is left of `P-0421`, `p0421` and `P_421` when they are taken for the same.
 
 Case, punctuation, spaces and leading zeros are what changes when another program writes a table. Two ids with one plain
-form need not be one person; but who was published under one and comes back under the other is not protected.
+form need not be one person; but who was published under one and comes back under the other is not protected. Zeros are
+left out before the first figure only: ids of one length, such as the hexadecimal digits of a hash, stay apart by that.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ def plain_forms(ids: pl.Series) -> pl.Series:
     if not (texts.str.len_bytes() == texts.str.len_chars()).all():  # to normalise takes longest, and ASCII is normal
         texts = texts.str.normalize("NFKC")
     letters = texts.str.to_lowercase().str.replace_all(r"[^\p{L}\p{M}\p{N}]", "")
-    forms = letters.str.replace_all(r"(^|[^0-9])0+([0-9])", "${1}${2}")
+    forms = letters.str.replace(r"^([^0-9]*)0+([0-9])", "${1}${2}")
     return forms.replace("", None).alias("plain")
 
 

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from reissue.arrays.cores import at_once
+from reissue.arrays.cores import at_once_in_time
 from reissue.arrays.types import Bools, Floats, Ints
 from reissue.attacks.base import Attack, OfSets
 from reissue.attacks.tracking.tracking_findings import Followed, TrackingFindings
@@ -174,7 +174,7 @@ class Tracking(Attack):
             sole[rows] = sole_values(part, steps, found.posterior)
 
         _ = histories.chance  # once, before several parts ask for it
-        at_once(follow, range(0, histories.people.size, people))
+        at_once_in_time(follow, range(0, histories.people.size, people))
         lost = ~np.isfinite(likelihood)
         followed = Followed(histories, posterior, lost, sole, agrees=agrees, known=given.known, taken=histories.taken)
         homes = households_of(self.household, published, histories)

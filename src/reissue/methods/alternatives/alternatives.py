@@ -280,7 +280,7 @@ class Alternatives(Method):
         first, past = self._told(memory)
         counted = ["the shares of the first table"] if first else []
         if past:
-            counted.append("shares or a table of change from past tables")
+            counted.append("shares or a table of change from other tables")
         if counted:
             told.append(
                 f"Of these people {' and '.join(counted)} were counted, with noise (epsilon = {first + past:g}): "
@@ -529,8 +529,8 @@ class Alternatives(Method):
             what = count_of(count, "value is more frequent", "values are more frequent")
             found.append(
                 f"{what} than the reference says, among those whose sets are drawn now, up to {factor:.1f} times: "
-                f"whoever knows that gives one of them up to {chance:.2f} instead of its limit; a reference that fits "
-                "can be recorded with `reissue amend`"
+                f"whoever knows that gives one of them up to {chance:.2f} instead of its limit; `reissue shares` "
+                "counts shares that fit"
             )
         for what, people in _rare(book, sets).items():
             found.append(f"{count_of(people, 'person has', 'people have')} a rare value{what}, published as '{OTHERS}'")

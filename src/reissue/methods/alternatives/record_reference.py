@@ -173,6 +173,16 @@ def noised_records(
     ).in_order()
 
 
+def recounted_records(counts: Ints, before: Floats, epsilon: Fraction, rng: np.random.Generator) -> Floats:
+    """Shares of the same records once more, with noise: `counts` of the people whose sets are drawn now. A record that
+    does not stand out from the noise keeps the share that it had `before`."""
+    scale = Fraction(2) / epsilon
+    noisy = counts + discrete_laplace(scale, counts.size, rng)
+    mixed, _ = _mixed(noisy, max(float(noisy.sum()), 1.0) * before, scale)
+    shares = np.maximum(mixed / mixed.sum(), 2 * LEAST_SHARE)
+    return np.asarray(shares / shares.sum())
+
+
 def _column(
     column: Column, epsilon: Fraction, merge: float, rng: np.random.Generator
 ) -> tuple[tuple[str, ...], Floats, Ints]:

@@ -180,6 +180,14 @@ def noised(
     return Reference(tuple(labels), mixed / mixed.sum(axis=1, keepdims=True), merged)
 
 
+def recounted(counts: Ints, epsilon: Fraction, merge: float, rng: np.random.Generator) -> Floats:
+    """Shares of the same values once more, with noise: `counts` of the people whose sets are drawn now. Which values
+    have a name was said before, so that a value that hardly anybody has now keeps the share of `merge` scales."""
+    noisy = counts + discrete_laplace(Fraction(2) / epsilon, counts.size, rng)
+    overall = np.maximum(noisy.astype(np.float64), too_few(epsilon, merge, 1))
+    return np.asarray(overall / overall.sum())
+
+
 def too_few(epsilon: Fraction, merge: float, cells: int) -> float:
     """Fewer people than this are too few: a value for a share of its own, a cell for shares that are mostly its own."""
     return float(merge * (Fraction(2) / epsilon) * np.sqrt(cells))

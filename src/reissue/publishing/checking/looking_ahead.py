@@ -1,6 +1,8 @@
-"""Looking ahead: what the checks before a commit will say of tables, published one after the other. Nothing is grouped.
+"""Looking ahead: what the checks before a commit will say of tables, published one after the other.
 
-for number, failed in looking_ahead([january, february], policy):
+for number, failed in looking_ahead([january, february], policy):  # nothing is grouped
+    ...
+for number, why in costs_ahead([january, february], policy):  # releases are made, and thrown away
     ...
 """
 
@@ -10,14 +12,17 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from reissue.errors import TableError
+from reissue.errors import ReissueError, TableError
 from reissue.model.domain import PERSON
+from reissue.model.telling import told
 from reissue.publishing.checking.allowing import Allowed, Failed
+from reissue.publishing.checking.costs import costs
 from reissue.publishing.checking.known_states import state_of
 from reissue.publishing.checking.looking import Looking
 from reissue.publishing.drafting import Submission, TableRead, read_after
 from reissue.publishing.history import History, Last
 from reissue.publishing.policy import Policy
+from reissue.publishing.rehearsal import Rehearsal
 from reissue.tables.coding import KnownBefore
 from reissue.tables.people import KnownPeople
 
@@ -38,6 +43,19 @@ def looking_ahead(tables: Sequence[object], policy: Policy) -> Iterator[tuple[in
         yield from ((number, failed) for failed in looking.asked(read))
         states[number] = state_of(read.rows, read.facts, read.coded.extinct)
         history = _after(history, read)
+
+
+def costs_ahead(tables: Sequence[object], policy: Policy) -> Iterator[tuple[int, Failed | ReissueError]]:
+    """Every check of costs that fails for a release of these tables, with its number; last, what refuses a table
+    altogether, after which there is nothing more to say. Nothing is kept."""
+    rehearsal = Rehearsal(policy)
+    for number, table in enumerate(told(tables), start=1):
+        try:
+            made = rehearsal.publish(table, seed=number)  # the same words every time; nothing of it gets out
+        except ReissueError as error:
+            yield number, error
+            return
+        yield from ((number, failed) for failed in costs(made))
 
 
 def _after(history: History, read: TableRead) -> History:

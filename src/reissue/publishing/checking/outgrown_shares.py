@@ -42,7 +42,7 @@ def outgrown_shares(draft: Draft, checks: Checks) -> Failed | None:
         OUTGROWN,
         "values are no longer as frequent as the shares that sets are drawn by: whoever knows that gives "
         f"{whose} a value with more than {FAR:g} times its limit, up to {chance:.2f}",
-        "record shares that fit those who come, or whose values change, with `reissue amend` (reference)",
+        "count shares that fit those who come, or whose values change, with `reissue shares`",
     )
 
 

@@ -46,8 +46,6 @@ MOST_COLUMNS = 6
 MOST_TRIES = 9
 MOST_RECORDS = 4_000
 """Of more records estimates are refused."""
-MOST_SOLVED = 600
-"""Of more records it is not tried whether shares can be estimated."""
 WALKS, SELDOM = 100, 0.03
 """So many walks are tried for each value, and so many of them may end beyond a limit; 0.05 is what the method bears."""
 SIZES = (4, 5, 6, 8)
@@ -192,9 +190,7 @@ def _together(
 
 
 def _good_for_analysts(design: RecordDesign) -> bool:
-    """Whether shares can be estimated from sets of so many records; of very many that takes long, and is likely."""
-    if design.values > MOST_SOLVED:
-        return True
+    """Whether shares can be estimated from sets of so many records: `publish` refuses a policy where they cannot."""
     try:
         RecordPairs(design)
     except ReissueError:

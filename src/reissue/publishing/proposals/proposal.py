@@ -25,7 +25,7 @@ import polars as pl
 from reissue.errors import Infeasible, ReissueError, TableError, count_of, listed
 from reissue.model.schema import RESERVED
 from reissue.model.toml_text import quoted
-from reissue.publishing.checking.looking_ahead import looking_ahead
+from reissue.publishing.checking.looking_ahead import costs_ahead, looking_ahead
 from reissue.publishing.checking.thresholds import Checks
 from reissue.publishing.policy import Policy
 from reissue.publishing.proposals import methods_in_words
@@ -295,7 +295,7 @@ class _Search:
             if isinstance(made, int):
                 ahead = self._ahead(draught)
                 if not isinstance(ahead, ReissueError):
-                    loud = [*([attempt.note] if attempt.note else []), *ahead]
+                    loud = [*([attempt.note] if attempt.note else []), *ahead, *self._costs(draught)]
                     return self._proposal(replace(draught, notes=(*self._notes(), *loud)), attempt, made, loud)
                 made = ahead
             refused = made
@@ -491,17 +491,17 @@ class _Search:
                 taken=f"quasi-identifiers are published as regions of at least {K} people, since days and postcodes "
                 "are as good as names"
                 if fine
-                else f"quasi-identifiers are published exactly, and {self._standing_alone():.0%} of people are the "
-                "only one with theirs: whoever knows somebody's finds their row, and their value among m; "
-                f"k = {K} makes regions",
+                else f"quasi-identifiers are published exactly, and {self._standing_alone()} the only one with theirs: "
+                f"whoever knows somebody's finds their row, and their value among m; k = {K} makes regions",
             )
         )  # fmt: skip
         return K if answer == "regions" else None
 
-    def _standing_alone(self) -> float:
-        """The share of people who are the only one with their quasi-identifiers."""
-        known = [name for name, guess in self.guesses.items() if guess.role == "quasi"]
-        return float(self.states[0].select(pl.struct(known).is_unique().mean()).item()) if known else 0.0
+    def _standing_alone(self) -> str:
+        """How many people of the first table are the only one with their quasi-identifiers."""
+        first, known = self.states[0], [name for name, guess in self.guesses.items() if guess.role == "quasi"]
+        alone = int(first.select(pl.struct(known).is_unique().sum()).item()) if known else 0
+        return f"{alone:,} of {count_of(first.height, 'person', 'people')} {'is' if alone == 1 else 'are'}"
 
     def _changes(self, columns: Sequence[str]) -> Changes | None:
         return changes_in(self.states, self.who.person, columns) if len(self.states) > 1 else None
@@ -630,6 +630,24 @@ class _Search:
             notes.append(f"`publish` will refuse a table under this policy: {' '.join([error.what, *error.problems])}")
         return notes
 
+    def _costs(self, draught: Draught) -> list[str]:
+        """What the checks of costs will refuse, from releases of all tables that are made and thrown away.
+
+        What `publish` would refuse only when the first release is out must be known before.
+        """
+        if len(self.frames) == 1:
+            return []
+        policy = self._policy(draught)
+        tables = [self._as_read(at, policy) for at in range(len(self.frames))]
+        self.progress("Rehearsing all tables")
+        found: dict[str, list[tuple[int, str]]] = {}
+        for number, why in costs_ahead(tables, policy):
+            if isinstance(why, ReissueError):
+                found[""] = [(number, " ".join([why.what, *why.problems]))]
+            else:
+                found.setdefault(why.name, []).append((number, f"{why}."))
+        return [_refused_tables(each) for each in found.values()]
+
     def _policy(self, draught: Draught) -> Policy:
         return read_with(policy_text(draught), {file: drawn.csv() for file, drawn in draught.hierarchies.values()})
 
@@ -671,3 +689,11 @@ class _Search:
             changes=self._changes(attempt.columns),
             rows=rows,
         )
+
+
+def _refused_tables(each: Sequence[tuple[int, str]]) -> str:
+    """Which tables a check refuses, and what it says of the first of them."""
+    numbers, (first, said) = [str(number) for number, _ in each], each[0]
+    which = f"table {first}" if len(each) == 1 else f"tables {', '.join(numbers[:-1])} and {numbers[-1]}"
+    of_first = "" if len(each) == 1 else f"Table {first}: "
+    return f"`publish` will refuse {which} under this policy. {of_first}{said}"

@@ -95,7 +95,7 @@ class RecordPairs:
         # 1_W' A^-1 n = z' n with P z = diag(means) 1_W; scaled by its diagonal P is as well conditioned as it can be.
         self._scale = 1 / np.sqrt(np.maximum(self.means, np.finfo(np.float64).tiny))
         scaled = pairs * np.outer(self._scale, self._scale)
-        if (pairs.diagonal() <= 0).any() or np.linalg.cond(scaled) > SINGULAR:
+        if (pairs.diagonal() <= 0).any() or _singular(scaled):
             raise Infeasible(
                 f"Shares cannot be estimated from these sets: of {design.values:,} records some are told by nothing.",
                 hint="allow values a larger limit, so that none is in every set; or make columns coarser.",
@@ -165,6 +165,12 @@ def column_scores(design: RecordDesign, columns: int | Sequence[int], pairs: Rec
         weights=np.ascontiguousarray(weights, dtype=np.float64),
         effects=np.where(within > 0, (second - shares**2) / np.where(within > 0, within, 1.0), 0.0),
     )
+
+
+def _singular(scaled: Floats) -> bool:
+    """Whether a symmetric table is too near one that cannot be turned round; its condition, faster than in general."""
+    values = np.linalg.eigvalsh(scaled)
+    return bool(values[0] <= values[-1] / SINGULAR)
 
 
 def _adding_up(pairs: Floats, rows: Floats) -> Floats:

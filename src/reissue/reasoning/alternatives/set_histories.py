@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue.arrays.cores import at_once
+from reissue.arrays.cores import at_once_in_time
 from reissue.arrays.dense import numbered
 from reissue.arrays.types import Bools, Codes, Floats, Ints
 from reissue.errors import ParameterError
@@ -251,7 +251,7 @@ class Histories:
         for at in range(len(self.designs)):
             fresh = np.flatnonzero((self.design == at) & ~self.kept)
             parts += [(at, fresh[first:last]) for first, last in _chunks(fresh.size)]
-        at_once(fill, parts)
+        at_once_in_time(fill, parts)
         last = np.maximum.accumulate(np.where(self.kept, 0, np.arange(found.size)))
         return found[last], most[last]
 

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from reissue.arrays.budget import passed, share_of
+from reissue.arrays.budget import OutOfTime, passed, share_of
 from reissue.arrays.runs import owners, runs, starts_of
 from reissue.arrays.types import Ints
 from reissue.errors import count_of
@@ -92,16 +92,16 @@ class Components:
             return f"the set of values changes for {moving:,} of {count_of(int(self.ways.people.sum()), 'member')}"
         return None
 
-    def apart(self, below: int) -> bool:
-        """Whether attacks below a size can be looked for bucket by bucket."""
+    def apart(self, below: int, deadline: float) -> bool:
+        """Whether attacks below a size can be looked for bucket by bucket; what there is no time to see is not so."""
         if self.tangled is not None:
             return False
-        used = [values for values in self.signatures.sets if values.size]
-        return below <= min((values.size for values in used), default=0) or self._independent
-
-    @cached_property
-    def _independent(self) -> bool:
-        return independent(self.signatures.sets)
+        if below <= min((values.size for values in self.signatures.sets if values.size), default=0):
+            return True
+        try:
+            return independent(self.signatures.sets, share_of(deadline, SHARE))
+        except OutOfTime:
+            return False
 
     def least_by_cut(self, part: Component) -> int:
         """A size that no attack that touches a bucket is below, by its min-cut; 1, which says nothing, if in doubt.

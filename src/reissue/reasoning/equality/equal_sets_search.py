@@ -130,7 +130,7 @@ def find_equalities(
     result.add_structure(equal_sets(published, wanted.below, deadline))
     if exact_seconds is not None:
         deadline = min(deadline, moment() + exact_seconds)
-    result.together = small or not parts.apart(wanted.below)
+    result.together = small or not parts.apart(wanted.below, deadline)
     if result.together:
         low = [(parts.whole, min(cuts))]
     # Half of the time that is left, since parts that are too large for it may use up what they get.
@@ -182,7 +182,7 @@ def _smallest(parts: Components, small: bool, deadline: float) -> _Wanted:
         bounds += [] if search.bound is None else [search.bound]
         if search.attack is not None:
             best, attacks = search.attack.size, ((part, search.attack.sides),)
-    if not whole and not parts.apart(FAR):
+    if not whole and not parts.apart(FAR, deadline):
         # Buckets together may hold attacks as large as the smallest of their sets of values.
         bounds.append(min(values.size for values in parts.signatures.sets if values.size))
     least = min(bounds, default=1)

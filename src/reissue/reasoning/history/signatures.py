@@ -44,17 +44,38 @@ def signatures_of(table: CountTable) -> Signatures:
         salt += 1
 
 
-def independent(sets: Sequence[Ints]) -> bool:
-    """Whether signatures, as 0-1 vectors over the values, are linearly independent; empty ones are left out."""
+def independent(sets: Sequence[Ints], deadline: float | None = None) -> bool:
+    """Whether signatures, as 0-1 vectors over the values, are linearly independent; empty ones are left out.
+
+    Raises `OutOfTime` if the deadline passes.
+    """
     used = [values for values in sets if values.size]
     if not used:
         return True
     distinct, place = np.unique(np.concatenate(used), return_inverse=True)
     if distinct.size < len(used):
         return False
-    matrix = np.zeros((len(used), distinct.size), dtype=np.int64)
-    matrix[owners([values.size for values in used]), place] = 1
-    return len(echelon(matrix)[1]) == len(used)
+    rows, columns = _without_own_values(owners([values.size for values in used]), place, distinct.size)
+    rows = np.unique(rows, return_inverse=True)[1]
+    columns = np.unique(columns, return_inverse=True)[1]
+    count, width = int(rows.max(initial=-1)) + 1, int(columns.max(initial=-1)) + 1
+    if count > width:
+        return False
+    matrix = np.zeros((count, width), dtype=np.int64)
+    matrix[rows, columns] = 1
+    return len(echelon(matrix, deadline)[1]) == count
+
+
+def _without_own_values(rows: Ints, columns: Ints, width: int) -> tuple[Ints, Ints]:
+    """The ones of a matrix without the rows that have a column to themselves, again and again: none of these is a
+    combination of the others. Where there are many values, hardly a row is left."""
+    while rows.size:
+        own = np.bincount(columns, minlength=width)[columns] == 1
+        if not own.any():
+            break
+        left = np.bincount(rows[own], minlength=int(rows.max()) + 1)[rows] == 0
+        rows, columns = rows[left], columns[left]
+    return rows, columns
 
 
 def _mixed(values: Ints, salt: int) -> Words:

@@ -214,6 +214,11 @@ class Findings(ABC):
         return pl.DataFrame(schema=SUPPOSED)
 
     @property
+    def as_published(self) -> Findings:
+        """The same with cells taken as they are published, where these are in doubt."""
+        return self
+
+    @property
     def linked_rows(self) -> tuple[int, int] | None:
         """How many rows can be followed into the next release, of how many; None: that was not looked at."""
         return None

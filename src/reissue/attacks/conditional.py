@@ -68,6 +68,11 @@ class ConditionalFindings(Findings):
         return self.findings.tied(limits)
 
     @property
+    def as_published(self) -> Findings:
+        """What was found, taken as it is published."""
+        return self.findings
+
+    @property
     def disproved(self) -> tuple[Assumption, ...]:
         """What the releases contradict."""
         return self.findings.disproved

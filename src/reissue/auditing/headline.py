@@ -15,6 +15,7 @@ from reissue.attacks.differences.differences import DifferencesFindings
 from reissue.attacks.figures import limit_told
 from reissue.auditing.words import joined
 from reissue.errors import count_of
+from reissue.reasoning.differences.class_shares import ClassShares
 from reissue.reasoning.history import diversity
 
 if TYPE_CHECKING:
@@ -246,14 +247,13 @@ def _of_rows(report: AuditReport) -> str:
         return f"{_capital(_rows_told(report, shown, f'{_rows(shown.rows)}'))}."
     last = ", the last" if number == each[-1][0] else ""
     first = f"in release {number:,}{last}, {_rows_told(report, shown, _rows(shown.rows))}"
-    rows = sum(one.rows for _, one in each)
-    sums = [
-        sum(getattr(one, name) for _, one in each) for name in ("single", "above", "elsewhere") if getattr(shown, name)
-    ]
-    return (
-        f"{_capital(first)}. With people counted in each of the {len(each):,} releases, that makes "
-        f"{joined(f'{one:,}' for one in sums)} of {_rows(rows)}."
-    )
+    rows = _rows(sum(one.rows for _, one in each))
+    sums = {name: sum(getattr(one, name) for _, one in each) for name in ("single", "above", "elsewhere")}
+    same = joined(f"{many:,}" for name, many in sums.items() if getattr(shown, name))
+    told = f"{_capital(first)}. With people counted in each of the {len(each):,} releases, that makes {same} of {rows}."
+    # What that release does not show, others may.
+    others = _Shown(0, **{name: 0 if getattr(shown, name) else many for name, many in sums.items()})
+    return f"{told} In other releases, {_rows_told(report, others, rows)}." if others.told else told
 
 
 @dataclass(frozen=True)
@@ -277,36 +277,43 @@ class _Shown:
 def _shown(report: AuditReport) -> list[tuple[int, _Shown]]:
     """For every release what its rows show."""
     limit = report.limits.probability
+    classes = _classes(report)
     found = []
-    for release in report.published.plain:
+    for at, release in enumerate(report.published.plain):
         held, one = release.rows, np.diff(release.value_starts) == 1
         beyond = ~one & (held > 0)
         if limit is not None:
             beyond &= diversity.largest(release) * limit.denominator > held * limit.numerator
+        rows, single = int(held.sum()), int(held[one].sum())
         above = 0 if limit is None else int(held[beyond].sum())
-        found.append((release.number, _Shown(int(held.sum()), int(held[one].sum()), above)))
-    looked = [run.findings for run in report.runs if isinstance(run.findings, DifferencesFindings)]
-    if not looked or limit is None:
-        return found
-    # It knows which groups overlap, so that whoever fits one may be in another.
-    told = looked[0].classes(limit).select("release", "one_value", "above").rows()
-    return [
-        (number, _Shown(shown.rows, single, max(above - single, 0), max(shown.told - max(above, single), 0)))
-        for (_, shown), (number, single, above) in zip(found, told, strict=True)
-    ]
+        shown = _Shown(rows, single, above)
+        if classes is not None:
+            # Who fits some groups may be in others that overlap them.
+            own = classes[at].single
+            telling = own if limit is None else own | classes[at].above(limit)
+            own_rows, told = int(held[own].sum()), int(held[telling].sum())
+            shown = _Shown(rows, own_rows, told - own_rows, max(single + above - told, 0))
+        found.append((release.number, shown))
+    return found
+
+
+def _classes(report: AuditReport) -> list[ClassShares] | None:
+    """What the groups of every release tell, with those that overlap them; None where nobody compared their regions."""
+    looked = [run.findings.as_published for run in report.runs if run.findings is not None]
+    return next((one.shares for one in looked if isinstance(one, DifferencesFindings)), None)
 
 
 def _rows_told(report: AuditReport, shown: _Shown, many: str) -> str:
     """What rows show, in words."""
     value = sensitive_of(report)
     parts = []
-    if shown.single and _perturbed(report):
+    if shown.single and (_perturbed(report) or not (report.published.exact or _classes(report))):
+        # Nobody knows what perturbed cells hide, nor who is in rows that others may overlap.
         parts.append(f"{shown.single:,} of {many} stand among rows that all show the same {value}")
     elif shown.single:
         unless = ", if nothing was perturbed" if "unperturbed" in _untested(report) else ""
-        parts.append(
-            f"the {value} of whoever is in {shown.single:,} of {many} can be read off{_knowing(report)}{unless}"
-        )
+        knowing = "" if report.named else _knowing(report)
+        parts.append(f"the {value} of whoever is in {shown.single:,} of {many} can be read off{knowing}{unless}")
     if shown.above and report.limits.probability is not None:
         over = limit_told(report.limits.probability)
         who = f"{shown.above:,} more {'row' if shown.above == 1 else 'rows'}" if parts else f"{shown.above:,} of {many}"

@@ -11,11 +11,13 @@ import polars as pl
 import pytest
 
 import reissue as ri
+from reissue.attacks.sentences import Place
 from reissue.auditing.report import how_many
 from reissue.auditing.standing import in_order
 from reissue.auditing.subject import Subject
-from reissue.auditing.whereabouts import lines_told
+from reissue.auditing.whereabouts import holds, lines_told
 from reissue.errors import ParameterError
+from reissue.foreign import Foreign
 from reissue.model.assumptions import Assumption
 from reissue.model.published import Published
 
@@ -179,6 +181,31 @@ def test_findings_name_the_lines_of_files(tmp_path: Path) -> None:
     assert [found["Eve"][name] for name in ("release", "file", "lines", "probability")] == [2, "two.csv", "2, 3", 1.0]
     page = report.to_html(tmp_path / "page.html").read_text()
     assert "one.csv lines 2, 3" in page and "Alice" not in page and "cancer" not in page
+
+
+def overlapping(tmp_path: Path) -> Foreign:
+    """Ann, Ben, Cleo and Dan are in both releases. In the second Ann and Cleo may be in either of two groups, of which
+    nobody fits one row: whoever has it, Ann had flu in the first."""
+    (tmp_path / "1.csv").write_text("age,illness\n20-26,flu\n20-26,flu\n27-39,gout\n27-39,angina\n")
+    (tmp_path / "2.csv").write_text("age,illness\n20-29,gout\n25-39,flu\n20-29,flu\n25-39,angina\n")
+    (tmp_path / "people.csv").write_text("name,age\nAnn,25\nBen,24\nCleo,28\nDan,33\n")
+    files = [tmp_path / "1.csv", tmp_path / "2.csv"]
+    return ri.read_releases(files, sensitive="illness", registry=tmp_path / "people.csv", person="name", present="all")
+
+
+def test_lines_are_those_of_groups_that_people_are_known_to_be_in(tmp_path: Path) -> None:
+    foreign = overlapping(tmp_path)
+    report = replace(ri.audit(foreign.published, limit=1 / 2), subject=SUBJECT)
+    # Lines of the second release are told of Ben and Dan alone, who fit one of its groups each.
+    rows = report.findings_table(show_people=True, show_values=True).filter(what="value", release=2)
+    lines = {row["person"]: row["lines"] for row in rows.to_dicts()}
+    assert lines.get("Ann") is None and lines.get("Cleo") is None
+    assert {who: told for who, told in lines.items() if told} == {"Dan": "3, 5"}
+    for at in (1, 2):
+        assert holds(foreign.published, Place(1, at), at - 1, supposed=False) == (at == 1)
+        assert not holds(foreign.published, Place(2, at), 0, supposed=False)
+        assert not holds(foreign.published, Place(2, at), 0, supposed=True), "either group may hold Ann"
+    assert holds(foreign.published, Place(2, 1), 1, supposed=False)
 
 
 def test_the_file_of_findings_is_private_and_hides_what_is_not_asked_for(tmp_path: Path) -> None:

@@ -28,9 +28,12 @@ UNMATCHED = pl.Schema({"release": pl.Int64, "what": pl.String, "count": pl.Int64
 
 MOST_CANDIDATES = 20_000_000
 """So many pairs of a group and somebody who may be in it are kept, in all releases together."""
-COMPLETE = "everybody in the releases is taken to be in the registry"
+COMPLETE = "everybody in the releases is taken to be in the registry, with one row in each"
 ABSENT = "people are said to be in releases that have no place for them; nobody's presence is taken for certain"
-LACKING = "the registry lacks people; groups are compared by their regions, and nobody's place is concluded"
+LACKING = (
+    "not every row can be that of another person in the registry; groups are compared by their regions, and nobody's "
+    "place is concluded"
+)
 
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d*[1-9])?")
 """Numbers that are written in one way only: no code that begins with 0, no 1.50, no 1e2."""
@@ -134,7 +137,8 @@ def _lacking(fitting: Sequence[GroupCandidates]) -> tuple[Assumption, ...]:
     rows = count_of(sum(found.lacking for found in fitting), "row is", "rows are")
     why = (
         f"{count_of(groups, 'group has', 'groups have')} fewer candidates in the registry than rows, alone or "
-        f"together; {rows} nobody's in it. It lacks people, or their quasi-identifiers changed."
+        f"together; {rows} nobody's in it. It lacks people, people have several rows, or their quasi-identifiers "
+        "changed."
     )
     return (Assumption("registry-complete", "refuted", groups, why),)
 

@@ -218,6 +218,11 @@ class DifferencesFindings(Findings):
     def _perturbed(self) -> bool:
         return "unperturbed" in self._dropped
 
+    @property
+    def _rest(self) -> bool:
+        """Whether somebody said of a release that its suppressed rows belong to no published class."""
+        return any(one.space is not None and one.space.rest is not None for one in self.published.releases)
+
     def _rests(self, number: int) -> tuple[AssumptionName, ...]:
         """What it rests on that whoever fits a class of a release is in it."""
         space = self.published.releases[number].space
@@ -295,7 +300,7 @@ class DifferencesFindings(Findings):
         if limit is None:
             return Judgement("not asked", "No limit was given that this attack could be held against.")
         classes = self.classes(limit)
-        words = steps_told(self.ledger) if self.steps else []
+        words = steps_told(self.ledger, rest=self._rest) if self.steps else []
         doubtful = int(classes["not_known"].sum())
         if self._perturbed:
             words.insert(0, "Cells are said to be perturbed: what groups show tells nobody's value for certain.")

@@ -106,7 +106,7 @@ def _of_people(found: Stayed) -> tuple[Assumption, Assumption | None]:
         lost = count_of(found.cells.rows, "row")
         why = (
             f"{_cells(found.cells.sets)} more rows than a later release has places for: {lost} left. Either "
-            "people left, or their quasi-identifiers changed."
+            "people left or had several rows, or their quasi-identifiers changed."
         )
         return Assumption("nobody-leaves", "refuted", found.cells.sets, why), None
     if found.values.sets:

@@ -105,7 +105,7 @@ def test_a_refuted_model_concludes_nothing() -> None:
     report = ri.audit(view, ri.Knowledge(change=ri.ValueChange(people=0)), limit=0.9, attacks=["Worlds"])
     judged = report.judgements["Worlds"]
     assert judged.status == "undecided" and not judged.findings and not report.passed
-    assert "The model is refuted: the values of at least 1 person changed" in judged.words
+    assert "The model is refuted: the values that are shown of at least 1 person changed" in judged.words
     assert report.disclosure.certain == 0 and not report.posteriors.height
     final = ri.Knowledge(change=ri.ValueChange(follows={"flu": []}))
     judged = ri.audit(view, final, limit=0.9, attacks=["Worlds"]).judgements["Worlds"]

@@ -291,9 +291,8 @@ class ChangingFindings(Findings):
             return ""
         if self._too_few:
             need = count_of(self.least.low, "person", "people")
-            return (
-                f"The model is refuted: the values of at least {need} changed, and it was said that {self.change.words}"
-            )
+            shown = f"the values that are shown of at least {need} changed"
+            return f"The model is refuted: {shown}, and it was said that {self.change.words}"
         return f"The model is refuted: no world agrees with the releases where {self.change.words}"
 
     @property
@@ -342,7 +341,7 @@ class ChangingFindings(Findings):
         if not self.least.low:
             return ""
         who = count_of(self.least.low, "person", "people")
-        return f" The releases contradict static values: those of at least {who} changed."
+        return f" The releases contradict static values: those shown of at least {who} changed."
 
     def tied(self, limits: Limits) -> pl.DataFrame:
         """Everybody beyond the limits, each with the value and the release that are likeliest."""

@@ -9,6 +9,7 @@ from lives import Lives, calm, made_up_people, released
 
 import reissue as ri
 from reissue.auditing.report import AuditReport
+from reissue.errors import ParameterError
 from reissue.foreign import Foreign
 
 ROWS = pl.DataFrame({"age": ["20-29", "30-39", "30-39"], "illness": ["HIV", "flu", "gout"]})
@@ -216,6 +217,19 @@ def test_several_rows_of_one_person_are_among_what_is_assumed() -> None:
     (assumption,) = (one for one in report.assumptions if one.name == "registry-complete")
     assert assumption.status == "refuted" and "people have several rows" in assumption.evidence
     assert report.headline.sentence.startswith("The registry does not fit the releases (1 contradiction)")
+
+
+def test_what_is_known_of_people_is_not_used_where_the_registry_does_not_fit() -> None:
+    rows = pl.DataFrame({"age": ["20-29"] * 3, "illness": ["flu", "gout", "flu"]})
+    people = pl.DataFrame({"name": ["Ann", "Ben"], "age": ["25", "26"]})
+    foreign = read(rows, registry=people)
+    assert foreign.published.people is None
+    report = audited(foreign, ri.Knowledge(compromised={"Ann": "flu"}))
+    note = "What is known of 1 compromised person is not used: the registry does not fit the releases"
+    assert any(one.startswith(note) for one in report.notes)
+    # Where it fits, whoever is in none of the releases is a mistake, as it was.
+    with pytest.raises(ParameterError, match="in none of the releases"):
+        audited(read(rows[:2], registry=people), ri.Knowledge(compromised={"Cleo": "flu"}))
 
 
 def test_a_second_row_of_somebody_is_a_newcomer_only_if_everybody_has_one() -> None:

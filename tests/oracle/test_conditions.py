@@ -258,6 +258,8 @@ def test_nobody_is_certain_who_is_in_no_release(seed: int) -> None:
     absent = table.filter(~pl.col("person").is_in([*series.truth]))
     assert absent.height, "somebody must look as if they were there"
     assert absent["rests_on"].str.contains("presence").all()
+    told = " ".join(table["witness"].drop_nulls())
+    assert ", all give " in told and ", 1 give " not in told
 
 
 def test_of_two_that_cannot_both_hold_one_is_said_to_fall() -> None:

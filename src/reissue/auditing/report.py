@@ -280,6 +280,7 @@ class AuditReport:
             sure = any(run.by.proves for run in self.runs if run.judgement.status == "beyond")
             told = "found" if sure or any(one.kind != "sampled" for one in self.findings) else "estimated"
             what = "the releases together tell" if self.together else "single releases tell"
+            what = what if self.leaning.several else "the release tells"
             return f"Not passed: {what} more than the limits allow, as {joined(beyond)} {told}."
         missing = what_is_open(self._lacking, permanent=self._permanent, sets=self._sets)
         if self.above is not None:

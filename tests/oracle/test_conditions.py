@@ -199,6 +199,20 @@ def test_who_came_rests_on_what_was_said_of_suppressed_rows() -> None:
     assert "if suppressed rows belong to no published class, at least 1 row came" in words
 
 
+def test_where_rows_have_no_place_what_was_said_of_suppressed_rows_may_be_wrong() -> None:
+    """Nobody left: Dan is suppressed in the second release, although the class that he fits is published."""
+    before = pl.DataFrame({"age": ["20-29"] * 4, "illness": ["flu", "gout", "ulcer", "flu"]})
+    after = before.with_columns(age=pl.Series(["20-29", "20-29", "20-29", "*"]))
+    report = audited(read(before, after, registry=None, quasi=["age"], suppressed="class"), ri.Knowledge(growing=True))
+    (leaving,) = (one for one in report.assumptions if one.name == "nobody-leaves")
+    assert leaving.status == "refuted"
+    assert leaving.evidence.endswith("or suppressed rows belong to published classes.")
+    assert report.headline.sentence.startswith(
+        "People left or were corrected, though nobody was said to leave, or suppressed rows belong to published "
+        "classes (1 contradiction)"
+    )
+
+
 # Somebody with several rows
 
 

@@ -45,6 +45,8 @@ DROPPED: dict[AssumptionName, str] = {
     "suppressed-class": "suppressed rows may belong to any class",
     "groups-minimal": "groups may be larger than the rule that was said asks",
 }
+OVER_TIME: frozenset[AssumptionName] = frozenset(("values-stay", "nobody-leaves"))
+"""What is seen not to hold by rows that have no place in another release."""
 TOGETHER = "conclusions over several releases are withdrawn, and what each release shows alone is left"
 WITHOUT: dict[AssumptionName, str] = {
     "values-permanent": "nothing is concluded from permanent values",
@@ -82,6 +84,10 @@ def contradicted(assumptions: Sequence[Assumption], *, several: bool, doubted: b
     for one in fallen:
         if one.status == "refuted":
             seen.setdefault((one.contradictions, one.evidence), []).append(one.name)
+    if any((one.name, one.status) == ("suppressed-class", "said") for one in assumptions):
+        # What was said of suppressed rows says who may be where: where that is not so, rows may seem to be others.
+        for some in seen.values():
+            some += ["suppressed-class"] if OVER_TIME & {*some} else []
     # What is contradicted by the same rows cannot all hold: one of it at least does not.
     told = [
         f"{', or '.join(REFUTED[name] for name in some)} ({count_of(many, 'contradiction')})"

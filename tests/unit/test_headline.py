@@ -12,7 +12,7 @@ import pytest
 
 import reissue as ri
 from reissue.attacks.sentences import Place
-from reissue.auditing.report import how_many
+from reissue.auditing.report import AuditReport, how_many
 from reissue.auditing.standing import in_order
 from reissue.auditing.subject import Subject
 from reissue.auditing.whereabouts import holds, lines_told
@@ -303,6 +303,58 @@ def test_rows_that_others_overlap_are_not_read_off_where_values_are_in_doubt_eit
         "3 of 6 rows show one value with a share above 1/2 among rows like them; 1 more would, but whoever fits them "
         "may be in rows that overlap them. With people counted in each of the 2 releases, that makes 3 and 2 of 12 "
         "rows. In other releases, the value of whoever is in 3 of 12 rows can be read off, if nothing was perturbed."
+    )
+
+
+def several_columns(tmp_path: Path, rows: str) -> AuditReport:
+    (tmp_path / "1.csv").write_text(f"age,ill,drug\n{rows}")
+    read = ri.read_releases([tmp_path / "1.csv"], sensitive=["ill", "drug"], quasi=["age"])
+    report = ri.audit(read.published, limit=1 / 2)
+    return replace(report, subject=Subject("clinic", ("age",), ("ill", "drug"), {1: ""}, {1: "1.csv"}))
+
+
+def test_of_several_columns_rows_tell_one_by_one(tmp_path: Path) -> None:
+    """No record comes twice; whoever is 1 has flu all the same."""
+    report = several_columns(tmp_path, "1,flu,x\n1,flu,y\n1,flu,z\n2,gout,z\n2,cold,x\n2,flu,y\n")
+    assert report.headline.sentence == (
+        "The ill of whoever is in 3 of 6 rows can be read off by anybody who knows their age, if nothing was perturbed."
+    )
+    words = report.judgements["Differences"].words
+    assert "Of 'ill' alone 3 of 6 rows are in groups in which one value is likelier than 1/2" in words
+    told = {heading: table["one_value"].to_list() for _, heading, table in report.sections}
+    assert told == {
+        "Rows in groups that tell by themselves (limit 1/2)": [0],
+        "Rows in groups that tell of 'ill' by themselves (limit 1/2)": [3],
+        "Rows in groups that tell of 'drug' by themselves (limit 1/2)": [0],
+    }
+    # Two rows with one record, three with one illness, three of which two have the same drug.
+    rows = "1,flu,x\n1,flu,x\n2,gout,x\n2,gout,y\n2,gout,z\n3,a,x\n3,b,x\n3,c,y\n"
+    assert several_columns(tmp_path, rows).headline.sentence == (
+        "The record of ill and drug of whoever is in 2 of 8 rows and the ill of whoever is in 3 more can be read off "
+        "by anybody who knows their age, if nothing was perturbed; 3 more rows show one ill or drug with a share above "
+        "1/2 among rows like them."
+    )
+
+
+def test_of_several_columns_people_are_told_one_by_one() -> None:
+    table = pl.DataFrame({"id": list("abcdef"), "age": [1, 1, 2, 2, 3, 3]}).with_columns(
+        ill=pl.Series(["flu", "flu", "gout", "gout", "ache", "cold"]), drug=pl.Series(["x", "y", "z", "z", "q", "r"])
+    )
+    read = ri.read_releases([table], sensitive=["ill", "drug"], person="id", quasi=["age"])
+    subject = Subject("clinic", ("age",), ("ill", "drug"), {1: ""}, {1: "1.csv"})
+    report = replace(ri.audit(read.published, limit=1 / 2), subject=subject)
+    assert report.headline.sentence == (
+        "2 of 6 people's record of ill and drug can be read off from release 1 alone, if nothing was perturbed; of 2 "
+        "more the ill."
+    )
+    found = report.findings_table(show_people=True, show_values=True).filter(column="ill", person="a")
+    assert found.select("value", "probability", "low", "high", "kind").rows() == [("flu", 1.0, 1.0, 1.0, "exact")]
+    # Without a record that is certain, columns are told with how many people each.
+    table = table.filter(pl.col("age") != 2)
+    read = ri.read_releases([table], sensitive=["ill", "drug"], person="id", quasi=["age"])
+    report = replace(ri.audit(read.published, limit=1 / 2), subject=subject)
+    assert report.headline.sentence == (
+        "2 of 4 people's ill can be read off from release 1 alone, if nothing was perturbed."
     )
 
 

@@ -5,17 +5,20 @@ It speaks of people where the view knows them, else of rows and whoever is in th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import polars as pl
 
+from reissue.arrays.types import Bools, Ints
 from reissue.attacks.differences.differences import DifferencesFindings
 from reissue.attacks.figures import limit_told
 from reissue.auditing.words import joined
 from reissue.errors import count_of
-from reissue.reasoning.differences.class_shares import ClassShares
+from reissue.model.published import PublishedGroups
 from reissue.reasoning.history import diversity
 
 if TYPE_CHECKING:
@@ -127,9 +130,9 @@ def _of_people(report: AuditReport) -> str:
     together = taken_together(report)
     parts = []
     if certain:
-        value = _value(report, sure)
-        are = "person's" if everybody == 1 else "people's"
-        parts.append(f"{certain:,} of {everybody:,} {are} {value} can be read off from {together}{_if_so(report)}")
+        told, others = _read_off(report, sure, certain, everybody)
+        parts.append(f"{told} can be read off from {together}{_if_so(report)}")
+        parts += [f"of {others}"] if others else []
         if wrong:
             parts.append(f"of {wrong:,} more an outsider would be certain, and wrong")
     elif wrong:
@@ -153,6 +156,22 @@ def _of_people(report: AuditReport) -> str:
         parts.append(f"{who} can be tied to {_a(_value(report, rest))}{where} with a probability above {over}{most}")
     told = "; ".join(parts)
     return f"{told[:1].upper()}{told[1:]}." if told else ""
+
+
+def _read_off(report: AuditReport, sure: pl.DataFrame, certain: int, everybody: int) -> tuple[str, str]:
+    """Of how many people what can be read off, and of how many more single columns: `2 of 5 people's diagnosis`."""
+    are = "person's" if everybody == 1 else "people's"
+    whole = sure.filter(pl.col("column").is_null())["person"]
+    single = sure.filter(pl.col("column").is_not_null() & ~pl.col("person").is_in(whole.implode()))
+    if report.truth is not None or not single.height:
+        return f"{certain:,} of {everybody:,} {are} {_value(report, sure)}", ""
+    of = sorted(single.group_by("column").agg(pl.col("person").n_unique()).iter_rows())
+    if whole.len():
+        told = f"{whole.n_unique():,} of {everybody:,} {are} {sensitive_of(report)}"
+        return told, joined(f"{many:,} more the {name}" for name, many in of)
+    (first, many), *rest = of
+    told = joined([f"{many:,} of {everybody:,} {are} {first}", *(f"{many:,} people's {name}" for name, many in rest)])
+    return told, ""
 
 
 def _if_so(report: AuditReport) -> str:
@@ -248,12 +267,17 @@ def _of_rows(report: AuditReport) -> str:
     last = ", the last" if number == each[-1][0] else ""
     first = f"in release {number:,}{last}, {_rows_told(report, shown, _rows(shown.rows))}"
     rows = _rows(sum(one.rows for _, one in each))
-    sums = {name: sum(getattr(one, name) for _, one in each) for name in ("single", "above", "elsewhere")}
-    same = joined(f"{many:,}" for name, many in sums.items() if getattr(shown, name))
+    sums = {kind: sum(one.kinds[kind] for _, one in each) for kind in shown.kinds}
+    same = joined(f"{many:,}" for kind, many in sums.items() if shown.kinds[kind])
     told = f"{_capital(first)}. With people counted in each of the {len(each):,} releases, that makes {same} of {rows}."
     # What that release does not show, others may.
-    others = _Shown(0, **{name: 0 if getattr(shown, name) else many for name, many in sums.items()})
+    others = _Shown(0, {kind: 0 if shown.kinds[kind] else many for kind, many in sums.items()})
     return f"{told} In other releases, {_rows_told(report, others, rows)}." if others.told else told
+
+
+ABOVE, ELSEWHERE = 0, 1
+"""Rows that show a value with a share above the limit; and rows that would tell something by themselves, but overlap
+others, so that whoever fits them may be elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -261,71 +285,97 @@ class _Shown:
     """What the rows of one release show by themselves."""
 
     rows: int
-    single: int
-    """How many stand among rows that all show one value."""
-    above: int
-    """How many more stand among rows that show one value with a share above the limit."""
-
-    elsewhere: int = 0
-    """How many more do one of both among rows that overlap others, so that whoever fits them may be elsewhere."""
+    kinds: Mapping[str | int, int]
+    """How many stand among rows that all show the same of what is named; how many more are `ABOVE`, or `ELSEWHERE`."""
 
     @property
     def told(self) -> int:
-        return self.single + self.above + self.elsewhere
+        return sum(self.kinds.values())
+
+    @property
+    def same(self) -> list[tuple[str, int]]:
+        """What rows show alike, and how many do."""
+        return [(kind, many) for kind, many in self.kinds.items() if isinstance(kind, str) and many]
 
 
 def _shown(report: AuditReport) -> list[tuple[int, _Shown]]:
     """For every release what its rows show."""
-    limit = report.limits.probability
-    classes = _classes(report)
+    looked = _looked(report)
     found = []
     for at, release in enumerate(report.published.plain):
-        held, one = release.rows, np.diff(release.value_starts) == 1
-        beyond = ~one & (held > 0)
-        if limit is not None:
-            beyond &= diversity.largest(release) * limit.denominator > held * limit.numerator
-        rows, single = int(held.sum()), int(held[one].sum())
-        above = 0 if limit is None else int(held[beyond].sum())
-        shown = _Shown(rows, single, above)
-        if classes is not None:
-            # Who fits some groups may be in others that overlap them.
-            own = classes[at].single
-            telling = own if limit is None else own | classes[at].above(limit)
-            own_rows, told = int(held[own].sum()), int(held[telling].sum())
-            shown = _Shown(rows, own_rows, told - own_rows, max(single + above - told, 0))
-        found.append((release.number, shown))
+        kinds = _alone(report, release) if looked is None else _beside_others(report, looked, at)
+        found.append((release.number, _Shown(int(release.rows.sum()), kinds)))
     return found
 
 
-def _classes(report: AuditReport) -> list[ClassShares] | None:
-    """What the groups of every release tell, with those that overlap them; None where nobody compared their regions."""
-    looked = [run.findings.as_published for run in report.runs if run.findings is not None]
-    return next((one.shares for one in looked if isinstance(one, DifferencesFindings)), None)
+def _alone(report: AuditReport, release: PublishedGroups) -> dict[str | int, int]:
+    """What the rows of each group show, taken by itself."""
+    held, one = release.rows, np.diff(release.value_starts) == 1
+    beyond = ~one & (held > 0) & _more_than(diversity.largest(release), held, report.limits.probability)
+    return {sensitive_of(report): int(held[one].sum()), ABOVE: int(held[beyond].sum()), ELSEWHERE: 0}
+
+
+def _beside_others(report: AuditReport, looked: DifferencesFindings, at: int) -> dict[str | int, int]:
+    """The same with the groups that overlap them, of whole records and of every sensitive column."""
+    record, limits = looked.shares[at], report.limits
+    columns = [(name, looked.columns[name][at], limit) for name, limit in limits.columns or ()]
+    every = [(record, limits.probability), *((shares, limit) for _, shares, limit in columns)]
+    held = record.rows
+    single = np.logical_or.reduce([one.single for one, _ in every])
+    above = np.logical_or.reduce([_more_than(one.often, held + one.beside, limit) for one, limit in every]) & ~single
+    might = np.logical_or.reduce([(one.often == held) | _more_than(one.often, held, limit) for one, limit in every])
+    elsewhere = might & (held > 0) & ~single & ~above
+    # Where whole records are read off, so are their columns.
+    kinds: dict[str | int, int] = {sensitive_of(report): int(held[record.single].sum())}
+    kinds |= {name: int(held[shares.single & ~record.single].sum()) for name, shares, _ in columns}
+    return kinds | {ABOVE: int(held[above].sum()), ELSEWHERE: int(held[elsewhere].sum())}
+
+
+def _more_than(often: Ints, rows: Ints, limit: Fraction | None) -> Bools:
+    """Where a share is above a limit; nowhere without a limit."""
+    if limit is None:
+        return np.zeros(rows.size, dtype=np.bool_)
+    return np.asarray(often * limit.denominator > rows * limit.numerator)
+
+
+def _looked(report: AuditReport) -> DifferencesFindings | None:
+    """What groups tell, with those that overlap them; None where nobody compared their regions."""
+    found = (run.findings.as_published for run in report.runs if run.findings is not None)
+    return next((one for one in found if isinstance(one, DifferencesFindings)), None)
 
 
 def _rows_told(report: AuditReport, shown: _Shown, many: str) -> str:
     """What rows show, in words."""
-    value = sensitive_of(report)
+    whole, columns = sensitive_of(report), [one.name for one in report.published.columns]
     parts = []
-    if shown.single and (_perturbed(report) or not (report.published.exact or _classes(report))):
-        # Nobody knows what perturbed cells hide, nor who is in rows that others may overlap.
-        parts.append(f"{shown.single:,} of {many} stand among rows that all show the same {value}")
-    elif shown.single:
-        unless = ", if nothing was perturbed" if "unperturbed" in _untested(report) else ""
-        knowing = "" if report.named else _knowing(report)
-        parts.append(f"the {value} of whoever is in {shown.single:,} of {many} can be read off{knowing}{unless}")
-    if shown.above and report.limits.probability is not None:
-        over = limit_told(report.limits.probability)
-        who = f"{shown.above:,} more {'row' if shown.above == 1 else 'rows'}" if parts else f"{shown.above:,} of {many}"
-        show = "shows" if shown.above == 1 else "show"
-        parts.append(f"{who} {show} one {value} with a share above {over} among rows like them")
-    if shown.elsewhere and parts:
-        parts.append(f"{shown.elsewhere:,} more would, but whoever fits them may be in rows that overlap them")
-    elif shown.elsewhere and report.limits.probability is not None:
-        over = limit_told(report.limits.probability)
+    if shown.same:
+        more = " more" if shown.same[0][0] == whole else ""
+        if _perturbed(report) or not (report.published.exact or _looked(report)):
+            # Nobody knows what perturbed cells hide, nor who is in rows that others may overlap.
+            (first, rows), *rest = shown.same
+            told = [f"{rows:,} of {many} stand among rows that all show the same {first}"]
+            parts.append(joined([*told, *(f"{rows:,}{more} among rows with the same {name}" for name, rows in rest)]))
+        else:
+            unless = ", if nothing was perturbed" if "unperturbed" in _untested(report) else ""
+            knowing = "" if report.named else _knowing(report)
+            (first, rows), *rest = shown.same
+            told = [f"the {first} of whoever is in {rows:,} of {many}"]
+            told += [f"the {name} of whoever is in {rows:,}{more}" for name, rows in rest]
+            parts.append(f"{joined(told)} can be read off{knowing}{unless}")
+    over = "" if report.limits.probability is None else limit_told(report.limits.probability)
+    one = " or ".join(columns) if columns and report.subject is not None else whole
+    above, elsewhere = shown.kinds[ABOVE], shown.kinds[ELSEWHERE]
+    if above:
+        who = f"{above:,} more {'row' if above == 1 else 'rows'}" if parts else f"{above:,} of {many}"
+        show = "shows" if above == 1 else "show"
+        parts.append(f"{who} {show} one {one} with a share above {over} among rows like them")
+    if elsewhere and parts:
+        parts.append(f"{elsewhere:,} more would, but whoever fits them may be in rows that overlap them")
+    elif elsewhere:
+        share = f"with a share above {over} among" if over else "in all"
         parts.append(
-            f"{shown.elsewhere:,} of {many} show one {value} with a share above {over} among rows like them, but "
-            "whoever fits them may be in rows that overlap them"
+            f"{elsewhere:,} of {many} show one {one} {share} rows like them, but whoever fits them may be in rows that "
+            "overlap them"
         )
     return "; ".join(parts)
 

@@ -19,8 +19,9 @@ from reissue.arrays.budget import Budget, Stopped, afresh
 from reissue.arrays.types import Ints
 from reissue.attacks.base import POSTERIORS, Attack, Finding, Findings, Judgement, Limits
 from reissue.attacks.sentences import Witness
-from reissue.auditing.claims import SURENESS, claims_of, frequencies
+from reissue.auditing.claims import claims_of, frequencies
 from reissue.auditing.compared import MISTAKEN, Knowing, Mark, Truth
+from reissue.auditing.conclusions import SURENESS
 from reissue.auditing.contradicted import contradicted, in_lines, rests_on
 from reissue.auditing.contradicted import marked as marked_by_ledger
 from reissue.auditing.criteria import ANATOMISED, Criterion, Judged, criteria_of
@@ -345,7 +346,7 @@ class AuditReport:
         return (
             -(finding.probability or 0.0),
             finding.supposed,
-            SURENESS.index(finding.kind),
+            SURENESS[finding.kind],
             int(shown),
             len(finding.people),
             finding.people,

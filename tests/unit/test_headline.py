@@ -358,6 +358,21 @@ def test_of_several_columns_people_are_told_one_by_one() -> None:
     )
 
 
+def test_of_a_column_figures_are_those_of_its_attack_also_where_nobody_may_be_there() -> None:
+    """Three of the registry for two rows: whoever is there has x for certain, and each is with 2/3."""
+    table = pl.DataFrame({"age": ["20-29"] * 2, "ill": ["flu", "gout"], "drug": ["x", "x"]})
+    people = pl.DataFrame({"id": list("abc"), "age": ["21", "22", "23"]})
+    read = ri.read_releases([table], sensitive=["ill", "drug"], registry=people, person="id", quasi=["age"])
+    report = ri.audit(read.published, limit=1 / 2)
+    found = report.findings_table(show_people=True, show_values=True).filter(what="value")
+    assert found.select("person", "column", "value", "probability").rows() == [(who, "drug", "x", 1.0) for who in "abc"]
+    assert found["rests_on"].str.contains("presence").all(), "it is not known who is there, and nobody is certain"
+    assert report.headline.sentence == (
+        "3 of 3 people can be tied to a drug from release 1 alone with a probability above 1/2, up to 1, if they are in "
+        "a release."
+    )
+
+
 def test_without_regions_compared_nobody_is_said_to_be_read_off(tmp_path: Path) -> None:
     (tmp_path / "1.csv").write_text("age,diagnosis\n30-39,HIV\n35-44,flu\n35-44,gout\n60-69,flu\n")
     read = ri.read_releases([tmp_path / "1.csv"], sensitive="diagnosis")

@@ -82,6 +82,11 @@ class ConditionalFindings(Findings):
         """Those of whom what is told supposes that they are in a release."""
         return self.findings.supposed
 
+    def column_figures(self, column: str) -> pl.DataFrame | None:
+        """How likely a value of a column would be; no bound is proven."""
+        told = self.findings.column_figures(column)
+        return None if told is None else _loosened(told)
+
     def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
         """None: their figures would be read as facts."""
         return {}

@@ -125,21 +125,17 @@ def _with_figures(findings: Findings, above: pl.DataFrame, known: Ints) -> pl.Da
 
 def _with_columns_figures(findings: Findings, above: pl.DataFrame) -> pl.DataFrame:
     """Claims about one of several sensitive columns with the figures of its values; all others as they are."""
-    names = ("probability", "low", "high", "kind")
     parts = [above.filter(pl.col("column").is_null())]
     for column in findings.published.columns:
-        own = above.filter(column=column.name)
-        if not own.height:
-            continue
-        figures = conclusions.column_figures(findings, column)
-        keys = own.with_columns(position=pl.col("positions").list.first(), when=pl.col("release").fill_null(-1)).drop(
-            names
-        )
-        found = keys.join(
-            figures, left_on=["person", "position", "when"], right_on=["person", "position", "release"], how="left",
-            maintain_order="left",
-        )  # fmt: skip
-        parts.append(found.with_columns(pl.col("kind").fill_null(own["kind"].first())).select(above.columns))
+        own, figures = above.filter(column=column.name), findings.column_figures(column.name)
+        if own.height and figures is not None:
+            keys = own.drop("probability", "low", "high").with_columns(position=pl.col("positions").list.first())
+            on = ["person", "position", "release"]
+            told = keys.rename({"kind": "unproven"}).join(
+                figures, on=on, how="left", nulls_equal=True, maintain_order="left"
+            )
+            own = told.with_columns(kind=pl.coalesce("kind", "unproven")).select(above.columns)
+        parts.append(own)
     return pl.concat(parts)
 
 

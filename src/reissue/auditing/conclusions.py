@@ -15,7 +15,6 @@ from reissue.attacks.base import Attack, Findings, Limits
 from reissue.attacks.figures import SURE
 from reissue.attacks.tied import TIED, UNSEEN, tied_to
 from reissue.auditing.exposure import TOLERANCE
-from reissue.model.records import ValueColumn
 
 CERTAIN = 1 - 1e-12
 SURENESS = {kind: at for at, kind in enumerate(("exact", "bounded", "sampled", "conditional", "undecided"))}
@@ -59,22 +58,6 @@ def figures(findings: Findings) -> pl.DataFrame | None:
     low, high = pl.coalesce("low", exact, pl.lit(0.0)), pl.coalesce("high", exact, pl.lit(1.0))
     numbered = _numbered(findings, told.with_columns(low=low, high=high), ("probability", "kind", "low", "high"))
     return numbered.drop("value").unique(["person", "position", "release"], keep="first")
-
-
-def column_figures(findings: Findings, column: ValueColumn) -> pl.DataFrame:
-    """The same for one of several sensitive columns, by the positions of its values: of whoever has a value of it the
-    records that have it are summed up. `release` is -1 where what is told is told of no release."""
-    told = findings.posteriors
-    exact = pl.when(pl.col("kind") == "exact").then(pl.col("probability"))
-    low, high = pl.coalesce("low", exact, pl.lit(0.0)), pl.coalesce("high", exact, pl.lit(1.0))
-    of = pl.DataFrame({"position": pl.int_range(column.of.size, eager=True), "own": column.of.astype(np.int64)})
-    rows = _numbered(findings, told.with_columns(low=low, high=high), ("probability", "kind", "low", "high"))
-    least_sure = pl.col("kind").sort_by(pl.col("kind").replace_strict(SURENESS, default=len(SURENESS))).last()
-    return (
-        rows.join(of, on="position")
-        .group_by("person", "release", position=pl.col("own"))
-        .agg(pl.col("low").sum(), pl.col("high", "probability").sum().clip(upper_bound=1.0), least_sure)
-    )
 
 
 def _likeliest(findings: Findings, limits: Limits) -> pl.DataFrame:

@@ -426,6 +426,10 @@ class WorldsFindings(Findings):
                 return ColumnWorlds(column, self.found, self._feared, unknown, self._there, self._explainer)
         raise ParameterError("There is no such sensitive column in the view.", hint="columns are called as published.")
 
+    def column_figures(self, column: str) -> pl.DataFrame:
+        """How likely everybody's likeliest value of a column is."""
+        return self.of_column(column).likeliest
+
     def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
         """What is known of each column, where several are sensitive."""
         rows = [self.of_column(name).row(limit) for name, limit in limits.columns or ()]

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from reissue.arrays.types import Ints
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Limits
+from reissue.attacks.base import OF_COLUMN, POSTERIORS, Finding, Findings, Judgement, Limits
 from reissue.attacks.figures import RISKS, worst_of_each
 from reissue.attacks.sentences import Witness
 from reissue.attacks.tied import TIED, tied_together
@@ -99,6 +99,11 @@ class WorldsAlone(Findings):
         frames = [one.tied(limits).with_columns(release=pl.lit(number, pl.Int64)) for number, one in self._dated]
         known = pl.Series(self.known_people, dtype=pl.Int64).implode()
         return tied_together([frame.filter(~pl.col("person").is_in(known)) for frame in frames])
+
+    def column_figures(self, column: str) -> pl.DataFrame:
+        """How likely everybody's likeliest value of a column is, release by release."""
+        every = [one.column_figures(column).with_columns(release=pl.lit(at, pl.Int64)) for at, one in self._dated]
+        return pl.concat([pl.DataFrame(schema=OF_COLUMN), *every])
 
     @property
     def supposed(self) -> pl.DataFrame:

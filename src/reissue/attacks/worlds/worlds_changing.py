@@ -17,7 +17,7 @@ import polars as pl
 
 from reissue.arrays.runs import entries_of
 from reissue.arrays.types import Bools, Bytes, Ints
-from reissue.attacks.base import POSTERIORS, Finding, Findings, Judgement, Kind, Limits, together
+from reissue.attacks.base import OF_COLUMN, POSTERIORS, Finding, Findings, Judgement, Kind, Limits, together
 from reissue.attacks.figures import BOUNDED, EXACT, KINDS, RISKS, SAMPLED, Figures, called, limit_told
 from reissue.attacks.sentences import Cell, Part, Person, Place, Sentence, Value, Witness, holding, shortened
 from reissue.attacks.tied import tied_to, tied_together
@@ -355,6 +355,18 @@ class ChangingFindings(Findings):
             people, release = self.courses.people[self._people[hit]], self._numbers[self.courses.position[slots]]
             frames.append(tied_to(people, runs.positions[rows], release, column=runs.column))
         return tied_together(frames)
+
+    def column_figures(self, column: str) -> pl.DataFrame:
+        """How likely the likeliest value of a column in any release is, for everybody."""
+        if self.refuted:
+            return pl.DataFrame(schema=OF_COLUMN)
+        runs, people = self._column(column), self._people
+        rows = runs.worst[self.courses.of_class[people]]
+        slots = np.searchsorted(runs.starts, rows, side="right") - 1
+        position = pl.Series(runs.positions[rows], dtype=pl.Int64)
+        release = pl.Series(self._numbers[self.courses.position[slots]], dtype=pl.Int64)
+        told = runs.figures.risks(self.courses.people[people], rows)
+        return told.with_columns(position=position, release=release).select(*OF_COLUMN)
 
     def tables(self, limits: Limits) -> Mapping[str, pl.DataFrame]:
         """How many people's values must have changed, and how many are certain in each release."""

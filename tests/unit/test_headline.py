@@ -368,8 +368,8 @@ def test_of_a_column_figures_are_those_of_its_attack_also_where_nobody_may_be_th
     assert found.select("person", "column", "value", "probability").rows() == [(who, "drug", "x", 1.0) for who in "abc"]
     assert found["rests_on"].str.contains("presence").all(), "it is not known who is there, and nobody is certain"
     assert report.headline.sentence == (
-        "3 of 3 people can be tied to a drug from release 1 alone with a probability above 1/2, up to 1, if they are in "
-        "a release."
+        "3 of 3 people can be tied to a drug from release 1 alone with a probability above 1/2, up to 1, if they are "
+        "in a release."
     )
 
 

@@ -122,8 +122,12 @@ def test_of_several_releases_the_last_speaks_first(tmp_path: Path) -> None:
     report = replace(ri.audit(read.published, limit=1 / 2), subject=SUBJECT)
     assert report.headline.sentence == (
         "In release 2, the last, the diagnosis of whoever is in 1 of 4 rows can be read off by anybody who knows their "
-        "age, if nothing was perturbed; 3 more rows show one diagnosis with a share above 1/2 among rows like them. "
-        "With people counted in each of the 2 releases, that makes 3 and 6 of 9 rows."
+        "age, if nothing was perturbed; 3 more rows show one diagnosis with a share above 1/2 among rows like them."
+    )
+    # Sums over releases, in each of which people are counted, stand beside it.
+    assert report.headline.beside == (
+        "Of 9 rows of the 2 releases, with people counted in each, 3 tell the diagnosis and 6 more show one with a "
+        "share above the limit."
     )
 
 
@@ -154,7 +158,10 @@ def test_rows_speak_where_nobody_counted_people(tmp_path: Path) -> None:
     assert not report.passed
     assert report.headline.sentence == (
         "People were not judged one by one. In release 2, the last, 3 of 3 rows show one value with a share above 1/2 "
-        "among rows like them. With people counted in each of the 2 releases, that makes 6 of 6 rows."
+        "among rows like them."
+    )
+    assert report.headline.beside == (
+        "Of 6 rows of the 2 releases, with people counted in each, 6 show one with a share above the limit."
     )
 
 
@@ -301,8 +308,12 @@ def test_rows_that_others_overlap_are_not_read_off_where_values_are_in_doubt_eit
     told = report.headline.sentence.partition("In release 2, the last, ")[2]
     assert told == (
         "3 of 6 rows show one value with a share above 1/2 among rows like them; 1 more would, but whoever fits them "
-        "may be in rows that overlap them. With people counted in each of the 2 releases, that makes 3 and 2 of 12 "
-        "rows. In other releases, the value of whoever is in 3 of 12 rows can be read off, if nothing was perturbed."
+        "may be in rows that overlap them."
+    )
+    # What the last release does not show, another does.
+    assert report.headline.beside == (
+        "Of 12 rows of the 2 releases, with people counted in each, 3 tell the value, 3 more show one with a share "
+        "above the limit and 2 more would, if others did not overlap them."
     )
 
 

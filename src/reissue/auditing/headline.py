@@ -5,7 +5,8 @@ It speaks of people where the view knows them, else of rows and whoever is in th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
@@ -53,7 +54,7 @@ def headline_of(report: AuditReport) -> Headline:
     outcome = report.verdict.partition(":")[0]
     learnt = _learnt(report)
     unmet = [one.name for one in report.criteria if one.verdict == "not met"]
-    beside = []
+    beside = [learnt.beside] if learnt.beside else []
     if report.passed and learnt.people:
         beside.append("The limits that were asked about are kept; none of them forbids this.")
     if unmet and report.passed:
@@ -89,19 +90,21 @@ class _Learnt:
     """Whether more can be learnt than the limits allow."""
     people: bool = False
     """Whether something is told of people who can be tied to values."""
+    beside: str = ""
+    """What all releases show, where the sentence speaks of the last."""
 
 
 def _learnt(report: AuditReport) -> _Learnt:
     beyond = any(run.judgement.status == "beyond" for run in report.runs)
-    told = _of_people(report) if report.named else _of_rows(report)
-    if report.named and not report.published.sets and not _judged(report) and (rows := _of_rows(report)):
+    told, beside = (_of_people(report), "") if report.named else _of_rows(report)
+    if report.named and not report.published.sets and not _judged(report) and (rows := _of_rows(report))[0]:
         # What nobody counted for people, the rows themselves show.
-        told = f"{told} {rows}" if told else f"People were not judged one by one. {rows}"
+        told, beside = f"{told} {rows[0]}" if told else f"People were not judged one by one. {rows[0]}", rows[1]
     if report.named and not told and not beyond and report.above is not None:
         # No attack concludes anything, and groups tell by themselves.
-        told = _of_rows(report)
+        told, beside = _of_rows(report)
     if told:
-        return _Learnt(told, beyond or not report.passed, people=True)
+        return _Learnt(told, beyond or not report.passed, people=True, beside=beside)
     if beyond:
         return _Learnt(_of_judgements(report), True)
     return _Learnt(_nothing(report), False)
@@ -252,27 +255,35 @@ def findings_in_all(report: AuditReport) -> int:
 # Rows, where nobody knows whose they are
 
 
-def _of_rows(report: AuditReport) -> str:
-    """How many rows tell the value of whoever is in them; nothing where none does.
+def _of_rows(report: AuditReport) -> tuple[str, str]:
+    """How many rows tell the value of whoever is in them, nothing where none does; and how many of all releases.
 
-    Of several releases the last speaks first: who is in many of them is counted in each.
+    Of several releases the last speaks: who is in many of them is counted in each.
     """
     each = [(number, shown) for number, shown in _shown(report) if shown.rows]
     telling = [one for one in each if one[1].told]
     if not telling:
-        return ""
+        return "", ""
     number, shown = telling[-1]
     if len(each) == 1:
-        return f"{_capital(_rows_told(report, shown, f'{_rows(shown.rows)}'))}."
+        return f"{_capital(_rows_told(report, shown, _rows(shown.rows)))}.", ""
     last = ", the last" if number == each[-1][0] else ""
     first = f"in release {number:,}{last}, {_rows_told(report, shown, _rows(shown.rows))}"
-    rows = _rows(sum(one.rows for _, one in each))
-    sums = {kind: sum(one.kinds[kind] for _, one in each) for kind in shown.kinds}
-    same = joined(f"{many:,}" for kind, many in sums.items() if shown.kinds[kind])
-    told = f"{_capital(first)}. With people counted in each of the {len(each):,} releases, that makes {same} of {rows}."
-    # What that release does not show, others may.
-    others = _Shown(0, {kind: 0 if shown.kinds[kind] else many for kind, many in sums.items()})
-    return f"{told} In other releases, {_rows_told(report, others, rows)}." if others.told else told
+    return f"{_capital(first)}.", _of_all_releases(report, [shown for _, shown in each])
+
+
+def _of_all_releases(report: AuditReport, each: Sequence[_Shown]) -> str:
+    """The same of all releases, in each of which people are counted again."""
+    rows, sums = _rows(sum(one.rows for one in each)), Counter[str | int]()
+    for one in each:
+        sums.update(one.kinds)
+    read_off = "all show the same" if _unsure(report) else "tell the"
+    told = [f"{many:,} {read_off} {name}" for name, many in sums.items() if isinstance(name, str) and many]
+    if sums[ABOVE] and report.limits.probability is not None:
+        told.append(f"{sums[ABOVE]:,}{' more' if told else ''} show one with a share above the limit")
+    if sums[ELSEWHERE]:
+        told.append(f"{sums[ELSEWHERE]:,}{' more' if told else ''} would, if others did not overlap them")
+    return f"Of {rows} of the {len(each):,} releases, with people counted in each, {joined(told)}."
 
 
 ABOVE, ELSEWHERE = 0, 1
@@ -344,14 +355,18 @@ def _looked(report: AuditReport) -> DifferencesFindings | None:
     return next((one for one in found if isinstance(one, DifferencesFindings)), None)
 
 
+def _unsure(report: AuditReport) -> bool:
+    """Whether nobody knows what perturbed cells hide, or who is in rows that others may overlap."""
+    return _perturbed(report) or not (report.published.exact or _looked(report))
+
+
 def _rows_told(report: AuditReport, shown: _Shown, many: str) -> str:
     """What rows show, in words."""
     whole, columns = sensitive_of(report), [one.name for one in report.published.columns]
     parts = []
     if shown.same:
         more = " more" if shown.same[0][0] == whole else ""
-        if _perturbed(report) or not (report.published.exact or _looked(report)):
-            # Nobody knows what perturbed cells hide, nor who is in rows that others may overlap.
+        if _unsure(report):
             (first, rows), *rest = shown.same
             told = [f"{rows:,} of {many} stand among rows that all show the same {first}"]
             parts.append(joined([*told, *(f"{rows:,}{more} among rows with the same {name}" for name, rows in rest)]))

@@ -133,7 +133,7 @@ class Worlds(Attack):
         if not published.single:
             raise ParameterError(
                 "Worlds needs a view in which every member has exactly one value.",
-                hint="say who is in which group, or give a registry; `Channels` compares regions without people.",
+                hint="say who is in which group, or give a registry; Channels compares regions without people.",
             )
         effort = Effort(self.seconds, self.entries, self.draws, self.seed)
         knowledge = knowledge or Knowledge()

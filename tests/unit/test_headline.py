@@ -347,6 +347,21 @@ def test_of_several_columns_rows_tell_one_by_one(tmp_path: Path) -> None:
     )
 
 
+def test_of_several_columns_rows_of_all_releases_are_told(tmp_path: Path) -> None:
+    for at, age in enumerate((1, 1), start=1):
+        (tmp_path / f"{at}.csv").write_text(
+            f"age,ill,drug\n{age},flu,x\n{age},flu,x\n2,gout,x\n2,gout,y\n3,a,x\n3,b,z\n"
+        )
+    files = [tmp_path / "1.csv", tmp_path / "2.csv"]
+    read = ri.read_releases(files, sensitive=["ill", "drug"], quasi=["age"])
+    report = ri.audit(read.published, limit=1 / 2)
+    subject = Subject("clinic", ("age",), ("ill", "drug"), {1: "", 2: ""}, {1: "1.csv", 2: "2.csv"})
+    assert replace(report, subject=subject).headline.beside == (
+        "Of 12 rows of the 2 releases, with people counted in each, 4 tell the record of ill and drug and 4 more tell "
+        "the ill."
+    )
+
+
 def test_of_several_columns_people_are_told_one_by_one() -> None:
     table = pl.DataFrame({"id": list("abcdef"), "age": [1, 1, 2, 2, 3, 3]}).with_columns(
         ill=pl.Series(["flu", "flu", "gout", "gout", "ache", "cold"]), drug=pl.Series(["x", "y", "z", "z", "q", "r"])

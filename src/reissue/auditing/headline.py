@@ -278,7 +278,9 @@ def _of_all_releases(report: AuditReport, each: Sequence[_Shown]) -> str:
     for one in each:
         sums.update(one.kinds)
     read_off = "all show the same" if _unsure(report) else "tell the"
-    told = [f"{many:,} {read_off} {name}" for name, many in sums.items() if isinstance(name, str) and many]
+    whole = sensitive_of(report)
+    same = [(name, many) for name, many in sums.items() if isinstance(name, str) and many]
+    told = [f"{many:,}{' more' if name != whole and sums[whole] else ''} {read_off} {name}" for name, many in same]
     if sums[ABOVE] and report.limits.probability is not None:
         told.append(f"{sums[ABOVE]:,}{' more' if told else ''} show one with a share above the limit")
     if sums[ELSEWHERE]:

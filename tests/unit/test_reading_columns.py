@@ -272,6 +272,26 @@ def test_codes_for_what_is_not_known_are_asked_about() -> None:
     assert not [note for note in again.notes if "codes for what is not known" in note]
 
 
+@pytest.mark.parametrize("code", ["99", "999", "-1"])
+def test_codes_beside_bands_and_among_many_numbers_are_asked_about(code: str) -> None:
+    bands = [f"{low}-{low + 9}" for low in range(0, 90, 10)] * 4
+    for cells in (bands, [f"{low}s" for low in range(20, 90, 10)] * 5, [str(age) for age in range(49)]):
+        table = pl.DataFrame({"age": [*cells, code], "d": ["x", *["y"] * len(cells)]})
+        notes = read_releases([table], sensitive="d", quasi=["age"]).notes
+        told = [note for note in notes if "codes for what is not known" in note]
+        assert len(told) == 1 and told[0].endswith(f"--missing age={code}")
+        known = read_releases([table], sensitive="d", quasi=["age"], missing={"age": [code]})
+        assert not [note for note in known.notes if "codes for what is not known" in note]
+
+
+def test_where_numbers_go_on_up_to_a_code_it_is_one_of_them() -> None:
+    bands = [*(f"{low}-{low + 9}" for low in range(0, 90, 10)), "90+"]
+    for cells in ([str(age) for age in range(99)], bands):
+        table = pl.DataFrame({"age": [*cells, "99"], "d": ["x", *["y"] * len(cells)]})
+        notes = read_releases([table], sensitive="d", quasi=["age"]).notes
+        assert not [note for note in notes if "codes for what is not known" in note]
+
+
 def test_what_may_be_read_wrongly_is_told_first() -> None:
     tables = [
         one.with_columns(Age_Group=pl.col("Age_Group").replace("<20", "teen"))

@@ -369,7 +369,7 @@ def _regions(
         doubts += column.doubts
         guessed[name] = column.missing
         if column.kind == "numbers":
-            codes[name] = codes_apart([tables[at].cells[name] for at in having])
+            codes[name] = codes_apart(column.parts[: len(having)])
         if column.kind == "dates":
             found = dict(zip(having, map(_newest, column.parts), strict=False))
             newest[name] = [found.get(at) for at in range(len(tables))]

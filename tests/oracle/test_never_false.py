@@ -108,13 +108,23 @@ def test_wrong_options_on_adult(seed: int, anonymiser: str) -> None:
 @pytest.mark.parametrize("seed", seeds(2, 40))
 def test_nothing_is_lost_where_everything_holds(seed: int, anonymiser: str) -> None:
     """Static values, a true registry and true presence: what is certain is all there is, as a solver proves."""
+    all_of_it_is_found(seed, anonymiser, 120, made_up_people)
+
+
+@needs(ADULT, stand_in="test_nothing_is_lost_where_everything_holds")
+@pytest.mark.parametrize(("anonymiser", "people"), [("local", 1500), ("full-domain", 600)])
+def test_nothing_is_lost_on_adult(anonymiser: str, people: int) -> None:
+    all_of_it_is_found(3, anonymiser, people, adult)
+
+
+def all_of_it_is_found(seed: int, anonymiser: str, count: int, people: People) -> None:
     rng = np.random.default_rng(seed)
-    lives = Lives(people=120, releases=3, coming=0.3, leaving=0.15, returning=0.3)
-    series = released(rng, made_up_people(rng, lives.people), calm(lives), anonymiser)
+    lives = Lives(people=count, releases=3, coming=0.3, leaving=0.15, returning=0.3)
+    series = released(rng, people(rng, lives.people), calm(lives), anonymiser)
     all_there_is = certain_of(series)
     assert len(all_there_is) > len(intersected(series)), "there must be more than anybody sees"
     for knowing in ("ids", "table"):
-        report = audited(series, knowing)
+        report = ri.audit(series.view(knowing).published, limit=LIMIT, seconds=120, steps=3_000_000)
         assert_true(series, report, knowing)
         found = {who: what for run in report.runs if run.findings for who, what in run.findings.certain.items()}
         assert found == all_there_is

@@ -239,7 +239,9 @@ class AuditReport:
     @property
     def _followed(self) -> bool:
         """Whether what is said of how values change ties releases to each other."""
-        return self.knowledge is not None and self.knowledge.change is not None and not self.knowledge.change.free
+        # Where it is not known who is in which group, each release is looked at alone all the same.
+        change = None if self.knowledge is None else self.knowledge.change
+        return change is not None and not change.free and self.published.exact
 
     @property
     def _modelled(self) -> bool:

@@ -119,7 +119,7 @@ class Worlds(Attack):
     @overload
     def run(
         self, published: Published, knowledge: Knowledge | None = None, *, progress: Callable[[str], None] = ...
-    ) -> WorldsFindings | ChangingFindings: ...
+    ) -> WorldsFindings | ChangingFindings | WorldsAlone: ...
 
     @budgeted
     def run(
@@ -128,7 +128,7 @@ class Worlds(Attack):
         knowledge: Knowledge | None = None,
         *,
         progress: Callable[[str], None] = lambda stage: None,
-    ) -> WorldsFindings | ChangingFindings:
+    ) -> WorldsFindings | ChangingFindings | WorldsAlone:
         """Attack a series in which every member has one value: in all releases the same, or as `change` says."""
         if not published.single:
             raise ParameterError(
@@ -150,6 +150,11 @@ class Worlds(Attack):
                 "What counterfeits cannot be helps Worlds only where it is known who is in which group.",
                 hint="leave 'counterfeits' out of the knowledge.",
             )
+        if knowledge.change is not None and not published.exact:
+            # Courses lead through one group of a release. Where it is not known which, each release speaks for itself.
+            if len(published.releases) > 1:
+                return alone(published, knowledge, self._of_one)
+            knowledge = replace(knowledge, change=None)
         if knowledge.change is not None:
             need_one_place_each(published)
             return self._changing(published, knowledge.change, (people, values), allowed, effort, progress)

@@ -1,4 +1,4 @@
-"""No audit claims what is false: series of known people by two anonymisers, read by somebody who knows much or little.
+"""No audit claims what is false: series of known people by four anonymisers, read by somebody who knows much or little.
 
 People come, leave, return, change, are corrected and lack cells; rows are suppressed. Every claim of an attack is held
 against the truth, under the default options and under each wrong option that a user may give. A claim that is false
@@ -26,6 +26,8 @@ LIMIT = 0.5
 SECONDS, STEPS = 30.0, 300_000
 """So many steps for each audit: what it finds is then the same on every machine."""
 ADULT = "adult/adult.data.gz"
+OVERLAPPING = ("clusters", "cells")
+"""The anonymisers by whose cells somebody may fit several groups."""
 People = Callable[[np.random.Generator, int], pl.DataFrame]
 
 
@@ -127,5 +129,9 @@ def all_of_it_is_found(seed: int, anonymiser: str, count: int, people: People) -
         report = ri.audit(series.view(knowing).published, limit=LIMIT, seconds=120, steps=3_000_000)
         assert_true(series, report, knowing)
         found = {who: what for run in report.runs if run.findings for who, what in run.findings.certain.items()}
+        if knowing == "table" and anonymiser in OVERLAPPING:
+            # Nobody but the files says in which of several groups people are who fit them all.
+            assert found.items() <= all_there_is.items()
+            continue
         assert found == all_there_is
         assert report.disclosure.certain == len(all_there_is)

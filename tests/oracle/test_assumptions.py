@@ -200,6 +200,8 @@ def _says_so(report: AuditReport) -> None:
     # Where the same rows contradict both, one of both at least is not so.
     both = leaving is not None and leaving.status == "refuted" and leaving.evidence == values.evidence
     either = ", or people left or were corrected, though nobody was said to leave" if both else ""
+    registered = "registry-complete" in assumed and assumed["registry-complete"].status != "refuted"
+    either = ", or people are not where the registry has them" * registered + either
     assert f"alues did not stay the same{either} ({values.contradictions:,} contradiction" in first
     assert "conclusions over several releases are withdrawn" in first
     assert "proved" not in first and "nothing beyond the limits" not in first

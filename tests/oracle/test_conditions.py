@@ -199,6 +199,23 @@ def test_who_came_rests_on_what_was_said_of_suppressed_rows() -> None:
     assert "if suppressed rows belong to no published class, at least 1 row came" in words
 
 
+def test_where_a_registry_has_people_somewhere_values_may_not_have_changed() -> None:
+    """Ann's age was corrected; as the registry has it, she is among those of the twenties, and was ill otherwise."""
+    before = pl.DataFrame({"age": ["20-29", "20-29", "30-39"], "illness": ["flu", "flu", "gout"]})
+    after = pl.DataFrame({"age": ["20-29", "20-29", "30-39"], "illness": ["flu", "gout", "flu"]})
+    people = pl.DataFrame({"name": ["Ann", "Ben", "Cleo"], "age": ["25", "26", "35"]})
+    report = audited(read(before, after, registry=people, present="all"))
+    assert report.headline.sentence.startswith(
+        "Values did not stay the same, or people are not where the registry has them ("
+    )
+    (values,) = (one for one in report.assumptions if one.name == "values-stay")
+    assert values.evidence.endswith("if everybody is where the registry, and what was said of who is there, has them.")
+    # Where the files say who it is, that is not in question.
+    named = [table.with_columns(name=pl.Series(["Ann", "Ben", "Cleo"])) for table in (before, after)]
+    by_ids = audited(ri.read_releases(named, sensitive="illness", person="name"))
+    assert by_ids.headline.sentence.startswith("Values did not stay the same (")
+
+
 def test_where_rows_have_no_place_what_was_said_of_suppressed_rows_may_be_wrong() -> None:
     """Nobody left: Dan is suppressed in the second release, although the class that he fits is published."""
     before = pl.DataFrame({"age": ["20-29"] * 4, "illness": ["flu", "gout", "ulcer", "flu"]})

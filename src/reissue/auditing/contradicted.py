@@ -88,9 +88,13 @@ def contradicted(assumptions: Sequence[Assumption], *, several: bool, doubted: b
         # What was said of suppressed rows says who may be where: where that is not so, rows may seem to be others.
         for some in seen.values():
             some += ["suppressed-class"] if OVER_TIME & {*some} else []
+    words = dict(REFUTED)
+    if any(one.name == "registry-complete" and one.carries for one in assumptions):
+        # Values contradict each other if people are where the registry has them.
+        words["values-stay"] += ", or people are not where the registry has them"
     # What is contradicted by the same rows cannot all hold: one of it at least does not.
     told = [
-        f"{', or '.join(REFUTED[name] for name in some)} ({count_of(many, 'contradiction')})"
+        f"{', or '.join(words[name] for name in some)} ({count_of(many, 'contradiction')})"
         for (many, _), some in seen.items()
     ] + told
     names = [one.name for one in fallen]

@@ -116,8 +116,8 @@ def _of_people(found: Stayed, *, rest: bool) -> tuple[Assumption, Assumption | N
         lost = count_of(found.values.rows, "row")
         why = (
             f"{_cells(found.values.sets)} more rows of one value than a later release has places for: {lost} left. "
-            "Not both can hold, that values stay and that nobody leaves"
-            f"{', if suppressed rows belong to no published class' if rest else ''}."
+            "Not both can hold, that values stay and that nobody leaves, if quasi-identifiers stay"
+            f"{' and suppressed rows belong to no published class' if rest else ''}."
         )
         return (
             Assumption("nobody-leaves", "refuted", found.values.sets, why),
@@ -151,6 +151,8 @@ def _of_values(published: Published, deadline: float | None) -> Assumption:
             f"In {count_of(found.parts, 'part')} of the series there is no way to give everybody one value for all "
             "releases."
         )
+    if published.tested:
+        told.append("That is so if everybody is where the registry, and what was said of who is there, has them.")
     return Assumption("values-stay", "refuted", contradictions, " ".join(told))
 
 

@@ -210,6 +210,8 @@ def test_where_a_registry_has_people_somewhere_values_may_not_have_changed() -> 
     )
     (values,) = (one for one in report.assumptions if one.name == "values-stay")
     assert values.evidence.endswith("if everybody is where the registry, and what was said of who is there, has them.")
+    told = audited(read(before, after, registry=people, present="all"), ri.Knowledge(change=ri.ValueChange(people=0)))
+    assert "changed, if people are where the registry has them, and it was said" in told.headline.sentence
     # Where the files say who it is, that is not in question.
     named = [table.with_columns(name=pl.Series(["Ann", "Ben", "Cleo"])) for table in (before, after)]
     by_ids = audited(ri.read_releases(named, sensitive="illness", person="name"))

@@ -291,9 +291,14 @@ class ChangingFindings(Findings):
             return ""
         if self._too_few:
             need = count_of(self.least.low, "person", "people")
-            shown = f"the values that are shown of at least {need} changed"
+            shown = f"the values that are shown of at least {need} changed{self._placed}"
             return f"The model is refuted: {shown}, and it was said that {self.change.words}"
-        return f"The model is refuted: no world agrees with the releases where {self.change.words}"
+        return f"The model is refuted: no world agrees with the releases where {self.change.words}{self._placed}"
+
+    @property
+    def _placed(self) -> str:
+        """What it rests on that people are where they are: nothing where the files say it."""
+        return ", if people are where the registry has them" if self.published.tested else ""
 
     @property
     def _too_few(self) -> bool:
